@@ -1,0 +1,87 @@
+// Package migrations holds the schema as SQL files and applies them.
+//
+// The files are the one truth about the schema. They are append-only, and code of the previous
+// release must run on the schema of the next.
+package migrations
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// FS holds the migration files, named NNNNN_topic.sql.
+//
+//go:embed *.sql
+var FS embed.FS
+
+// lockPollSeconds and lockPolls bound how long a process waits for another one's migration.
+const (
+	lockPollSeconds = 1
+	lockPolls       = 300
+)
+
+// State is one migration and whether it has been applied.
+type State struct {
+	Name    string
+	Applied bool
+}
+
+// Up applies what is pending, under a session lock of the database: of several processes that start at once,
+// one migrates and the others wait for it.
+func Up(ctx context.Context, db *sql.DB) error {
+	provider, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// Status lists every migration in order, applied or not.
+func Status(ctx context.Context, db *sql.DB) ([]State, error) {
+	provider, err := newProvider(db)
+	if err != nil {
+		return nil, err
+	}
+	statuses, err := provider.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read migration status: %w", err)
+	}
+	states := make([]State, len(statuses))
+	for i, s := range statuses {
+		states[i] = State{Name: s.Source.Path, Applied: s.State == goose.StateApplied}
+	}
+	return states, nil
+}
+
+// Pending tells whether a migration is still to be applied.
+func Pending(ctx context.Context, db *sql.DB) (bool, error) {
+	provider, err := newProvider(db)
+	if err != nil {
+		return false, err
+	}
+	pending, err := provider.HasPending(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for pending migrations: %w", err)
+	}
+	return pending, nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPollSeconds, lockPolls))
+	if err != nil {
+		return nil, fmt.Errorf("make the migration lock: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, FS, goose.WithSessionLocker(locker))
+	if err != nil {
+		return nil, fmt.Errorf("load migrations: %w", err)
+	}
+	return provider, nil
+}
