@@ -1,0 +1,92 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// DatabaseConfig says how to reach PostgreSQL and how long anything may hold it.
+type DatabaseConfig struct {
+	URL      string
+	MaxConns int32
+	// LockTimeout bounds the wait for another transaction's lock, StatementTimeout a statement, and
+	// IdleTimeout what a frozen process can hold by doing nothing inside a transaction.
+	LockTimeout      time.Duration
+	StatementTimeout time.Duration
+	IdleTimeout      time.Duration
+}
+
+// DB is the database: one pool, seen through pgx where a statement is hot and through GORM elsewhere.
+type DB struct {
+	// Pool runs single statements.
+	Pool *pgxpool.Pool
+	// Gorm reads and writes models outside of transactions.
+	Gorm *gorm.DB
+	// SQL is the same pool for libraries that want database/sql.
+	SQL *sql.DB
+
+	begin string
+}
+
+const (
+	// tcpUserTimeout bounds how long sent data may stay unacknowledged before the connection is dead.
+	tcpUserTimeout = 20 * time.Second
+	connectTimeout = 5 * time.Second
+)
+
+// OpenDatabase opens the pool and checks that the database answers.
+func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
+	pgxConfig, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read the database URL: %w", err)
+	}
+	pgxConfig.MaxConns = cfg.MaxConns
+	pgxConfig.ConnConfig.ConnectTimeout = connectTimeout
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
+	pgxConfig.ConnConfig.DialFunc = dialer.DialContext
+	pool, err := pgxpool.NewWithConfig(ctx, pgxConfig)
+	if err != nil {
+		return nil, fmt.Errorf("open the database pool: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach the database: %w", err)
+	}
+	sqlDB := stdlib.OpenDBFromPool(pool)
+	// The pool beneath keeps the connections; a second pool on top would hide them from it.
+	sqlDB.SetMaxIdleConns(0)
+	gormDB, err := gorm.Open(postgres.New(postgres.Config{Conn: sqlDB}), &gorm.Config{
+		SkipDefaultTransaction: true,
+		TranslateError:         true,
+		Logger:                 logger.Discard,
+	})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: beginQuery(cfg)}, nil
+}
+
+// Close waits for running statements and closes every connection.
+func (db *DB) Close() error {
+	err := db.SQL.Close()
+	db.Pool.Close()
+	return err
+}
+
+// beginQuery sets the time limits with SET LOCAL, because a transaction pooler neither takes them as
+// start-up parameters nor keeps a session's settings to that session.
+func beginQuery(cfg DatabaseConfig) string {
+	return fmt.Sprintf("begin; set local lock_timeout = %d; set local statement_timeout = %d; "+
+		"set local idle_in_transaction_session_timeout = %d",
+		cfg.LockTimeout.Milliseconds(), cfg.StatementTimeout.Milliseconds(), cfg.IdleTimeout.Milliseconds())
+}

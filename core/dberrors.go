@@ -1,0 +1,71 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ViolatedConstraint returns the name of the constraint that the statement broke, or "".
+func ViolatedConstraint(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && class(pgErr) == "23" {
+		return pgErr.ConstraintName
+	}
+	return ""
+}
+
+// IsLockTimeout reports whether the statement gave up waiting for another transaction's lock (55P03).
+func IsLockTimeout(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == "55P03"
+}
+
+// IsMemberFault reports whether one row of a bulk statement is at fault (classes 21, 22, 23 and 40), so
+// that trying the rows one by one can save the others.
+func IsMemberFault(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch class(pgErr) {
+	case "21", "22", "23", "40":
+		return true
+	default:
+		return false
+	}
+}
+
+// IsUnavailable reports whether the database could not answer: not reached, out of resources (class 53),
+// going down (57), read-only after a failover (25006), a lock or a deadline that ran out.
+func IsUnavailable(err error) bool {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class(pgErr) {
+		case "08", "53", "57":
+			return true
+		default:
+			return pgErr.Code == "25006" || pgErr.Code == "55P03"
+		}
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	_, isNetwork := errors.AsType[net.Error](err)
+	return isNetwork || errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
+}
+
+func isRepeatable(err error) bool {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return false
+	}
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
+}
+
+func class(err *pgconn.PgError) string {
+	if len(err.Code) < 2 {
+		return ""
+	}
+	return err.Code[:2]
+}

@@ -1,0 +1,91 @@
+package core
+
+import (
+	"fmt"
+	"time"
+)
+
+// Error is an error for the client, made where the rule lives that was broken and rendered as a
+// problem document (RFC 9457) by HandleError.
+type Error struct {
+	Code   Code
+	Detail string
+	// Retryable begins as the code's own and is false where the rule knows better.
+	Retryable bool
+	// RetryAfter is sent rounded up to whole seconds when it is positive.
+	RetryAfter time.Duration
+	Fields     []FieldError
+	// RunID is the run that the request may have started (outcome_unknown).
+	RunID string
+	// Differs names the parts of the request that are not those of the key's first use.
+	Differs []string
+	// OriginalRequestID is the Request-Id of the key's first use.
+	OriginalRequestID string
+
+	cause error
+}
+
+// FieldError says what is wrong with one member of the body (Pointer, RFC 6901) or one query, path or
+// header parameter (Parameter).
+type FieldError struct {
+	Pointer   string `json:"pointer,omitempty"`
+	Parameter string `json:"parameter,omitempty"`
+	Code      string `json:"code"`
+	Detail    string `json:"detail"`
+}
+
+// NewError makes an error for the client. The detail says what was wrong and what to do about it.
+func NewError(code Code, detail string) *Error {
+	return &Error{Code: code, Detail: detail, Retryable: code.Spec().Retryable}
+}
+
+// NotFound says that there is no such thing, or none that the caller may know of.
+func NotFound(what string) *Error {
+	return NewError(CodeNotFound, fmt.Sprintf("There is no such %s in your organization.", what))
+}
+
+// InvalidPayload says that the body is at fault.
+func InvalidPayload(detail string, fields ...FieldError) *Error {
+	err := NewError(CodeInvalidPayload, detail)
+	err.Fields = fields
+	return err
+}
+
+// InvalidParameter says that one parameter of the query, the path or the header is at fault.
+func InvalidParameter(parameter, detail string) *Error {
+	err := NewError(CodeInvalidParameter, detail)
+	err.Fields = []FieldError{{Parameter: parameter, Code: "invalid", Detail: detail}}
+	return err
+}
+
+// Unavailable says that the service cannot answer now and that the same request may be sent again.
+func Unavailable(cause error) *Error {
+	err := NewError(CodeUnavailable, "The service cannot answer right now. Nothing was started; send the same request again.")
+	err.RetryAfter = time.Second
+	return err.Because(cause)
+}
+
+// Because returns the error with its cause, which is logged and never shown.
+func (e *Error) Because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
+// Error returns the code and the detail, with the cause where there is one.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.cause)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error {
+	return e.cause
+}
+
+// Is reports whether the other error is one of the same code, so that errors.Is(err, NewError(code, "")) works.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error) //nolint:errorlint // Is compares one link of the chain; errors.Is walks it.
+	return ok && other.Code == e.Code
+}

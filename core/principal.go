@@ -1,0 +1,88 @@
+package core
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Role is what a member may do in an organization. Each role may do what the ones below it may.
+type Role string
+
+// The roles, from the least to the most.
+const (
+	RoleViewer   Role = "viewer"
+	RoleExecutor Role = "executor"
+	RoleAuthor   Role = "author"
+	RoleAdmin    Role = "admin"
+	RoleOwner    Role = "owner"
+)
+
+// Roles lists the roles from the least to the most.
+func Roles() []Role {
+	return []Role{RoleViewer, RoleExecutor, RoleAuthor, RoleAdmin, RoleOwner}
+}
+
+// Allows reports whether the role includes the needed one. An unknown role allows nothing.
+func (r Role) Allows(needed Role) bool {
+	have := slices.Index(Roles(), r)
+	return have >= 0 && have >= slices.Index(Roles(), needed)
+}
+
+// Lesser returns the lower of two roles.
+func (r Role) Lesser(other Role) Role {
+	if r.Allows(other) {
+		return other
+	}
+	return r
+}
+
+// Principal is who makes a request and for which organization. The role is the lower of the
+// membership's and the token's.
+type Principal struct {
+	UserID  uuid.UUID
+	Email   string
+	Name    string
+	OrgID   uuid.UUID
+	OrgSlug string
+	OrgName string
+	Role    Role
+	TokenID uuid.UUID
+}
+
+// Require answers permission_denied unless the principal's role includes the needed one.
+func (p Principal) Require(needed Role, action string) error {
+	if p.Role.Allows(needed) {
+		return nil
+	}
+	return NewError(CodePermissionDenied, "Your role ("+string(p.Role)+") may not "+action+
+		"; it takes "+string(needed)+" or more. Ask an administrator of the organization.")
+}
+
+type (
+	principalKey struct{}
+	requestIDKey struct{}
+)
+
+// WithPrincipal returns a context that carries the principal.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalFrom returns the principal of the request; false on a route without authentication.
+func PrincipalFrom(ctx context.Context) (Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(Principal)
+	return p, ok
+}
+
+// WithRequestID returns a context that carries the request's id.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+// RequestID returns the request's id, or "" outside of a request.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
