@@ -45,11 +45,6 @@ func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
 	return tx.pgx.QueryRow(ctx, query, args...)
 }
 
-// SendBatch runs several statements in one round trip.
-func (tx Tx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
-	return tx.pgx.SendBatch(ctx, batch)
-}
-
 // Gorm returns a GORM handle that works inside the transaction.
 func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 	session := tx.base.Session(&gorm.Session{NewDB: true, Context: ctx})

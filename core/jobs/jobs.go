@@ -1,0 +1,74 @@
+// Package jobs stages work in the database: a job is a row that commits with the change that made it
+// necessary (a transactional outbox).
+//
+// It does not queue or run anything; package tasks moves staged jobs to the queue and runs them.
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Kind names what is to be done. The app that owns the data declares it and handles it.
+type Kind string
+
+// Job is work about one subject of an organization.
+type Job struct {
+	Kind      Kind
+	OrgID     uuid.UUID
+	SubjectID uuid.UUID
+	// Epoch says which try this is. A job whose subject has moved to a later epoch does nothing.
+	Epoch int
+}
+
+// Handler does one job. It is safe to run twice and it decides by the database, never by the queue,
+// whether there is anything left to do. An error asks the queue for a later try.
+type Handler func(ctx context.Context, job Job) error
+
+// TaskID names the job in the queue. It carries the epoch, so a later try is never taken for an
+// earlier one that the queue still remembers.
+func (j Job) TaskID() string {
+	return fmt.Sprintf("%s:%s:%s:%d", j.Kind, j.OrgID, j.SubjectID, j.Epoch)
+}
+
+// Stage adds the staging of jobs to a batch. Wake the Signal after the commit.
+func Stage(batch *core.Batch, jobs ...Job) {
+	kinds := make([]string, len(jobs))
+	orgs, subjects := make([]uuid.UUID, len(jobs)), make([]uuid.UUID, len(jobs))
+	epochs := make([]int, len(jobs))
+	for i, job := range jobs {
+		kinds[i], orgs[i], subjects[i], epochs[i] = string(job.Kind), job.OrgID, job.SubjectID, job.Epoch
+	}
+	batch.Queue(`
+		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch)
+		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])`,
+		kinds, orgs, subjects, epochs)
+}
+
+// Signal tells the enqueuer of the same process that something was staged, so that a job need not
+// wait for the next poll. Signals that nobody has taken yet are one signal.
+type Signal struct {
+	ready chan struct{}
+}
+
+// NewSignal makes a Signal.
+func NewSignal() *Signal {
+	return &Signal{ready: make(chan struct{}, 1)}
+}
+
+// Wake never blocks. Call it after the commit, when the rows can be seen.
+func (s *Signal) Wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Ready delivers one value after one or more calls of Wake.
+func (s *Signal) Ready() <-chan struct{} {
+	return s.ready
+}

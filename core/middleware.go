@@ -1,0 +1,89 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+)
+
+// HeaderRequestID names the request in answers, logs and problem documents.
+const HeaderRequestID = "Request-Id"
+
+// RequestIDs gives every request an id: the client's own when it is 1 to 128 letters, digits or ._-,
+// else a fresh UUIDv7. The answer carries it.
+func RequestIDs() echo.MiddlewareFunc {
+	valid := regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			id := c.Request().Header.Get(HeaderRequestID)
+			if !valid.MatchString(id) {
+				fresh, err := uuid.NewV7()
+				if err != nil {
+					return fmt.Errorf("make a request id: %w", err)
+				}
+				id = fresh.String()
+			}
+			c.Response().Header().Set(HeaderRequestID, id)
+			c.SetRequest(c.Request().WithContext(WithRequestID(c.Request().Context(), id)))
+			return next(c)
+		}
+	}
+}
+
+// Recover turns a panic into an internal error, so that one bad request never takes the process down.
+func Recover(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) { //nolint:nonamedreturns // recover can only report through it
+			defer func() {
+				reason := recover()
+				if reason == nil {
+					return
+				}
+				if reason == http.ErrAbortHandler {
+					panic(reason)
+				}
+				log.ErrorContext(c.Request().Context(), "panic", "reason", reason, "stack", string(debug.Stack()))
+				err = NewError(CodeInternal, "Something went wrong on our side.").Because(fmt.Errorf("panic: %v", reason))
+			}()
+			return next(c)
+		}
+	}
+}
+
+// AccessLog writes one line per request, except for the probes.
+func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if c.Path() == "/livez/" || c.Path() == "/readyz/" {
+				return next(c)
+			}
+			began := time.Now()
+			err := next(c)
+			if err != nil {
+				// The error is written here so that the line has the answer's status.
+				c.Error(err)
+			}
+			ctx := c.Request().Context()
+			attrs := []slog.Attr{
+				slog.String("method", c.Request().Method),
+				slog.String("route", c.Path()),
+				slog.Int("status", c.Response().Status),
+				slog.Int64("bytes_out", c.Response().Size),
+				slog.Float64("ms", float64(time.Since(began).Microseconds())/1000),
+				slog.String("request_id", RequestID(ctx)),
+			}
+			if clientErr, ok := errors.AsType[*Error](err); ok {
+				attrs = append(attrs, slog.String("code", string(clientErr.Code)))
+			}
+			log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
+			return nil
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package core
+
+import (
+	"encoding/base64"
+	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// DefaultPageSize and MaxPageSize bound the lists.
+const (
+	DefaultPageSize = 50
+	MaxPageSize     = 200
+)
+
+// PageQuery is the part of a list's query that pages through it.
+type PageQuery struct {
+	Size   int    `query:"page_size" validate:"omitempty,min=1,max=200"`
+	Cursor string `query:"cursor"    validate:"max=100"`
+}
+
+// Page is one page of a list, newest first. Next and Previous are relative addresses or "".
+type Page[T any] struct {
+	Next     string `json:"next"`
+	Previous string `json:"previous"`
+	Results  []T    `json:"results"`
+}
+
+// Cursor is a place in a list that is ordered by UUIDv7, newest first.
+type Cursor struct {
+	// ID is the row next to the page; the zero UUID stands for the list's beginning.
+	ID uuid.UUID
+	// Backward asks for the page before that row instead of the one after it.
+	Backward bool
+	Size     int
+}
+
+// Parse reads the cursor; what this service has not issued is answered with invalid_parameter.
+func (q PageQuery) Parse() (Cursor, error) {
+	cursor := Cursor{Size: q.Size}
+	if cursor.Size == 0 {
+		cursor.Size = DefaultPageSize
+	}
+	if q.Cursor == "" {
+		return cursor, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	if err != nil || len(raw) != len(cursor.ID)+1 {
+		return Cursor{}, InvalidParameter("cursor", "is not a cursor of this list; use next or previous as they were given")
+	}
+	cursor.Backward = raw[0] == 'p'
+	copy(cursor.ID[:], raw[1:])
+	return cursor, nil
+}
+
+// NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
+// read oldest first). The row beyond the size only tells that there is more.
+func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.URL) Page[T] {
+	more := len(rows) > cursor.Size
+	if more {
+		rows = rows[:cursor.Size]
+	}
+	if cursor.Backward {
+		slices.Reverse(rows)
+	}
+	page := Page[T]{Results: rows}
+	if len(rows) == 0 {
+		page.Results = []T{}
+		return page
+	}
+	if more || cursor.Backward {
+		page.Next = pageAddress(address, 'n', id(rows[len(rows)-1]))
+	}
+	if (more && cursor.Backward) || (!cursor.Backward && cursor.ID != uuid.Nil) {
+		page.Previous = pageAddress(address, 'p', id(rows[0]))
+	}
+	return page
+}
+
+func pageAddress(address url.URL, direction byte, id uuid.UUID) string {
+	query := address.Query()
+	query.Set("cursor", base64.RawURLEncoding.EncodeToString(append([]byte{direction}, id[:]...)))
+	relative := url.URL{Path: address.Path, RawQuery: query.Encode()}
+	return relative.String()
+}

@@ -1,0 +1,124 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// ProblemType is the media type of every error body (RFC 9457).
+const ProblemType = "application/problem+json"
+
+// Problem is the body of every error.
+type Problem struct {
+	Type              string       `json:"type"`
+	Title             string       `json:"title"`
+	Status            int          `json:"status"`
+	Detail            string       `json:"detail"`
+	Code              Code         `json:"code"`
+	RequestID         string       `json:"request_id"`
+	Retryable         bool         `json:"retryable"`
+	RunID             string       `json:"run_id,omitempty"`
+	Differs           []string     `json:"differs,omitempty"`
+	OriginalRequestID string       `json:"original_request_id,omitempty"`
+	Errors            []FieldError `json:"errors,omitempty"`
+}
+
+// HandleError returns the one place that writes errors to clients. Whatever the error is, the answer
+// is a problem document; what is nobody's fault but the service's own is logged with its cause.
+func HandleError(log *slog.Logger) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		ctx := c.Request().Context()
+		if c.Response().Committed {
+			log.WarnContext(ctx, "failed after the answer had begun", "error", err)
+			return
+		}
+		clientErr := AsError(err)
+		status := clientErr.Code.Spec().Status
+		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,
+				"request_id", RequestID(ctx), "route", c.Path())
+		}
+		writeProblem(c, clientErr)
+	}
+}
+
+// AsError translates any error into one for the client: the framework's by their status, the
+// database's by whether trying again makes sense, and everything unknown into an internal error.
+func AsError(err error) *Error {
+	if clientErr, ok := errors.AsType[*Error](err); ok {
+		return clientErr
+	}
+	if httpErr, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return fromFramework(httpErr)
+	}
+	if errors.Is(err, ErrOutcomeUnknown) {
+		unknown := NewError(CodeOutcomeUnknown, "It is not known whether the change was made.")
+		unknown.Retryable = false
+		return unknown.Because(err)
+	}
+	if IsUnavailable(err) {
+		return Unavailable(err)
+	}
+	return NewError(CodeInternal, "Something went wrong on our side. Tell us the request id if it happens again.").Because(err)
+}
+
+func fromFramework(err *echo.HTTPError) *Error {
+	switch err.Code {
+	case http.StatusNotFound:
+		return NewError(CodeNotFound, "There is nothing at this address. Paths are listed at /api/docs/.")
+	case http.StatusMethodNotAllowed:
+		return NewError(CodeMethodNotAllowed, "This address does not take this method; the Allow header lists those it takes.")
+	case http.StatusRequestEntityTooLarge:
+		return NewError(CodePayloadTooLarge, "The request body is larger than this server accepts.")
+	case http.StatusUnsupportedMediaType:
+		return NewError(CodeUnsupportedMediaType, "This address does not take this kind of body.")
+	case http.StatusBadRequest:
+		return InvalidPayload("The request could not be understood.").Because(err)
+	default:
+		return NewError(CodeInternal, "Something went wrong on our side.").Because(err)
+	}
+}
+
+func writeProblem(c echo.Context, err *Error) {
+	spec := err.Code.Spec()
+	header := c.Response().Header()
+	if err.RetryAfter > 0 {
+		header.Set("Retry-After", retryAfterSeconds(err.RetryAfter))
+	}
+	if spec.Status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	header.Set("Cache-Control", "no-store")
+	body, marshalErr := json.Marshal(Problem{
+		Type:              "/docs/errors/" + string(spec.Code) + "/",
+		Title:             spec.Title,
+		Status:            spec.Status,
+		Detail:            err.Detail,
+		Code:              spec.Code,
+		RequestID:         RequestID(c.Request().Context()),
+		Retryable:         err.Retryable,
+		RunID:             err.RunID,
+		Differs:           err.Differs,
+		OriginalRequestID: err.OriginalRequestID,
+		Errors:            err.Fields,
+	})
+	if marshalErr != nil || c.Request().Method == http.MethodHead {
+		c.Response().WriteHeader(spec.Status)
+		return
+	}
+	// A client that has gone cannot be told anything more.
+	_ = c.Blob(spec.Status, ProblemType, body)
+}
+
+// retryAfterSeconds rounds up: a client that comes back too early has to wait twice.
+func retryAfterSeconds(wait time.Duration) string {
+	return strconv.Itoa(int(math.Ceil(wait.Seconds())))
+}

@@ -1,0 +1,102 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// Validator checks structs by their `validate` tags and reports every broken rule at once.
+type Validator struct {
+	rules *validator.Validate
+}
+
+// NewValidator makes a Validator that names members as clients do: by the json tag for members of a
+// body, by the query or form tag for parameters, by the env tag for settings.
+func NewValidator() *Validator {
+	rules := validator.New(validator.WithRequiredStructEnabled())
+	rules.RegisterTagNameFunc(func(field reflect.StructField) string {
+		for _, tag := range []string{"json", "query", "form", "env"} {
+			name, _, _ := strings.Cut(field.Tag.Get(tag), ",")
+			if name != "" && name != "-" {
+				return name
+			}
+		}
+		return field.Name
+	})
+	return &Validator{rules: rules}
+}
+
+// Fields returns what is wrong with a struct, in the order of its members; nil when nothing is.
+func (v *Validator) Fields(value any) ([]FieldError, error) {
+	err := v.rules.Struct(value)
+	if err == nil {
+		return nil, nil
+	}
+	broken, ok := errors.AsType[validator.ValidationErrors](err)
+	if !ok {
+		return nil, fmt.Errorf("check %T: %w", value, err)
+	}
+	fields := make([]FieldError, len(broken))
+	for i, rule := range broken {
+		_, path, _ := strings.Cut(rule.Namespace(), ".")
+		fields[i] = FieldError{
+			Pointer: "/" + strings.ReplaceAll(path, ".", "/"),
+			Code:    rule.Tag(),
+			Detail:  explain(rule),
+		}
+	}
+	return fields, nil
+}
+
+// Body checks the members of a request body and answers invalid_payload.
+func (v *Validator) Body(value any) error {
+	fields, err := v.Fields(value)
+	if err != nil || fields == nil {
+		return err
+	}
+	return InvalidPayload("The request body breaks "+plural(len(fields), "rule")+"; errors lists them.", fields...)
+}
+
+// Query checks the parameters of a request and answers invalid_parameter.
+func (v *Validator) Query(value any) error {
+	fields, err := v.Fields(value)
+	if err != nil || fields == nil {
+		return err
+	}
+	for i, field := range fields {
+		fields[i].Parameter, fields[i].Pointer = strings.TrimPrefix(field.Pointer, "/"), ""
+	}
+	clientErr := NewError(CodeInvalidParameter, "The query breaks "+plural(len(fields), "rule")+"; errors lists them.")
+	clientErr.Fields = fields
+	return clientErr
+}
+
+func explain(rule validator.FieldError) string {
+	switch rule.Tag() {
+	case "required":
+		return "must be given"
+	case "min", "gte":
+		return "must be at least " + rule.Param()
+	case "max", "lte":
+		return "must be at most " + rule.Param()
+	case "oneof":
+		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
+	case "uuid":
+		return "must be a UUID"
+	case "gt":
+		return "must be more than " + rule.Param()
+	default:
+		return strings.TrimSpace("must satisfy " + rule.Tag() + " " + rule.Param())
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
