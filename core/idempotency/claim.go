@@ -1,0 +1,169 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Outcome is what became of one claim.
+type Outcome struct {
+	// Claimed says that the key is ours as soon as the transaction commits.
+	Claimed bool
+	// ExpiresAt is when the claimed key ends.
+	ExpiresAt time.Time
+	// Existing is the key's record when somebody else has it; nil while another transaction holds it.
+	Existing *Record
+}
+
+// claimQuery inserts the keys whose lock can be had at once. The lock belongs to the transaction, so
+// nobody waits for a rival and the statement also works behind a transaction pooler. A conflicting row
+// is taken over only when it is finished and expired, and then every column is written anew, so nothing
+// of the old use remains.
+const claimQuery = `
+	INSERT INTO idempotency_keys AS k (id, org_id, key, endpoint, request_method, request_path,
+		fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, request_ip,
+		user_agent, response_status, response_headers, response_body, validation_run_id, recovery_point,
+		locked_until, epoch, created_at, expires_at)
+	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
+		c.request_id, c.ip, c.agent, c.status, c.headers, c.body, c.run_id, 'finished', NULL, 1, now(),
+		now() + make_interval(secs => c.lifetime)
+	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
+		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::bytea[],
+		$17::bytea[], $18::uuid[], $19::float8[], $20::bigint[])
+		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
+			agent, status, headers, body, run_id, lifetime, lock)
+	WHERE pg_try_advisory_xact_lock(c.lock)
+	ORDER BY c.org_id, c.endpoint, c.key
+	ON CONFLICT ON CONSTRAINT uq_idempotency_org_key_endpoint DO UPDATE SET
+		id = excluded.id, request_method = excluded.request_method, request_path = excluded.request_path,
+		fingerprint_version = excluded.fingerprint_version, request_hash = excluded.request_hash,
+		target_digest = excluded.target_digest, content_digest = excluded.content_digest,
+		options_digest = excluded.options_digest, request_id = excluded.request_id, request_ip = excluded.request_ip,
+		user_agent = excluded.user_agent, response_status = excluded.response_status,
+		response_headers = excluded.response_headers, response_body = excluded.response_body,
+		validation_run_id = excluded.validation_run_id, recovery_point = excluded.recovery_point,
+		locked_until = excluded.locked_until, epoch = excluded.epoch, created_at = excluded.created_at,
+		expires_at = excluded.expires_at
+	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
+	RETURNING k.id, k.expires_at`
+
+// Take claims keys inside the transaction that does their work and returns one outcome per claim, in
+// order. No two claims may name the same key. Two statements at most.
+func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(claims))
+	if len(claims) == 0 {
+		return outcomes, nil
+	}
+	claimed, err := insertClaims(ctx, tx, claims)
+	if err != nil {
+		return nil, err
+	}
+	var lost []Claim
+	for i, claim := range claims {
+		if expiresAt, ok := claimed[claim.ID]; ok {
+			outcomes[i] = Outcome{Claimed: true, ExpiresAt: expiresAt}
+			continue
+		}
+		lost = append(lost, claim)
+	}
+	if len(lost) == 0 {
+		return outcomes, nil
+	}
+	// A statement of its own: the claim's snapshot would predate a rival's commit.
+	existing, err := readExisting(ctx, tx, lost)
+	if err != nil {
+		return nil, err
+	}
+	for i, claim := range claims {
+		if record, ok := existing[claim.identity()]; ok && !outcomes[i].Claimed && !record.Absent() {
+			outcomes[i].Existing = &record
+		}
+	}
+	return outcomes, nil
+}
+
+// Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards.
+func Withdraw(batch *core.Batch, claims ...Claim) {
+	orgs, ids := make([]uuid.UUID, len(claims)), make([]uuid.UUID, len(claims))
+	for i, claim := range claims {
+		orgs[i], ids[i] = claim.OrgID, claim.ID
+	}
+	batch.Queue(`DELETE FROM idempotency_keys WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
+		orgs, ids)
+}
+
+// SameKey reports whether two claims are for one key.
+func (c Claim) SameKey(other Claim) bool {
+	return c.identity() == other.identity()
+}
+
+func (c Claim) identity() identity {
+	return identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
+}
+
+// lockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
+// share a number only make one of them wait as if it were in progress.
+func (c Claim) lockNumber() int64 {
+	hash := sha256.New()
+	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
+		_ = binary.Write(hash, binary.BigEndian, uint32(len(part))) //nolint:gosec // the parts are short; a hash takes all
+		hash.Write([]byte(part))
+	}
+	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
+}
+
+func insertClaims(ctx context.Context, tx core.Tx, claims []Claim) (map[uuid.UUID]time.Time, error) {
+	columns, err := claimColumns(claims)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, claimQuery, columns...)
+	if err != nil {
+		return nil, fmt.Errorf("claim keys: %w", err)
+	}
+	defer rows.Close()
+	claimed := make(map[uuid.UUID]time.Time, len(claims))
+	for rows.Next() {
+		var id uuid.UUID
+		var expiresAt time.Time
+		if err := rows.Scan(&id, &expiresAt); err != nil {
+			return nil, fmt.Errorf("read a claimed key: %w", err)
+		}
+		claimed[id] = expiresAt
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("claim keys: %w", err)
+	}
+	return claimed, nil
+}
+
+func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[identity]Record, error) {
+	orgs := make([]uuid.UUID, len(claims))
+	keys, endpoints := make([]string, len(claims)), make([]string, len(claims))
+	for i, claim := range claims {
+		orgs[i], keys[i], endpoints[i] = claim.OrgID, claim.Key, string(claim.Endpoint)
+	}
+	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
+		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
+		orgs, keys, endpoints)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of others: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, scanRecord)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of others: %w", err)
+	}
+	records := make(map[identity]Record, len(found))
+	for _, record := range found {
+		records[record.identity] = record.Record
+	}
+	return records, nil
+}

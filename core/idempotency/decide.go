@@ -1,0 +1,51 @@
+package idempotency
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// commitRest is what is left to wait where only a commit is in flight.
+const commitRest = time.Second
+
+// errFingerprintVersion means that another release of the service wrote the key.
+var errFingerprintVersion = errors.New("the key's fingerprint has a version that this release does not know")
+
+// Decide says what a request with the fingerprint gets from a key that is already there: nil means a
+// replay of the record's response. The mismatch is looked at before the lock, so reuse is told at once.
+// An expired and finished record must not be passed in: it counts as absent.
+func (r Record) Decide(fingerprint Fingerprint) error {
+	if r.Fingerprint.Version != fingerprint.Version {
+		return core.Unavailable(fmt.Errorf("key %s: %w (%d)", r.ID, errFingerprintVersion, r.Fingerprint.Version))
+	}
+	if r.Fingerprint.Sum != fingerprint.Sum {
+		return reused(fingerprint.Differs(r.Fingerprint), r.RequestID)
+	}
+	if !r.Finished {
+		return InProgress(r.LockRest)
+	}
+	return nil
+}
+
+// Absent reports whether the record is as good as not there.
+func (r Record) Absent() bool {
+	return r.Finished && r.Expired
+}
+
+// InProgress says that another request holds the key for about the given time.
+func InProgress(rest time.Duration) *core.Error {
+	err := core.NewError(core.CodeKeyInProgress, "A request with this idempotency key is currently being processed.")
+	err.RetryAfter = max(rest, commitRest)
+	return err
+}
+
+func reused(differs []string, originalRequestID string) *core.Error {
+	err := core.NewError(core.CodeKeyReused,
+		"Idempotency key has already been used with a different request body.")
+	err.Differs = differs
+	err.OriginalRequestID = originalRequestID
+	return err
+}

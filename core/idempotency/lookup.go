@@ -1,0 +1,83 @@
+package idempotency
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// recordColumns are what scanRecord reads, in its order.
+const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
+	options_digest, request_id, validation_run_id, recovery_point = 'finished', expires_at <= now(), expires_at,
+	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
+
+// Lookup reads a key in one indexed statement and no transaction. The second result is false when
+// there is no such key or it has expired.
+func Lookup(ctx context.Context, db *core.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
+	rows, err := db.Pool.Query(ctx, `SELECT `+recordColumns+`
+		FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`, orgID, key, endpoint)
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, scanRecord)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Record{}, false, nil
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+	}
+	return found.Record, !found.Absent(), nil
+}
+
+// identifiedRecord is a record with what names it.
+type identifiedRecord struct {
+	Record
+	identity identity
+}
+
+// identity names a key.
+type identity struct {
+	orgID    uuid.UUID
+	endpoint Endpoint
+	key      string
+}
+
+func scanRecord(row pgx.CollectableRow) (identifiedRecord, error) {
+	var (
+		r                             identifiedRecord
+		sum, target, content, options []byte
+		runID                         *uuid.UUID
+		lockSeconds                   float64
+		status                        *int
+		headers, body                 []byte
+	)
+	err := row.Scan(&r.ID, &r.identity.orgID, &r.identity.key, &r.identity.endpoint, &r.Fingerprint.Version,
+		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Finished, &r.Expired, &r.ExpiresAt,
+		&lockSeconds, &status, &headers, &body)
+	if err != nil {
+		return r, fmt.Errorf("read a key: %w", err)
+	}
+	copy(r.Fingerprint.Sum[:], sum)
+	copy(r.Fingerprint.Target[:], target)
+	copy(r.Fingerprint.Content[:], content)
+	copy(r.Fingerprint.Options[:], options)
+	r.LockRest = time.Duration(lockSeconds * float64(time.Second))
+	if runID != nil {
+		r.RunID = *runID
+	}
+	if status == nil {
+		return r, nil
+	}
+	r.Response = Response{Status: *status, Body: body}
+	if err := json.Unmarshal(headers, &r.Response.Headers); err != nil {
+		return r, fmt.Errorf("read the stored headers of key %s: %w", r.ID, err)
+	}
+	return r, nil
+}
