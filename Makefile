@@ -1,0 +1,63 @@
+# A dependency that asks for a newer Go fails loudly instead of fetching one.
+export GOTOOLCHAIN := local
+# The version is given to the linker below; Go's own stamp needs git and a checkout that git trusts.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LINT_VERSION := v2.15.0
+LINT := bin/golangci-lint-$(LINT_VERSION)
+
+# PKG=./users/... narrows a target to some packages.
+PKG ?= ./...
+TEST = go run ./core/coretest/withpostgres -- go test -race -timeout 15m
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## start the service with a demonstration organization, data in .data
+	@test -n "$$DATABASE_URL" || .ci/setup postgresql
+	go run . serve --demo
+
+.PHONY: test
+test: ## run the tests on a private PostgreSQL, with the race detector
+	@.ci/setup gcc postgresql redis
+	$(TEST) $(PKG)
+
+.PHONY: test-all
+test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
+	@.ci/setup gcc postgresql redis chromium
+	$(TEST) -tags slow $(PKG)
+
+.PHONY: lint
+lint: $(LINT) ## check layers, shapes, names and formats
+	$(LINT) run $(PKG)
+
+.PHONY: fmt
+fmt: $(LINT) ## format the code and sort its imports
+	$(LINT) fmt $(PKG)
+
+.PHONY: build
+build: ## build bin/simplevalidations, one static file
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
+
+.PHONY: bench
+bench: ## measure starts per second on this machine
+	@.ci/setup postgresql redis
+	go run ./core/coretest/bench
+
+.PHONY: setup
+setup: $(LINT) ## install what the tests and the linter need
+	@.ci/setup gcc postgresql redis
+	go mod download
+
+.PHONY: clean
+clean: ## remove what was built, and keep .data
+	rm -rf bin
+
+# The linter is built here, apart from the module, so that its requirements never become those of the service.
+$(LINT):
+	GOBIN=$(CURDIR)/bin GOFLAGS=-buildvcs=false \
+		go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv bin/golangci-lint $@
