@@ -1,0 +1,80 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	// Header is the request header that carries the key.
+	Header = "Idempotency-Key"
+	// MaxKeyLength is the most characters that a key may have, quotes and escapes not counted.
+	MaxKeyLength = 255
+)
+
+// logKeyBytes keeps two keys apart in a log without giving either away.
+const logKeyBytes = 6
+
+// ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941
+// string) and the same characters without quotes are one key. White space around the value belongs to HTTP,
+// white space within the quotes or between other characters belongs to the key.
+func ParseKey(h http.Header) (string, bool, error) {
+	lines := h.Values(Header)
+	switch len(lines) {
+	case 0:
+		return "", false, nil
+	case 1:
+	default:
+		return "", true, keyError(core.CodeKeyInvalid, "Send one Idempotency-Key header; this request has several.")
+	}
+	key, err := decodeKey(strings.Trim(lines[0], " \t"))
+	if err != nil {
+		return "", true, err
+	}
+	if len(key) > MaxKeyLength {
+		return "", true, keyError(core.CodeKeyTooLong, "Idempotency key exceeds maximum length of 255 characters.")
+	}
+	return key, true, nil
+}
+
+// LogKey returns what stands for the key in logs, where the key itself never appears: the beginning of its
+// SHA-256 in hexadecimal.
+func LogKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:logKeyBytes])
+}
+
+func decodeKey(value string) (string, error) {
+	key := value
+	if strings.HasPrefix(value, `"`) {
+		item, err := httpsfv.UnmarshalItem([]string{value})
+		text, ok := item.Value.(string)
+		if err != nil || !ok || len(item.Params.Names()) > 0 {
+			return "", keyError(core.CodeKeyInvalid, "An idempotency key that begins with a quotation mark must be a "+
+				"quoted string as in RFC 8941, with nothing behind it.")
+		}
+		key = text
+	}
+	if key == "" {
+		return "", keyError(core.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return "", keyError(core.CodeKeyInvalid,
+				"An idempotency key consists of ASCII characters from space to tilde.")
+		}
+	}
+	return key, nil
+}
+
+func keyError(code core.Code, detail string) error {
+	err := core.NewError(code, detail)
+	err.Fields = []core.FieldError{{Parameter: Header, Code: "invalid", Detail: detail}}
+	return err
+}
