@@ -84,3 +84,12 @@ func pageAddress(address url.URL, direction byte, id uuid.UUID) string {
 	relative := url.URL{Path: address.Path, RawQuery: query.Encode()}
 	return relative.String()
 }
+
+// MapPage renders every row of a page.
+func MapPage[T, U any](page Page[T], render func(T) U) Page[U] {
+	results := make([]U, len(page.Results))
+	for i, row := range page.Results {
+		results[i] = render(row)
+	}
+	return Page[U]{Next: page.Next, Previous: page.Previous, Results: results}
+}

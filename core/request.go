@@ -1,0 +1,24 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Caller returns the principal of an authenticated route.
+func Caller(c echo.Context) (Principal, error) {
+	principal, ok := PrincipalFrom(c.Request().Context())
+	if !ok {
+		return Principal{}, fmt.Errorf("route %s has no authentication", c.Path())
+	}
+	return principal, nil
+}
+
+// BindQuery reads the query into a struct by its query tags and checks it.
+func BindQuery(c echo.Context, check *Validator, query any) error {
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, query); err != nil {
+		return NewError(CodeInvalidParameter, "A parameter of the query has the wrong type.").Because(err)
+	}
+	return check.Query(query)
+}

@@ -1,0 +1,68 @@
+package validations
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// Definition is what a version of a workflow does: which documents it takes and the steps it checks
+// them with. It is stored once per organization under the digest of its bytes.
+type Definition struct {
+	// Accepts lists media types as type/subtype.
+	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
+	Steps   []Step   `json:"steps"   validate:"max=50,dive"`
+}
+
+// Step is one validator with its configuration.
+type Step struct {
+	// ID names the step in runs; it is unique within the definition and stays across versions.
+	ID                string          `json:"id"                  validate:"required,max=100"`
+	Name              string          `json:"name"                validate:"required,max=200"`
+	Type              string          `json:"type"                validate:"required"`
+	Config            json.RawMessage `json:"config"              validate:"required"`
+	ContinueOnFailure bool            `json:"continue_on_failure"`
+}
+
+// Digest names a definition by its content.
+type Digest [sha256.Size]byte
+
+// Encode returns the definition's bytes and their digest.
+func (d Definition) Encode() ([]byte, Digest, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return nil, Digest{}, fmt.Errorf("encode a definition: %w", err)
+	}
+	return body, sha256.Sum256(body), nil
+}
+
+// Takes reports whether the definition accepts documents of the media type (type/subtype, any
+// parameters are ignored).
+func (d Definition) Takes(mediaType string) bool {
+	return slices.Contains(d.Accepts, baseType(mediaType))
+}
+
+// Check compiles every step and returns what is wrong with their configurations, with pointers into
+// the definition.
+func (d Definition) Check() []engines.ConfigError {
+	var problems []engines.ConfigError
+	for i, step := range d.Steps {
+		_, errs := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
+		for _, problem := range errs {
+			problem.Pointer = fmt.Sprintf("/steps/%d/config%s", i, problem.Pointer)
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
+func decodeDefinition(body []byte) (Definition, error) {
+	var definition Definition
+	if err := json.Unmarshal(body, &definition); err != nil {
+		return Definition{}, fmt.Errorf("read a definition: %w", err)
+	}
+	return definition, nil
+}

@@ -1,0 +1,145 @@
+package validations
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// RunState is how far a run is.
+type RunState string
+
+// The states of a run. Completed is final.
+const (
+	StatePending   RunState = "PENDING"
+	StateRunning   RunState = "RUNNING"
+	StateCompleted RunState = "COMPLETED"
+)
+
+// RunResult is what a completed run found.
+type RunResult string
+
+// The results. FAIL is about the submitted data; ERROR is about the service.
+const (
+	ResultUnknown  RunResult = "UNKNOWN"
+	ResultPass     RunResult = "PASS"
+	ResultFail     RunResult = "FAIL"
+	ResultError    RunResult = "ERROR"
+	ResultCanceled RunResult = "CANCELED"
+	ResultTimedOut RunResult = "TIMED_OUT"
+)
+
+// ErrorCategory says in one word why a run did not pass.
+type ErrorCategory string
+
+// The error categories; a run that passed has none.
+const (
+	CategoryNone             ErrorCategory = ""
+	CategoryValidationFailed ErrorCategory = "VALIDATION_FAILED"
+	CategoryTimeout          ErrorCategory = "TIMEOUT"
+	CategoryRuntimeError     ErrorCategory = "RUNTIME_ERROR"
+	CategorySystemError      ErrorCategory = "SYSTEM_ERROR"
+)
+
+// Source is where a run was started; the server sets it.
+type Source string
+
+// The sources.
+const (
+	SourceAPI       Source = "API"
+	SourceDashboard Source = "DASHBOARD"
+	SourceCLI       Source = "CLI"
+)
+
+// StepStatus is how far a step of a run is.
+type StepStatus string
+
+// The statuses of a step. Only the last three are stored.
+const (
+	StepPending StepStatus = "PENDING"
+	StepRunning StepStatus = "RUNNING"
+	StepPassed  StepStatus = "PASSED"
+	StepFailed  StepStatus = "FAILED"
+	StepSkipped StepStatus = "SKIPPED"
+)
+
+// Submission is a document as it was handed in.
+type Submission struct {
+	OrgID            uuid.UUID `gorm:"primaryKey"`
+	ID               uuid.UUID `gorm:"primaryKey"`
+	MediaType        string
+	Filename         string
+	Name             string
+	ShortDescription string
+	Metadata         string
+	Size             int64
+	SHA256           []byte `gorm:"column:sha256"`
+	Content          []byte
+	CreatedAt        time.Time
+}
+
+// Run is one execution of one version of a workflow on one submission.
+type Run struct {
+	OrgID            uuid.UUID `gorm:"primaryKey"`
+	ID               uuid.UUID `gorm:"primaryKey"`
+	WorkflowID       uuid.UUID
+	WorkflowVersion  int
+	WorkflowSlug     string
+	DefinitionDigest []byte
+	SubmissionID     uuid.UUID
+	Source           Source
+	State            RunState
+	Result           RunResult
+	Error            string
+	ErrorCategory    ErrorCategory
+	ErrorCount       int64
+	WarningCount     int64
+	InfoCount        int64
+	RecoveryPoint    int
+	Epoch            int
+	Attempts         int
+	UsageMetric      string
+	UsagePeriod      time.Time
+	IdempotencyKey   string
+	IdempotencyKeyID *uuid.UUID
+	RequestID        string
+	CreatedBy        *uuid.UUID
+	CreatedAt        time.Time
+	StartedAt        *time.Time
+	EndedAt          *time.Time
+}
+
+// TableName names the table.
+func (Run) TableName() string {
+	return "validation_runs"
+}
+
+// StepRun is the result of one step of a run, written once.
+type StepRun struct {
+	OrgID        uuid.UUID `gorm:"primaryKey"`
+	ID           uuid.UUID `gorm:"primaryKey"`
+	RunID        uuid.UUID
+	Ordinal      int
+	StepID       string
+	Name         string
+	Status       StepStatus
+	Error        string
+	ErrorCount   int64
+	WarningCount int64
+	InfoCount    int64
+	Truncated    bool
+	StartedAt    time.Time
+	EndedAt      time.Time
+}
+
+// Finding is one thing that a step has to say about the document.
+type Finding struct {
+	OrgID       uuid.UUID `gorm:"primaryKey"`
+	ID          uuid.UUID `gorm:"primaryKey"`
+	RunID       uuid.UUID
+	StepOrdinal int
+	Ordinal     int
+	engines.Finding
+}

@@ -1,0 +1,116 @@
+package validations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// RunFilter narrows a list of runs; empty members do not narrow.
+type RunFilter struct {
+	State          string `query:"state"           validate:"omitempty,oneof=PENDING RUNNING COMPLETED"`
+	Result         string `query:"result"          validate:"omitempty,oneof=UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
+	Source         string `query:"source"          validate:"omitempty,oneof=API DASHBOARD CLI"`
+	Workflow       string `query:"workflow"        validate:"max=100"`
+	IdempotencyKey string `query:"idempotency_key" validate:"max=255"`
+	Since          string `query:"since"           validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+	Until          string `query:"until"           validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+}
+
+// runDetail is a run with everything that its page shows.
+type runDetail struct {
+	run        Run
+	definition Definition
+	steps      []StepRun
+	findings   []Finding
+}
+
+// Run reads one run of the organization with its steps and the first findings of each.
+func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
+	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return runDetail{}, core.NotFound("run")
+	}
+	if err != nil {
+		return runDetail{}, fmt.Errorf("read run %s: %w", id, err)
+	}
+	detail := runDetail{run: run}
+	if detail.definition, err = s.definition(ctx, run); err != nil {
+		return runDetail{}, err
+	}
+	detail.steps, err = gorm.G[StepRun](s.db.Gorm).Where("org_id = ? AND run_id = ?", orgID, id).
+		Order("ordinal").Find(ctx)
+	if err != nil {
+		return runDetail{}, fmt.Errorf("read the steps of run %s: %w", id, err)
+	}
+	detail.findings, err = s.firstFindings(ctx, orgID, id)
+	return detail, err
+}
+
+// firstFindings reads one finding more per step than is shown, so that truncation can be told.
+func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT id, step_ordinal, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
+			sample_rows, assertion_id, truncated
+		FROM findings WHERE org_id = $1 AND run_id = $2 AND ordinal <= $3
+		ORDER BY step_ordinal, ordinal`, orgID, runID, maxInlineIssues)
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
+	}
+	findings, err := pgx.CollectRows(rows, scanFinding)
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
+	}
+	return findings, nil
+}
+
+func scanFinding(row pgx.CollectableRow) (Finding, error) {
+	var f Finding
+	err := row.Scan(&f.ID, &f.StepOrdinal, &f.Ordinal, &f.Severity, &f.Code, &f.Message, &f.Path, &f.Line, &f.Column,
+		&f.Row, &f.Excerpt, &f.Count, &f.SampleRows, &f.AssertionID, &f.Truncated)
+	return f, err
+}
+
+// listRuns reads one page of the organization's runs and one row more.
+func (s *Service) listRuns(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
+	query := s.db.Gorm.WithContext(ctx).Model(&Run{}).Where("org_id = ?", orgID).Limit(cursor.Size + 1)
+	query = narrow(query, filter)
+	if cursor.Backward {
+		query = query.Where("id > ?", cursor.ID).Order("id")
+	} else {
+		query = query.Order("id DESC")
+		if cursor.ID != uuid.Nil {
+			query = query.Where("id < ?", cursor.ID)
+		}
+	}
+	var runs []Run
+	if err := query.Find(&runs).Error; err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return runs, nil
+}
+
+func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
+	for column, value := range map[string]string{
+		"state = ?": filter.State, "result = ?": filter.Result, "source = ?": filter.Source,
+		"idempotency_key = ?": filter.IdempotencyKey,
+		"created_at >= ?":     filter.Since, "created_at < ?": filter.Until,
+	} {
+		if value != "" {
+			query = query.Where(column, value)
+		}
+	}
+	if filter.Workflow == "" {
+		return query
+	}
+	if id, err := uuid.Parse(filter.Workflow); err == nil {
+		return query.Where("workflow_id = ?", id)
+	}
+	return query.Where("workflow_slug = ?", filter.Workflow)
+}

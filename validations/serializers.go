@@ -1,0 +1,214 @@
+package validations
+
+import (
+	"mime"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// timeFormat is RFC 3339 in UTC with milliseconds.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// maxInlineIssues is how many findings of a step a run shows itself.
+const maxInlineIssues = 100
+
+// RunBody is a run as clients see it.
+type RunBody struct {
+	ID                uuid.UUID     `json:"id"`
+	Workflow          uuid.UUID     `json:"workflow"`
+	WorkflowSlug      string        `json:"workflow_slug"`
+	WorkflowVersion   int           `json:"workflow_version"`
+	Submission        uuid.UUID     `json:"submission"`
+	Org               string        `json:"org"`
+	Source            Source        `json:"source"`
+	State             RunState      `json:"state"`
+	Result            RunResult     `json:"result"`
+	Status            string        `json:"status"`
+	Error             string        `json:"error"`
+	ErrorCategory     ErrorCategory `json:"error_category"`
+	UserFriendlyError string        `json:"user_friendly_error"`
+	IdempotencyKey    string        `json:"idempotency_key"`
+	CreatedAt         string        `json:"created_at"`
+	StartedAt         string        `json:"started_at"`
+	EndedAt           string        `json:"ended_at"`
+	DurationMS        int64         `json:"duration_ms"`
+	Counts            CountsBody    `json:"counts"`
+	Steps             []StepBody    `json:"steps"`
+}
+
+// CountsBody counts everything that was found, also what was not kept.
+type CountsBody struct {
+	Errors   int64 `json:"errors"`
+	Warnings int64 `json:"warnings"`
+	Infos    int64 `json:"infos"`
+}
+
+// StepBody is one step of a run.
+type StepBody struct {
+	StepID          string      `json:"step_id"`
+	Name            string      `json:"name"`
+	Status          StepStatus  `json:"status"`
+	Error           string      `json:"error"`
+	Counts          CountsBody  `json:"counts"`
+	Issues          []IssueBody `json:"issues"`
+	IssuesTruncated bool        `json:"issues_truncated"`
+}
+
+// IssueBody is one finding.
+type IssueBody struct {
+	ID          uuid.UUID        `json:"id"`
+	Severity    engines.Severity `json:"severity"`
+	Code        string           `json:"code"`
+	Message     string           `json:"message"`
+	Path        string           `json:"path"`
+	Line        int              `json:"line"`
+	Column      int              `json:"column"`
+	Row         int              `json:"row"`
+	Excerpt     string           `json:"excerpt"`
+	Count       int              `json:"count"`
+	SampleRows  []int            `json:"sample_rows"`
+	AssertionID string           `json:"assertion_id"`
+	Truncated   bool             `json:"truncated"`
+}
+
+// RunAddress is the run's relative address, as Location carries it.
+func RunAddress(id uuid.UUID) string {
+	return "/api/runs/" + id.String() + "/"
+}
+
+// renderRun renders a run without its steps.
+func renderRun(run Run, orgSlug string) RunBody {
+	body := RunBody{
+		ID:                run.ID,
+		Workflow:          run.WorkflowID,
+		WorkflowSlug:      run.WorkflowSlug,
+		WorkflowVersion:   run.WorkflowVersion,
+		Submission:        run.SubmissionID,
+		Org:               orgSlug,
+		Source:            run.Source,
+		State:             run.State,
+		Result:            run.Result,
+		Status:            clientStatus(run),
+		Error:             run.Error,
+		ErrorCategory:     run.ErrorCategory,
+		UserFriendlyError: friendlyError(run),
+		IdempotencyKey:    run.IdempotencyKey,
+		CreatedAt:         run.CreatedAt.UTC().Format(timeFormat),
+		StartedAt:         formatTime(run.StartedAt),
+		EndedAt:           formatTime(run.EndedAt),
+		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
+		Steps:             []StepBody{},
+	}
+	if run.StartedAt != nil && run.EndedAt != nil {
+		body.DurationMS = run.EndedAt.Sub(*run.StartedAt).Milliseconds()
+	}
+	return body
+}
+
+// renderSteps shows every step of the definition; what has not been executed yet is pending, or skipped
+// once the run has ended.
+func renderSteps(run Run, definition Definition, done []StepRun, findings []Finding) []StepBody {
+	issues := make(map[int][]IssueBody)
+	for _, finding := range findings {
+		issues[finding.StepOrdinal] = append(issues[finding.StepOrdinal], renderIssue(finding))
+	}
+	results := make(map[int]StepRun, len(done))
+	for _, step := range done {
+		results[step.Ordinal] = step
+	}
+	steps := make([]StepBody, len(definition.Steps))
+	for i, step := range definition.Steps {
+		result, ok := results[i]
+		if !ok {
+			steps[i] = StepBody{StepID: step.ID, Name: step.Name, Status: statusWithoutResult(run, i), Issues: []IssueBody{}}
+			continue
+		}
+		steps[i] = renderStep(result, issues[i])
+	}
+	return steps
+}
+
+func renderStep(step StepRun, issues []IssueBody) StepBody {
+	truncated := step.Truncated || len(issues) > maxInlineIssues
+	if len(issues) > maxInlineIssues {
+		issues = issues[:maxInlineIssues]
+	}
+	if issues == nil {
+		issues = []IssueBody{}
+	}
+	return StepBody{
+		StepID: step.StepID, Name: step.Name, Status: step.Status, Error: step.Error,
+		Counts: CountsBody{step.ErrorCount, step.WarningCount, step.InfoCount},
+		Issues: issues, IssuesTruncated: truncated,
+	}
+}
+
+func renderIssue(f Finding) IssueBody {
+	rows := f.SampleRows
+	if rows == nil {
+		rows = []int{}
+	}
+	return IssueBody{
+		ID: f.ID, Severity: f.Severity, Code: f.Code, Message: f.Message, Path: f.Path, Line: f.Line,
+		Column: f.Column, Row: f.Row, Excerpt: f.Excerpt, Count: f.Count, SampleRows: rows,
+		AssertionID: f.AssertionID, Truncated: f.Truncated,
+	}
+}
+
+func statusWithoutResult(run Run, ordinal int) StepStatus {
+	switch {
+	case run.State == StateCompleted:
+		return StepSkipped
+	case run.State == StateRunning && ordinal == run.RecoveryPoint:
+		return StepRunning
+	default:
+		return StepPending
+	}
+}
+
+// clientStatus is the one word that the existing command line client reads.
+func clientStatus(run Run) string {
+	if run.State != StateCompleted {
+		return string(run.State)
+	}
+	switch run.Result {
+	case ResultPass:
+		return "SUCCEEDED"
+	case ResultCanceled, ResultTimedOut:
+		return string(run.Result)
+	default:
+		return "FAILED"
+	}
+}
+
+func friendlyError(run Run) string {
+	switch run.ErrorCategory {
+	case CategoryValidationFailed:
+		return "The document was checked and has errors. Fix them and start a new run."
+	case CategoryTimeout:
+		return "The check took too long and was stopped. Try a smaller document."
+	case CategoryRuntimeError, CategorySystemError:
+		return "We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
+	default:
+		return ""
+	}
+}
+
+func formatTime(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(timeFormat)
+}
+
+func baseType(mediaType string) string {
+	base, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		base, _, _ = strings.Cut(strings.ToLower(mediaType), ";")
+	}
+	return strings.TrimSpace(base)
+}

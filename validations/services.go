@@ -1,0 +1,98 @@
+package validations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// JobExecute asks for the execution of a run.
+const JobExecute jobs.Kind = "validations.execute"
+
+// compiledDefinitions is how many definitions stay compiled in memory.
+const compiledDefinitions = 256
+
+// Config bounds the execution of runs.
+type Config struct {
+	// Lease is how long a holder may be silent before another may take the run over; the heartbeat
+	// renews it three times as often.
+	Lease time.Duration
+	// SweepAfter is how long a pending run may lie before the sweeper stages it again; it doubles with
+	// every sweep of the run.
+	SweepAfter time.Duration
+	// StepTimeout bounds one step.
+	StepTimeout time.Duration
+	// MaxAttempts is how often a run is begun before it ends in ERROR.
+	MaxAttempts int
+}
+
+// Service creates, executes and reads runs.
+type Service struct {
+	db       *core.DB
+	cfg      Config
+	staged   *jobs.Signal
+	compiled *lru.Cache[Digest, program]
+	log      *slog.Logger
+}
+
+// NewService makes the service.
+func NewService(db *core.DB, cfg Config, staged *jobs.Signal, log *slog.Logger) (*Service, error) {
+	compiled, err := lru.New[Digest, program](compiledDefinitions)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of definitions: %w", err)
+	}
+	return &Service{db: db, cfg: cfg, staged: staged, compiled: compiled, log: log}, nil
+}
+
+// program is a definition that is ready to be executed.
+type program struct {
+	definition Definition
+	engines    []engines.Engine
+}
+
+// program compiles a definition, or finds it compiled.
+func (s *Service) program(ctx context.Context, run Run) (program, error) {
+	digest := Digest(run.DefinitionDigest)
+	if ready, ok := s.compiled.Get(digest); ok {
+		return ready, nil
+	}
+	definition, err := s.definition(ctx, run)
+	if err != nil {
+		return program{}, err
+	}
+	ready := program{definition: definition, engines: make([]engines.Engine, len(definition.Steps))}
+	for i, step := range definition.Steps {
+		engine, problems := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
+		if len(problems) > 0 {
+			return program{}, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, errDefinition,
+				problems[0].Pointer, problems[0].Detail)
+		}
+		ready.engines[i] = engine
+	}
+	s.compiled.Add(digest, ready)
+	return ready, nil
+}
+
+// errDefinition means that a stored definition cannot be executed by this release.
+var errDefinition = errors.New("the definition does not compile")
+
+func (s *Service) definition(ctx context.Context, run Run) (Definition, error) {
+	if ready, ok := s.compiled.Peek(Digest(run.DefinitionDigest)); ok {
+		return ready.definition, nil
+	}
+	var body []byte
+	err := s.db.Pool.QueryRow(ctx, `SELECT body FROM definitions WHERE org_id = $1 AND digest = $2`,
+		run.OrgID, run.DefinitionDigest).Scan(&body)
+	if err != nil {
+		return Definition{}, fmt.Errorf("read definition %x: %w", run.DefinitionDigest, err)
+	}
+	return decodeDefinition(body)
+}

@@ -1,0 +1,166 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// ending is how a run completes.
+type ending struct {
+	result   RunResult
+	category ErrorCategory
+	text     string
+}
+
+// commitStep writes a step's result, its findings and the run's progress in one transaction, fenced by
+// the epoch. The last step, and a failing one that does not let the run go on, complete the run in the
+// same transaction.
+func (s *Service) commitStep(
+	ctx context.Context, run Run, definition Definition, ordinal int, report engines.Report, began time.Time,
+) (bool, error) {
+	step := definition.Steps[ordinal]
+	stepRun := StepRun{
+		OrgID: run.OrgID, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name, Status: StepPassed,
+		ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings), InfoCount: int64(report.Infos),
+		Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
+	}
+	failed := report.Errors > 0
+	if failed {
+		stepRun.Status = StepFailed
+	}
+	last := ordinal == len(definition.Steps)-1 || (failed && !step.ContinueOnFailure)
+	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+		errorsSoFar, err := advance(ctx, tx, run, ordinal, report)
+		if err != nil {
+			return false, err
+		}
+		if err := writeStep(ctx, tx, stepRun, report.Findings); err != nil {
+			return false, err
+		}
+		if !last {
+			return false, nil
+		}
+		return true, complete(ctx, tx, run, verdict(errorsSoFar))
+	})
+}
+
+// giveUp ends a run for which the document is not to blame.
+func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
+	result := ResultError
+	if category == CategoryTimeout {
+		result = ResultTimedOut
+	}
+	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		return struct{}{}, complete(ctx, tx, run, ending{result: result, category: category, text: text})
+	})
+	return err
+}
+
+func verdict(errorCount int64) ending {
+	if errorCount == 0 {
+		return ending{result: ResultPass}
+	}
+	noun := "errors"
+	if errorCount == 1 {
+		noun = "error"
+	}
+	return ending{
+		result: ResultFail, category: CategoryValidationFailed, text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
+	}
+}
+
+// advance moves the recovery point behind the step; 0 rows mean that the lease is not ours any more.
+func advance(ctx context.Context, tx core.Tx, run Run, ordinal int, report engines.Report) (int64, error) {
+	rows, err := tx.Query(ctx, `
+		UPDATE validation_runs SET recovery_point = $4 + 1, error_count = error_count + $5,
+			warning_count = warning_count + $6, info_count = info_count + $7
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING' AND recovery_point = $4
+		RETURNING error_count`,
+		run.OrgID, run.ID, run.Epoch, ordinal, report.Errors, report.Warnings, report.Infos)
+	if err != nil {
+		return 0, fmt.Errorf("advance run %s: %w", run.ID, err)
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return 0, fmt.Errorf("advance run %s: %w", run.ID, err)
+	}
+	if len(counts) == 0 {
+		return 0, errLeaseLost
+	}
+	return counts[0], nil
+}
+
+func complete(ctx context.Context, tx core.Tx, run Run, end ending) error {
+	tag, err := tx.Exec(ctx, `
+		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,
+			ended_at = now(), lease_until = NULL, sweep_after = NULL
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
+		run.OrgID, run.ID, run.Epoch, end.result, end.category, end.text)
+	if err != nil {
+		return fmt.Errorf("complete run %s: %w", run.ID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return errLeaseLost
+	}
+	return nil
+}
+
+func writeStep(ctx context.Context, tx core.Tx, step StepRun, findings []engines.Finding) error {
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	step.ID = id
+	if err := tx.Gorm(ctx).Create(&step).Error; err != nil {
+		return fmt.Errorf("write step %d of run %s: %w", step.Ordinal, step.RunID, err)
+	}
+	if len(findings) == 0 {
+		return nil
+	}
+	rows, err := findingRows(step, findings)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.CopyFrom(ctx, "findings", findingColumns(), pgx.CopyFromRows(rows)); err != nil {
+		return fmt.Errorf("write the findings of run %s: %w", step.RunID, err)
+	}
+	return nil
+}
+
+func findingColumns() []string {
+	return []string{
+		"org_id", "id", "run_id", "step_ordinal", "ordinal", "severity", "code", "message", "path",
+		"line", "column", "row", "excerpt", "count", "sample_rows", "assertion_id", "truncated",
+	}
+}
+
+func findingRows(step StepRun, findings []engines.Finding) ([][]any, error) {
+	rows := make([][]any, len(findings))
+	for i, f := range findings {
+		id, err := newID()
+		if err != nil {
+			return nil, err
+		}
+		sample := f.SampleRows
+		if sample == nil {
+			sample = []int{}
+		}
+		rows[i] = []any{
+			step.OrgID, id, step.RunID, step.Ordinal, i, string(f.Severity), f.Code, f.Message, f.Path,
+			f.Line, f.Column, f.Row, f.Excerpt, max(f.Count, 1), sample, f.AssertionID, f.Truncated,
+		}
+	}
+	return rows, nil
+}
+
+// idOf names a run in pages.
+func idOf(run Run) uuid.UUID {
+	return run.ID
+}

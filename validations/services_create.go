@@ -1,0 +1,156 @@
+package validations
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+// Order says what is to be run, for whom.
+type Order struct {
+	Principal core.Principal
+	Workflow  WorkflowRef
+	Document  Document
+	Source    Source
+	// IdempotencyKey and its row's id are zero when the request has no key.
+	IdempotencyKey   string
+	IdempotencyKeyID uuid.UUID
+	RequestID        string
+}
+
+// WorkflowRef is the version of a workflow that a run executes.
+type WorkflowRef struct {
+	ID         uuid.UUID
+	Slug       string
+	Version    int
+	Definition Definition
+	Digest     Digest
+}
+
+// Document is what was handed in.
+type Document struct {
+	Content          []byte
+	MediaType        string
+	Filename         string
+	Name             string
+	ShortDescription string
+	Metadata         string
+}
+
+// Prepared is a run that needs nothing but its rows: its ids are chosen and its answer is rendered.
+type Prepared struct {
+	Submission Submission
+	Run        Run
+	// Answer is the run as JSON, as it is when it has just been created.
+	Answer []byte
+}
+
+// Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
+func Prepare(order Order, now time.Time) (Prepared, error) {
+	submissionID, err := uuid.NewV7()
+	if err != nil {
+		return Prepared{}, fmt.Errorf("make an id: %w", err)
+	}
+	runID, err := uuid.NewV7()
+	if err != nil {
+		return Prepared{}, fmt.Errorf("make an id: %w", err)
+	}
+	// The database keeps microseconds; what is shown must be what is stored.
+	now = now.UTC().Truncate(time.Microsecond)
+	sum := sha256.Sum256(order.Document.Content)
+	prepared := Prepared{
+		Submission: Submission{
+			OrgID: order.Principal.OrgID, ID: submissionID,
+			MediaType: order.Document.MediaType, Filename: order.Document.Filename, Name: order.Document.Name,
+			ShortDescription: order.Document.ShortDescription, Metadata: order.Document.Metadata,
+			Size: int64(len(order.Document.Content)), SHA256: sum[:], Content: order.Document.Content, CreatedAt: now,
+		},
+		Run: Run{
+			OrgID: order.Principal.OrgID, ID: runID,
+			WorkflowID: order.Workflow.ID, WorkflowSlug: order.Workflow.Slug, WorkflowVersion: order.Workflow.Version,
+			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submissionID, Source: order.Source,
+			State: StatePending, Result: ResultUnknown, Epoch: 1,
+			IdempotencyKey: order.IdempotencyKey, RequestID: order.RequestID, CreatedAt: now,
+		},
+	}
+	if order.IdempotencyKeyID != uuid.Nil {
+		prepared.Run.IdempotencyKeyID = &order.IdempotencyKeyID
+	}
+	if order.Principal.UserID != uuid.Nil {
+		prepared.Run.CreatedBy = &order.Principal.UserID
+	}
+	body := renderRun(prepared.Run, order.Principal.OrgSlug)
+	body.Steps = renderSteps(prepared.Run, order.Workflow.Definition, nil, nil)
+	prepared.Answer, err = json.Marshal(body)
+	if err != nil {
+		return Prepared{}, fmt.Errorf("render a run: %w", err)
+	}
+	return prepared, nil
+}
+
+// Create adds the rows of prepared runs, their submissions and their staged jobs to a batch. The usage
+// metric and period of each run must have been charged in the same transaction.
+func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
+	queueSubmissions(batch, prepared)
+	s.queueRuns(batch, prepared)
+	staged := make([]jobs.Job, len(prepared))
+	for i, p := range prepared {
+		staged[i] = jobs.Job{Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch}
+	}
+	jobs.Stage(batch, staged...)
+}
+
+func queueSubmissions(batch *core.Batch, prepared []Prepared) {
+	n := len(prepared)
+	orgs, ids := make([]uuid.UUID, n), make([]uuid.UUID, n)
+	types, filenames, names := make([]string, n), make([]string, n), make([]string, n)
+	descriptions, metadata := make([]string, n), make([]string, n)
+	sizes := make([]int64, n)
+	sums, contents := make([][]byte, n), make([][]byte, n)
+	created := make([]time.Time, n)
+	for i, p := range prepared {
+		sub := p.Submission
+		orgs[i], ids[i], types[i], filenames[i], names[i] = sub.OrgID, sub.ID, sub.MediaType, sub.Filename, sub.Name
+		descriptions[i], metadata[i], sizes[i] = sub.ShortDescription, sub.Metadata, sub.Size
+		sums[i], contents[i], created[i] = sub.SHA256, sub.Content, sub.CreatedAt
+	}
+	batch.Queue(`
+		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
+			content, created_at)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+			$8::bigint[], $9::bytea[], $10::bytea[], $11::timestamptz[])`,
+		orgs, ids, types, filenames, names, descriptions, metadata, sizes, sums, contents, created)
+}
+
+func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
+	n := len(prepared)
+	orgs, ids, workflows, submissions := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]uuid.UUID, n), make([]uuid.UUID, n)
+	versions := make([]int, n)
+	slugs, sources, metrics := make([]string, n), make([]string, n), make([]string, n)
+	digests := make([][]byte, n)
+	periods, created := make([]time.Time, n), make([]time.Time, n)
+	keys, requests := make([]string, n), make([]string, n)
+	keyIDs, users := make([]*uuid.UUID, n), make([]*uuid.UUID, n)
+	for i, p := range prepared {
+		run := p.Run
+		orgs[i], ids[i], workflows[i], submissions[i] = run.OrgID, run.ID, run.WorkflowID, run.SubmissionID
+		versions[i], slugs[i], sources[i], digests[i] = run.WorkflowVersion, run.WorkflowSlug, string(run.Source), run.DefinitionDigest
+		metrics[i], periods[i], created[i] = run.UsageMetric, run.UsagePeriod, run.CreatedAt
+		keys[i], keyIDs[i], requests[i], users[i] = run.IdempotencyKey, run.IdempotencyKeyID, run.RequestID, run.CreatedBy
+	}
+	batch.Queue(`
+		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
+			created_by, created_at, sweep_after)
+		SELECT r.*, now() + $16::bigint * interval '1 millisecond'
+		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
+			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[]) AS r`,
+		orgs, ids, workflows, versions, slugs, digests, submissions, sources, metrics, periods, keys, keyIDs, requests,
+		users, created, s.cfg.SweepAfter.Milliseconds())
+}

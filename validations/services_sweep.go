@@ -1,0 +1,54 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+const (
+	sweepBatch = 500
+	// maxSweepDoublings bounds the back-off at 64 times Config.SweepAfter.
+	maxSweepDoublings = 6
+)
+
+// Sweep stages runs again that should have moved by now: pending ones whose job the queue has lost and
+// running ones whose lease has ended. It works from tables alone and moves each run to a new epoch, so
+// whatever the old job or the old holder still does has no effect. It returns how many it staged.
+func (s *Service) Sweep(ctx context.Context) (int, error) {
+	swept, err := core.InTx(ctx, s.db, func(tx core.Tx) (int, error) {
+		rows, err := tx.Query(ctx, `
+			WITH due AS (
+				SELECT org_id, id FROM validation_runs AS r
+				WHERE sweep_after <= now() AND (lease_until IS NULL OR lease_until <= now())
+					AND NOT EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
+						AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1)
+				ORDER BY sweep_after LIMIT $2 FOR UPDATE SKIP LOCKED)
+			UPDATE validation_runs AS r SET epoch = epoch + 1, lease_until = NULL, sweeps = sweeps + 1,
+				sweep_after = now() + power(2, least(sweeps, $3)) * $4::bigint * interval '1 millisecond'
+			FROM due WHERE r.org_id = due.org_id AND r.id = due.id
+			RETURNING $1::text, r.org_id, r.id, r.epoch`,
+			JobExecute, sweepBatch, maxSweepDoublings, s.cfg.SweepAfter.Milliseconds())
+		if err != nil {
+			return 0, fmt.Errorf("find runs to sweep: %w", err)
+		}
+		staged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[jobs.Job])
+		if err != nil {
+			return 0, fmt.Errorf("find runs to sweep: %w", err)
+		}
+		if len(staged) == 0 {
+			return 0, nil
+		}
+		batch := tx.NewBatch()
+		jobs.Stage(batch, staged...)
+		return len(staged), batch.Send(ctx)
+	})
+	if swept > 0 {
+		s.staged.Wake()
+	}
+	return swept, err
+}
