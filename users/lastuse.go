@@ -1,0 +1,50 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// lastUse remembers which tokens were used since the last flush, so that no request writes for it.
+type lastUse struct {
+	mu     sync.Mutex
+	tokens map[uuid.UUID]uuid.UUID // token to organization
+}
+
+func (l *lastUse) note(orgID, tokenID uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tokens[tokenID] = orgID
+}
+
+func (l *lastUse) take() map[uuid.UUID]uuid.UUID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.tokens
+	l.tokens = make(map[uuid.UUID]uuid.UUID)
+	return taken
+}
+
+// FlushLastUse writes the time of last use of the tokens that were used since the last call. It always
+// catches up, so it returns 0: there is no reason to call it again at once. A crash loses only that time.
+func (s *Service) FlushLastUse(ctx context.Context) (int, error) {
+	used := s.seen.take()
+	if len(used) == 0 {
+		return 0, nil
+	}
+	orgs, tokens := make([]uuid.UUID, 0, len(used)), make([]uuid.UUID, 0, len(used))
+	for token, org := range used {
+		orgs, tokens = append(orgs, org), append(tokens, token)
+	}
+	_, err := s.db.Pool.Exec(ctx, `
+		UPDATE api_tokens AS t SET last_used_at = now()
+		FROM unnest($1::uuid[], $2::uuid[]) AS used (org_id, id) WHERE t.org_id = used.org_id AND t.id = used.id`,
+		orgs, tokens)
+	if err != nil {
+		return 0, fmt.Errorf("write last use: %w", err)
+	}
+	return 0, nil
+}

@@ -1,0 +1,157 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// MetricRuns counts started runs.
+const MetricRuns = "runs"
+
+// Usage is a counter of the current period.
+type Usage struct {
+	OrgID  uuid.UUID
+	Metric string
+	// Period is the first day of the month, by the database's clock in UTC.
+	Period time.Time
+	Used   int64
+	// Quota is nil when there is no limit.
+	Quota *int64
+}
+
+// ResetsAt is the beginning of the next period.
+func (u Usage) ResetsAt() time.Time {
+	return u.Period.AddDate(0, 1, 0)
+}
+
+func (u Usage) full() bool {
+	return u.Quota != nil && u.Used >= *u.Quota
+}
+
+// Grant is the decision on one demand.
+type Grant struct {
+	Granted bool
+	// Usage is the counter as it stands after the decision.
+	Usage Usage
+}
+
+// ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow. It locks
+// the counters until the transaction ends, in the order of the organizations so that two transactions
+// never wait for each other; what is refused costs nothing and harms nobody else.
+func ChargeRuns(ctx context.Context, tx core.Tx, demands []uuid.UUID) ([]Grant, error) {
+	counters, err := lockCounters(ctx, tx, demands)
+	if err != nil {
+		return nil, err
+	}
+	grants := make([]Grant, len(demands))
+	charged := make(map[uuid.UUID]int64)
+	for i, orgID := range demands {
+		counter := counters[orgID]
+		if !counter.full() {
+			counter.Used++
+			charged[orgID]++
+			grants[i].Granted = true
+		}
+		counters[orgID] = counter
+		grants[i].Usage = counter
+	}
+	return grants, addUsage(ctx, tx, counters, charged)
+}
+
+func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uuid.UUID]Usage, error) {
+	orgs := slices.Clone(demands)
+	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	orgs = slices.Compact(orgs)
+	counters, err := selectCounters(ctx, tx, orgs)
+	if err != nil || len(counters) == len(orgs) {
+		return counters, err
+	}
+	// The first start of a month: the counter takes the quota that the operator has set.
+	_, err = tx.Exec(ctx, `
+		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
+		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota FROM organizations WHERE id = ANY ($1)
+		ORDER BY id
+		ON CONFLICT DO NOTHING`, orgs, MetricRuns)
+	if err != nil {
+		return nil, fmt.Errorf("open usage counters: %w", err)
+	}
+	counters, err = selectCounters(ctx, tx, orgs)
+	if err == nil && len(counters) != len(orgs) {
+		return nil, fmt.Errorf("%d of %d organizations have a usage counter", len(counters), len(orgs))
+	}
+	return counters, err
+}
+
+func selectCounters(ctx context.Context, tx core.Tx, orgs []uuid.UUID) (map[uuid.UUID]Usage, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT org_id, metric, period_start, used, quota FROM usage_counters
+		WHERE org_id = ANY ($1) AND metric = $2 AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		ORDER BY org_id FOR UPDATE`, orgs, MetricRuns)
+	if err != nil {
+		return nil, fmt.Errorf("lock usage counters: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
+	if err != nil {
+		return nil, fmt.Errorf("lock usage counters: %w", err)
+	}
+	counters := make(map[uuid.UUID]Usage, len(found))
+	for _, counter := range found {
+		counters[counter.OrgID] = counter
+	}
+	return counters, nil
+}
+
+func addUsage(ctx context.Context, tx core.Tx, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) error {
+	if len(charged) == 0 {
+		return nil
+	}
+	orgs, amounts := make([]uuid.UUID, 0, len(charged)), make([]int64, 0, len(charged))
+	periods := make([]time.Time, 0, len(charged))
+	for orgID, amount := range charged {
+		orgs, amounts, periods = append(orgs, orgID), append(amounts, amount), append(periods, counters[orgID].Period)
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE usage_counters AS u SET used = u.used + charged.amount
+		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
+		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
+		orgs, periods, amounts, MetricRuns)
+	if err != nil {
+		return fmt.Errorf("charge runs: %w", err)
+	}
+	return nil
+}
+
+// QuotaExceeded says that the organization has used up its runs of the period.
+func QuotaExceeded(usage Usage) *core.Error {
+	var quota int64
+	if usage.Quota != nil {
+		quota = *usage.Quota
+	}
+	err := core.NewError(core.CodeQuotaExceeded, fmt.Sprintf(
+		"%d of %d runs are used this month; the count starts anew at %s. Nothing was started.",
+		usage.Used, quota, usage.ResetsAt().Format(time.RFC3339)))
+	err.RetryAfter = max(time.Until(usage.ResetsAt()), time.Second)
+	return err
+}
+
+// RunUsage reads the runs counter of the current period.
+func (s *Service) RunUsage(ctx context.Context, orgID uuid.UUID) (Usage, error) {
+	usage := Usage{OrgID: orgID, Metric: MetricRuns}
+	err := s.db.Pool.QueryRow(ctx, `
+		SELECT p.period, coalesce(u.used, 0), CASE WHEN u.org_id IS NULL THEN o.run_quota ELSE u.quota END
+		FROM organizations AS o
+		CROSS JOIN (SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS period) AS p
+		LEFT JOIN usage_counters AS u ON u.org_id = o.id AND u.metric = $2 AND u.period_start = p.period
+		WHERE o.id = $1`, orgID, MetricRuns).Scan(&usage.Period, &usage.Used, &usage.Quota)
+	if err != nil {
+		return Usage{}, fmt.Errorf("read usage: %w", err)
+	}
+	return usage, nil
+}

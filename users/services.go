@@ -1,0 +1,187 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Service reads and changes what the app owns.
+type Service struct {
+	db    *core.DB
+	check *core.Validator
+	seen  *lastUse
+}
+
+// NewService makes the service.
+func NewService(db *core.DB, check *core.Validator) *Service {
+	return &Service{db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}}
+}
+
+// errTaken means that the name is in use.
+var errTaken = errors.New("is taken")
+
+// CreateOrganization adds a tenant. A nil quota is unlimited.
+func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Organization{}, fmt.Errorf("make an id: %w", err)
+	}
+	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: quota, CreatedAt: time.Now()}
+	if err := s.check.Body(org); err != nil {
+		return Organization{}, err
+	}
+	err = gorm.G[Organization](s.db.Gorm).Create(ctx, &org)
+	switch core.ViolatedConstraint(err) {
+	case "uq_organizations_slug":
+		return Organization{}, fmt.Errorf("organization %q %w", slug, errTaken)
+	case "ck_organizations_slug":
+		return Organization{}, core.InvalidPayload("A slug has lower-case letters, digits and hyphens, 63 at most.")
+	}
+	if err != nil {
+		return Organization{}, fmt.Errorf("create organization %q: %w", slug, err)
+	}
+	return org, nil
+}
+
+// Organization finds a tenant by its slug.
+func (s *Service) Organization(ctx context.Context, slug string) (Organization, error) {
+	org, err := gorm.G[Organization](s.db.Gorm).Where("slug = ?", slug).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Organization{}, core.NotFound("organization")
+	}
+	if err != nil {
+		return Organization{}, fmt.Errorf("find organization %q: %w", slug, err)
+	}
+	return org, nil
+}
+
+// SetRunQuota sets how many runs a month the organization may start, from now on; nil is unlimited.
+// What is already used stays used: the current period's quota never falls below it.
+func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64) error {
+	if quota != nil && *quota < 0 {
+		return core.InvalidPayload("A quota is 0 or more.")
+	}
+	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		batch.Queue(`UPDATE organizations SET run_quota = $2 WHERE id = $1`, orgID, quota)
+		batch.Queue(`
+			UPDATE usage_counters SET quota = greatest($2::bigint, CASE WHEN $2::bigint IS NOT NULL THEN used END)
+			WHERE org_id = $1 AND metric = $3 AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
+			orgID, quota, MetricRuns)
+		id, err := uuid.NewV7()
+		if err != nil {
+			return struct{}{}, fmt.Errorf("make an id: %w", err)
+		}
+		core.Audit(batch, core.AuditRecord{
+			ID: id, OrgID: orgID, Action: "organization.set_quota", TargetType: "organization",
+			TargetID: orgID.String(), Detail: describeQuota(quota),
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	return err
+}
+
+// CreateUser adds a user. An empty password means that the user cannot sign in with one.
+func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return User{}, fmt.Errorf("make an id: %w", err)
+	}
+	user := User{ID: id, Email: normalizeEmail(email), Name: name, CreatedAt: time.Now()}
+	if err := s.check.Body(user); err != nil {
+		return User{}, err
+	}
+	if password != "" {
+		if user.PasswordHash, err = argon2id.CreateHash(password, argon2id.DefaultParams); err != nil {
+			return User{}, fmt.Errorf("hash the password: %w", err)
+		}
+	}
+	err = gorm.G[User](s.db.Gorm).Create(ctx, &user)
+	if core.ViolatedConstraint(err) == "uq_users_email" {
+		return User{}, fmt.Errorf("user %q %w", user.Email, errTaken)
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("create user %q: %w", user.Email, err)
+	}
+	return user, nil
+}
+
+// User finds a user by the e-mail address.
+func (s *Service) User(ctx context.Context, email string) (User, error) {
+	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", normalizeEmail(email)).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return User{}, core.NotFound("user")
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("find user %q: %w", email, err)
+	}
+	return user, nil
+}
+
+// SetMembership makes the user a member with the role, or changes the member's role.
+func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role core.Role) error {
+	if !role.Allows(core.RoleViewer) {
+		return core.InvalidPayload("A role is one of owner, admin, author, executor, viewer.")
+	}
+	membership := Membership{OrgID: orgID, UserID: userID, Role: role, CreatedAt: time.Now()}
+	err := gorm.G[Membership](s.db.Gorm, clause.OnConflict{
+		Columns:   []clause.Column{{Name: "org_id"}, {Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"role"}),
+	}).Create(ctx, &membership)
+	if err != nil {
+		return fmt.Errorf("set a membership: %w", err)
+	}
+	return nil
+}
+
+// TokenRequest asks for a new API token.
+type TokenRequest struct {
+	OrgID  uuid.UUID
+	UserID uuid.UUID
+	Label  string `validate:"required,max=100"`
+	// Role caps what the token may do; the membership's role caps it further.
+	Role core.Role `validate:"oneof=owner admin author executor viewer"`
+	// ValidFor is the token's life; zero is for ever.
+	ValidFor time.Duration `validate:"min=0"`
+}
+
+// CreateToken makes a token and returns its secret, which is shown this once.
+func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string, error) {
+	if err := s.check.Body(request); err != nil {
+		return "", err
+	}
+	tokenID, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("make an id: %w", err)
+	}
+	auditID, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("make an id: %w", err)
+	}
+	secret, digest, prefix := newSecret()
+	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		batch.Queue(`
+			INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
+			request.OrgID, tokenID, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, OrgID: request.OrgID, Action: "token.create", TargetType: "token",
+			TargetID: tokenID.String(), Detail: request.Label,
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	if err != nil {
+		return "", fmt.Errorf("create a token: %w", err)
+	}
+	return secret, nil
+}
