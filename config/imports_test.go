@@ -1,0 +1,190 @@
+package config_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	module   = "github.com/simplevalidations/simplevalidations"
+	coretest = "core/coretest"
+)
+
+// layer is a folder and the layers that its packages may import besides their own.
+type layer struct {
+	folder string
+	may    []string
+}
+
+// layers reads from the bottom to the top. A package belongs to the longest folder that holds it; core holds no
+// package but itself, so that a new one inside it needs a line here.
+func layers() []layer {
+	foundation := []string{"core", "core/client", "core/idempotency", "core/jobs", "docs", "migrations"}
+	packagesOfCore := []string{"core"}
+	return []layer{
+		{folder: "core"},
+		{folder: "docs"},
+		{folder: "migrations"},
+		{folder: "core/client", may: packagesOfCore},
+		{folder: "core/embedded", may: packagesOfCore},
+		{folder: "core/idempotency", may: packagesOfCore},
+		{folder: "core/jobs", may: packagesOfCore},
+		{
+			folder: coretest,
+			may:    []string{"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "migrations"},
+		},
+		{folder: "users", may: foundation},
+		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs"}},
+		{folder: "validations", may: append([]string{"users"}, foundation...)},
+		{folder: "workflows", may: append([]string{"users", "validations"}, foundation...)},
+		{
+			folder: "config",
+			may:    append([]string{"core/embedded", "tasks", "users", "validations", "workflows"}, foundation...),
+		},
+		{folder: ".", may: []string{"config"}},
+	}
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+
+	files := goFiles(t)
+	for _, l := range layers() {
+		t.Run(l.folder, func(t *testing.T) {
+			t.Parallel()
+			for _, file := range files {
+				if folderOf(path.Dir(file)) != l.folder {
+					continue
+				}
+				for _, imported := range importsOf(t, file) {
+					checkImport(t, l, file, imported)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	t.Parallel()
+
+	for _, file := range goFiles(t) {
+		if dir := path.Dir(file); folderOf(dir) == "" {
+			t.Errorf("%s belongs to no layer, want a line for %s in layers", file, dir)
+		}
+	}
+}
+
+func TestTopLevel(t *testing.T) {
+	t.Parallel()
+
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		if !isIgnored(entry.Name()) {
+			got = append(got, entry.Name())
+		}
+	}
+	want := []string{
+		"LICENSE", "Makefile", "README.md", "config", "core", "docs", "go.mod", "go.sum",
+		"main.go", "migrations", "tasks", "users", "validations", "workflows",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("top level (-want +got):\n%s", diff)
+	}
+}
+
+func checkImport(tb testing.TB, l layer, file, imported string) {
+	tb.Helper()
+	folder := folderOf(imported)
+	if folder == l.folder || slices.Contains(l.may, folder) {
+		return
+	}
+	if folder == coretest && strings.HasSuffix(file, "_test.go") {
+		return
+	}
+	tb.Errorf("%s imports %s, want only %s", file, imported, strings.Join(append([]string{l.folder}, l.may...), ", "))
+}
+
+// folderOf returns the layer's folder of a package, or nothing when the package has no layer.
+func folderOf(pkg string) string {
+	var folder string
+	for _, l := range layers() {
+		inside := l.folder != "core" && l.folder != "." && strings.HasPrefix(pkg, l.folder+"/")
+		if (pkg == l.folder || inside) && len(l.folder) > len(folder) {
+			folder = l.folder
+		}
+	}
+	return folder
+}
+
+// goFiles lists the module's Go files by their path in it. Build tags are not looked at: a file that only some
+// builds compile keeps to the layers as well.
+func goFiles(tb testing.TB) []string {
+	tb.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && isSkipped(name) {
+			return fs.SkipDir
+		}
+		if !entry.IsDir() && path.Ext(name) == ".go" {
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(files) == 0 {
+		tb.Fatal("found 0 Go files, want those of the module")
+	}
+	return files
+}
+
+// isIgnored tells dot files, and what is built or installed at the top level but is not part of the product.
+func isIgnored(name string) bool {
+	return slices.Contains([]string{"bin", "node_modules"}, name) || strings.HasPrefix(name, ".") ||
+		slices.Contains([]string{".test", ".out"}, path.Ext(name))
+}
+
+func isSkipped(dir string) bool {
+	base := path.Base(dir)
+	return dir != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules")
+}
+
+// importsOf returns what a file imports of the module, by path in it; the module's root is ".".
+func importsOf(tb testing.TB, file string) []string {
+	tb.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", file), nil, parser.ImportsOnly)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var imported []string
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			tb.Fatalf("%s imports %s: %v", file, spec.Path.Value, err)
+		}
+		if name == module {
+			imported = append(imported, ".")
+		} else if inside, ours := strings.CutPrefix(name, module+"/"); ours {
+			imported = append(imported, inside)
+		}
+	}
+	return imported
+}
