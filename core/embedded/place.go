@@ -91,7 +91,7 @@ func open(ctx context.Context, who account, dir string) (bool, error) {
 }
 
 func readNote(base string) (string, bool, error) {
-	text, err := os.ReadFile(filepath.Join(base, movedNote))
+	text, err := readFile(filepath.Join(base, movedNote))
 	if errors.Is(err, os.ErrNotExist) {
 		return base, false, nil
 	}

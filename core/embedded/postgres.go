@@ -137,7 +137,7 @@ func lockOrJoin(ctx context.Context, base string) (*Lock, string, error) {
 }
 
 func publishedAddress(ctx context.Context, base string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(base, ownerLock))
+	text, err := readFile(filepath.Join(base, ownerLock))
 	if err != nil {
 		return "", fmt.Errorf("read address: %w", err)
 	}

@@ -47,6 +47,39 @@ func TestStartPostgres(t *testing.T) {
 		wantSetting(t, server.URL(), "listen_addresses", "")
 	})
 
+	t.Run("NamesWhatToInstall", func(t *testing.T) {
+		t.Parallel()
+		cfg := config(t, newDir(t))
+		cfg.BinDir = t.TempDir()
+		_, err := StartPostgres(t.Context(), cfg)
+		if !errors.Is(err, ErrNoBinaries) {
+			t.Fatalf("start without binaries = %v, want ErrNoBinaries", err)
+		}
+		for _, want := range []string{"apt-get", "dnf", "brew", "npm", "PG_BIN_DIR", "DATABASE_URL", cfg.BinDir} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error %q does not mention %s", err, want)
+			}
+		}
+	})
+
+	t.Run("LeavesNothingBehindWhenCancelled", func(t *testing.T) {
+		t.Parallel()
+		dir := newDir(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if server, err := StartPostgres(ctx, config(t, dir)); err == nil {
+			mustStop(t, server)
+			t.Fatal("start with an ended context succeeded, want an error")
+		}
+		if !mustStart(t, dir).Owned() {
+			t.Error("the next start is not the owner, want the lock free again")
+		}
+	})
+}
+
+func TestPostgresFolder(t *testing.T) {
+	t.Parallel()
+
 	t.Run("WorksInPathTooLongForSockets", func(t *testing.T) {
 		t.Parallel()
 		dir := filepath.Join(newDir(t), strings.Repeat("a", 60), strings.Repeat("b", 60), `c, "d"`)
@@ -95,35 +128,6 @@ func TestStartPostgres(t *testing.T) {
 		}
 		mustWrite(t, path, string(version))
 		wantRemembered(t, mustStart(t, dir).URL(), "old")
-	})
-
-	t.Run("NamesWhatToInstall", func(t *testing.T) {
-		t.Parallel()
-		cfg := config(t, newDir(t))
-		cfg.BinDir = t.TempDir()
-		_, err := StartPostgres(t.Context(), cfg)
-		if !errors.Is(err, ErrNoBinaries) {
-			t.Fatalf("start without binaries = %v, want ErrNoBinaries", err)
-		}
-		for _, want := range []string{"apt-get", "dnf", "brew", "npm", "PG_BIN_DIR", "DATABASE_URL", cfg.BinDir} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("error %q does not mention %s", err, want)
-			}
-		}
-	})
-
-	t.Run("LeavesNothingBehindWhenCancelled", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if server, err := StartPostgres(ctx, config(t, dir)); err == nil {
-			mustStop(t, server)
-			t.Fatal("start with an ended context succeeded, want an error")
-		}
-		if !mustStart(t, dir).Owned() {
-			t.Error("the next start is not the owner, want the lock free again")
-		}
 	})
 }
 

@@ -122,7 +122,7 @@ func (o orphan) wait(ctx context.Context, patience time.Duration) bool {
 // says about shared memory to notice surviving backends.
 func clearStale(ctx context.Context, data string) error {
 	path := filepath.Join(data, "postmaster.pid")
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

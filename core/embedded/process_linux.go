@@ -15,13 +15,14 @@ func dieWithParent(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeaths
 
 // inspect reads /proc, as a zombie still answers to kill(pid, 0) and an id may have been given to another process.
 func inspect(_ context.Context, pid int, data string) standing {
-	proc := filepath.Join("/proc", strconv.Itoa(pid))
-	stat, err := os.ReadFile(filepath.Join(proc, "stat"))
+	proc := "/proc/" + strconv.Itoa(pid)
+	stat, err := readFile(filepath.Join(proc, "stat"))
 	if err != nil {
 		return gone
 	}
 	// The name in parentheses may itself hold spaces and parentheses; the state follows the last one.
-	if at := bytes.LastIndexByte(stat, ')'); at < 0 || strings.ContainsAny(string(stat[at:min(at+3, len(stat))]), "ZX") {
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	if state = bytes.TrimSpace(state); len(state) == 0 || state[0] == 'Z' || state[0] == 'X' {
 		return gone
 	}
 	here, hereErr := os.Stat(filepath.Join(proc, "cwd"))
@@ -30,7 +31,7 @@ func inspect(_ context.Context, pid int, data string) standing {
 		return ours
 	}
 	// Root in a container may not look at the folder of another user's process, but anybody may read its arguments.
-	cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	cmdline, err := readFile(filepath.Join(proc, "cmdline"))
 	if err == nil && serves(strings.Split(string(cmdline), "\x00"), data) {
 		return ours
 	}
