@@ -1,0 +1,121 @@
+// Package engines holds the validators of the product as pure functions.
+//
+// An engine checks one document against a configuration that was compiled and checked before. It reads neither
+// database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
+// and column. Whatever is wrong with a document is a finding; an error means that the check itself could not be
+// carried out.
+package engines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+)
+
+// Severity says how grave a finding is. Only SeverityError fails a step.
+type Severity string
+
+// The severities of findings.
+const (
+	SeverityError   Severity = "ERROR"
+	SeverityWarning Severity = "WARNING"
+	SeverityInfo    Severity = "INFO"
+)
+
+// The kinds of engines that Compile knows.
+const (
+	KindJSONSchema = "json_schema"
+	KindTable      = "table"
+)
+
+// Finding is one thing an engine has to say about a document.
+//
+// Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
+// header, and is 0 elsewhere. Path is a JSON pointer or the name of a column. Excerpt is the line, cut around the
+// column when it is long.
+type Finding struct {
+	Severity Severity
+	Code     string
+	Message  string
+	Path     string
+	Line     int
+	Column   int
+	Row      int
+	Excerpt  string
+	// Count is how often the check failed. It is above 1 where one finding stands for many.
+	Count int
+	// SampleRows are the first rows concerned where one finding stands for many.
+	SampleRows []int
+	// AssertionID is the id of the rule that failed, empty for findings that no rule made.
+	AssertionID string
+	// Truncated says that more failed than is listed one by one.
+	Truncated bool
+}
+
+// Document is what is checked.
+type Document struct {
+	Content   io.ReaderAt
+	Size      int64
+	MediaType string
+	Filename  string
+}
+
+// NewDocument returns a document whose content is in memory.
+func NewDocument(content []byte, mediaType, filename string) Document {
+	return Document{
+		Content:   bytes.NewReader(content),
+		Size:      int64(len(content)),
+		MediaType: mediaType,
+		Filename:  filename,
+	}
+}
+
+// Report is the outcome of one run. The counters count everything that was found, also what Findings leaves out;
+// Truncated says that it leaves something out.
+type Report struct {
+	Findings  []Finding
+	Errors    int
+	Warnings  int
+	Infos     int
+	Truncated bool
+}
+
+// Engine checks documents. Run may be called by several goroutines at once. Its error is never the fault of the
+// document: it is the end of the context or a failure to read the content.
+type Engine interface {
+	Run(ctx context.Context, doc Document) (Report, error)
+}
+
+// ConfigError is a fault in a configuration. Pointer is the JSON pointer of the place, empty for the whole.
+type ConfigError struct {
+	Pointer string
+	Code    string
+	Detail  string
+}
+
+// Kinds returns the kinds of engines that Compile knows, sorted.
+func Kinds() []string {
+	return []string{KindJSONSchema, KindTable}
+}
+
+// Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
+// take a second for the largest schema allowed, so call it when a workflow is published and keep the engine.
+func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
+	switch kind {
+	case KindJSONSchema:
+		engine, faults := compileSchema(config, limits)
+		if len(faults) > 0 {
+			return nil, faults
+		}
+		return engine, nil
+	case KindTable:
+		engine, faults := compileTable(config, limits)
+		if len(faults) > 0 {
+			return nil, faults
+		}
+		return engine, nil
+	default:
+		return nil, []ConfigError{{Code: "config.kind", Detail: "unknown kind of validator " + quote(kind)}}
+	}
+}

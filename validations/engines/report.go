@@ -1,0 +1,111 @@
+package engines
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxSampleRows is how many rows a folded finding names.
+const maxSampleRows = 10
+
+// collector gathers findings in the order of their discovery and folds the checks that fail again and again.
+type collector struct {
+	limits   Limits
+	findings []Finding
+	order    []*tally
+	tallies  map[checkKey]*tally
+	report   Report
+}
+
+// checkKey names one check: the same code on the same column, or one rule.
+type checkKey struct {
+	code string
+	path string
+}
+
+// tally is how often one check failed, and what was not listed of it.
+type tally struct {
+	key        checkKey
+	total      int
+	folded     int
+	first      Finding
+	sampleRows []int
+}
+
+func newCollector(limits Limits) *collector {
+	return &collector{limits: limits, tallies: map[checkKey]*tally{}}
+}
+
+// full says whether the check has been listed so often that its next findings need neither message nor excerpt.
+func (c *collector) full(key checkKey) bool {
+	t, known := c.tallies[key]
+	return len(c.findings) >= c.limits.MaxFindings || known && t.total >= c.limits.MaxPerCheck
+}
+
+// add takes a finding under its own code and the given group, which is a column's name in tables.
+func (c *collector) add(group string, f Finding) {
+	c.count(f.Severity, max(1, f.Count))
+	key := checkKey{code: f.Code, path: group}
+	full := c.full(key)
+	t := c.tally(key)
+	t.total++
+	f.Count = max(1, f.Count)
+	if !full {
+		c.findings = append(c.findings, f)
+		return
+	}
+	c.report.Truncated = true
+	if t.folded == 0 {
+		t.first = f
+	}
+	t.folded++
+	if f.Row > 0 && len(t.sampleRows) < maxSampleRows {
+		t.sampleRows = append(t.sampleRows, f.Row)
+	}
+}
+
+// finish returns the report: what was listed one by one, then one finding for each check that was folded.
+func (c *collector) finish() Report {
+	folds := make([]Finding, 0, len(c.order))
+	for _, t := range c.order {
+		if t.folded > 0 {
+			folds = append(folds, t.fold())
+		}
+	}
+	folds = folds[:min(len(folds), c.limits.MaxFindings)]
+	kept := c.findings[:min(len(c.findings), c.limits.MaxFindings-len(folds))]
+	c.report.Truncated = c.report.Truncated || len(kept) < len(c.findings)
+	c.report.Findings = append(kept, folds...)
+	return c.report
+}
+
+func (c *collector) count(severity Severity, n int) {
+	switch severity {
+	case SeverityError:
+		c.report.Errors += n
+	case SeverityWarning:
+		c.report.Warnings += n
+	case SeverityInfo:
+		c.report.Infos += n
+	}
+}
+
+func (c *collector) tally(key checkKey) *tally {
+	t, known := c.tallies[key]
+	if !known {
+		t = &tally{key: key}
+		c.tallies[key] = t
+		c.order = append(c.order, t)
+	}
+	return t
+}
+
+func (t *tally) fold() Finding {
+	f := t.first
+	subject := strings.TrimSpace(t.key.path + " " + t.key.code)
+	f.Message = fmt.Sprintf("%s failed %d times in all, %d of them not listed one by one", subject, t.total, t.folded)
+	f.Count = t.total
+	f.SampleRows = t.sampleRows
+	f.Truncated = true
+	return f
+}

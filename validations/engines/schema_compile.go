@@ -1,0 +1,167 @@
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schemaURL is where the compiler believes the schema to be, so that relative references have a base. Nothing can be
+// loaded from it.
+const schemaURL = "https://schema.invalid/schema.json"
+
+// schemaSource is a schema that was read but not compiled.
+type schemaSource struct {
+	document any
+	draft    *jsonschema.Draft
+	// anchors are the fragments of the sub-schemas that can be reached by a dynamic reference alone.
+	anchors []string
+}
+
+// compiledSchema is a schema ready for one run at a time.
+type compiledSchema struct {
+	root       *jsonschema.Schema
+	meter      *meter
+	byLocation map[string]*jsonschema.Schema
+}
+
+func readSchema(c schemaConfig, limits Limits) (schemaSource, *ConfigError) {
+	if len(c.Schema) == 0 {
+		return schemaSource{}, &ConfigError{"/schema", "schema.missing", "a schema is needed"}
+	}
+	if len(c.Schema) > limits.MaxSchemaBytes {
+		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", len(c.Schema), limits.MaxSchemaBytes)
+		return schemaSource{}, &ConfigError{"/schema", "schema.too_large", detail}
+	}
+	draft, known := draftNamed(c.Draft)
+	if !known {
+		return schemaSource{}, &ConfigError{"/draft", "schema.draft", "use one of 2020-12, 2019-09, 7, 6 and 4"}
+	}
+	t, broken := parseJSON(c.Schema, limits)
+	if broken != nil {
+		return schemaSource{}, &ConfigError{"/schema", broken.code, broken.message}
+	}
+	if fault := checkSchemaRoot(t.value); fault != nil {
+		return schemaSource{}, fault
+	}
+	s := schemaSource{document: t.value, draft: draft}
+	if count := s.survey(t.value, ""); count > limits.MaxSubSchemas {
+		detail := fmt.Sprintf("the schema has %d sub-schemas, at most %d are allowed", count, limits.MaxSubSchemas)
+		return schemaSource{}, &ConfigError{"/schema", "schema.too_large", detail}
+	}
+	return s, nil
+}
+
+func checkSchemaRoot(value any) *ConfigError {
+	switch value.(type) {
+	case map[string]any, bool:
+		return nil
+	default:
+		return &ConfigError{"/schema", "schema.type", "a schema is an object, true or false"}
+	}
+}
+
+func draftNamed(name string) (*jsonschema.Draft, bool) {
+	switch name {
+	case "", "2020-12":
+		return jsonschema.Draft2020, true
+	case "2019-09":
+		return jsonschema.Draft2019, true
+	case "7":
+		return jsonschema.Draft7, true
+	case "6":
+		return jsonschema.Draft6, true
+	case "4":
+		return jsonschema.Draft4, true
+	default:
+		return nil, false
+	}
+}
+
+// survey counts the objects, of which there are at least as many as sub-schemas, and collects the dynamic anchors.
+func (s *schemaSource) survey(value any, fragment string) int {
+	count := 0
+	switch v := value.(type) {
+	case map[string]any:
+		count++
+		if _, ok := v["$dynamicAnchor"].(string); ok {
+			s.anchors = append(s.anchors, fragment)
+		}
+		for name, child := range v {
+			count += s.survey(child, fragment+url.PathEscape(pointer(name)))
+		}
+	case []any:
+		for i, child := range v {
+			count += s.survey(child, fmt.Sprintf("%s/%d", fragment, i))
+		}
+	case bool:
+		count++
+	}
+	return count
+}
+
+// compile may be called again for the same source: each result serves one run at a time. The library panics in states
+// it believes impossible; a hostile schema must not take the process with it.
+func (s *schemaSource) compile(limits Limits) (*compiledSchema, *ConfigError) {
+	var compiled *compiledSchema
+	fault := &ConfigError{"/schema", "schema.invalid", "the schema cannot be compiled"}
+	func() {
+		defer func() {
+			if recover() != nil {
+				compiled = nil
+			}
+		}()
+		compiled, fault = s.compileOnce(limits)
+	}()
+	return compiled, fault
+}
+
+func (s *schemaSource) compileOnce(limits Limits) (*compiledSchema, *ConfigError) {
+	m := &meter{limit: limits.MaxSchemaWork}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(s.draft)
+	compiler.AssertFormat()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	compiler.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
+		p, err := compilePattern(source, limits)
+		if err != nil {
+			return nil, err
+		}
+		return &meteredPattern{pattern: p, meter: m, limit: limits.MaxPatternWork}, nil
+	})
+	if err := compiler.AddResource(schemaURL, s.document); err != nil {
+		return nil, compileFault(err)
+	}
+	root, err := compiler.Compile(schemaURL)
+	if err != nil {
+		return nil, compileFault(err)
+	}
+	compiled := &compiledSchema{root: root, meter: m, byLocation: map[string]*jsonschema.Schema{}}
+	compiled.guard(root)
+	for _, fragment := range s.anchors {
+		// What looks like an anchor may stand in an example, where it is no schema and need not compile.
+		if anchored, err := compiler.Compile(schemaURL + "#" + fragment); err == nil {
+			compiled.guard(anchored)
+		}
+	}
+	return compiled, nil
+}
+
+// compileFault says in plain words why a schema is refused.
+func compileFault(err error) *ConfigError {
+	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		detail := "the reference to " + quote(load.URL) + " leaves the schema, which is not allowed"
+		return &ConfigError{"/schema", "schema.ref", detail}
+	}
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if failure, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
+			l := firstLeaf(failure)
+			return &ConfigError{"/schema" + pointer(l.path...), "schema.invalid", l.message}
+		}
+	}
+	detail := strings.ReplaceAll(err.Error(), schemaURL, "")
+	return &ConfigError{"/schema", "schema.invalid", clipTo(detail, 4*maxQuoted)}
+}

@@ -1,0 +1,195 @@
+package engines
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlReader turns nodes into values. It works on nodes because only they know lines, and because decoding would make
+// times of dates and accept names that are no strings.
+type yamlReader struct {
+	limits Limits
+	values int
+}
+
+func parseYAML(text []byte, limits Limits) (*tree, *treeError) {
+	var document yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil {
+		return nil, yamlFault(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, yamlFault(err)
+		}
+		return nil, &treeError{code: "yaml.documents", message: "the file holds more than one document"}
+	}
+	root := document.Content[0]
+	r := &yamlReader{limits: limits}
+	value, err := r.value(root, 0)
+	if err != nil {
+		if fault, ok := errors.AsType[*treeError](err); ok {
+			return nil, fault
+		}
+		return nil, yamlFault(err)
+	}
+	return &tree{
+		value:  value,
+		lines:  newLineIndex(text, limits.MaxExcerpt),
+		locate: func(wanted *spot) { locateYAML(root, wanted) },
+	}, nil
+}
+
+// yamlFault takes the line from the parser's text, which is the only place where it is given.
+func yamlFault(err error) *treeError {
+	if errors.Is(err, io.EOF) {
+		return &treeError{code: "yaml.malformed", message: "the document is empty"}
+	}
+	fault := &treeError{code: "yaml.malformed", at: position{line: 1}}
+	detail := strings.TrimPrefix(err.Error(), "yaml: ")
+	if found := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(detail); found != nil {
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			fault.at.line = line
+		}
+		detail = strings.Replace(detail, found[0], "", 1)
+	}
+	fault.message = "not valid YAML: " + clipTo(detail, 2*maxQuoted)
+	return fault
+}
+
+func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
+	if r.values++; r.values > r.limits.MaxValues {
+		message := fmt.Sprintf("the document has more than %d values, aliases included", r.limits.MaxValues)
+		return nil, nodeFault(node, "yaml.too_large", message)
+	}
+	if depth > r.limits.MaxDepth {
+		return nil, nodeFault(node, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return r.value(node.Alias, depth+1)
+	case yaml.MappingNode:
+		return r.mapping(node, depth+1)
+	case yaml.SequenceNode:
+		items := make([]any, 0, len(node.Content))
+		for _, child := range node.Content {
+			item, err := r.value(child, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	default:
+		return scalar(node)
+	}
+}
+
+func (r *yamlReader) mapping(node *yaml.Node, depth int) (any, error) {
+	members := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		name, ok := memberName(key)
+		if !ok {
+			return nil, nodeFault(key, "yaml.name", "a name must be a plain value; merge keys are not supported")
+		}
+		if _, twice := members[name]; twice {
+			return nil, nodeFault(key, "yaml.duplicate_name", "the name "+quote(name)+" occurs twice")
+		}
+		value, err := r.value(node.Content[i+1], depth)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = value
+	}
+	return members, nil
+}
+
+// memberName takes names such as 1 or true as they are written, since JSON knows only strings there.
+func memberName(key *yaml.Node) (string, bool) {
+	if key.Kind == yaml.AliasNode {
+		key = key.Alias
+	}
+	return key.Value, key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
+}
+
+func scalar(node *yaml.Node) (any, error) {
+	switch node.ShortTag() {
+	case "!!null":
+		return nil, nil //nolint:nilnil // null is a value
+	case "!!bool":
+		var truth bool
+		if err := node.Decode(&truth); err != nil {
+			return nil, nodeFault(node, "yaml.malformed", quote(node.Value)+" is neither true nor false")
+		}
+		return truth, nil
+	case "!!int", "!!float":
+		literal, ok := numberLiteral(node)
+		if !ok {
+			return nil, nodeFault(node, "yaml.number_range", quote(node.Value)+" is no number that JSON can hold")
+		}
+		return json.Number(literal), nil
+	default:
+		return node.Value, nil
+	}
+}
+
+// numberLiteral writes a number as JSON does. A literal that JSON allows is kept, with all its digits.
+func numberLiteral(node *yaml.Node) (string, bool) {
+	plain := strings.TrimPrefix(strings.ReplaceAll(node.Value, "_", ""), "+")
+	if json.Valid([]byte(plain)) {
+		return plain, numberInRange(plain)
+	}
+	if whole, ok := new(big.Int).SetString(plain, 0); ok && len(plain) <= maxNumberChars {
+		return whole.String(), numberInRange(whole.String())
+	}
+	number, err := strconv.ParseFloat(plain, 64)
+	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
+		return "", false
+	}
+	return strconv.FormatFloat(number, 'g', -1, 64), true
+}
+
+func nodeFault(node *yaml.Node, code, message string) *treeError {
+	return &treeError{code, message, position{line: node.Line, column: node.Column}}
+}
+
+func locateYAML(node *yaml.Node, wanted *spot) {
+	if wanted == nil {
+		return
+	}
+	wanted.value = position{line: node.Line, column: node.Column}
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if len(wanted.children) == 0 {
+		return
+	}
+	if node.Kind == yaml.SequenceNode {
+		for i, child := range node.Content {
+			if below := wanted.child(strconv.Itoa(i)); below != nil {
+				below.name = position{line: child.Line, column: child.Column}
+				locateYAML(child, below)
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		name, _ := memberName(key)
+		if below := wanted.child(name); below != nil {
+			below.name = position{line: key.Line, column: key.Column}
+			locateYAML(node.Content[i+1], below)
+		}
+	}
+}
