@@ -47,7 +47,7 @@ func DigestJSON(content []byte, maxDepth int) (Digest, error) {
 	}
 	canonical, err := jsontext.AppendFormat(nil, content, jsontext.ReorderRawObjects(true))
 	if err != nil {
-		return Digest{}, newJSONError(err)
+		return Digest{}, ExplainJSON(err)
 	}
 	return sha256.Sum256(canonical), nil
 }
@@ -55,6 +55,19 @@ func DigestJSON(content []byte, maxDepth int) (Digest, error) {
 // DigestBytes returns the digest of a text by its bytes: their SHA-256.
 func DigestBytes(content []byte) Digest {
 	return sha256.Sum256(content)
+}
+
+// ExplainJSON words an error of the JSON parser for the client. The text has then no canonical form either.
+func ExplainJSON(err error) *JSONError {
+	var syntactic *jsontext.SyntacticError
+	if !errors.As(err, &syntactic) {
+		return &JSONError{Reason: reason(err)}
+	}
+	pointer := syntactic.JSONPointer
+	for len(pointer) > maxPointerLength {
+		pointer = pointer.Parent()
+	}
+	return &JSONError{Reason: reason(syntactic.Err), Pointer: string(pointer), Offset: syntactic.ByteOffset}
 }
 
 // checkDepth counts brackets outside of strings. It comes before the parser, whose own limit is fixed, and
@@ -88,18 +101,6 @@ func stringEnd(content []byte, start int) int {
 		}
 	}
 	return len(content)
-}
-
-func newJSONError(err error) error {
-	var syntactic *jsontext.SyntacticError
-	if !errors.As(err, &syntactic) {
-		return &JSONError{Reason: reason(err)}
-	}
-	pointer := syntactic.JSONPointer
-	for len(pointer) > maxPointerLength {
-		pointer = pointer.Parent()
-	}
-	return &JSONError{Reason: reason(syntactic.Err), Pointer: string(pointer), Offset: syntactic.ByteOffset}
 }
 
 func reason(err error) string {

@@ -1,0 +1,144 @@
+package workflows
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const malformedMultipart = "The multipart body is malformed or ends before its closing boundary."
+
+// filePart is the document of a multipart body.
+type filePart struct {
+	content               []byte
+	contentType, filename string
+}
+
+// multipartForm collects the parts of a body.
+type multipartForm struct {
+	source *bodySource
+	limits BodyLimits
+	file   *filePart
+	texts  map[string]string
+}
+
+// readMultipart reads the parts as they stream in. The boundary, the order of the parts and header fields
+// other than name, file name and type leave no trace. A part is stored as it was sent: a transfer encoding,
+// which form data has not, is refused instead of being undone for one encoding and not for another.
+func readMultipart(source *bodySource, boundary string, limits BodyLimits) (StartBody, error) {
+	if boundary == "" {
+		return StartBody{}, invalid(core.FieldError{Parameter: "Content-Type"},
+			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
+	}
+	form := multipartForm{source: source, limits: limits, texts: map[string]string{}}
+	if err := form.read(multipart.NewReader(source, boundary)); err != nil {
+		return StartBody{}, err
+	}
+	return form.body()
+}
+
+func (f *multipartForm) read(reader *multipart.Reader) error {
+	for {
+		f.source.limit(f.limits.MaxPartHeaderBytes)
+		part, err := reader.NextRawPart()
+		f.source.unlimit()
+		// Wrapped, this error is that of a body which was cut off.
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return f.source.fault(err, malformedMultipart)
+		}
+		if err := f.add(part); err != nil {
+			return err
+		}
+	}
+	// What follows the last boundary means nothing, but the body must arrive whole and within its limit.
+	if _, err := io.Copy(io.Discard, f.source); err != nil {
+		return f.source.fault(err, malformedMultipart)
+	}
+	return nil
+}
+
+func (f *multipartForm) add(part *multipart.Part) error {
+	disposition, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil || disposition != "form-data" || parameters["name"] == "" {
+		return core.InvalidPayload("Every part needs a Content-Disposition of form-data with a name.")
+	}
+	name := parameters["name"]
+	at := memberAt(name)
+	if _, repeated := f.texts[name]; repeated || (name == "file" && f.file != nil) {
+		return invalid(at, "This part is there twice.")
+	}
+	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
+	case "", "binary", "8bit", "7bit":
+	default:
+		return invalid(at, "A part must not have a Content-Transfer-Encoding; send its bytes as they are.")
+	}
+	switch name {
+	case "file":
+		return f.addFile(part, parameters["filename"])
+	case "name", "filename", "content_type", "metadata", "short_description":
+		return f.addText(part, name)
+	default:
+		return invalid(at, "This part is unknown. The parts are file, name, filename, content_type, metadata and "+
+			"short_description.")
+	}
+}
+
+func (f *multipartForm) addFile(part *multipart.Part, filename string) error {
+	content, err := readAll(part, f.source.sizeHint)
+	if err != nil {
+		return f.source.fault(err, malformedMultipart)
+	}
+	f.file = &filePart{content: content, contentType: part.Header.Get("Content-Type"), filename: filename}
+	return nil
+}
+
+func (f *multipartForm) addText(part *multipart.Part, name string) error {
+	text, err := io.ReadAll(io.LimitReader(part, f.limits.MaxTextBytes+1))
+	if err != nil {
+		return f.source.fault(err, malformedMultipart)
+	}
+	if int64(len(text)) > f.limits.MaxTextBytes {
+		return invalid(memberAt(name), fmt.Sprintf("This part is larger than %d bytes.", f.limits.MaxTextBytes))
+	}
+	f.texts[name] = string(text)
+	return nil
+}
+
+// body puts the parts together. What a text part says overrides what the file part's header says.
+func (f *multipartForm) body() (StartBody, error) {
+	if f.file == nil {
+		return StartBody{}, invalid(memberAt("file"), `The request has no document: the part "file" is missing.`)
+	}
+	contentType, at := f.file.contentType, memberAt("file")
+	if text := f.texts["content_type"]; text != "" {
+		contentType, at = text, memberAt("content_type")
+	}
+	declared, err := parseMediaType(contentType, binaryMediaType, at)
+	if err != nil {
+		return StartBody{}, err
+	}
+	filename, at := f.file.filename, memberAt("file")
+	if text := f.texts["filename"]; text != "" {
+		filename, at = text, memberAt("filename")
+	}
+	filename, err = cleanFilename(at, filename)
+	if err != nil {
+		return StartBody{}, err
+	}
+	body := StartBody{
+		Content:          f.file.content,
+		MediaType:        declared.text,
+		Filename:         filename,
+		Name:             f.texts["name"],
+		ShortDescription: f.texts["short_description"],
+		Metadata:         f.texts["metadata"],
+	}
+	return body.finish(formMultipart, nil, f.limits)
+}
