@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,12 +69,20 @@ func (a account) own(path string) error {
 	return nil
 }
 
-// canEnter tries, as any parent folder may be closed to the user in more ways than its mode shows.
-func (a account) canEnter(ctx context.Context, dir string) bool {
+// canEnter tries, as any parent folder may be closed to the user in more ways than its mode shows. Only the shell's own
+// refusal counts as a no: an ended context must not move a database elsewhere.
+func (a account) canEnter(ctx context.Context, dir string) (bool, error) {
 	if a.credential == nil {
-		return true
+		return true, nil
 	}
-	return a.command(ctx, "/", "/bin/sh", "-c", `cd -- "$0"`, filepath.Clean(dir)).Run() == nil
+	err := a.command(ctx, "/", "/bin/sh", "-c", `cd -- "$0"`, filepath.Clean(dir)).Run()
+	if _, refused := errors.AsType[*exec.ExitError](err); refused && ctx.Err() == nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("act as user %s, who runs PostgreSQL for root: %w", a.name, err)
+	}
+	return true, nil
 }
 
 func lend(uid, gid uint32, name string) account {

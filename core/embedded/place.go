@@ -87,7 +87,7 @@ func open(ctx context.Context, who account, dir string) (bool, error) {
 	if err := os.Chmod(dir, found.Mode()|0o011); err != nil {
 		return false, fmt.Errorf("open folder to user %s: %w", who.name, err)
 	}
-	return who.canEnter(ctx, dir), nil
+	return who.canEnter(ctx, dir)
 }
 
 func readNote(base string) (string, bool, error) {
@@ -105,9 +105,9 @@ func readNote(base string) (string, bool, error) {
 // makeSocketDir returns an empty folder for the server's socket: run in dir, or one in the temp folder when the name
 // of the socket would be too long, or hold the comma that separates hosts in a connection string.
 func makeSocketDir(ctx context.Context, who account, dir string) (string, error) {
-	run := filepath.Join(dir, "run")
-	if !fitsSocket(run) {
-		run = filepath.Join(tempFor(ctx, who), ".pg-"+digest(dir))
+	run, err := socketDir(ctx, who, dir)
+	if err != nil {
+		return "", err
 	}
 	// A lock file of a killed server keeps the next one from starting while the killed one is a zombie.
 	if err := os.RemoveAll(run); err != nil {
@@ -120,11 +120,17 @@ func makeSocketDir(ctx context.Context, who account, dir string) (string, error)
 	return run, who.own(run)
 }
 
-func tempFor(ctx context.Context, who account) string {
-	if dir := os.TempDir(); fitsSocket(filepath.Join(dir, ".pg-"+digest(dir))) && who.canEnter(ctx, dir) {
-		return dir
+func socketDir(ctx context.Context, who account, dir string) (string, error) {
+	if run := filepath.Join(dir, "run"); fitsSocket(run) {
+		return run, nil
 	}
-	return "/tmp"
+	run := ".pg-" + digest(dir)
+	if temp := filepath.Join(os.TempDir(), run); fitsSocket(temp) {
+		if ok, err := who.canEnter(ctx, os.TempDir()); ok || err != nil {
+			return temp, err
+		}
+	}
+	return "/tmp/" + run, nil
 }
 
 func fitsSocket(dir string) bool {

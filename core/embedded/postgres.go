@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,10 +41,15 @@ type Postgres struct {
 	url      string
 	binDir   string
 	dir      string
-	lock     *Lock  // nil when another process runs the server
-	server   *child // nil when another process runs the server
 	done     chan struct{}
 	stopping atomic.Bool
+
+	// What follows belongs to the owner and is nil or empty for a joined server.
+	lock      *Lock
+	server    *child
+	socketDir string
+	mu        sync.Mutex // guards stopped
+	stopped   bool
 }
 
 // StartPostgres starts the server of the folder and returns when it answers. When another process runs it already,
@@ -88,9 +94,11 @@ func (p *Postgres) Owned() bool { return p.lock != nil }
 func (p *Postgres) Done() <-chan struct{} { return p.done }
 
 // Stop ends an owned server and waits for its end; it leaves a joined one alone. When ctx ends first the server is
-// stopped without a checkpoint, which costs the next start a recovery but no data.
+// stopped without a checkpoint, which costs the next start a recovery but no data. Stopping twice does nothing.
 func (p *Postgres) Stop(ctx context.Context) error {
-	if !p.Owned() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.Owned() || p.stopped {
 		return nil
 	}
 	p.stopping.Store(true)
@@ -98,11 +106,9 @@ func (p *Postgres) Stop(ctx context.Context) error {
 		return err
 	}
 	<-p.done
-	// Whoever finds the lock held next must not take the address for that of a new server.
-	if err := p.lock.publish(""); err != nil && !errors.Is(err, os.ErrClosed) {
-		return errors.Join(err, p.lock.Unlock())
-	}
-	return p.lock.Unlock()
+	// Once the lock is free the folder is somebody else's, so nothing of this may happen twice.
+	p.stopped = true
+	return errors.Join(os.RemoveAll(p.socketDir), p.lock.publish(""), p.lock.Unlock())
 }
 
 // watch reports a death that nobody asked for.
@@ -176,7 +182,8 @@ func launch(ctx context.Context, cfg PostgresConfig, base, bin string, lock *Loc
 		return nil, err
 	}
 	p := &Postgres{
-		url: address(home.run, appName), binDir: bin, dir: dir, lock: lock, server: server, done: make(chan struct{}),
+		url: address(home.run, appName), binDir: bin, dir: dir, done: make(chan struct{}),
+		lock: lock, server: server, socketDir: home.run,
 	}
 	go p.watch(context.WithoutCancel(ctx), cfg.Log, home.logFile())
 	if err := lock.publish(p.url); err != nil {
