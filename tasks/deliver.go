@@ -1,0 +1,108 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+const (
+	// deliverers hide the way to Redis and back: one at a time, a millisecond of it would mean 1,000 jobs a second.
+	deliverers = 8
+	// conflictTries bounds how often a task is put in the place of one that is over.
+	conflictTries = 3
+
+	// probeKey lies in the same slot of a cluster as the keys of the queue.
+	probeKey = "simplevalidations:{" + QueueJobs + "}:probe"
+	probeTTL = time.Minute
+)
+
+// errLeft marks a row that was not tried, or whose try says nothing about the row.
+var errLeft = errors.New("left for a later batch")
+
+// deliver hands the jobs to the queue in about their order.
+func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
+	ctx, cancel := context.WithTimeout(ctx, handOverLimit)
+	defer cancel()
+	// A client remembers for its lifetime that it has announced its queues. A new one for each batch announces them
+	// again, without which the inspector would deny the queue for ever after Redis has lost its data.
+	client := asynq.NewClientFromRedisClient(e.redis)
+	outcomes := make([]error, len(staged))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(deliverers)
+	for i, s := range staged {
+		group.Go(func() error {
+			if groupCtx.Err() != nil {
+				outcomes[i] = errLeft
+				return groupCtx.Err()
+			}
+			outcomes[i] = e.deliverOne(groupCtx, client, s.job)
+			if outcomes[i] == nil {
+				return nil
+			}
+			// Is it the row or Redis? What asynq returns is mostly text, so ask Redis for a write of its own.
+			if err := e.redis.Set(groupCtx, probeKey, "", probeTTL).Err(); err != nil {
+				cause := fmt.Errorf("%w (probed after: %w)", err, outcomes[i])
+				outcomes[i] = errLeft
+				return cause
+			}
+			return nil
+		})
+	}
+	batch := handOver{trouble: group.Wait()}
+	for i, s := range staged {
+		switch err := outcomes[i]; {
+		case err == nil:
+			batch.delivered = append(batch.delivered, s.id)
+		case !errors.Is(err, errLeft):
+			batch.refused = append(batch.refused, refusal{staged: s, cause: err})
+		}
+	}
+	return batch
+}
+
+// deliverOne returns nil when the queue holds a live task of the job, whoever put it there.
+func (e *Enqueuer) deliverOne(ctx context.Context, client *asynq.Client, job jobs.Job) error {
+	task, err := encodeJob(job)
+	if err != nil {
+		return err
+	}
+	for range conflictTries {
+		_, err = client.EnqueueContext(ctx, task)
+		if !errors.Is(err, asynq.ErrTaskIDConflict) {
+			return err
+		}
+		live, err := e.makeRoom(job)
+		if live || err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// makeRoom looks at the task that has the job's id. It reports whether that task still lies ahead; one that is over
+// is removed.
+func (e *Enqueuer) makeRoom(job jobs.Job) (bool, error) {
+	info, err := e.inspector.GetTaskInfo(QueueJobs, job.TaskID())
+	if errors.Is(err, asynq.ErrTaskNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at the task with the same id: %w", err)
+	}
+	switch info.State {
+	case asynq.TaskStateArchived, asynq.TaskStateCompleted:
+	default:
+		return true, nil
+	}
+	if err := e.inspector.DeleteTask(QueueJobs, job.TaskID()); err != nil && !errors.Is(err, asynq.ErrTaskNotFound) {
+		return false, fmt.Errorf("remove the task with the same id: %w", err)
+	}
+	return false, nil
+}

@@ -1,0 +1,165 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+const (
+	// holdLimit bounds how long the rows of a batch stay locked, and handOverLimit how much of that Redis may take.
+	holdLimit     = 2 * time.Second
+	handOverLimit = 1200 * time.Millisecond
+
+	// A job that the queue refuses is tried again after a pause that doubles from firstDelay to lastDelay.
+	firstDelay = 2 * time.Second
+	lastDelay  = 5 * time.Minute
+	// maxHandOvers is how often that happens before the job is parked: it stays where people can find it, due so late
+	// that nothing but a changed due_at brings it back.
+	maxHandOvers = 10
+	parkedDelay  = 10 * 365 * 24 * time.Hour
+
+	maxErrorText = 500
+)
+
+// Enqueuer hands staged jobs to the queue. Any number may work at once.
+type Enqueuer struct {
+	db        *core.DB
+	redis     redis.UniversalClient
+	inspector *asynq.Inspector
+	batchSize int
+	log       *slog.Logger
+}
+
+// NewEnqueuer makes an Enqueuer that takes up to batchSize jobs at a time. The caller closes the client.
+func NewEnqueuer(db *core.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
+	return &Enqueuer{
+		db: db, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), batchSize: batchSize, log: log,
+	}
+}
+
+// stagedJob is one locked row of staged_jobs.
+type stagedJob struct {
+	id       int64
+	attempts int
+	job      jobs.Job
+}
+
+// refusal is a job that could not be handed over although Redis works.
+type refusal struct {
+	staged stagedJob
+	cause  error
+}
+
+// handOver is what became of a batch.
+type handOver struct {
+	delivered []int64
+	refused   []refusal
+	// trouble is set when Redis did not take all of the batch. What is in neither list was left as it was.
+	trouble error
+}
+
+// RunOnce hands one batch of due jobs to the queue and returns how many rows it dealt with.
+//
+// The rows are locked, handed over and then deleted in one transaction, so a row is gone only when the queue has its
+// job. Redis is spoken to inside of the transaction, and whatever goes wrong around that makes duplicates and nothing
+// else: when the transaction is repeated, fails to commit or commits unheard, its rows are handed over again. The queue
+// refuses the second task while it holds the first, which has the same id, and once the first was done the second finds
+// the epoch of its subject advanced or its work finished.
+func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
+	batch, err := core.InTx(ctx, e.db, func(tx core.Tx) (handOver, error) {
+		return e.drain(ctx, tx)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("hand over staged jobs: %w", err)
+	}
+	for _, r := range batch.refused {
+		if r.staged.attempts+1 >= maxHandOvers {
+			e.log.ErrorContext(ctx, "parked a staged job that the queue does not take",
+				"staged_job", r.staged.id, "task", r.staged.job.TaskID(), "error", r.cause)
+		}
+	}
+	if batch.trouble != nil {
+		batch.trouble = fmt.Errorf("hand over staged jobs: %w", batch.trouble)
+	}
+	return len(batch.delivered) + len(batch.refused), batch.trouble
+}
+
+func (e *Enqueuer) drain(ctx context.Context, tx core.Tx) (handOver, error) {
+	ctx, cancel := context.WithTimeout(ctx, holdLimit)
+	defer cancel()
+	staged, err := lockDue(ctx, tx, e.batchSize)
+	if err != nil || len(staged) == 0 {
+		return handOver{}, err
+	}
+	// The deadline above binds this process; this one holds when the process is frozen with the rows locked.
+	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = '2s'"); err != nil {
+		return handOver{}, fmt.Errorf("bound the locks: %w", err)
+	}
+	batch := e.deliver(ctx, staged)
+	if err := settle(ctx, tx, batch); err != nil {
+		return handOver{}, err
+	}
+	return batch, nil
+}
+
+// lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
+// a lower id may become visible after one with a higher id is gone.
+func lockDue(ctx context.Context, tx core.Tx, limit int) ([]stagedJob, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT id, attempts, kind, org_id, subject_id, epoch FROM staged_jobs
+		WHERE due_at <= now() ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("lock due jobs: %w", err)
+	}
+	staged, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
+		var s stagedJob
+		err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
+		return s, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read due jobs: %w", err)
+	}
+	return staged, nil
+}
+
+// settle deletes what was delivered and puts off what was refused.
+func settle(ctx context.Context, tx core.Tx, batch handOver) error {
+	statements := tx.NewBatch()
+	if len(batch.delivered) > 0 {
+		statements.Queue("DELETE FROM staged_jobs WHERE id = ANY($1::bigint[])", batch.delivered)
+	}
+	for _, r := range batch.refused {
+		attempts := r.staged.attempts + 1
+		statements.Queue(`
+			UPDATE staged_jobs SET attempts = $2, last_error = $3, due_at = now() + make_interval(secs => $4)
+			WHERE id = $1`, r.staged.id, attempts, errorText(r.cause), delay(attempts).Seconds())
+	}
+	if err := statements.Send(ctx); err != nil {
+		return fmt.Errorf("settle staged jobs: %w", err)
+	}
+	return nil
+}
+
+func delay(attempts int) time.Duration {
+	if attempts >= maxHandOvers {
+		return parkedDelay
+	}
+	return backoff(attempts, firstDelay, lastDelay)
+}
+
+// errorText makes of an error what the database takes as text.
+func errorText(err error) string {
+	text := err.Error()
+	text = text[:min(len(text), maxErrorText)]
+	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+}

@@ -1,0 +1,134 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrEvicts says that Redis is set up to throw keys away when its memory is full, and so would lose queued work
+// silently instead of refusing more.
+var ErrEvicts = errors.New("the Redis setting maxmemory-policy must be noeviction")
+
+const (
+	redisDialTimeout = 2 * time.Second
+	redisTimeout     = 2 * time.Second
+	// redisRetries is low, because everything that talks to Redis has its own way of trying again.
+	redisRetries = 1
+)
+
+// Redis says how to reach a Redis. It is asynq's RedisConnOpt.
+type Redis struct {
+	connect func() redis.UniversalClient
+}
+
+// ParseRedisURL reads the address of one Redis, of a Redis behind sentinels, or of a cluster:
+//
+//	redis://user:password@host:6379/0                          (rediss:// with TLS)
+//	unix:///path/to/redis.sock?db=0
+//	redis-sentinel://host:26379/0?master_name=m&addr=host2:26379   (rediss-sentinel:// with TLS)
+//	redis-cluster://host:6379?addr=host2:6379                  (rediss-cluster:// with TLS)
+//
+// The client's settings may be added as parameters, as in read_timeout=1s. Errors never show the password.
+func ParseRedisURL(raw string) (Redis, error) {
+	var opt Redis
+	var err error
+	switch scheme, _, _ := strings.Cut(raw, "://"); scheme {
+	case "redis", "rediss", "unix":
+		opt, err = parseSingle(raw)
+	case "redis-sentinel", "rediss-sentinel":
+		opt, err = parseSentinel(strings.Replace(raw, "-sentinel", "", 1))
+	case "redis-cluster", "rediss-cluster":
+		opt, err = parseCluster(strings.Replace(raw, "-cluster", "", 1))
+	default:
+		err = errors.New("it must begin with redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://")
+	}
+	// The text of a url.Error holds the whole address, password and all.
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		err = urlErr.Err
+	}
+	if err != nil {
+		return Redis{}, fmt.Errorf("read the Redis URL: %w", err)
+	}
+	return opt, nil
+}
+
+// MakeRedisClient opens a pool of its own with every call; whoever calls it closes it. The client is always a
+// redis.UniversalClient.
+func (r Redis) MakeRedisClient() any {
+	return r.connect()
+}
+
+// Client opens a pool of its own; whoever calls it closes it.
+func (r Redis) Client() redis.UniversalClient { //nolint:ireturn // one server, sentinels and a cluster differ in type
+	return r.connect()
+}
+
+func parseSingle(raw string) (Redis, error) {
+	opt, err := redis.ParseURL(raw)
+	if err != nil {
+		return Redis{}, err
+	}
+	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
+	opt.ContextTimeoutEnabled = true
+	return Redis{connect: func() redis.UniversalClient { return redis.NewClient(opt) }}, nil
+}
+
+func parseSentinel(raw string) (Redis, error) {
+	opt, err := redis.ParseFailoverURL(raw)
+	if err != nil {
+		return Redis{}, err
+	}
+	if opt.MasterName == "" {
+		return Redis{}, errors.New("sentinels need the parameter master_name")
+	}
+	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
+	opt.ContextTimeoutEnabled = true
+	return Redis{connect: func() redis.UniversalClient { return redis.NewFailoverClient(opt) }}, nil
+}
+
+func parseCluster(raw string) (Redis, error) {
+	opt, err := redis.ParseClusterURL(raw)
+	if err != nil {
+		return Redis{}, err
+	}
+	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
+	opt.ContextTimeoutEnabled = true
+	return Redis{connect: func() redis.UniversalClient { return redis.NewClusterClient(opt) }}, nil
+}
+
+// setDefaults fills in what the address does not say.
+func setDefaults(dial, read *time.Duration, retries *int) {
+	if *dial == 0 {
+		*dial = redisDialTimeout
+	}
+	if *read == 0 {
+		*read = redisTimeout
+	}
+	if *retries == 0 {
+		*retries = redisRetries
+	}
+}
+
+// CheckEviction returns ErrEvicts when Redis would throw queued work away. Where the setting cannot be asked for, as
+// with the in-process Redis and with hosted ones, it says so in the log and returns nil.
+func CheckEviction(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {
+	settings, err := client.ConfigGet(ctx, "maxmemory-policy").Result()
+	if replied, ok := errors.AsType[redis.Error](err); ok {
+		log.WarnContext(ctx, "cannot tell whether Redis evicts keys", "reply", replied.Error())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ask Redis for its settings: %w", err)
+	}
+	if policy, known := settings["maxmemory-policy"]; known && policy != "noeviction" {
+		return fmt.Errorf("%w: it is %s", ErrEvicts, policy)
+	}
+	return nil
+}
