@@ -1,0 +1,80 @@
+package ratelimit
+
+import (
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/time/rate"
+)
+
+// minIdle keeps the search for idle entries rare.
+const minIdle = time.Minute
+
+// Local limits how often each id may do something within this process.
+type Local struct {
+	limit rate.Limit
+	burst int
+	// idle is how long an entry must be unused to be forgotten. By then its allowance is full again, so a new entry
+	// is the same.
+	idle time.Duration
+
+	mu      sync.Mutex
+	entries map[uuid.UUID]*localEntry
+	swept   time.Time
+}
+
+type localEntry struct {
+	limiter *rate.Limiter
+	used    time.Time
+}
+
+// NewLocal makes a Local that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
+func NewLocal(perSecond float64, burst int) *Local {
+	l := &Local{limit: rate.Limit(perSecond), burst: max(burst, 1), entries: map[uuid.UUID]*localEntry{}}
+	if perSecond > 0 {
+		refill := time.Duration(float64(l.burst) / perSecond * float64(time.Second))
+		l.idle = max(refill, minIdle)
+	}
+	return l
+}
+
+// Allow counts one use by the id. When that is too many it is not counted, and the duration says when the next
+// one will be allowed.
+func (l *Local) Allow(id uuid.UUID) (bool, time.Duration) {
+	if l.limit <= 0 {
+		return true, 0
+	}
+	now := time.Now()
+	reservation := l.limiterOf(id, now).ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait > 0 {
+		reservation.CancelAt(now)
+		return false, wait
+	}
+	return true, 0
+}
+
+func (l *Local) limiterOf(id uuid.UUID, now time.Time) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.swept) >= l.idle {
+		l.sweep(now)
+	}
+	entry, known := l.entries[id]
+	if !known {
+		entry = &localEntry{limiter: rate.NewLimiter(l.limit, l.burst)}
+		l.entries[id] = entry
+	}
+	entry.used = now
+	return entry.limiter
+}
+
+func (l *Local) sweep(now time.Time) {
+	for id, entry := range l.entries {
+		if now.Sub(entry.used) >= l.idle {
+			delete(l.entries, id)
+		}
+	}
+	l.swept = now
+}
