@@ -1,3 +1,29 @@
+// Command simplevalidations is the whole product: web server, worker, scheduler and command line.
 package main
 
-func main() {}
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/simplevalidations/simplevalidations/config"
+)
+
+// version is set by the linker.
+var version = "dev" //nolint:gochecknoglobals // the linker can only set a variable
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for an orderly end; with the handler gone, a second one forces it.
+	context.AfterFunc(ctx, stop)
+	program := config.Program{
+		Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	}
+	return program.Run(ctx, os.Args[1:])
+}

@@ -55,10 +55,9 @@ func IsUnavailable(err error) bool {
 	return isNetwork || errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
 }
 
-func isRepeatable(err error) bool {
-	if errors.Is(err, ErrOutcomeUnknown) {
-		return false
-	}
+// IsContention reports whether the database refused a transaction only because of others that ran
+// beside it (serialization failure, deadlock).
+func IsContention(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
 }

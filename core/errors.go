@@ -58,6 +58,13 @@ func InvalidParameter(parameter, detail string) *Error {
 	return err
 }
 
+// RateLimited says that the caller has to slow down and may then send the same request again.
+func RateLimited(detail string, wait time.Duration) *Error {
+	err := NewError(CodeRateLimited, detail+" Wait for the time in Retry-After and send the same request again.")
+	err.RetryAfter = max(wait, time.Second)
+	return err
+}
+
 // Unavailable says that the service cannot answer now and that the same request may be sent again.
 func Unavailable(cause error) *Error {
 	err := NewError(CodeUnavailable, "The service cannot answer right now. Nothing was started; send the same request again.")

@@ -64,7 +64,7 @@ func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := inTxOnce(ctx, db, fn)
-		if err == nil || attempt == maxAttempts || !isRepeatable(err) {
+		if err == nil || attempt == maxAttempts || !IsContention(err) {
 			return result, err
 		}
 	}

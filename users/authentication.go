@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,9 +26,9 @@ const (
 	maxTokenLength = 200
 )
 
-// Limiter bounds how many requests a token may make.
+// Limiter bounds how many requests a token may make. It says how long to wait when it refuses.
 type Limiter interface {
-	Allow(token uuid.UUID) error
+	Allow(token uuid.UUID) (bool, time.Duration)
 }
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
@@ -43,8 +44,8 @@ func (a *App) Authenticate(limit Limiter) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			if err := limit.Allow(principal.TokenID); err != nil {
-				return err
+			if ok, wait := limit.Allow(principal.TokenID); !ok {
+				return core.RateLimited("This token makes too many requests.", wait)
 			}
 			a.service.seen.note(principal.OrgID, principal.TokenID)
 			c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))

@@ -1,8 +1,6 @@
 package users
 
 import (
-	"time"
-
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -37,7 +35,7 @@ type usageBody struct {
 func renderUsage(usage Usage) usageBody {
 	body := usageBody{
 		Metric: usage.Metric, Used: usage.Used, Quota: usage.Quota,
-		Period: usage.Period.Format("2006-01"), ResetsAt: usage.ResetsAt().Format(time.RFC3339),
+		Period: usage.Period.Format("2006-01"), ResetsAt: core.FormatTime(usage.ResetsAt()),
 	}
 	if usage.Quota != nil {
 		remaining := max(*usage.Quota-usage.Used, 0)

@@ -185,3 +185,29 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	}
 	return secret, nil
 }
+
+// EnsureOrganization returns the organization with the slug and creates it when it is not there.
+func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+	org, err := s.Organization(ctx, slug)
+	if !errors.Is(err, core.NotFound("organization")) {
+		return org, err
+	}
+	org, err = s.CreateOrganization(ctx, slug, name, quota)
+	if errors.Is(err, errTaken) {
+		return s.Organization(ctx, slug)
+	}
+	return org, err
+}
+
+// EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
+func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
+	user, err := s.User(ctx, email)
+	if !errors.Is(err, core.NotFound("user")) {
+		return user, err
+	}
+	user, err = s.CreateUser(ctx, email, name, "")
+	if errors.Is(err, errTaken) {
+		return s.User(ctx, email)
+	}
+	return user, err
+}

@@ -1,11 +1,15 @@
 package validations
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -57,6 +61,20 @@ func (d Definition) Check() []engines.ConfigError {
 		}
 	}
 	return problems
+}
+
+// StoreDefinition adds the definition to the organization's, if it is not there yet, and returns its digest.
+func StoreDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, definition Definition) (Digest, error) {
+	body, digest, err := definition.Encode()
+	if err != nil {
+		return Digest{}, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO definitions (org_id, digest, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		orgID, digest[:], body)
+	if err != nil {
+		return Digest{}, fmt.Errorf("store a definition: %w", err)
+	}
+	return digest, nil
 }
 
 func decodeDefinition(body []byte) (Definition, error) {

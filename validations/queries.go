@@ -31,7 +31,7 @@ type runDetail struct {
 	findings   []Finding
 }
 
-// Run reads one run of the organization with its steps and the first findings of each.
+// runDetail reads one run of the organization with its steps and the first findings of each.
 func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
 	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -41,7 +41,7 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 		return runDetail{}, fmt.Errorf("read run %s: %w", id, err)
 	}
 	detail := runDetail{run: run}
-	if detail.definition, err = s.definition(ctx, run); err != nil {
+	if detail.definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
 		return runDetail{}, err
 	}
 	detail.steps, err = gorm.G[StepRun](s.db.Gorm).Where("org_id = ? AND run_id = ?", orgID, id).

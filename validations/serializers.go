@@ -7,11 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
-
-// timeFormat is RFC 3339 in UTC with milliseconds.
-const timeFormat = "2006-01-02T15:04:05.000Z"
 
 // maxInlineIssues is how many findings of a step a run shows itself.
 const maxInlineIssues = 100
@@ -97,7 +95,7 @@ func renderRun(run Run, orgSlug string) RunBody {
 		ErrorCategory:     run.ErrorCategory,
 		UserFriendlyError: friendlyError(run),
 		IdempotencyKey:    run.IdempotencyKey,
-		CreatedAt:         run.CreatedAt.UTC().Format(timeFormat),
+		CreatedAt:         core.FormatTime(run.CreatedAt),
 		StartedAt:         formatTime(run.StartedAt),
 		EndedAt:           formatTime(run.EndedAt),
 		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
@@ -202,7 +200,7 @@ func formatTime(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
-	return at.UTC().Format(timeFormat)
+	return core.FormatTime(*at)
 }
 
 func baseType(mediaType string) string {

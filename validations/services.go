@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -17,8 +18,8 @@ import (
 // JobExecute asks for the execution of a run.
 const JobExecute jobs.Kind = "validations.execute"
 
-// compiledDefinitions is how many definitions stay compiled in memory.
-const compiledDefinitions = 256
+// cachedDefinitions is how many definitions stay in memory, read and compiled.
+const cachedDefinitions = 256
 
 // Config bounds the execution of runs.
 type Config struct {
@@ -36,20 +37,26 @@ type Config struct {
 
 // Service creates, executes and reads runs.
 type Service struct {
-	db       *core.DB
-	cfg      Config
-	staged   *jobs.Signal
-	compiled *lru.Cache[Digest, program]
-	log      *slog.Logger
+	db     *core.DB
+	cfg    Config
+	staged *jobs.Signal
+	log    *slog.Logger
+	// Definitions never change, so what is cached under a digest stays true.
+	definitions *lru.Cache[Digest, Definition]
+	compiled    *lru.Cache[Digest, program]
 }
 
 // NewService makes the service.
 func NewService(db *core.DB, cfg Config, staged *jobs.Signal, log *slog.Logger) (*Service, error) {
-	compiled, err := lru.New[Digest, program](compiledDefinitions)
+	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of definitions: %w", err)
 	}
-	return &Service{db: db, cfg: cfg, staged: staged, compiled: compiled, log: log}, nil
+	compiled, err := lru.New[Digest, program](cachedDefinitions)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of programs: %w", err)
+	}
+	return &Service{db: db, cfg: cfg, staged: staged, log: log, definitions: definitions, compiled: compiled}, nil
 }
 
 // program is a definition that is ready to be executed.
@@ -64,7 +71,7 @@ func (s *Service) program(ctx context.Context, run Run) (program, error) {
 	if ready, ok := s.compiled.Get(digest); ok {
 		return ready, nil
 	}
-	definition, err := s.definition(ctx, run)
+	definition, err := s.Definition(ctx, run.OrgID, digest)
 	if err != nil {
 		return program{}, err
 	}
@@ -84,15 +91,20 @@ func (s *Service) program(ctx context.Context, run Run) (program, error) {
 // errDefinition means that a stored definition cannot be executed by this release.
 var errDefinition = errors.New("the definition does not compile")
 
-func (s *Service) definition(ctx context.Context, run Run) (Definition, error) {
-	if ready, ok := s.compiled.Peek(Digest(run.DefinitionDigest)); ok {
-		return ready.definition, nil
+// Definition reads a definition of the organization by its digest. It is shared: do not change it.
+func (s *Service) Definition(ctx context.Context, orgID uuid.UUID, digest Digest) (Definition, error) {
+	if cached, ok := s.definitions.Get(digest); ok {
+		return cached, nil
 	}
 	var body []byte
 	err := s.db.Pool.QueryRow(ctx, `SELECT body FROM definitions WHERE org_id = $1 AND digest = $2`,
-		run.OrgID, run.DefinitionDigest).Scan(&body)
+		orgID, digest[:]).Scan(&body)
 	if err != nil {
-		return Definition{}, fmt.Errorf("read definition %x: %w", run.DefinitionDigest, err)
+		return Definition{}, fmt.Errorf("read definition %x: %w", digest, err)
 	}
-	return decodeDefinition(body)
+	definition, err := decodeDefinition(body)
+	if err == nil {
+		s.definitions.Add(digest, definition)
+	}
+	return definition, err
 }

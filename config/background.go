@@ -1,0 +1,83 @@
+package config
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+const (
+	enqueueBatch     = 500
+	purgeBatch       = 1000
+	lastUseInterval  = 10 * time.Second
+	workerGraceShare = 2
+)
+
+// startBackground starts the worker, the scheduler and the loops of the process's part. The loops need
+// nobody to lead them: any number of processes may run each.
+func startBackground(
+	ctx context.Context, group *errgroup.Group, project *Project, part role,
+	queue tasks.Redis, client redis.UniversalClient,
+) error {
+	calendar, err := tasks.NewCalendar(project.db, project.periodic(), project.log)
+	if err != nil {
+		return &UsageError{Reason: "SV_PURGE_SCHEDULE: " + err.Error()}
+	}
+	for _, loop := range project.loops(part, client) {
+		group.Go(func() error { return loop.Run(ctx, project.log) })
+	}
+	if part.plays(roleWorker) {
+		worker := tasks.NewWorker(queue, tasks.WorkerConfig{
+			Concurrency: project.settings.Workers, Grace: project.settings.ShutdownGrace / workerGraceShare,
+		}, project.log)
+		project.handle(worker.Handle)
+		worker.HandlePeriodic(calendar)
+		group.Go(func() error { return worker.Run(ctx) })
+	}
+	if part.plays(roleScheduler) {
+		scheduler := tasks.NewScheduler(queue, calendar, project.log)
+		group.Go(func() error { return scheduler.Run(ctx) })
+	}
+	return nil
+}
+
+// handle registers the job handlers of every app that has some.
+func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
+	p.validations.Tasks(register)
+}
+
+// periodic is the work that is due by the calendar.
+func (p *Project) periodic() []tasks.Periodic {
+	return []tasks.Periodic{{
+		Name: "idempotency.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run: func(ctx context.Context) (int64, error) {
+			return idempotency.Purge(ctx, p.db, purgeBatch)
+		},
+	}}
+}
+
+// loops lists the loops of a part. Every part enqueues, so that what a process stages leaves it at once.
+func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
+	loops := []tasks.Loop{{
+		Name: "enqueuer", Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(),
+		RunOnce: tasks.NewEnqueuer(p.db, client, enqueueBatch, p.log).RunOnce,
+	}}
+	if part.plays(roleWorker) || part.plays(roleScheduler) {
+		loops = append(loops, tasks.Loop{
+			Name: "sweeper", Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
+		})
+	}
+	if part.plays(roleWeb) {
+		loops = append(loops, tasks.Loop{
+			Name: "last use of tokens", Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
+		})
+	}
+	return loops
+}

@@ -1,0 +1,223 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+// Program is what main knows of the process: its surroundings and its build.
+type Program struct {
+	Environ []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Version string
+}
+
+// Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly.
+func (p Program) Run(ctx context.Context, args []string) int {
+	root := p.command()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", err); printErr != nil {
+		return 1
+	}
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return exitUsage
+	}
+	return 1
+}
+
+const exitUsage = 2
+
+func (p Program) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "simplevalidations",
+		Short:         "Validate documents over HTTP, each run exactly once",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &UsageError{Reason: "there is no command " + args[0] + "; see simplevalidations --help"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
+	})
+	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
+		p.idempotencyCommand())
+	root.AddCommand(users.Commands(p.openUsers)...)
+	return root
+}
+
+// settings loads the settings and makes the log, which goes to standard error: standard output is data.
+func (p Program) settings(ctx context.Context) (Settings, *slog.Logger, error) {
+	settings, unknown, err := LoadSettings(p.Environ)
+	if err != nil {
+		return Settings{}, nil, err
+	}
+	log := newLog(settings, p.Stderr)
+	for _, name := range unknown {
+		log.WarnContext(ctx, "unknown setting is ignored", "name", name)
+	}
+	return settings, log, nil
+}
+
+func newLog(settings Settings, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if settings.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// withBackend runs a command on the migrated database.
+func (p Program) withBackend(ctx context.Context, do func(context.Context, Settings, *backend) error) error {
+	settings, log, err := p.settings(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := openMigrated(ctx, settings, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, settings, b), b.close(ctx))
+}
+
+func (p Program) configCommand() *cobra.Command {
+	group := &cobra.Command{Use: "config", Short: "Show the settings"}
+	group.AddCommand(&cobra.Command{
+		Use: "show", Short: "Print the settings, secrets redacted", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, _, err := p.settings(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return settings.Print(p.Stdout)
+		},
+	})
+	return group
+}
+
+func (p Program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(p.Stdout, "simplevalidations", p.Version)
+			return err
+		},
+	}
+}
+
+func (p Program) migrateCommand() *cobra.Command {
+	group := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to date"}
+	group.AddCommand(&cobra.Command{
+		Use: "up", Short: "Apply what is pending", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(context.Context, Settings, *backend) error {
+				_, err := fmt.Fprintln(p.Stdout, "the schema is up to date")
+				return err
+			})
+		},
+	}, &cobra.Command{
+		Use: "status", Short: "List the migrations and whether they are applied", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrateStatus(cmd.Context()) },
+	})
+	return group
+}
+
+func (p Program) migrateStatus(ctx context.Context) error {
+	settings, log, err := p.settings(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := openBackend(ctx, settings, log)
+	if err != nil {
+		return err
+	}
+	states, err := migrations.Status(ctx, b.db.SQL)
+	if err != nil {
+		return errors.Join(err, b.close(ctx))
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	for _, state := range states {
+		word := "pending"
+		if state.Applied {
+			word = "applied"
+		}
+		if _, err := fmt.Fprintf(table, "%s\t%s\n", word, state.Name); err != nil {
+			return errors.Join(err, b.close(ctx))
+		}
+	}
+	return errors.Join(table.Flush(), b.close(ctx))
+}
+
+func (p Program) idempotencyCommand() *cobra.Command {
+	group := &cobra.Command{Use: "idempotency", Short: "Look after idempotency keys"}
+	var dryRun bool
+	purge := &cobra.Command{
+		Use: "purge", Short: "Delete expired, finished keys", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, _ Settings, b *backend) error {
+				if dryRun {
+					n, err := idempotency.CountExpired(ctx, b.db)
+					return report(p.Stdout, err, "%d expired keys would be deleted\n", n)
+				}
+				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
+				return report(p.Stdout, err, "%d expired keys deleted\n", n)
+			})
+		},
+	}
+	purge.Flags().BoolVar(&dryRun, "dry-run", false, "only count them")
+	group.AddCommand(purge)
+	return group
+}
+
+func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {
+	return p.withBackend(ctx, func(ctx context.Context, settings Settings, b *backend) error {
+		project, err := NewProject(settings, b.db, nil, b.log)
+		if err != nil {
+			return err
+		}
+		return do(ctx, project.userService)
+	})
+}
+
+func report(w io.Writer, err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, format, args...)
+	return err
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &UsageError{Reason: cmd.CommandPath() + " takes no arguments, got " + strings.Join(args, " ")}
+	}
+	return nil
+}

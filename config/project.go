@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/labstack/echo/v4"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+// App is what every installed app gives to the project.
+type App interface {
+	// Routes adds the app's routes to the authenticated API.
+	Routes(api *echo.Group)
+}
+
+// Project is the installed apps on one database and one Redis.
+type Project struct {
+	settings Settings
+	db       *core.DB
+	redis    redis.UniversalClient
+	log      *slog.Logger
+
+	staged   *jobs.Signal
+	requests *ratelimit.Local
+
+	users       *users.App
+	validations *validations.App
+	workflows   *workflows.App
+
+	userService     *users.Service
+	runService      *validations.Service
+	workflowService *workflows.Service
+}
+
+// requestBurst is how many seconds' worth of requests a token may send at once.
+const requestBurst = 2
+
+// NewProject installs the apps.
+func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, log *slog.Logger) (*Project, error) {
+	check := core.NewValidator()
+	staged := jobs.NewSignal()
+	runs, err := validations.NewService(db, validations.Config{
+		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
+		MaxAttempts: settings.RunMaxAttempts,
+	}, staged, log)
+	if err != nil {
+		return nil, fmt.Errorf("install validations: %w", err)
+	}
+	accounts := users.NewService(db, check)
+	flows := workflows.NewService(db, runs, check)
+	starter := workflows.NewStarter(db, workflows.StartConfig{
+		KeyLifetime: settings.IdempotencyTTL, CommitTimeout: settings.CommitTimeout,
+	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged)
+	return &Project{
+		settings: settings, db: db, redis: client, log: log, staged: staged,
+		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
+		users:    users.New(accounts), userService: accounts,
+		validations: validations.New(runs, check), runService: runs,
+		workflows:       workflows.New(flows, starter, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
+		workflowService: flows,
+	}, nil
+}
+
+func (p *Project) apps() []App {
+	return []App{p.users, p.validations, p.workflows}
+}

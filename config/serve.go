@@ -1,0 +1,165 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// role is the part of the service that a process plays.
+type role string
+
+const (
+	roleAll       role = ""
+	roleWeb       role = "web"
+	roleWorker    role = "worker"
+	roleScheduler role = "scheduler"
+)
+
+func (r role) plays(part role) bool {
+	return r == roleAll || r == part
+}
+
+// errPostgresEnded means that the private PostgreSQL has died under the service.
+var errPostgresEnded = errors.New("the private PostgreSQL has ended")
+
+func (p Program) serveCommand() *cobra.Command {
+	var only string
+	var demo bool
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service: web server, worker, scheduler and loops",
+		Long: "Run the service. Without DATABASE_URL a private PostgreSQL is started in SV_DATA_DIR, and without\n" +
+			"REDIS_URL a Redis inside the process.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch role(only) {
+			case roleAll, roleWeb, roleWorker, roleScheduler:
+				return p.serve(cmd.Context(), role(only), demo)
+			default:
+				return &UsageError{Reason: "--only is web, worker or scheduler, not " + only}
+			}
+		},
+	}
+	command.Flags().StringVar(&only, "only", "", "run one part: web, worker or scheduler")
+	command.Flags().BoolVar(&demo, "demo", false, "seed the demonstration and print how to use it")
+	return command
+}
+
+func (p Program) serve(ctx context.Context, part role, demo bool) error {
+	settings, log, err := p.settings(ctx)
+	if err != nil {
+		return err
+	}
+	lock, err := lockDataDir(settings, part)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { _ = lock.Unlock() }() // The kernel drops it anyway.
+	}
+	b, err := openMigrated(ctx, settings, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.serveOn(ctx, settings, b, part, demo), b.close(ctx))
+}
+
+// lockDataDir refuses a second server on one data directory: two in-process Redis would be two queues.
+func lockDataDir(settings Settings, part role) (*embedded.Lock, error) {
+	if !settings.embedded() {
+		return nil, nil //nolint:nilnil // with both servers outside there is nothing to guard
+	}
+	if part != roleAll {
+		return nil, &UsageError{Reason: "--only needs DATABASE_URL and REDIS_URL: separate processes must share both"}
+	}
+	lock, err := embedded.LockDir(settings.DataDir, "serve")
+	if errors.Is(err, embedded.ErrLocked) {
+		return nil, &UsageError{Reason: "another simplevalidations serve uses the data directory " + settings.DataDir +
+			"; stop it, set SV_DATA_DIR, or set DATABASE_URL and REDIS_URL to run several"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	return lock, nil
+}
+
+func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, part role, demo bool) error {
+	address := string(settings.RedisURL)
+	if address == "" {
+		private, err := embedded.StartRedis(ctx, b.log)
+		if err != nil {
+			return fmt.Errorf("start the in-process Redis: %w", err)
+		}
+		defer private.Stop()
+		address = private.URL()
+	}
+	queue, err := tasks.ParseRedisURL(address)
+	if err != nil {
+		return &UsageError{Reason: "REDIS_URL: " + err.Error()}
+	}
+	client := queue.Client()
+	defer func() { _ = client.Close() }() // Nothing is lost with it: the database has all that matters.
+	if err := tasks.CheckEviction(ctx, client, b.log); err != nil {
+		return &UsageError{Reason: err.Error()}
+	}
+	project, err := NewProject(settings, b.db, client, b.log)
+	if err != nil {
+		return err
+	}
+	if demo {
+		if err := p.showDemo(ctx, project); err != nil {
+			return err
+		}
+	}
+	return p.runParts(ctx, project, part, queue, client, b)
+}
+
+// runParts runs the process's parts until ctx ends or one of them fails.
+func (p Program) runParts(
+	ctx context.Context, project *Project, part role, queue tasks.Redis, client redis.UniversalClient, b *backend,
+) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if b.private != nil && b.private.Owned() {
+		group.Go(func() error { return watch(ctx, b.private) })
+	}
+	if part.plays(roleWeb) {
+		if err := startWeb(ctx, group, project); err != nil {
+			return err
+		}
+	}
+	if err := startBackground(ctx, group, project, part, queue, client); err != nil {
+		return errors.Join(err, group.Wait())
+	}
+	return group.Wait()
+}
+
+func startWeb(ctx context.Context, group *errgroup.Group, project *Project) error {
+	router, err := NewRouter(project)
+	if err != nil {
+		return err
+	}
+	listener, err := Listen(ctx, project.settings.Addr)
+	if err != nil {
+		return err
+	}
+	project.log.InfoContext(ctx, "listening", "url", project.settings.Address())
+	group.Go(func() error { return ServeWeb(ctx, listener, router, project.settings, project.log) })
+	return nil
+}
+
+func watch(ctx context.Context, private *embedded.Postgres) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-private.Done():
+		return errPostgresEnded
+	}
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// NewRouter makes the router with everything that the service answers. What the middleware does to a
+// request is in the order of this list.
+func NewRouter(project *Project) (*echo.Echo, error) {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = core.HandleError(project.log)
+	// The peer's address is what the connection says; headers can be made up by anyone.
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.Pre(trailingSlash)
+	e.Use(
+		core.RequestIDs(),
+		core.AccessLog(project.log),
+		core.Recover(project.log),
+	)
+	registerHealth(e, project)
+	if err := registerDocs(e); err != nil {
+		return nil, err
+	}
+	registerAPI(e, project)
+	return e, nil
+}
+
+// registerAPI adds the authenticated API of every app.
+func registerAPI(e *echo.Echo, project *Project) {
+	api := e.Group("/api", idempotency.EchoKey, project.users.Authenticate(project.requests))
+	for _, app := range project.apps() {
+		app.Routes(api)
+	}
+}
+
+// trailingSlash serves an address without its last slash as the one with it. It never redirects: a
+// redirected POST loses its body.
+func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		address := c.Request().URL
+		if !strings.HasSuffix(address.Path, "/") && !strings.Contains(lastSegment(address.Path), ".") {
+			address.Path += "/"
+			if address.RawPath != "" {
+				address.RawPath += "/"
+			}
+		}
+		return next(c)
+	}
+}
+
+func lastSegment(path string) string {
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// Listen opens the address of the web server.
+func Listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s (set SV_ADDR to use another address): %w", addr, err)
+	}
+	return listener, nil
+}
+
+// ServeWeb answers requests until ctx ends, then lets the running ones end within the grace period.
+func ServeWeb(ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       settings.ReadTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), settings.ShutdownGrace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		return fmt.Errorf("end the running requests: %w", errors.Join(err, server.Close()))
+	}
+	return nil
+}

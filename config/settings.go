@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Settings are everything that an operator can set, read once from the environment.
+type Settings struct {
+	// Addr is where the web server listens.
+	Addr string `env:"SV_ADDR" envDefault:"127.0.0.1:8000" validate:"hostname_port"`
+	// BaseURL is how clients reach the service; empty means http:// and Addr.
+	BaseURL string `env:"SV_BASE_URL" validate:"omitempty,http_url"`
+	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
+	DatabaseURL Secret `env:"DATABASE_URL"`
+	// RedisURL names a Redis; empty starts one inside the process.
+	RedisURL Secret `env:"REDIS_URL"`
+	// DataDir holds the private servers' files.
+	DataDir string `env:"SV_DATA_DIR" envDefault:".data" validate:"required"`
+	// PostgresBinDir holds initdb and postgres; empty looks for them.
+	PostgresBinDir string `env:"PG_BIN_DIR"`
+	// LogFormat is text or json.
+	LogFormat string `env:"SV_LOG_FORMAT" envDefault:"text" validate:"oneof=text json"`
+	// LogLevel is debug, info, warn or error.
+	LogLevel string `env:"SV_LOG_LEVEL" envDefault:"info" validate:"oneof=debug info warn error"`
+
+	// DBMaxConns bounds the connections of one process to PostgreSQL.
+	DBMaxConns int32 `env:"SV_DB_MAX_CONNS" envDefault:"20" validate:"min=4,max=1000"`
+	// DBLockTimeout bounds the wait for another transaction's lock.
+	DBLockTimeout time.Duration `env:"SV_DB_LOCK_TIMEOUT" envDefault:"2s" validate:"min=10ms"`
+	// DBStatementTimeout bounds one statement.
+	DBStatementTimeout time.Duration `env:"SV_DB_STATEMENT_TIMEOUT" envDefault:"10s" validate:"min=100ms"`
+	// DBIdleTimeout bounds what a frozen process can hold inside a transaction.
+	DBIdleTimeout time.Duration `env:"SV_DB_IDLE_TIMEOUT" envDefault:"10s" validate:"min=100ms"`
+
+	// IdempotencyTTL is how long a key is remembered, counted from its first use.
+	IdempotencyTTL time.Duration `env:"SV_IDEMPOTENCY_TTL" envDefault:"24h" validate:"min=1s"`
+	// CommitTimeout bounds the transaction of a start, whatever the client does.
+	CommitTimeout time.Duration `env:"SV_COMMIT_TIMEOUT" envDefault:"15s" validate:"min=100ms"`
+	// MaxBodyBytes bounds a request body.
+	MaxBodyBytes int64 `env:"SV_MAX_BODY_BYTES" envDefault:"10485760" validate:"min=1024"`
+	// ReadTimeout bounds how long a request may take to arrive.
+	ReadTimeout time.Duration `env:"SV_READ_TIMEOUT" envDefault:"60s" validate:"min=1s"`
+	// RequestsPerSecond bounds the requests of one token per process; 0 is no limit.
+	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
+	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
+	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"0" validate:"min=0"`
+
+	// Workers is how many runs one process executes at once.
+	Workers int `env:"SV_WORKERS" envDefault:"8" validate:"min=1,max=1000"`
+	// RunLease is how long the holder of a run may be silent before another takes it over.
+	RunLease time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`
+	// RunSweepAfter is how long a pending run may lie before it is queued again.
+	RunSweepAfter time.Duration `env:"SV_RUN_SWEEP_AFTER" envDefault:"1m" validate:"min=1s"`
+	// RunMaxAttempts is how often a run is begun before it ends in ERROR.
+	RunMaxAttempts int `env:"SV_RUN_MAX_ATTEMPTS" envDefault:"5" validate:"min=1"`
+	// StepTimeout bounds one step of a run.
+	StepTimeout time.Duration `env:"SV_STEP_TIMEOUT" envDefault:"5m" validate:"min=1s"`
+	// EnqueueInterval is how often staged jobs are looked for when nothing wakes the enqueuer.
+	EnqueueInterval time.Duration `env:"SV_ENQUEUE_INTERVAL" envDefault:"500ms" validate:"min=10ms"`
+	// SweepInterval is how often stuck runs are looked for.
+	SweepInterval time.Duration `env:"SV_SWEEP_INTERVAL" envDefault:"5s" validate:"min=100ms"`
+	// PurgeSchedule is when expired keys are deleted, as a cron expression in UTC.
+	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
+	// ShutdownGrace is how long running work may take to end when the process is told to stop.
+	ShutdownGrace time.Duration `env:"SV_SHUTDOWN_GRACE" envDefault:"20s" validate:"min=1s"`
+}
+
+// Secret is a setting that may hold a password, which is never shown.
+type Secret string
+
+// String returns the setting without its password.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	address, err := url.Parse(string(s))
+	if err != nil || address.Scheme == "" {
+		return "(set)"
+	}
+	query := address.Query()
+	if query.Has("password") {
+		query.Set("password", "xxxxx")
+		address.RawQuery = query.Encode()
+	}
+	return address.Redacted()
+}
+
+// UsageError is an error of whoever called the program: wrong settings or arguments. The program ends with 2.
+type UsageError struct {
+	Reason string
+}
+
+// Error returns the reason.
+func (e *UsageError) Error() string {
+	return e.Reason
+}
+
+// LoadSettings reads the settings from an environment given as KEY=value, checks them and reports
+// everything that is wrong at once. The second result lists variables beginning with SV_ that mean nothing.
+func LoadSettings(environ []string) (Settings, []string, error) {
+	variables := env.ToMap(environ)
+	var settings Settings
+	var problems []string
+	err := env.ParseWithOptions(&settings, env.Options{Environment: variables})
+	if all, ok := errors.AsType[env.AggregateError](err); ok {
+		for _, one := range all.Errors {
+			problems = append(problems, one.Error())
+		}
+	} else if err != nil {
+		problems = append(problems, err.Error())
+	}
+	fields, err := core.NewValidator().Fields(settings)
+	if err != nil {
+		return Settings{}, nil, err
+	}
+	for _, field := range fields {
+		problems = append(problems, strings.TrimPrefix(field.Pointer, "/")+" "+field.Detail)
+	}
+	if len(problems) > 0 {
+		return Settings{}, nil, &UsageError{Reason: "the settings are wrong:\n  " + strings.Join(problems, "\n  ")}
+	}
+	return settings, unknownVariables(variables), nil
+}
+
+func unknownVariables(variables map[string]string) []string {
+	known := make(map[string]bool)
+	for _, setting := range describe(Settings{}) {
+		known[setting.name] = true
+	}
+	var unknown []string
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if strings.HasPrefix(name, "SV_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+type settingValue struct {
+	name, value, fallback string
+}
+
+// describe lists the settings in their order.
+func describe(settings Settings) []settingValue {
+	values := reflect.ValueOf(settings)
+	described := make([]settingValue, values.NumField())
+	for i := range described {
+		field := values.Type().Field(i)
+		described[i] = settingValue{
+			name: field.Tag.Get("env"), value: fmt.Sprint(values.Field(i).Interface()), fallback: field.Tag.Get("envDefault"),
+		}
+	}
+	return described
+}
+
+// Print writes the settings as NAME = value, one a line, with secrets redacted.
+func (s Settings) Print(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	for _, setting := range describe(s) {
+		if _, err := fmt.Fprintf(table, "%s\t= %s\n", setting.name, setting.value); err != nil {
+			return fmt.Errorf("print the settings: %w", err)
+		}
+	}
+	return table.Flush()
+}
+
+// Address is how clients reach the service, without a slash at the end.
+func (s Settings) Address() string {
+	if s.BaseURL != "" {
+		return strings.TrimSuffix(s.BaseURL, "/")
+	}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		return "http://" + net.JoinHostPort("127.0.0.1", port)
+	}
+	return "http://" + s.Addr
+}
+
+// embedded reports whether this installation keeps anything in DataDir.
+func (s Settings) embedded() bool {
+	return s.DatabaseURL == "" || s.RedisURL == ""
+}

@@ -1,0 +1,8 @@
+package core
+
+import "time"
+
+// FormatTime renders a time as clients see it: RFC 3339 in UTC with milliseconds.
+func FormatTime(at time.Time) string {
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,178 @@
+package users
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Open runs a command's work with the service on the configured database.
+type Open func(ctx context.Context, do func(context.Context, *Service) error) error
+
+// unlimited is how the command line writes a quota without a limit.
+const unlimited = "unlimited"
+
+// minPassword is the shortest password that is accepted.
+const minPassword = 12
+
+// Commands are the app's commands. They act on the database directly, so that an installation can
+// begin without any account.
+func Commands(open Open) []*cobra.Command {
+	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
+	org.AddCommand(createOrgCommand(open), setQuotaCommand(open))
+	user := &cobra.Command{Use: "user", Short: "Create users"}
+	user.AddCommand(createUserCommand(open))
+	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
+	token.AddCommand(createTokenCommand(open))
+	return []*cobra.Command{org, user, token}
+}
+
+func createOrgCommand(open Open) *cobra.Command {
+	var name, quotaText string
+	command := &cobra.Command{
+		Use: "create SLUG", Short: "Create an organization", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			quota, err := parseQuota(quotaText)
+			if err != nil {
+				return err
+			}
+			if name == "" {
+				name = args[0]
+			}
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				org, err := s.CreateOrganization(ctx, args[0], name, quota)
+				return say(cmd, err, "%s\n", org.ID)
+			})
+		},
+	}
+	command.Flags().StringVar(&name, "name", "", "the organization's name (default: the slug)")
+	command.Flags().StringVar(&quotaText, "runs", unlimited, "runs a month, or unlimited")
+	return command
+}
+
+func setQuotaCommand(open Open) *cobra.Command {
+	return &cobra.Command{
+		Use: "set-quota SLUG RUNS", Short: "Set the runs a month (a number or unlimited)", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			quota, err := parseQuota(args[1])
+			if err != nil {
+				return err
+			}
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				org, err := s.Organization(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return say(cmd, s.SetRunQuota(ctx, org.ID, quota), "%s: %s\n", org.Slug, describeQuota(quota))
+			})
+		},
+	}
+}
+
+func createUserCommand(open Open) *cobra.Command {
+	var name, org, role string
+	var passwordStdin bool
+	command := &cobra.Command{
+		Use: "create EMAIL", Short: "Create a user, optionally as a member of an organization", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var password string
+			if passwordStdin {
+				var err error
+				if password, err = readPassword(cmd.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				user, err := s.CreateUser(ctx, args[0], name, password)
+				if err == nil && org != "" {
+					err = s.join(ctx, org, user, core.Role(role))
+				}
+				return say(cmd, err, "%s\n", user.ID)
+			})
+		},
+	}
+	command.Flags().StringVar(&name, "name", "", "the user's name")
+	command.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password from standard input")
+	command.Flags().StringVar(&org, "org", "", "make the user a member of this organization")
+	command.Flags().StringVar(&role, "role", string(core.RoleOwner), "the member's role")
+	return command
+}
+
+func createTokenCommand(open Open) *cobra.Command {
+	var org, email, label, role string
+	var validFor time.Duration
+	command := &cobra.Command{
+		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret, once", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				organization, err := s.Organization(ctx, org)
+				if err != nil {
+					return err
+				}
+				user, err := s.User(ctx, email)
+				if err != nil {
+					return err
+				}
+				secret, err := s.CreateToken(ctx, TokenRequest{
+					OrgID: organization.ID, UserID: user.ID, Label: label, Role: core.Role(role), ValidFor: validFor,
+				})
+				return say(cmd, err, "%s\n", secret)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&email, "user", "", "the owner's e-mail address")
+	command.Flags().StringVar(&label, "label", "command line", "what the token is for")
+	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the most that the token may do")
+	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's life, for example 720h (default: for ever)")
+	return command
+}
+
+// join makes a new user a member of the organization.
+func (s *Service) join(ctx context.Context, slug string, user User, role core.Role) error {
+	org, err := s.Organization(ctx, slug)
+	if err != nil {
+		return err
+	}
+	return s.SetMembership(ctx, org.ID, user.ID, role)
+}
+
+func parseQuota(text string) (*int64, error) {
+	if text == unlimited {
+		return nil, nil //nolint:nilnil // no quota is no limit
+	}
+	quota, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || quota < 0 {
+		return nil, fmt.Errorf("%q is not a number of runs; give 0 or more, or %s", text, unlimited)
+	}
+	return &quota, nil
+}
+
+func readPassword(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	password := strings.TrimRight(line, "\r\n")
+	if len(password) < minPassword {
+		return "", fmt.Errorf("the password is too short: it needs %d characters or more", minPassword)
+	}
+	return password, nil
+}
+
+func say(cmd *cobra.Command, err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), format, args...)
+	return err
+}

@@ -1,0 +1,85 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+const versionColumns = `w.org_id, w.id, w.slug, w.name, w.description, w.is_active, w.latest_version, w.created_at,
+	w.updated_at, v.number, v.definition_digest`
+
+// Find returns the organization's workflow by its UUID or slug, as of the pinned version or, with
+// version 0, the latest. What the organization does not have is not found, whoever has it.
+func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
+	column, name := "slug", any(idOrSlug)
+	if id, err := uuid.Parse(idOrSlug); err == nil {
+		column, name = "id", id
+	}
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`
+		FROM workflows AS w
+		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id
+			AND v.number = CASE WHEN $3 = 0 THEN w.latest_version ELSE $3 END
+		WHERE w.org_id = $1 AND w.`+column+` = $2`, orgID, name, version)
+	if err != nil {
+		return Version{}, fmt.Errorf("find a workflow: %w", err)
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, scanVersion)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Version{}, core.NotFound("workflow")
+	}
+	if err != nil {
+		return Version{}, fmt.Errorf("find a workflow: %w", err)
+	}
+	found.Definition, err = s.runs.Definition(ctx, orgID, found.Digest)
+	return found, err
+}
+
+// list reads one page of the organization's workflows and one row more.
+func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor) ([]Version, error) {
+	comparison, order := "<", "DESC"
+	from := cursor.ID
+	if cursor.Backward {
+		comparison, order = ">", "ASC"
+	} else if from == uuid.Nil {
+		from = uuid.Max
+	}
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`
+		FROM workflows AS w
+		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id AND v.number = w.latest_version
+		WHERE w.org_id = $1 AND w.id `+comparison+` $2 ORDER BY w.id `+order+` LIMIT $3`, orgID, from, cursor.Size+1)
+	if err != nil {
+		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	versions, err := pgx.CollectRows(rows, scanVersion)
+	if err != nil {
+		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	for i := range versions {
+		if versions[i].Definition, err = s.runs.Definition(ctx, orgID, versions[i].Digest); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+func scanVersion(row pgx.CollectableRow) (Version, error) {
+	var v Version
+	var digest []byte
+	err := row.Scan(&v.OrgID, &v.ID, &v.Slug, &v.Name, &v.Description, &v.IsActive, &v.LatestVersion, &v.CreatedAt,
+		&v.UpdatedAt, &v.Number, &digest)
+	if err == nil {
+		v.Digest = validations.Digest(digest)
+	}
+	return v, err
+}
+
+func idOf(v Version) uuid.UUID {
+	return v.ID
+}

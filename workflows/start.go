@@ -1,0 +1,140 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// EndpointStart names the start endpoint in idempotency keys.
+const EndpointStart idempotency.Endpoint = "workflow_start"
+
+// StartRequest is an authorized request to start a run, read to its end.
+type StartRequest struct {
+	Principal core.Principal
+	Workflow  Version
+	Body      StartBody
+	// Version is ?version= as it was sent; VersionGiven tells absent from empty.
+	Version      string
+	VersionGiven bool
+	// Key is the idempotency key; KeyGiven is false when the request has none.
+	Key      string
+	KeyGiven bool
+	Caller   idempotency.Caller
+}
+
+// StartAnswer is what a start is answered with.
+type StartAnswer struct {
+	Response idempotency.Response
+	// ExpiresAt is the key's end; zero when the request has no key.
+	ExpiresAt time.Time
+	Replayed  bool
+	// OriginalRequestID is the first request's id, set when Replayed.
+	OriginalRequestID string
+}
+
+// RunLimiter bounds how many runs an organization may start in a short time.
+type RunLimiter interface {
+	Allow(ctx context.Context, orgID uuid.UUID) (bool, time.Duration)
+}
+
+// StartConfig bounds starts.
+type StartConfig struct {
+	// KeyLifetime counts from the first use of a key and is not extended by replays.
+	KeyLifetime time.Duration
+	// CommitTimeout bounds the transaction, whatever the client does.
+	CommitTimeout time.Duration
+}
+
+// Starter starts runs, each exactly once.
+type Starter struct {
+	db     *core.DB
+	cfg    StartConfig
+	runs   *validations.Service
+	limit  RunLimiter
+	staged *jobs.Signal
+}
+
+// NewStarter makes a Starter.
+func NewStarter(
+	db *core.DB, cfg StartConfig, runs *validations.Service, limit RunLimiter, staged *jobs.Signal,
+) *Starter {
+	return &Starter{db: db, cfg: cfg, runs: runs, limit: limit, staged: staged}
+}
+
+// Start starts a run, or answers as the key's first request was answered. Replays are looked up before
+// anything is checked that only concerns new runs, so they cost no quota and work on an inactive workflow.
+func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer, error) {
+	fingerprint := request.fingerprint()
+	if request.KeyGiven {
+		record, found, err := idempotency.Lookup(ctx, s.db, request.Principal.OrgID, EndpointStart, request.Key)
+		if err != nil {
+			return StartAnswer{}, core.Unavailable(err)
+		}
+		if found {
+			return replay(record, fingerprint)
+		}
+	}
+	if err := s.checkNew(ctx, request); err != nil {
+		return StartAnswer{}, err
+	}
+	prepared, err := prepare(request, fingerprint, s.cfg.KeyLifetime)
+	if err != nil {
+		return StartAnswer{}, err
+	}
+	result := s.commit(ctx, []start{prepared})[0]
+	return result.answer, result.err
+}
+
+// checkNew makes the checks that only new runs have to pass.
+func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
+	definition := request.Workflow.Definition
+	switch {
+	case !request.Workflow.IsActive:
+		return core.NewError(core.CodeWorkflowInactive,
+			"The workflow is inactive and starts no new runs. Activate it or use another one.")
+	case len(definition.Steps) == 0:
+		return core.NewError(core.CodeWorkflowHasNoSteps, "The workflow has no steps, so there is nothing to check.")
+	case !definition.Takes(request.Body.MediaType):
+		return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf(
+			"The workflow does not take %s. It takes %v.", request.Body.MediaType, definition.Accepts))
+	}
+	if ok, wait := s.limit.Allow(ctx, request.Principal.OrgID); !ok {
+		return core.RateLimited("Your organization starts too many runs.", wait)
+	}
+	return nil
+}
+
+// fingerprint is what two requests have in common when they mean the same.
+func (r StartRequest) fingerprint() idempotency.Fingerprint {
+	if !r.KeyGiven {
+		return idempotency.Fingerprint{}
+	}
+	return idempotency.Request{
+		Method:       r.Caller.Method,
+		Endpoint:     string(EndpointStart),
+		Target:       r.Workflow.ID.String(),
+		Version:      r.Version,
+		VersionGiven: r.VersionGiven,
+		Options:      slices.Clone(r.Body.Options),
+		MediaType:    r.Body.FingerprintMediaType,
+		Content:      r.Body.ContentDigest,
+	}.Fingerprint()
+}
+
+func replay(record idempotency.Record, fingerprint idempotency.Fingerprint) (StartAnswer, error) {
+	if err := record.Decide(fingerprint); err != nil {
+		return StartAnswer{}, err
+	}
+	return StartAnswer{
+		Response: record.Response, ExpiresAt: record.ExpiresAt, Replayed: true, OriginalRequestID: record.RequestID,
+	}, nil
+}

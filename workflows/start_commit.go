@@ -1,0 +1,194 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// result is what became of a start.
+type result struct {
+	answer StartAnswer
+	err    error
+	// existing is the key that somebody else had, for those who follow.
+	existing *idempotency.Record
+}
+
+// commit brings prepared starts into the database, in as few transactions as it takes, and returns one
+// result per start. It goes on when the client has gone: a start that has begun is finished or refused,
+// never left.
+//
+// Starts with one key are put together first, because the claim takes each key once: the first leads
+// and is claimed, the others follow and get what the leader got. Where the leader was refused, the
+// next one leads in another round.
+func (s *Starter) commit(ctx context.Context, starts []start) []result {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
+	defer cancel()
+	results := make([]result, len(starts))
+	pending := make([]int, len(starts))
+	for i := range starts {
+		pending[i] = i
+	}
+	for len(pending) > 0 {
+		leaders, followers := lead(starts, pending)
+		for i, r := range s.commitLeaders(ctx, pick(starts, leaders)) {
+			results[leaders[i]] = r
+		}
+		pending = pending[:0:0]
+		for _, f := range followers {
+			r, decided := follow(starts[f.index], starts[f.leader], results[f.leader])
+			if !decided {
+				pending = append(pending, f.index)
+				continue
+			}
+			results[f.index] = r
+		}
+	}
+	s.staged.Wake()
+	return results
+}
+
+// commitLeaders commits starts of different keys. When one row of the group is at fault, or one
+// organization's counter cannot be had in time, the others are not made to suffer for it.
+func (s *Starter) commitLeaders(ctx context.Context, starts []start) []result {
+	results, err := core.InTx(ctx, s.db, func(tx core.Tx) ([]result, error) {
+		return s.commitIn(ctx, tx, starts)
+	})
+	switch {
+	case err == nil:
+		return results
+	case core.IsMemberFault(err) && len(starts) > 1:
+		return s.commitApart(ctx, starts, func(i int) string { return starts[i].run.Run.ID.String() })
+	case core.IsLockTimeout(err) && !sameOrganization(starts):
+		return s.commitApart(ctx, starts, func(i int) string { return starts[i].orgID().String() })
+	}
+	results = make([]result, len(starts))
+	for i := range starts {
+		results[i].err = startError(err, starts[i])
+	}
+	return results
+}
+
+// commitApart commits a group that has failed as a whole in smaller ones, in the order of arrival.
+func (s *Starter) commitApart(ctx context.Context, starts []start, groupOf func(int) string) []result {
+	groups := make(map[string][]int)
+	var names []string
+	for i := range starts {
+		name := groupOf(i)
+		if _, ok := groups[name]; !ok {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], i)
+	}
+	results := make([]result, len(starts))
+	for _, name := range names {
+		for i, r := range s.commitLeaders(ctx, pick(starts, groups[name])) {
+			results[groups[name][i]] = r
+		}
+	}
+	return results
+}
+
+// commitIn is the transaction: claim the keys, charge the quota, write what was granted. The finished
+// responses are in the key rows from the beginning.
+func (s *Starter) commitIn(ctx context.Context, tx core.Tx, starts []start) ([]result, error) {
+	results := make([]result, len(starts))
+	winners, err := claim(ctx, tx, starts, results)
+	if err != nil || len(winners) == 0 {
+		return results, err
+	}
+	demands := make([]uuid.UUID, len(winners))
+	for i, w := range winners {
+		demands[i] = starts[w].orgID()
+	}
+	grants, err := users.ChargeRuns(ctx, tx, demands)
+	if err != nil {
+		return nil, err
+	}
+	batch := tx.NewBatch()
+	var runs []validations.Prepared
+	var audits []core.AuditRecord
+	for i, w := range winners {
+		if !grants[i].Granted {
+			results[w] = result{err: users.QuotaExceeded(grants[i].Usage)}
+			if starts[w].keyed {
+				idempotency.Withdraw(batch, starts[w].claim)
+			}
+			continue
+		}
+		run := starts[w].run
+		run.Run.UsageMetric, run.Run.UsagePeriod = grants[i].Usage.Metric, grants[i].Usage.Period
+		runs, audits = append(runs, run), append(audits, starts[w].audit)
+	}
+	if len(runs) > 0 {
+		s.runs.Create(batch, runs...)
+		core.Audit(batch, audits...)
+	}
+	return results, batch.Send(ctx)
+}
+
+// claim takes the keys of the starts and returns which starts may go on; the others have their result.
+func claim(ctx context.Context, tx core.Tx, starts []start, results []result) ([]int, error) {
+	var claims []idempotency.Claim
+	for _, st := range starts {
+		if st.keyed {
+			claims = append(claims, st.claim)
+		}
+	}
+	outcomes, err := idempotency.Take(ctx, tx, claims)
+	if err != nil {
+		return nil, err
+	}
+	var winners []int
+	for i, st := range starts {
+		results[i].answer.Response = st.response
+		if !st.keyed {
+			winners = append(winners, i)
+			continue
+		}
+		outcome := outcomes[0]
+		outcomes = outcomes[1:]
+		switch {
+		case outcome.Claimed:
+			results[i].answer.ExpiresAt = outcome.ExpiresAt
+			winners = append(winners, i)
+		case outcome.Existing != nil:
+			results[i].answer, results[i].err = replay(*outcome.Existing, st.claim.Fingerprint)
+			results[i].existing = outcome.Existing
+		default:
+			results[i] = result{err: idempotency.InProgress(0)}
+		}
+	}
+	return winners, nil
+}
+
+// startError tells the client what a failed commit means for its start.
+func startError(err error, st start) error {
+	if errors.Is(err, core.ErrOutcomeUnknown) {
+		unknown := core.NewError(core.CodeOutcomeUnknown, outcomeAdvice(st.keyed))
+		unknown.RunID = st.run.Run.ID.String()
+		unknown.Retryable = st.keyed
+		unknown.RetryAfter = time.Second
+		return unknown.Because(err)
+	}
+	if core.IsUnavailable(err) || core.IsContention(err) {
+		return core.Unavailable(err)
+	}
+	return err
+}
+
+func outcomeAdvice(keyed bool) string {
+	if keyed {
+		return "It is not known whether the run was started. Send the same request with the same key again: " +
+			"it starts the run or answers with the one that was started."
+	}
+	return "It is not known whether the run was started. Look for run_id before you start another; " +
+		"with an Idempotency-Key this request could simply be repeated."
+}

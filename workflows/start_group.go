@@ -1,0 +1,75 @@
+package workflows
+
+import (
+	"errors"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// follower is a start whose key another start of the group leads.
+type follower struct {
+	index  int
+	leader int
+}
+
+// lead splits the pending starts into those that are committed now and those that wait for one of them.
+func lead(starts []start, pending []int) ([]int, []follower) {
+	var leaders []int
+	var followers []follower
+	for _, i := range pending {
+		if leader, ok := leaderOf(starts, leaders, i); ok {
+			followers = append(followers, follower{index: i, leader: leader})
+			continue
+		}
+		leaders = append(leaders, i)
+	}
+	return leaders, followers
+}
+
+func leaderOf(starts []start, leaders []int, i int) (int, bool) {
+	if !starts[i].keyed {
+		return 0, false
+	}
+	for _, leader := range leaders {
+		if starts[leader].keyed && starts[leader].claim.SameKey(starts[i].claim) {
+			return leader, true
+		}
+	}
+	return 0, false
+}
+
+// follow gives a follower what its leader's key has to say to it. It is undecided when the leader
+// left no key behind.
+func follow(st, leader start, led result) (result, bool) {
+	record := led.existing
+	if record == nil {
+		if led.err != nil {
+			inProgress := errors.Is(led.err, core.NewError(core.CodeKeyInProgress, ""))
+			return result{err: led.err}, inProgress
+		}
+		record = &idempotency.Record{
+			ID: leader.claim.ID, Fingerprint: leader.claim.Fingerprint, RequestID: leader.claim.Caller.RequestID,
+			RunID: leader.claim.RunID, Finished: true, ExpiresAt: led.answer.ExpiresAt, Response: leader.response,
+		}
+	}
+	answer, err := replay(*record, st.claim.Fingerprint)
+	return result{answer: answer, err: err}, true
+}
+
+func pick(starts []start, indexes []int) []start {
+	picked := make([]start, len(indexes))
+	for i, index := range indexes {
+		picked[i] = starts[index]
+	}
+	return picked
+}
+
+func sameOrganization(starts []start) bool {
+	for _, st := range starts {
+		if st.orgID() != starts[0].orgID() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,85 @@
+package workflows
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// start is a start that needs nothing but its commit: every id is chosen and the answer is rendered.
+type start struct {
+	run validations.Prepared
+	// claim is meant only when keyed.
+	claim    idempotency.Claim
+	keyed    bool
+	audit    core.AuditRecord
+	response idempotency.Response
+}
+
+func (s start) orgID() uuid.UUID {
+	return s.run.Run.OrgID
+}
+
+func prepare(
+	request StartRequest, fingerprint idempotency.Fingerprint, lifetime time.Duration,
+) (start, error) {
+	var keyID uuid.UUID
+	if request.KeyGiven {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return start{}, fmt.Errorf("make an id: %w", err)
+		}
+		keyID = id
+	}
+	auditID, err := uuid.NewV7()
+	if err != nil {
+		return start{}, fmt.Errorf("make an id: %w", err)
+	}
+	run, err := validations.Prepare(order(request, keyID), time.Now())
+	if err != nil {
+		return start{}, err
+	}
+	response := idempotency.Response{
+		Status:  http.StatusCreated,
+		Headers: idempotency.ResponseHeaders{ContentType: "application/json", Location: validations.RunAddress(run.Run.ID)},
+		Body:    run.Answer,
+	}
+	return start{
+		run:      run,
+		keyed:    request.KeyGiven,
+		response: response,
+		claim: idempotency.Claim{
+			ID: keyID, OrgID: request.Principal.OrgID, Endpoint: EndpointStart, Key: request.Key,
+			Fingerprint: fingerprint, Caller: request.Caller, Lifetime: lifetime, RunID: run.Run.ID, Response: response,
+		},
+		audit: core.AuditRecord{
+			ID: auditID, OrgID: request.Principal.OrgID, ActorID: request.Principal.UserID,
+			TokenID: request.Principal.TokenID, Action: "run.start", TargetType: "run", TargetID: run.Run.ID.String(),
+			RequestID: request.Caller.RequestID,
+		},
+	}, nil
+}
+
+func order(request StartRequest, keyID uuid.UUID) validations.Order {
+	return validations.Order{
+		Principal: request.Principal,
+		Workflow: validations.WorkflowRef{
+			ID: request.Workflow.ID, Slug: request.Workflow.Slug, Version: request.Workflow.Number,
+			Definition: request.Workflow.Definition, Digest: request.Workflow.Digest,
+		},
+		Document: validations.Document{
+			Content: request.Body.Content, MediaType: request.Body.MediaType, Filename: request.Body.Filename,
+			Name: request.Body.Name, ShortDescription: request.Body.ShortDescription, Metadata: request.Body.Metadata,
+		},
+		Source:           validations.SourceAPI,
+		IdempotencyKey:   request.Key,
+		IdempotencyKeyID: keyID,
+		RequestID:        request.Caller.RequestID,
+	}
+}

@@ -1,0 +1,62 @@
+package workflows
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func (a *App) read(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	version, err := pinnedVersion(c)
+	if err != nil {
+		return err
+	}
+	found, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), version)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renderVersion(found, principal.OrgSlug))
+}
+
+func (a *App) list(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	var query core.PageQuery
+	if err := core.BindQuery(c, a.check, &query); err != nil {
+		return err
+	}
+	cursor, err := query.Parse()
+	if err != nil {
+		return err
+	}
+	versions, err := a.service.list(c.Request().Context(), principal.OrgID, cursor)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, versions, idOf, *c.Request().URL)
+	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) workflowBody {
+		return renderVersion(v, principal.OrgSlug)
+	}))
+}
+
+// pinnedVersion reads ?version=; 0 stands for the latest.
+func pinnedVersion(c echo.Context) (int, error) {
+	text := c.QueryParam("version")
+	if !c.QueryParams().Has("version") {
+		return 0, nil
+	}
+	version, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || version < 1 {
+		return 0, core.InvalidParameter("version", "must be a whole number from 1")
+	}
+	return int(version), nil
+}
