@@ -1,0 +1,108 @@
+package coretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+)
+
+const (
+	// maxConnections serves the pools of many parallel tests of several packages.
+	maxConnections = 300
+	clusterPrefix  = "simplevalidations-test-"
+	clusterLock    = "test.lock"
+	// newborn is the age below which a folder may belong to a process that has not locked it yet.
+	newborn = time.Minute
+)
+
+// Cluster is a throw-away PostgreSQL server in a temporary folder. A crash of the machine ruins it.
+type Cluster struct {
+	server *embedded.Postgres
+	dir    string
+	lock   *embedded.Lock
+}
+
+// StartCluster starts a server of its own, from the binaries in PG_BIN_DIR or where they are usually installed. First
+// it removes what killed processes left behind.
+func StartCluster(ctx context.Context) (*Cluster, error) {
+	if err := removeAbandoned(os.TempDir()); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", clusterPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	c := &Cluster{dir: dir}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Remove(ctx))
+	}
+	return c, nil
+}
+
+// URL is the address of the server's maintenance database.
+func (c *Cluster) URL() string { return c.server.URL() }
+
+// Remove stops the server and deletes its data.
+func (c *Cluster) Remove(ctx context.Context) error {
+	var failures []error
+	if c.server != nil {
+		failures = append(failures, c.server.Stop(ctx), os.RemoveAll(c.server.Dir()))
+	}
+	failures = append(failures, os.RemoveAll(c.dir))
+	if c.lock != nil {
+		failures = append(failures, c.lock.Unlock())
+	}
+	return errors.Join(failures...)
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	lock, err := embedded.LockDir(c.dir, clusterLock)
+	if err != nil {
+		return fmt.Errorf("lock folder: %w", err)
+	}
+	c.lock = lock
+	// Temporary folders are closed to others, and for root another user runs the server.
+	if err := os.Chmod(c.dir, 0o755); err != nil {
+		return fmt.Errorf("open folder: %w", err)
+	}
+	server, err := embedded.StartPostgres(ctx, embedded.PostgresConfig{
+		Dir:            filepath.Join(c.dir, "postgres"),
+		BinDir:         os.Getenv("PG_BIN_DIR"),
+		MaxConnections: maxConnections,
+		Log:            slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	c.server = server
+	return nil
+}
+
+// removeAbandoned removes the folders of processes that were killed, as tests are when they exceed their time. Their
+// servers have ended with them, and the lock tells that nobody else uses the folder.
+func removeAbandoned(temp string) error {
+	dirs, err := filepath.Glob(filepath.Join(temp, clusterPrefix+"*"))
+	if err != nil {
+		return fmt.Errorf("look for abandoned folders: %w", err)
+	}
+	for _, dir := range dirs {
+		found, err := os.Stat(dir)
+		if err != nil || time.Since(found.ModTime()) < newborn {
+			continue
+		}
+		lock, err := embedded.LockDir(dir, clusterLock)
+		if err != nil {
+			continue // Somebody uses it, or it is another user's.
+		}
+		if err := errors.Join(os.RemoveAll(dir), lock.Unlock()); err != nil {
+			return fmt.Errorf("remove abandoned folder: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+// Package coretest is for tests alone: it gives each test a migrated PostgreSQL database and a Redis of its own.
+//
+// A package whose tests use a database calls Main from its TestMain. Then a lone `go test` of the package starts a
+// throw-away server for it, while `go run ./core/coretest/withpostgres -- go test ./...` lets all packages share one.
+// Nothing is skipped where a server is missing: the tests fail and say what to install.
+package coretest

@@ -1,0 +1,42 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// DatabaseVariable names the environment variable with the address of the server that tests make their databases on.
+// Its role has to be allowed to create databases.
+const DatabaseVariable = "TEST_DATABASE_URL"
+
+// Main runs the tests of a package and ends the process: `func TestMain(m *testing.M) { coretest.Main(m) }`. Unless
+// DatabaseVariable names a server, it starts one for the package and removes it at the end.
+func Main(m *testing.M) {
+	os.Exit(run(context.Background(), m))
+}
+
+func run(ctx context.Context, m *testing.M) int {
+	if os.Getenv(DatabaseVariable) != "" {
+		return m.Run()
+	}
+	cluster, err := StartCluster(ctx)
+	if err != nil {
+		return complain(err)
+	}
+	// The variable is the one place that tests look at, and it also reaches the programs that they start.
+	if err := os.Setenv(DatabaseVariable, cluster.URL()); err != nil {
+		return complain(err)
+	}
+	code := m.Run()
+	if err := cluster.Remove(ctx); err != nil {
+		return complain(err)
+	}
+	return code
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "database for tests:", err)
+	return 1
+}

@@ -1,0 +1,124 @@
+package coretest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// redisAttempts is how many ports are tried. A port that was free a moment ago may be taken by now.
+	redisAttempts = 5
+	redisPatience = 30 * time.Second
+	redisPoll     = 10 * time.Millisecond
+)
+
+// Redis returns the address of a new and empty redis-server, for this test alone. It is killed at the test's end.
+func Redis(tb testing.TB) string {
+	tb.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		tb.Fatalf("no redis-server on PATH: install redis-server (Debian, Ubuntu) or redis (Fedora, macOS): %v", err)
+	}
+	for range redisAttempts {
+		address := freeAddress(tb)
+		password := rand.Text()
+		ended := startRedis(tb, program, address, password)
+		if awaitRedis(tb.Context(), address, password, ended) {
+			return "redis://:" + password + "@" + address + "/0"
+		}
+	}
+	tb.Fatalf("redis-server did not start on any of %d ports", redisAttempts)
+	return ""
+}
+
+// startRedis gives the server a password of its own, which tells it from one that took the port meanwhile.
+func startRedis(tb testing.TB, program, address, password string) <-chan struct{} {
+	tb.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		tb.Fatalf("split %s: %v", address, err)
+	}
+	dir := tb.TempDir()
+	cmd := exec.Command(program, "--bind", host, "--port", port, "--requirepass", password, "--dir", dir,
+		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
+		"--logfile", filepath.Join(dir, "redis.log"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		// The server dies with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // It is killed, so there is always an error.
+		}
+	}()
+	if err := <-started; err != nil {
+		tb.Fatalf("start redis-server: %v", err)
+	}
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill() // It may have ended by itself.
+		<-ended
+	})
+	return ended
+}
+
+// awaitRedis reports whether the server answered before it ended.
+func awaitRedis(ctx context.Context, address, password string, ended <-chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	ticker := time.NewTicker(redisPoll)
+	defer ticker.Stop()
+	for {
+		if accepts(ctx, address, password) {
+			return true
+		}
+		select {
+		case <-ended:
+			return false
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}
+
+func accepts(ctx context.Context, address, password string) bool {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return false
+	}
+	if _, err := fmt.Fprintf(conn, "AUTH %s\r\n", password); err != nil {
+		return false
+	}
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	return err == nil && answer == "+OK\r\n"
+}
+
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("find a free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
