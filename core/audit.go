@@ -18,21 +18,19 @@ type AuditRecord struct {
 
 // Audit adds the writing of the records to a batch.
 func Audit(batch *Batch, records ...AuditRecord) {
-	columns := make([][]string, 5)
-	ids, orgs := make([]uuid.UUID, len(records)), make([]uuid.UUID, len(records))
-	actors, tokens := make([]*uuid.UUID, len(records)), make([]*uuid.UUID, len(records))
-	for i, r := range records {
-		ids[i], orgs[i] = r.ID, r.OrgID
-		actors[i], tokens[i] = nullable(r.ActorID), nullable(r.TokenID)
-		for j, text := range []string{r.Action, r.TargetType, r.TargetID, r.RequestID, r.Detail} {
-			columns[j] = append(columns[j], text)
-		}
-	}
 	batch.Queue(`
 		INSERT INTO audit_records (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[],
 			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])`,
-		ids, orgs, actors, tokens, columns[0], columns[1], columns[2], columns[3], columns[4])
+		Column(records, func(r *AuditRecord) uuid.UUID { return r.ID }),
+		Column(records, func(r *AuditRecord) uuid.UUID { return r.OrgID }),
+		Column(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.ActorID) }),
+		Column(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.TokenID) }),
+		Column(records, func(r *AuditRecord) string { return r.Action }),
+		Column(records, func(r *AuditRecord) string { return r.TargetType }),
+		Column(records, func(r *AuditRecord) string { return r.TargetID }),
+		Column(records, func(r *AuditRecord) string { return r.RequestID }),
+		Column(records, func(r *AuditRecord) string { return r.Detail }))
 }
 
 func nullable(id uuid.UUID) *uuid.UUID {

@@ -15,7 +15,8 @@ func setUserTimeout(network, _ string, conn syscall.RawConn) error {
 	}
 	var failure error
 	err := conn.Control(func(fd uintptr) {
-		failure = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(tcpUserTimeout.Milliseconds()))
+		limit := int(tcpUserTimeout.Milliseconds())
+		failure = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, limit)
 	})
 	if err != nil {
 		return fmt.Errorf("reach the socket: %w", err)

@@ -67,7 +67,8 @@ func RateLimited(detail string, wait time.Duration) *Error {
 
 // Unavailable says that the service cannot answer now and that the same request may be sent again.
 func Unavailable(cause error) *Error {
-	err := NewError(CodeUnavailable, "The service cannot answer right now. Nothing was started; send the same request again.")
+	err := NewError(CodeUnavailable,
+		"The service cannot answer right now. Nothing was started; send the same request again.")
 	err.RetryAfter = time.Second
 	return err.Because(cause)
 }
@@ -93,6 +94,6 @@ func (e *Error) Unwrap() error {
 
 // Is reports whether the other error is one of the same code, so that errors.Is(err, NewError(code, "")) works.
 func (e *Error) Is(target error) bool {
-	other, ok := target.(*Error) //nolint:errorlint // Is compares one link of the chain; errors.Is walks it.
+	other, ok := target.(*Error)
 	return ok && other.Code == e.Code
 }

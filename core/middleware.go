@@ -40,17 +40,17 @@ func RequestIDs() echo.MiddlewareFunc {
 // Recover turns a panic into an internal error, so that one bad request never takes the process down.
 func Recover(log *slog.Logger) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) (err error) { //nolint:nonamedreturns // recover can only report through it
+		return func(c echo.Context) (err error) {
 			defer func() {
 				reason := recover()
 				if reason == nil {
 					return
 				}
-				if reason == http.ErrAbortHandler {
+				if abort, ok := reason.(error); ok && errors.Is(abort, http.ErrAbortHandler) {
 					panic(reason)
 				}
 				log.ErrorContext(c.Request().Context(), "panic", "reason", reason, "stack", string(debug.Stack()))
-				err = NewError(CodeInternal, "Something went wrong on our side.").Because(fmt.Errorf("panic: %v", reason))
+				err = internalError(fmt.Errorf("panic: %v", reason))
 			}()
 			return next(c)
 		}

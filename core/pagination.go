@@ -47,7 +47,8 @@ func (q PageQuery) Parse() (Cursor, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
 	if err != nil || len(raw) != len(cursor.ID)+1 {
-		return Cursor{}, InvalidParameter("cursor", "is not a cursor of this list; use next or previous as they were given")
+		return Cursor{}, InvalidParameter("cursor",
+			"is not a cursor of this list; use next or previous as they were given")
 	}
 	cursor.Backward = raw[0] == 'p'
 	copy(cursor.ID[:], raw[1:])

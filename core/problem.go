@@ -67,7 +67,12 @@ func AsError(err error) *Error {
 	if IsUnavailable(err) {
 		return Unavailable(err)
 	}
-	return NewError(CodeInternal, "Something went wrong on our side. Tell us the request id if it happens again.").Because(err)
+	return internalError(err)
+}
+
+func internalError(cause error) *Error {
+	return NewError(CodeInternal,
+		"Something went wrong on our side. Tell us the request id if it happens again.").Because(cause)
 }
 
 func fromFramework(err *echo.HTTPError) *Error {
@@ -75,7 +80,8 @@ func fromFramework(err *echo.HTTPError) *Error {
 	case http.StatusNotFound:
 		return NewError(CodeNotFound, "There is nothing at this address. Paths are listed at /api/docs/.")
 	case http.StatusMethodNotAllowed:
-		return NewError(CodeMethodNotAllowed, "This address does not take this method; the Allow header lists those it takes.")
+		return NewError(CodeMethodNotAllowed,
+			"This address does not take this method; the Allow header lists those it takes.")
 	case http.StatusRequestEntityTooLarge:
 		return NewError(CodePayloadTooLarge, "The request body is larger than this server accepts.")
 	case http.StatusUnsupportedMediaType:
@@ -83,7 +89,7 @@ func fromFramework(err *echo.HTTPError) *Error {
 	case http.StatusBadRequest:
 		return InvalidPayload("The request could not be understood.").Because(err)
 	default:
-		return NewError(CodeInternal, "Something went wrong on our side.").Because(err)
+		return internalError(err)
 	}
 }
 

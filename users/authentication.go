@@ -82,7 +82,8 @@ func (s *Service) principal(ctx context.Context, secret string) (core.Principal,
 		JOIN users AS u ON u.id = t.user_id
 		LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
 		WHERE t.digest = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
-		digest[:]).Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name, &p.OrgID, &p.OrgSlug, &p.OrgName)
+		digest[:]).Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
+		&p.OrgID, &p.OrgSlug, &p.OrgName)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, core.NewError(core.CodeNotAuthenticated,
 			"The token is unknown, revoked or expired. Create a new one and try again.")

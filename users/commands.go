@@ -82,7 +82,8 @@ func createUserCommand(open Open) *cobra.Command {
 	var name, org, role string
 	var passwordStdin bool
 	command := &cobra.Command{
-		Use: "create EMAIL", Short: "Create a user, optionally as a member of an organization", Args: cobra.ExactArgs(1),
+		Use: "create EMAIL", Short: "Create a user, optionally as a member of an organization",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var password string
 			if passwordStdin {
@@ -111,7 +112,8 @@ func createTokenCommand(open Open) *cobra.Command {
 	var org, email, label, role string
 	var validFor time.Duration
 	command := &cobra.Command{
-		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret, once", Args: cobra.NoArgs,
+		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret, once",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
 				organization, err := s.Organization(ctx, org)

@@ -76,7 +76,8 @@ func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uui
 	// The first start of a month: the counter takes the quota that the operator has set.
 	_, err = tx.Exec(ctx, `
 		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
-		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota FROM organizations WHERE id = ANY ($1)
+		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
+		FROM organizations WHERE id = ANY ($1)
 		ORDER BY id
 		ON CONFLICT DO NOTHING`, orgs, MetricRuns)
 	if err != nil {

@@ -173,7 +173,8 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 		batch.Queue(`
 			INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
-			request.OrgID, tokenID, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
+			request.OrgID, tokenID, request.UserID, digest, prefix, request.Label, request.Role,
+			request.ValidFor.Seconds())
 		core.Audit(batch, core.AuditRecord{
 			ID: auditID, OrgID: request.OrgID, Action: "token.create", TargetType: "token",
 			TargetID: tokenID.String(), Detail: request.Label,

@@ -14,13 +14,13 @@ import (
 
 // RunFilter narrows a list of runs; empty members do not narrow.
 type RunFilter struct {
-	State          string `query:"state"           validate:"omitempty,oneof=PENDING RUNNING COMPLETED"`
-	Result         string `query:"result"          validate:"omitempty,oneof=UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
-	Source         string `query:"source"          validate:"omitempty,oneof=API DASHBOARD CLI"`
-	Workflow       string `query:"workflow"        validate:"max=100"`
+	State          string `query:"state" validate:"omitempty,oneof=PENDING RUNNING COMPLETED"`
+	Result         string `query:"result" validate:"omitempty,oneof=UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
+	Source         string `query:"source" validate:"omitempty,oneof=API DASHBOARD CLI"`
+	Workflow       string `query:"workflow" validate:"max=100"`
 	IdempotencyKey string `query:"idempotency_key" validate:"max=255"`
-	Since          string `query:"since"           validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
-	Until          string `query:"until"           validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+	Since          string `query:"since" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+	Until          string `query:"until" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
 
 // runDetail is a run with everything that its page shows.

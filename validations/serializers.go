@@ -122,7 +122,9 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 	for i, step := range definition.Steps {
 		result, ok := results[i]
 		if !ok {
-			steps[i] = StepBody{StepID: step.ID, Name: step.Name, Status: statusWithoutResult(run, i), Issues: []IssueBody{}}
+			steps[i] = StepBody{
+				StepID: step.ID, Name: step.Name, Status: statusWithoutResult(run, i), Issues: []IssueBody{},
+			}
 			continue
 		}
 		steps[i] = renderStep(result, issues[i])

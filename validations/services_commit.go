@@ -72,7 +72,8 @@ func verdict(errorCount int64) ending {
 		noun = "error"
 	}
 	return ending{
-		result: ResultFail, category: CategoryValidationFailed, text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
+		result: ResultFail, category: CategoryValidationFailed,
+		text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
 	}
 }
 

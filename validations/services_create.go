@@ -107,43 +107,25 @@ func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
 }
 
 func queueSubmissions(batch *core.Batch, prepared []Prepared) {
-	n := len(prepared)
-	orgs, ids := make([]uuid.UUID, n), make([]uuid.UUID, n)
-	types, filenames, names := make([]string, n), make([]string, n), make([]string, n)
-	descriptions, metadata := make([]string, n), make([]string, n)
-	sizes := make([]int64, n)
-	sums, contents := make([][]byte, n), make([][]byte, n)
-	created := make([]time.Time, n)
-	for i, p := range prepared {
-		sub := p.Submission
-		orgs[i], ids[i], types[i], filenames[i], names[i] = sub.OrgID, sub.ID, sub.MediaType, sub.Filename, sub.Name
-		descriptions[i], metadata[i], sizes[i] = sub.ShortDescription, sub.Metadata, sub.Size
-		sums[i], contents[i], created[i] = sub.SHA256, sub.Content, sub.CreatedAt
-	}
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
 			content, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 			$8::bigint[], $9::bytea[], $10::bytea[], $11::timestamptz[])`,
-		orgs, ids, types, filenames, names, descriptions, metadata, sizes, sums, contents, created)
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.OrgID }),
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.ID }),
+		core.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
+		core.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
+		core.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
+		core.Column(prepared, func(p *Prepared) string { return p.Submission.ShortDescription }),
+		core.Column(prepared, func(p *Prepared) string { return p.Submission.Metadata }),
+		core.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
+		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
+		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
+		core.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
 func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
-	n := len(prepared)
-	orgs, ids, workflows, submissions := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]uuid.UUID, n), make([]uuid.UUID, n)
-	versions := make([]int, n)
-	slugs, sources, metrics := make([]string, n), make([]string, n), make([]string, n)
-	digests := make([][]byte, n)
-	periods, created := make([]time.Time, n), make([]time.Time, n)
-	keys, requests := make([]string, n), make([]string, n)
-	keyIDs, users := make([]*uuid.UUID, n), make([]*uuid.UUID, n)
-	for i, p := range prepared {
-		run := p.Run
-		orgs[i], ids[i], workflows[i], submissions[i] = run.OrgID, run.ID, run.WorkflowID, run.SubmissionID
-		versions[i], slugs[i], sources[i], digests[i] = run.WorkflowVersion, run.WorkflowSlug, string(run.Source), run.DefinitionDigest
-		metrics[i], periods[i], created[i] = run.UsageMetric, run.UsagePeriod, run.CreatedAt
-		keys[i], keyIDs[i], requests[i], users[i] = run.IdempotencyKey, run.IdempotencyKeyID, run.RequestID, run.CreatedBy
-	}
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
@@ -151,6 +133,20 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 		SELECT r.*, now() + $16::bigint * interval '1 millisecond'
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
 			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[]) AS r`,
-		orgs, ids, workflows, versions, slugs, digests, submissions, sources, metrics, periods, keys, keyIDs, requests,
-		users, created, s.cfg.SweepAfter.Milliseconds())
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.OrgID }),
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }),
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.WorkflowID }),
+		core.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
+		core.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
+		core.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
+		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.SubmissionID }),
+		core.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
+		core.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
+		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
+		core.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
+		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
+		core.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
+		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
+		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
+		s.cfg.SweepAfter.Milliseconds())
 }

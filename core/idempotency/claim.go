@@ -92,12 +92,9 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Outcome, error) {
 
 // Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards.
 func Withdraw(batch *core.Batch, claims ...Claim) {
-	orgs, ids := make([]uuid.UUID, len(claims)), make([]uuid.UUID, len(claims))
-	for i, claim := range claims {
-		orgs[i], ids[i] = claim.OrgID, claim.ID
-	}
 	batch.Queue(`DELETE FROM idempotency_keys WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
-		orgs, ids)
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.ID }))
 }
 
 // SameKey reports whether two claims are for one key.
@@ -114,18 +111,14 @@ func (c Claim) identity() identity {
 func (c Claim) lockNumber() int64 {
 	hash := sha256.New()
 	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
-		_ = binary.Write(hash, binary.BigEndian, uint32(len(part))) //nolint:gosec // the parts are short; a hash takes all
+		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		hash.Write([]byte(part))
 	}
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
 }
 
 func insertClaims(ctx context.Context, tx core.Tx, claims []Claim) (map[uuid.UUID]time.Time, error) {
-	columns, err := claimColumns(claims)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(ctx, claimQuery, columns...)
+	rows, err := tx.Query(ctx, claimQuery, claimColumns(claims)...)
 	if err != nil {
 		return nil, fmt.Errorf("claim keys: %w", err)
 	}
@@ -146,14 +139,11 @@ func insertClaims(ctx context.Context, tx core.Tx, claims []Claim) (map[uuid.UUI
 }
 
 func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[identity]Record, error) {
-	orgs := make([]uuid.UUID, len(claims))
-	keys, endpoints := make([]string, len(claims)), make([]string, len(claims))
-	for i, claim := range claims {
-		orgs[i], keys[i], endpoints[i] = claim.OrgID, claim.Key, string(claim.Endpoint)
-	}
 	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
-		orgs, keys, endpoints)
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
+		core.Column(claims, func(c *Claim) string { return c.Key }),
+		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of others: %w", err)
 	}

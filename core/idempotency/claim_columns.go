@@ -4,61 +4,34 @@ import (
 	"net/netip"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// claimArrays holds the claims column by column, as claimQuery's unnest takes them.
-type claimArrays struct {
-	ids, orgs, runs                    []uuid.UUID
-	keys, endpoints, methods, paths    []string
-	versions                           []int16
-	hashes, targets, contents, options [][]byte
-	requestIDs, agents                 []string
-	ips                                []*netip.Addr
-	statuses                           []int16
-	headers, bodies                    [][]byte
-	lifetimes                          []float64
-	locks                              []int64
-}
-
-func claimColumns(claims []Claim) ([]any, error) {
-	var a claimArrays
-	for i := range claims {
-		if err := a.add(&claims[i]); err != nil {
-			return nil, err
-		}
-	}
+// claimColumns returns the claims column by column, as claimQuery takes them.
+func claimColumns(claims []Claim) []any {
 	return []any{
-		a.ids, a.orgs, a.keys, a.endpoints, a.methods, a.paths, a.versions, a.hashes, a.targets, a.contents,
-		a.options, a.requestIDs, a.ips, a.agents, a.statuses, a.headers, a.bodies, a.runs, a.lifetimes, a.locks,
-	}, nil
-}
-
-func (a *claimArrays) add(c *Claim) error {
-	headers, err := c.Response.Headers.encode()
-	if err != nil {
-		return err
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.ID }),
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
+		core.Column(claims, func(c *Claim) string { return c.Key }),
+		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
+		core.Column(claims, func(c *Claim) string { return c.Caller.Method }),
+		core.Column(claims, func(c *Claim) string { return c.Caller.Path }),
+		core.Column(claims, func(c *Claim) int16 { return c.Fingerprint.Version }),
+		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Sum[:] }),
+		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Target[:] }),
+		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Content[:] }),
+		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Options[:] }),
+		core.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
+		core.Column(claims, func(c *Claim) *netip.Addr { return knownAddress(c.Caller.IP) }),
+		core.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
+		core.Column(claims, func(c *Claim) int { return c.Response.Status }),
+		core.Column(claims, func(c *Claim) []byte { return c.Response.Headers.encode() }),
+		core.Column(claims, func(c *Claim) []byte { return c.Response.Body }),
+		core.Column(claims, func(c *Claim) uuid.UUID { return c.RunID }),
+		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
+		core.Column(claims, (*Claim).lockNumber),
 	}
-	a.ids = append(a.ids, c.ID)
-	a.orgs = append(a.orgs, c.OrgID)
-	a.runs = append(a.runs, c.RunID)
-	a.keys = append(a.keys, c.Key)
-	a.endpoints = append(a.endpoints, string(c.Endpoint))
-	a.methods = append(a.methods, c.Caller.Method)
-	a.paths = append(a.paths, c.Caller.Path)
-	a.versions = append(a.versions, c.Fingerprint.Version)
-	a.hashes = append(a.hashes, c.Fingerprint.Sum[:])
-	a.targets = append(a.targets, c.Fingerprint.Target[:])
-	a.contents = append(a.contents, c.Fingerprint.Content[:])
-	a.options = append(a.options, c.Fingerprint.Options[:])
-	a.requestIDs = append(a.requestIDs, c.Caller.RequestID)
-	a.ips = append(a.ips, knownAddress(c.Caller.IP))
-	a.agents = append(a.agents, c.Caller.UserAgent)
-	a.statuses = append(a.statuses, int16(c.Response.Status)) //nolint:gosec // an HTTP status has three digits
-	a.headers = append(a.headers, headers)
-	a.bodies = append(a.bodies, c.Response.Body)
-	a.lifetimes = append(a.lifetimes, c.Lifetime.Seconds())
-	a.locks = append(a.locks, c.lockNumber())
-	return nil
 }
 
 func knownAddress(ip netip.Addr) *netip.Addr {

@@ -37,16 +37,13 @@ func (j Job) TaskID() string {
 
 // Stage adds the staging of jobs to a batch. Wake the Signal after the commit.
 func Stage(batch *core.Batch, jobs ...Job) {
-	kinds := make([]string, len(jobs))
-	orgs, subjects := make([]uuid.UUID, len(jobs)), make([]uuid.UUID, len(jobs))
-	epochs := make([]int, len(jobs))
-	for i, job := range jobs {
-		kinds[i], orgs[i], subjects[i], epochs[i] = string(job.Kind), job.OrgID, job.SubjectID, job.Epoch
-	}
 	batch.Queue(`
 		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch)
 		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])`,
-		kinds, orgs, subjects, epochs)
+		core.Column(jobs, func(j *Job) string { return string(j.Kind) }),
+		core.Column(jobs, func(j *Job) uuid.UUID { return j.OrgID }),
+		core.Column(jobs, func(j *Job) uuid.UUID { return j.SubjectID }),
+		core.Column(jobs, func(j *Job) int { return j.Epoch }))
 }
 
 // Signal tells the enqueuer of the same process that something was staged, so that a job need not
