@@ -17,9 +17,9 @@ CREATE TABLE idempotency_keys (
     request_id          text         NOT NULL,
     request_ip          inet,
     user_agent          varchar(500) NOT NULL DEFAULT '',
-    -- Byte for byte, so that a replay cannot differ from the first answer.
     response_status     smallint,
-    response_headers    bytea,
+    response_headers    json,
+    -- Byte for byte, so that a replay cannot differ from the first answer.
     response_body       bytea,
     validation_run_id   uuid,
     recovery_point      varchar(50)  NOT NULL,

@@ -187,7 +187,8 @@ func (s *Service) release(ctx context.Context, run Run) {
 func (s *Service) document(ctx context.Context, run Run) (engines.Document, error) {
 	var content []byte
 	var mediaType, filename string
-	err := s.db.Pool.QueryRow(ctx, `SELECT content, media_type, filename FROM submissions WHERE org_id = $1 AND id = $2`,
+	err := s.db.Pool.QueryRow(ctx, `
+		SELECT content, media_type, filename FROM submissions WHERE org_id = $1 AND id = $2`,
 		run.OrgID, run.SubmissionID).Scan(&content, &mediaType, &filename)
 	if err != nil {
 		return engines.Document{}, fmt.Errorf("read submission %s: %w", run.SubmissionID, err)

@@ -35,7 +35,11 @@ func readMultipart(source *bodySource, boundary string, limits BodyLimits) (Star
 			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
 	}
 	form := multipartForm{source: source, limits: limits, texts: map[string]string{}}
-	if err := form.read(multipart.NewReader(source, boundary)); err != nil {
+	// The reader reports a body that ends within a part's header like one that ends with its closing boundary.
+	// A blank line behind the body ends such a header, and the part's content is then missed; elsewhere it
+	// means nothing.
+	reader := multipart.NewReader(io.MultiReader(source, strings.NewReader("\r\n\r\n")), boundary)
+	if err := form.read(reader); err != nil {
 		return StartBody{}, err
 	}
 	return form.body()

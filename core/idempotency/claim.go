@@ -33,13 +33,14 @@ const claimQuery = `
 		user_agent, response_status, response_headers, response_body, validation_run_id, recovery_point,
 		locked_until, epoch, created_at, expires_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
-		c.request_id, c.ip, c.agent, c.status, c.headers, c.body, c.run_id, 'finished', NULL, 1, now(),
+		c.request_id, c.ip, c.agent, c.status,
+		json_build_object('content_type', c.content_type, 'location', c.location), c.body, c.run_id, 'finished', NULL, 1, now(),
 		now() + make_interval(secs => c.lifetime)
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
-		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::bytea[],
-		$17::bytea[], $18::uuid[], $19::float8[], $20::bigint[])
+		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
+		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[])
 		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
-			agent, status, headers, body, run_id, lifetime, lock)
+			agent, status, content_type, location, body, run_id, lifetime, lock)
 	WHERE pg_try_advisory_xact_lock(c.lock)
 	ORDER BY c.org_id, c.endpoint, c.key
 	ON CONFLICT ON CONSTRAINT uq_idempotency_org_key_endpoint DO UPDATE SET

@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -56,7 +55,8 @@ func scanRecord(row pgx.CollectableRow) (identifiedRecord, error) {
 		runID                         *uuid.UUID
 		lockSeconds                   float64
 		status                        *int
-		headers, body                 []byte
+		headers                       *ResponseHeaders
+		body                          []byte
 	)
 	err := row.Scan(&r.ID, &r.identity.orgID, &r.identity.key, &r.identity.endpoint, &r.Fingerprint.Version,
 		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Finished, &r.Expired, &r.ExpiresAt,
@@ -72,12 +72,8 @@ func scanRecord(row pgx.CollectableRow) (identifiedRecord, error) {
 	if runID != nil {
 		r.RunID = *runID
 	}
-	if status == nil {
-		return r, nil
-	}
-	r.Response = Response{Status: *status, Body: body}
-	if err := json.Unmarshal(headers, &r.Response.Headers); err != nil {
-		return r, fmt.Errorf("read the stored headers of key %s: %w", r.ID, err)
+	if status != nil && headers != nil {
+		r.Response = Response{Status: *status, Headers: *headers, Body: body}
 	}
 	return r, nil
 }

@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"encoding/json"
 	"net/netip"
 	"time"
 
@@ -26,12 +25,6 @@ type Response struct {
 type ResponseHeaders struct {
 	ContentType string `json:"content_type"`
 	Location    string `json:"location,omitempty"`
-}
-
-func (h ResponseHeaders) encode() []byte {
-	// Two strings can always be encoded.
-	raw, _ := json.Marshal(h)
-	return raw
 }
 
 // Caller is what is kept of the first request so that people can find it again.

@@ -33,12 +33,13 @@ func parseJSON(text []byte, limits Limits) (*tree, *treeError) {
 	if err != nil {
 		return nil, r.fault(err)
 	}
+	end := r.next()
 	switch _, err := r.decoder.ReadToken(); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
 		return nil, r.fault(err)
 	default:
-		at := position{offset: r.next()}
+		at := position{offset: end}
 		return nil, &treeError{"json.malformed", "something follows the end of the document", at}
 	}
 	return &tree{

@@ -49,6 +49,9 @@ func compileSchema(config json.RawMessage, limits Limits) (*schemaEngine, []Conf
 
 // Run checks one document.
 func (e *schemaEngine) Run(ctx context.Context, doc Document) (Report, error) {
+	if err := ctx.Err(); err != nil {
+		return Report{}, fmt.Errorf("check by schema: %w", err)
+	}
 	c := newCollector(e.limits)
 	t, unreadable, err := readTree(doc, e.limits)
 	if err != nil {

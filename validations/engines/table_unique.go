@@ -1,37 +1,46 @@
 package engines
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 )
 
-// seenEntryBytes is what remembering one value costs in memory, the map's slack included.
-const seenEntryBytes = 28
-
-// fingerprint stands for a value. Its 96 bits with secret seeds make a false duplicate among millions of values as
-// unlikely as broken hardware.
-type fingerprint [12]byte
+// Values are remembered in many small tables, so that one can grow without a copy of all being in memory.
+const (
+	shards         = 256
+	firstSlots     = 16
+	slotBytes      = 12
+	maxLoadPercent = 75
+)
 
 // uniqueness shares one budget of memory among all that must be unique in a table.
 type uniqueness struct {
-	seeds [2]maphash.Seed
-	left  int64
+	seed maphash.Seed
+	left int64
 }
 
-// seen remembers the values of one column or key, and the line on which each stood first.
+// seen remembers the values of one column or key, and the line on which each stood first. Values are known by hashes
+// of 64 bits with a secret seed, beside the 8 bits that choose the shard: a false duplicate among a million values has
+// a chance of one in ten thousand millions.
 type seen struct {
 	shared *uniqueness
-	lines  map[fingerprint]uint32
+	shards [shards]shard
 	// stopped says that the memory was spent and later values are not compared.
 	stopped bool
 }
 
+// shard is a hash table with linear probing. A hash of 0 is a free slot.
+type shard struct {
+	hashes []uint64
+	lines  []uint32
+	used   int
+}
+
 func newUniqueness(limit int64) *uniqueness {
-	return &uniqueness{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, left: limit}
+	return &uniqueness{seed: maphash.MakeSeed(), left: limit}
 }
 
 func (u *uniqueness) newSeen() *seen {
-	return &seen{shared: u, lines: map[fingerprint]uint32{}}
+	return &seen{shared: u}
 }
 
 // first returns the line of the same value before, 0 where there was none. It answers false once, for the value at
@@ -40,22 +49,56 @@ func (s *seen) first(key []byte, line int) (int, bool) {
 	if s.stopped {
 		return 0, true
 	}
-	f := s.shared.fingerprint(key)
-	if before, known := s.lines[f]; known {
-		return int(before), true
-	}
-	if s.shared.left < seenEntryBytes {
+	hash := max(1, maphash.Bytes(s.shared.seed, key))
+	target := &s.shards[s.shared.shardOf(key)]
+	if target.used*100 >= len(target.hashes)*maxLoadPercent && !s.grow(target) {
 		s.stopped = true
 		return 0, false
 	}
-	s.shared.left -= seenEntryBytes
-	s.lines[f] = uint32(line) //nolint:gosec // tables have far fewer lines
+	slot := target.find(hash)
+	if target.hashes[slot] == hash {
+		return int(target.lines[slot]), true
+	}
+	target.used++
+	target.hashes[slot] = hash
+	target.lines[slot] = uint32(line) //nolint:gosec // tables have far fewer lines
 	return 0, true
 }
 
-func (u *uniqueness) fingerprint(key []byte) fingerprint {
-	var f fingerprint
-	binary.LittleEndian.PutUint64(f[:8], maphash.Bytes(u.seeds[0], key))
-	binary.LittleEndian.PutUint32(f[8:], uint32(maphash.Bytes(u.seeds[1], key))) //nolint:gosec // half of it will do
-	return f
+// shardOf uses a hash of its own, so that the shard adds to what tells values apart.
+func (u *uniqueness) shardOf(key []byte) uint64 {
+	const prime, offset = 1099511628211, 14695981039346656037
+	hash := uint64(offset)
+	for _, b := range key {
+		hash = (hash ^ uint64(b)) * prime
+	}
+	return (hash >> 32) % shards
+}
+
+func (s *seen) grow(target *shard) bool {
+	size := max(firstSlots, len(target.hashes)*3/2)
+	cost := int64(size-len(target.hashes)) * slotBytes
+	if s.shared.left < cost {
+		return false
+	}
+	s.shared.left -= cost
+	old := *target
+	*target = shard{hashes: make([]uint64, size), lines: make([]uint32, size), used: old.used}
+	for i, hash := range old.hashes {
+		if hash != 0 {
+			slot := target.find(hash)
+			target.hashes[slot], target.lines[slot] = hash, old.lines[i]
+		}
+	}
+	return true
+}
+
+// find returns the slot of a hash, or the free one where it belongs.
+func (t *shard) find(hash uint64) uint64 {
+	size := uint64(len(t.hashes))
+	slot := hash % size
+	for t.hashes[slot] != 0 && t.hashes[slot] != hash {
+		slot = (slot + 1) % size
+	}
+	return slot
 }

@@ -25,6 +25,9 @@ type position struct {
 	offset, line, column int
 }
 
+// lineUnknown is the line of a position that no parser tells.
+const lineUnknown = -1
+
 // spot is a place of a document whose position is wanted, with the places below it.
 type spot struct {
 	children map[string]*spot
@@ -68,9 +71,9 @@ func (s *spot) child(token string) *spot {
 	return s.children[token]
 }
 
-// place fills in line, column and excerpt of a finding.
+// placeAt fills in line, column and excerpt of a finding.
 func (x *lineIndex) placeAt(f Finding, at position) Finding {
-	if at.line > 0 {
+	if at.line != 0 {
 		return x.placeLine(f, at.line, at.column)
 	}
 	return x.place(f, at.offset)

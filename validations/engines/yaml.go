@@ -23,6 +23,10 @@ type yamlReader struct {
 }
 
 func parseYAML(text []byte, limits Limits) (*tree, *treeError) {
+	if at := badText(text); at >= 0 {
+		message := "the text is not valid UTF-8, or holds NUL"
+		return nil, &treeError{"yaml.invalid_utf8", message, position{offset: at}}
+	}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); err != nil {
@@ -58,10 +62,17 @@ func yamlFault(err error) *treeError {
 	fault := &treeError{code: "yaml.malformed", at: position{line: 1}}
 	detail := strings.TrimPrefix(err.Error(), "yaml: ")
 	if found := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(detail); found != nil {
+		detail = strings.Replace(detail, found[0], "", 1)
 		if line, err := strconv.Atoi(found[1]); err == nil {
 			fault.at.line = line
 		}
-		detail = strings.Replace(detail, found[0], "", 1)
+		// For these the parser gives the line before the one it means.
+		if strings.HasPrefix(detail, "did not find expected") {
+			fault.at.line++
+		}
+	}
+	if strings.HasPrefix(detail, "unknown anchor") {
+		fault.at = position{line: lineUnknown}
 	}
 	fault.message = "not valid YAML: " + clipTo(detail, 2*maxQuoted)
 	return fault
