@@ -1,0 +1,353 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+func TestEnqueuer(t *testing.T) {
+	t.Parallel()
+	for name, start := range backends() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			t.Run("HandsOverWhatIsDue", func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, start(t))
+				list := newJobs(3)
+				b.stage(t, list...)
+				if _, err := b.db.Pool.Exec(t.Context(),
+					"UPDATE staged_jobs SET due_at = now() + interval '1 minute' WHERE subject_id = $1", list[1].SubjectID); err != nil {
+					t.Fatalf("put off: %v", err)
+				}
+				b.run(t, 2)
+				b.run(t, 0)
+				b.wantPending(t, list[0], list[2])
+				b.wantStaged(t, 1)
+			})
+
+			t.Run("FindsRowsThatCommitLate", func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, start(t))
+				early, late := newJob(), newJob()
+				tx, err := b.db.Pool.Begin(t.Context())
+				if err != nil {
+					t.Fatalf("begin: %v", err)
+				}
+				if _, err := tx.Exec(t.Context(), "INSERT INTO staged_jobs (kind, org_id, subject_id, epoch) VALUES ($1, $2, $3, 1)",
+					string(early.Kind), early.OrgID, early.SubjectID); err != nil {
+					t.Fatalf("insert: %v", err)
+				}
+				b.stage(t, late)
+				b.run(t, 1)
+				if err := tx.Commit(t.Context()); err != nil {
+					t.Fatalf("commit: %v", err)
+				}
+				b.run(t, 1)
+				b.wantPending(t, early, late)
+				b.wantStaged(t, 0)
+			})
+
+			t.Run("SharesWorkWithOthers", func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, start(t))
+				list := newJobs(600)
+				b.stage(t, list...)
+				if moved := drainTogether(t, b, 5); moved != len(list) {
+					t.Errorf("rows handed over = %d, want each of %d once", moved, len(list))
+				}
+				b.wantPending(t, list...)
+				b.wantStaged(t, 0)
+			})
+
+			t.Run("StartsOverWhenRedisForgets", func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, start(t))
+				job := newJob()
+				b.stage(t, job)
+				b.run(t, 1)
+				if err := b.client.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatalf("flush: %v", err)
+				}
+				for range 2 {
+					b.stage(t, job)
+					b.run(t, 1)
+					b.wantPending(t, job)
+				}
+				b.wantStaged(t, 0)
+			})
+		})
+	}
+}
+
+// drainTogether lets several enqueuers work until nothing is left and returns the sum of what they did.
+func drainTogether(tb testing.TB, b *testBundle, enqueuers int) int {
+	tb.Helper()
+	var moved atomic.Int64
+	var group sync.WaitGroup
+	for range enqueuers {
+		enqueuer := tasks.NewEnqueuer(b.db, b.client, 20, discard())
+		group.Go(func() {
+			for {
+				n, err := enqueuer.RunOnce(tb.Context())
+				if err != nil {
+					tb.Errorf("run once: %v", err)
+					return
+				}
+				if n == 0 {
+					return
+				}
+				moved.Add(int64(n))
+			}
+		})
+	}
+	group.Wait()
+	return int(moved.Load())
+}
+
+func TestEnqueuerCrash(t *testing.T) {
+	t.Parallel()
+	for name, start := range backends() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, start(t))
+			job := newJob()
+			b.stage(t, job)
+			// The database loses the transaction after Redis has taken the task.
+			crash := &afterEnqueue{do: func(ctx context.Context) error {
+				_, err := b.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+					WHERE datname = current_database() AND state = 'idle in transaction'`)
+				return err
+			}}
+			b.client.AddHook(crash)
+			if n, err := b.enqueuer.RunOnce(t.Context()); err == nil {
+				t.Fatalf("run once = %d without an error, want the lost connection", n)
+			}
+			b.wantPending(t, job)
+			b.wantStaged(t, 1)
+			b.run(t, 1)
+			b.wantPending(t, job)
+			b.wantStaged(t, 0)
+		})
+	}
+}
+
+// afterEnqueue does something once, when a task has been put into the queue.
+type afterEnqueue struct {
+	once sync.Once
+	do   func(ctx context.Context) error
+}
+
+func (h *afterEnqueue) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *afterEnqueue) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *afterEnqueue) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil && strings.HasPrefix(cmd.Name(), "eval") {
+			h.once.Do(func() { err = h.do(ctx) })
+		}
+		return err
+	}
+}
+
+func TestEnqueuerPoison(t *testing.T) {
+	t.Parallel()
+
+	t.Run("BlocksNothingBehindIt", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, coretest.Redis(t))
+		b.enqueuer = tasks.NewEnqueuer(b.db, b.client, 10, discard())
+		poison := newJobs(30)
+		for i := range poison {
+			poison[i].Kind = ""
+		}
+		good := newJobs(5)
+		b.stage(t, append(poison, good...)...)
+		for _, want := range []int{10, 10, 10, 5, 0} {
+			b.run(t, want)
+		}
+		b.wantPending(t, good...)
+		for _, row := range b.staged(t) {
+			if row.Kind != "" || row.Attempts != 1 || row.LastError == "" || row.DueIn <= 0 {
+				t.Errorf("row = %+v, want a refused one put off after 1 attempt", row)
+			}
+		}
+	})
+
+	t.Run("BelongsToItsRowWhenRedisIsWell", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, coretest.Redis(t))
+		bad, good := newJob(), newJob()
+		if err := b.client.Set(t.Context(), "asynq:{"+tasks.QueueJobs+"}:t:"+bad.TaskID(), "x", 0).Err(); err != nil {
+			t.Fatalf("spoil the task's key: %v", err)
+		}
+		b.stage(t, bad, good)
+		b.run(t, 2)
+		b.wantPending(t, good)
+		if rows := b.staged(t); len(rows) != 1 || !strings.Contains(rows[0].LastError, "WRONGTYPE") {
+			t.Errorf("staged = %+v, want the spoiled one with WRONGTYPE", rows)
+		}
+	})
+
+	t.Run("IsParkedAfterManyAttempts", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, coretest.Redis(t))
+		job := newJob()
+		job.Kind = ""
+		b.stage(t, job)
+		var last time.Duration
+		for attempt := 1; attempt <= 10; attempt++ {
+			b.run(t, 1)
+			row := b.staged(t)[0]
+			if row.Attempts != attempt {
+				t.Fatalf("attempts = %d, want %d", row.Attempts, attempt)
+			}
+			last = row.DueIn
+			if attempt < 10 && last > 5*time.Minute {
+				t.Errorf("due in %s after %d attempts, want at most 5 m", last, attempt)
+			}
+			if _, err := b.db.Pool.Exec(t.Context(),
+				"UPDATE staged_jobs SET due_at = now() WHERE due_at < now() + interval '1 year'"); err != nil {
+				t.Fatalf("make due: %v", err)
+			}
+		}
+		if last < 365*24*time.Hour {
+			t.Errorf("due in %s after the last attempt, want years", last)
+		}
+		b.run(t, 0)
+	})
+}
+
+func TestEnqueuerWithoutRedis(t *testing.T) {
+	t.Parallel()
+
+	t.Run("LosesNothingWhileItIsDown", func(t *testing.T) {
+		t.Parallel()
+		server := newStoppableRedis(t)
+		b := setup(t, server.url)
+		list := newJobs(20)
+		b.stage(t, list...)
+		server.stop(t)
+		wantUntouched(t, b, len(list))
+		server.start(t)
+		b.run(t, len(list))
+		b.wantPending(t, list...)
+		b.wantStaged(t, 0)
+	})
+
+	for name, change := range map[string][2]string{
+		"OutOfMemory":  {"maxmemory", "1"},
+		"TooFewCopies": {"min-replicas-to-write", "1"},
+	} {
+		t.Run("LeavesRowsWhen"+name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, coretest.Redis(t))
+			list := newJobs(20)
+			b.stage(t, list...)
+			if err := b.client.ConfigSet(t.Context(), change[0], change[1]).Err(); err != nil {
+				t.Fatalf("set %s: %v", change[0], err)
+			}
+			wantUntouched(t, b, len(list))
+			if err := b.client.ConfigSet(t.Context(), change[0], "0").Err(); err != nil {
+				t.Fatalf("reset %s: %v", change[0], err)
+			}
+			b.run(t, len(list))
+			b.wantPending(t, list...)
+		})
+	}
+
+	t.Run("HoldsNoLockForLongWhileItHangs", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, coretest.Redis(t))
+		list := newJobs(20)
+		b.stage(t, list...)
+		if err := b.client.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {
+			t.Fatalf("pause: %v", err)
+		}
+		began := time.Now()
+		wantUntouched(t, b, len(list))
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("the rows were held for %s, want about 2 s", took)
+		}
+		// Only a lock that is gone lets these through.
+		if _, err := b.db.Pool.Exec(t.Context(), "SELECT FROM staged_jobs FOR UPDATE NOWAIT"); err != nil {
+			t.Errorf("lock all rows: %v", err)
+		}
+	})
+
+	t.Run("KeepsWhatWasTakenBeforeItWentAway", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, coretest.Redis(t))
+		list := newJobs(50)
+		b.stage(t, list...)
+		// The first task is in, then Redis takes no more.
+		b.client.AddHook(&afterEnqueue{do: func(ctx context.Context) error {
+			return b.client.ConfigSet(ctx, "maxmemory", "1").Err()
+		}})
+		n, err := b.enqueuer.RunOnce(t.Context())
+		if err == nil || n == 0 || n == len(list) {
+			t.Fatalf("run once = %d, %v, want a part and an error", n, err)
+		}
+		b.wantStaged(t, len(list)-n)
+		if err := b.client.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+			t.Fatalf("reset: %v", err)
+		}
+		b.run(t, len(list)-n)
+		b.wantPending(t, list...)
+	})
+}
+
+// wantUntouched runs the enqueuer, wants Redis's trouble back and each row as it was.
+func wantUntouched(tb testing.TB, b *testBundle, rows int) {
+	tb.Helper()
+	if n, err := b.enqueuer.RunOnce(tb.Context()); n != 0 || err == nil || errors.Is(err, core.ErrOutcomeUnknown) {
+		tb.Fatalf("run once = %d, %v, want 0 and the trouble of Redis", n, err)
+	}
+	staged := b.staged(tb)
+	if len(staged) != rows {
+		tb.Errorf("staged jobs = %d, want %d", len(staged), rows)
+	}
+	for _, row := range staged {
+		if row.Attempts != 0 || row.LastError != "" || row.DueIn > 0 {
+			tb.Errorf("row = %+v, want it untouched", row)
+		}
+	}
+}
+
+func TestEnqueuerInALoop(t *testing.T) {
+	t.Parallel()
+	b := setup(t, coretest.Redis(t))
+	signal := jobs.NewSignal()
+	loop := tasks.Loop{Name: "enqueuer", Interval: time.Hour, Wake: signal.Ready(), RunOnce: b.enqueuer.RunOnce}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- loop.Run(ctx, discard()) }()
+	for range 3 {
+		b.stage(t, newJob())
+		signal.Wake()
+		eventually(t, "the job is handed over", func() bool { return len(b.staged(t)) == 0 })
+	}
+	cancel()
+	if err := receive(t, "the loop ends", result); err != nil {
+		t.Errorf("the loop returned %v, want nil", err)
+	}
+	if got := len(b.pending(t)); got != 3 {
+		t.Errorf("pending tasks = %d, want 3", got)
+	}
+}

@@ -1,0 +1,206 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// looping is a loop that runs in a bubble until the test ends it.
+type looping struct {
+	cancel context.CancelFunc
+	result chan error
+}
+
+func startLoop(tb testing.TB, loop tasks.Loop) looping {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
+	l := looping{cancel: cancel, result: make(chan error, 1)}
+	go func() { l.result <- loop.Run(ctx, slog.New(slog.DiscardHandler)) }()
+	return l
+}
+
+func (l looping) stop(tb testing.TB) {
+	tb.Helper()
+	l.cancel()
+	if err := <-l.result; err != nil {
+		tb.Errorf("the loop returned %v, want nil", err)
+	}
+}
+
+// passing lets time pass in a bubble and returns once everything in it is still.
+func passing(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestLoop(t *testing.T) {
+	t.Parallel()
+
+	t.Run("RunsAtOnceAndThenEveryInterval", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			var runs atomic.Int64
+			l := startLoop(t, tasks.Loop{Name: "idle", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+				runs.Add(1)
+				return 0, nil
+			}})
+			synctest.Wait()
+			if got := runs.Load(); got != 1 {
+				t.Errorf("runs = %d at the start, want 1", got)
+			}
+			passing(time.Minute)
+			if got := runs.Load(); got < 54 || got > 68 {
+				t.Errorf("runs = %d in a minute, want about 61", got)
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("GoesOnWhileThereIsWork", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			left, runs := 5, 0
+			l := startLoop(t, tasks.Loop{Name: "busy", Interval: time.Hour, RunOnce: func(context.Context) (int, error) {
+				runs++
+				if left == 0 {
+					return 0, nil
+				}
+				left--
+				return 1, nil
+			}})
+			synctest.Wait()
+			if runs != 6 {
+				t.Errorf("runs = %d, want 6 without any time passing", runs)
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("RunsWhenWoken", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			wake, runs := make(chan struct{}, 1), 0
+			l := startLoop(t, tasks.Loop{
+				Name: "woken", Interval: time.Hour, Wake: wake,
+				RunOnce: func(context.Context) (int, error) {
+					runs++
+					return 0, nil
+				},
+			})
+			synctest.Wait()
+			wake <- struct{}{}
+			synctest.Wait()
+			if runs != 2 {
+				t.Errorf("runs = %d after a wake-up, want 2", runs)
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("NeedsAnInterval", func(t *testing.T) {
+		t.Parallel()
+		loop := tasks.Loop{Name: "hot", RunOnce: func(context.Context) (int, error) { return 0, nil }}
+		if err := loop.Run(t.Context(), slog.New(slog.DiscardHandler)); err == nil {
+			t.Error("a loop without an interval ran, want an error")
+		}
+	})
+}
+
+func TestLoopAfterFailure(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("no database")
+
+	t.Run("BacksOffWithinBounds", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			// A wake-up at every moment: failures must not be hurried by it.
+			wake := make(chan struct{})
+			close(wake)
+			var pauses []time.Duration
+			last := time.Now()
+			l := startLoop(t, tasks.Loop{
+				Name: "failing", Interval: time.Millisecond, Wake: wake,
+				RunOnce: func(context.Context) (int, error) {
+					pauses = append(pauses, time.Since(last))
+					last = time.Now()
+					return 0, failure
+				},
+			})
+			passing(10 * time.Minute)
+			if pauses[1] < 100*time.Millisecond || pauses[1] > 200*time.Millisecond {
+				t.Errorf("first pause = %s, want 0.1 s to 0.2 s", pauses[1])
+			}
+			for i, pause := range pauses[len(pauses)-5:] {
+				if pause < 15*time.Second || pause > 30*time.Second {
+					t.Errorf("late pause %d = %s, want 15 s to 30 s", i, pause)
+				}
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("RecoversAtOnce", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			runs := 0
+			l := startLoop(t, tasks.Loop{Name: "again", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+				runs++
+				if runs <= 3 {
+					return 0, failure
+				}
+				return 0, nil
+			}})
+			passing(time.Minute)
+			if runs < 50 {
+				t.Errorf("runs = %d in a minute, want the interval back after three failures", runs)
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("SurvivesAPanic", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			runs := 0
+			l := startLoop(t, tasks.Loop{Name: "panicking", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+				runs++
+				if runs == 1 {
+					panic("nil map")
+				}
+				return 0, nil
+			}})
+			passing(10 * time.Second)
+			if runs < 2 {
+				t.Errorf("runs = %d, want more after the panic", runs)
+			}
+			l.stop(t)
+		})
+	})
+
+	t.Run("BoundsEachRun", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			runs := 0
+			l := startLoop(t, tasks.Loop{Name: "stuck", Interval: time.Second, RunOnce: func(ctx context.Context) (int, error) {
+				runs++
+				if runs == 1 {
+					<-ctx.Done()
+					return 0, ctx.Err()
+				}
+				return 0, nil
+			}})
+			passing(5 * time.Minute)
+			if runs < 2 {
+				t.Errorf("runs = %d, want the stuck one ended and others after it", runs)
+			}
+			l.stop(t)
+		})
+	})
+}

@@ -1,0 +1,217 @@
+package tasks_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// patience is far above what anything here takes, so that only what hangs fails.
+const patience = 30 * time.Second
+
+const kindCheck jobs.Kind = "tests.check"
+
+func TestMain(m *testing.M) { coretest.Main(m) }
+
+// testBundle is a database, a Redis and an enqueuer between them.
+type testBundle struct {
+	db        *core.DB
+	redis     tasks.Redis
+	client    redis.UniversalClient
+	inspector *asynq.Inspector
+	enqueuer  *tasks.Enqueuer
+}
+
+// backends are the two kinds of Redis that the product runs with.
+func backends() map[string]func(testing.TB) string {
+	return map[string]func(testing.TB) string{"RedisServer": coretest.Redis, "InProcess": startInProcess}
+}
+
+func startInProcess(tb testing.TB) string {
+	tb.Helper()
+	server, err := embedded.StartRedis(tb.Context(), discard())
+	if err != nil {
+		tb.Fatalf("start in-process Redis: %v", err)
+	}
+	tb.Cleanup(server.Stop)
+	return server.URL()
+}
+
+func setup(tb testing.TB, redisURL string) *testBundle {
+	tb.Helper()
+	opt, err := tasks.ParseRedisURL(redisURL)
+	if err != nil {
+		tb.Fatalf("parse Redis URL: %v", err)
+	}
+	b := &testBundle{db: openDatabase(tb, coretest.DatabaseURL(tb)), redis: opt, client: opt.Client()}
+	tb.Cleanup(func() { _ = b.client.Close() })
+	b.inspector = asynq.NewInspectorFromRedisClient(b.client)
+	b.enqueuer = tasks.NewEnqueuer(b.db, b.client, 100, discard())
+	return b
+}
+
+func openDatabase(tb testing.TB, url string) *core.DB {
+	tb.Helper()
+	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
+		URL: url, MaxConns: 8,
+		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+	})
+	if err != nil {
+		tb.Fatalf("open database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Errorf("close database: %v", err)
+		}
+	})
+	return db
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func newJob() jobs.Job {
+	return jobs.Job{Kind: kindCheck, OrgID: uuid.New(), SubjectID: uuid.New(), Epoch: 1}
+}
+
+func newJobs(n int) []jobs.Job {
+	list := make([]jobs.Job, n)
+	for i := range list {
+		list[i] = newJob()
+	}
+	return list
+}
+
+// stage stages jobs and commits.
+func (b *testBundle) stage(tb testing.TB, list ...jobs.Job) {
+	tb.Helper()
+	_, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		jobs.Stage(batch, list...)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	if err != nil {
+		tb.Fatalf("stage jobs: %v", err)
+	}
+}
+
+// run runs the enqueuer once and wants it to deal with that many rows.
+func (b *testBundle) run(tb testing.TB, want int) {
+	tb.Helper()
+	got, err := b.enqueuer.RunOnce(tb.Context())
+	if err != nil {
+		tb.Fatalf("run once: %v", err)
+	}
+	if got != want {
+		tb.Errorf("dealt with %d rows, want %d", got, want)
+	}
+}
+
+// stagedRow is a row of staged_jobs as the tests look at it.
+type stagedRow struct {
+	Kind      string
+	Attempts  int
+	LastError string
+	DueIn     time.Duration
+}
+
+func (b *testBundle) staged(tb testing.TB) []stagedRow {
+	tb.Helper()
+	rows, err := b.db.Pool.Query(tb.Context(),
+		"SELECT kind, attempts, last_error, due_at - now() FROM staged_jobs ORDER BY id")
+	if err != nil {
+		tb.Fatalf("query staged jobs: %v", err)
+	}
+	staged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stagedRow])
+	if err != nil {
+		tb.Fatalf("read staged jobs: %v", err)
+	}
+	return staged
+}
+
+func (b *testBundle) wantStaged(tb testing.TB, want int) {
+	tb.Helper()
+	if got := len(b.staged(tb)); got != want {
+		tb.Errorf("staged jobs = %d, want %d", got, want)
+	}
+}
+
+// pending returns the ids of the tasks that wait to be run.
+func (b *testBundle) pending(tb testing.TB) map[string]bool {
+	tb.Helper()
+	infos, err := b.inspector.ListPendingTasks(tasks.QueueJobs, asynq.PageSize(10_000))
+	if err != nil {
+		tb.Fatalf("list pending tasks: %v", err)
+	}
+	ids := map[string]bool{}
+	for _, info := range infos {
+		ids[info.ID] = true
+	}
+	return ids
+}
+
+func (b *testBundle) wantPending(tb testing.TB, want ...jobs.Job) {
+	tb.Helper()
+	got := b.pending(tb)
+	if len(got) != len(want) {
+		tb.Errorf("pending tasks = %d, want %d", len(got), len(want))
+	}
+	for _, job := range want {
+		if !got[job.TaskID()] {
+			tb.Errorf("task %s is not pending", job.TaskID())
+		}
+	}
+}
+
+// wantState waits until the task of the job is in that state.
+func (b *testBundle) wantState(tb testing.TB, job jobs.Job, want asynq.TaskState) *asynq.TaskInfo {
+	tb.Helper()
+	var info *asynq.TaskInfo
+	eventually(tb, "task is "+want.String(), func() bool {
+		var err error
+		info, err = b.inspector.GetTaskInfo(tasks.QueueJobs, job.TaskID())
+		return err == nil && info.State == want
+	})
+	return info
+}
+
+// eventually waits until the condition holds.
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			tb.Fatalf("never happened: %s", what)
+		case <-ticker.C:
+		}
+	}
+}
+
+// receive waits for a value.
+func receive[T any](tb testing.TB, what string, from <-chan T) T {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	select {
+	case value := <-from:
+		return value
+	case <-ctx.Done():
+		tb.Fatalf("never happened: %s", what)
+		panic("unreachable")
+	}
+}
