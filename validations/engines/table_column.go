@@ -214,7 +214,7 @@ func (c *column) appendKey(key []byte, value cell) []byte {
 	case typeInteger:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
 	case typeDate, typeDatetime:
-		key = binary.LittleEndian.AppendUint64(key, uint64(value.when.Unix())) //nolint:gosec // only the bits matter
+		key = binary.LittleEndian.AppendUint64(key, uint64(value.when.Unix()))        //nolint:gosec // only the bits matter
 		return binary.LittleEndian.AppendUint32(key, uint32(value.when.Nanosecond())) //nolint:gosec // below 10^9
 	case typeBoolean:
 		return strconv.AppendBool(key, value.truth)

@@ -1,0 +1,170 @@
+package engines
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzCSVReader compares with the standard library's reader wherever that one reads the whole text.
+func FuzzCSVReader(f *testing.F) {
+	seeds := []string{
+		"a,b\n1,2\n", "\"a\"\"b\",\n\n\"x\ny\",2", "a\r\nb\rc\n", "\"open", "a\"b,c", "\"a\"b\n", ",,,\n", "\ufeffa", "é,\xff\n", "\"\"",
+	}
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	limits := DefaultLimits()
+	limits.MaxRecordBytes, limits.MaxColumns = 1000, 20
+	f.Fuzz(func(t *testing.T, text string) {
+		got, clean := readRecords(t, text, limits)
+		// The two differ in bare carriage returns, which end lines here, and in the byte order mark.
+		if !clean || strings.Contains(text, "\r") || strings.HasPrefix(text, bom) {
+			return
+		}
+		reference := csv.NewReader(strings.NewReader(text))
+		reference.FieldsPerRecord, reference.LazyQuotes = -1, false
+		want, err := reference.ReadAll()
+		if err != nil {
+			return
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("records of %q (-want +got):\n%s", text, diff)
+		}
+	})
+}
+
+// readRecords reads all records, checks the places of their fields, and says whether none was faulty.
+func readRecords(t *testing.T, text string, limits Limits) ([][]string, bool) {
+	t.Helper()
+	reader, err := newCSVReader(strings.NewReader(text), csvDialect{delimiter: ',', quote: '"'}, limits)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	var records [][]string
+	clean := true
+	for {
+		err := reader.next()
+		if errors.Is(err, io.EOF) {
+			return records, clean
+		}
+		if fault, ok := errors.AsType[*csvError](err); ok {
+			clean = false
+			reader.place(Finding{}, min(fault.offset, len(reader.raw)), limits.MaxExcerpt)
+			if fault.final {
+				return records, false
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("error = %v, want none of the reader's own", err)
+		}
+		var record []string
+		for _, field := range reader.cells {
+			record = append(record, string(field.text))
+			placed := reader.place(Finding{}, field.start, limits.MaxExcerpt)
+			if placed.Line < reader.line || placed.Column < 1 || !utf8.ValidString(placed.Excerpt) {
+				t.Errorf("field %q of %q is at %d:%d", field.text, text, placed.Line, placed.Column)
+			}
+		}
+		records = append(records, record)
+	}
+}
+
+// FuzzJSONPositions finds every value of a document again at the place that the index gives for it.
+func FuzzJSONPositions(f *testing.F) {
+	for _, seed := range []string{`{"a": [1, {"b": null}], "a/b": "é"}`, ` [ [ ] , true ]`, `1e5`, `{"": {"": ""}}`, "[\n\"\\u0041\"\n]"} {
+		f.Add(seed)
+	}
+	limits := DefaultLimits()
+	f.Fuzz(func(t *testing.T, text string) {
+		document, fault := parseJSON([]byte(text), limits)
+		if fault != nil {
+			if fault.at.offset < 0 || fault.at.offset > len(text) {
+				t.Errorf("fault %+v lies outside of %q", fault, text)
+			}
+			return
+		}
+		root := &spot{}
+		wantAll(root, document.value)
+		document.locate(root)
+		checkPlaces(t, text, root, document.value)
+	})
+}
+
+func wantAll(s *spot, value any) {
+	eachChild(value, func(token string, child any) { wantAll(s.at([]string{token}), child) })
+}
+
+func checkPlaces(t *testing.T, text string, s *spot, value any) {
+	t.Helper()
+	decoder := jsontext.NewDecoder(strings.NewReader(text[s.value.offset:]))
+	raw, err := decoder.ReadValue()
+	if err != nil {
+		t.Fatalf("no value at %d of %q: %v", s.value.offset, text, err)
+	}
+	found, fault := parseJSON(raw, DefaultLimits())
+	if fault != nil {
+		t.Fatalf("value at %d of %q: %v", s.value.offset, text, fault)
+	}
+	if diff := cmp.Diff(value, found.value); diff != "" {
+		t.Errorf("value at %d of %q (-want +got):\n%s", s.value.offset, text, diff)
+	}
+	eachChild(value, func(token string, child any) { checkPlaces(t, text, s.children[token], child) })
+}
+
+func eachChild(value any, visit func(token string, child any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, child := range v {
+			visit(name, child)
+		}
+	case []any:
+		for i, child := range v {
+			visit(strconv.Itoa(i), child)
+		}
+	}
+}
+
+func TestNearestNames(t *testing.T) {
+	t.Parallel()
+	candidates := []string{"floor_area_m2", "name", "id", "setpoint_c"}
+	tests := map[string]string{
+		"flor_area_m2": "floor_area_m2", "nmae": "name", "Name": "name", "xd": "", "zzz": "", "setpoint": "setpoint_c",
+		strings.Repeat("n", 1000): "",
+	}
+	for name, want := range tests {
+		if got := nearest(name, candidates); got != want {
+			t.Errorf("nearest(%.20q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestExcerpts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 300) + "X" + strings.Repeat("ü", 300)
+	index := newLineIndex([]byte("one\r\n"+long+"\nlast"), 10)
+	tests := []struct {
+		offset, line, column int
+		excerpt              string
+	}{
+		{0, 1, 1, "one"},
+		{5 + 600, 2, 301, "éééééXüüüü"},
+		{5, 2, 1, "éééééééééé"},
+		{10_000, 3, 5, "last"},
+	}
+	for _, tt := range tests {
+		got := index.place(Finding{}, tt.offset)
+		want := Finding{Line: tt.line, Column: tt.column, Excerpt: tt.excerpt}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("place of %d (-want +got):\n%s", tt.offset, diff)
+		}
+	}
+}
