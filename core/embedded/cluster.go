@@ -24,6 +24,8 @@ const (
 	// connectPatience bounds one attempt to connect, so that a stuck server does not stop the asking.
 	connectPatience = 5 * time.Second
 	logTail         = 2048
+	// unfinished begins the names of folders in which initdb is at work, or was when it was killed.
+	unfinished = "init-"
 )
 
 // cluster is a folder with the data of one server, its binaries and its user.
@@ -44,10 +46,8 @@ func (c *cluster) prepare(ctx context.Context) error {
 	if err := checkVersion(ctx, c.who, c.bin, c.data()); err != nil {
 		return err
 	}
-	for _, half := range matches(filepath.Join(c.dir, "init-*")) {
-		if err := os.RemoveAll(half); err != nil {
-			return fmt.Errorf("remove unfinished cluster: %w", err)
-		}
+	if err := c.removeUnfinished(); err != nil {
+		return err
 	}
 	if !exists(c.data()) {
 		if err := c.create(ctx); err != nil {
@@ -66,10 +66,26 @@ func (c *cluster) prepare(ctx context.Context) error {
 	return err
 }
 
+func (c *cluster) removeUnfinished() error {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return fmt.Errorf("look for unfinished cluster: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), unfinished) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(c.dir, entry.Name())); err != nil {
+			return fmt.Errorf("remove unfinished cluster: %w", err)
+		}
+	}
+	return nil
+}
+
 // create makes the data in a folder aside and renames it when it is whole, so that a kill at any moment leaves a
 // cluster or none.
 func (c *cluster) create(ctx context.Context) error {
-	half, err := os.MkdirTemp(c.dir, "init-")
+	half, err := os.MkdirTemp(c.dir, unfinished)
 	if err != nil {
 		return fmt.Errorf("create cluster: %w", err)
 	}
@@ -79,7 +95,8 @@ func (c *cluster) create(ctx context.Context) error {
 	if err := os.Rename(half, c.data()); err != nil {
 		return fmt.Errorf("create cluster: %w", err)
 	}
-	return nil
+	// Else a power failure could take the folder back together with all that was committed in it.
+	return syncDir(c.dir)
 }
 
 func (c *cluster) initdb(ctx context.Context, data string) error {

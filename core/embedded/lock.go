@@ -29,7 +29,7 @@ func LockDir(dir, name string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := flock(file); err != nil {
+	if err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 	}
 	return &Lock{file: file}, nil
@@ -37,6 +37,10 @@ func LockDir(dir, name string) (*Lock, error) {
 
 // Unlock gives the lock back. Unlocking twice does nothing.
 func (l *Lock) Unlock() error {
+	// Closing alone would leave the lock with a child that is between its fork and its exec.
+	if err := flock(l.file, syscall.LOCK_UN); err != nil && !errors.Is(err, syscall.EBADF) {
+		return errors.Join(fmt.Errorf("unlock: %w", err), l.file.Close())
+	}
 	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("unlock: %w", err)
 	}
@@ -54,9 +58,9 @@ func (l *Lock) publish(text string) error {
 	return nil
 }
 
-func flock(file *os.File) error {
+func flock(file *os.File, how int) error {
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(file.Fd()), how)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue

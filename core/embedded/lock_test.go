@@ -2,7 +2,9 @@ package embedded
 
 import (
 	"errors"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -32,4 +34,30 @@ func TestLockDir(t *testing.T) {
 	if err := again.Unlock(); err != nil {
 		t.Errorf("unlock: %v", err)
 	}
+}
+
+// A child shares the open files of its parent until its own program runs.
+func TestLockDirWhileChildrenStart(t *testing.T) {
+	t.Parallel()
+	const rounds = 100
+	var group sync.WaitGroup
+	group.Go(func() {
+		for range rounds {
+			if err := exec.CommandContext(t.Context(), "true").Run(); err != nil {
+				t.Errorf("run child: %v", err)
+			}
+		}
+	})
+	dir := t.TempDir()
+	for range 20 * rounds {
+		lock, err := LockDir(dir, "serve.lock")
+		if err != nil {
+			t.Errorf("lock after unlock: %v", err)
+			break
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	group.Wait()
 }

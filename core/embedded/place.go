@@ -141,6 +141,14 @@ func dataIn(dir string) string { return filepath.Join(dir, "data") }
 
 func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16] }
 
+func syncDir(path string) error {
+	dir, err := os.Open(path) //nolint:gosec // G304: the folder is the operator's own setting.
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
