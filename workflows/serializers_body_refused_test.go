@@ -25,18 +25,22 @@ func testRefused(t *testing.T, cases []refused) {
 			if got.Code != core.CodeInvalidPayload {
 				t.Errorf("error = %v, want %s", got, core.CodeInvalidPayload)
 			}
-			at := ""
-			for _, field := range got.Fields {
-				at += field.Pointer
-				if field.Parameter != "" {
-					at += ":" + field.Parameter
-				}
-			}
-			if at != tt.at {
+			if at := placeOf(got.Fields); at != tt.at {
 				t.Errorf("error = %v at %q, want at %q", got, at, tt.at)
 			}
 		})
 	}
+}
+
+func placeOf(fields []core.FieldError) string {
+	places := make([]string, len(fields))
+	for i, field := range fields {
+		places[i] = field.Pointer
+		if field.Parameter != "" {
+			places[i] = ":" + field.Parameter
+		}
+	}
+	return strings.Join(places, " and ")
 }
 
 func TestReadStartBodyRefusesRaw(t *testing.T) {
