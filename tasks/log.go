@@ -1,9 +1,29 @@
 package tasks
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+
+	"github.com/redis/go-redis/v9"
 )
+
+// LogRedisClient sends what the Redis client says about its connections to log, at level debug: whoever uses a
+// connection reports its failure. The setting is the process's, so main makes it, once; without it the client writes
+// to standard error.
+func LogRedisClient(log *slog.Logger) {
+	redis.SetLogger(clientLog{log: log})
+}
+
+// clientLog lets the Redis client write to slog.
+type clientLog struct {
+	log *slog.Logger
+}
+
+// Printf logs one message.
+func (l clientLog) Printf(ctx context.Context, format string, args ...any) {
+	l.log.DebugContext(ctx, "redis client", "detail", fmt.Sprintf(format, args...))
+}
 
 // queueLog lets asynq write to slog.
 type queueLog struct {
