@@ -18,7 +18,12 @@ type looping struct {
 	result chan error
 }
 
-func startLoop(tb testing.TB, loop tasks.Loop) looping {
+func startLoop(tb testing.TB, name string, interval time.Duration, runOnce func(context.Context) (int, error)) looping {
+	tb.Helper()
+	return startWholeLoop(tb, tasks.Loop{Name: name, Interval: interval, RunOnce: runOnce})
+}
+
+func startWholeLoop(tb testing.TB, loop tasks.Loop) looping {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	l := looping{cancel: cancel, result: make(chan error, 1)}
@@ -47,10 +52,10 @@ func TestLoop(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			var runs atomic.Int64
-			l := startLoop(t, tasks.Loop{Name: "idle", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+			l := startLoop(t, "idle", time.Second, func(context.Context) (int, error) {
 				runs.Add(1)
 				return 0, nil
-			}})
+			})
 			synctest.Wait()
 			if got := runs.Load(); got != 1 {
 				t.Errorf("runs = %d at the start, want 1", got)
@@ -67,14 +72,14 @@ func TestLoop(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			left, runs := 5, 0
-			l := startLoop(t, tasks.Loop{Name: "busy", Interval: time.Hour, RunOnce: func(context.Context) (int, error) {
+			l := startLoop(t, "busy", time.Hour, func(context.Context) (int, error) {
 				runs++
 				if left == 0 {
 					return 0, nil
 				}
 				left--
 				return 1, nil
-			}})
+			})
 			synctest.Wait()
 			if runs != 6 {
 				t.Errorf("runs = %d, want 6 without any time passing", runs)
@@ -87,7 +92,7 @@ func TestLoop(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			wake, runs := make(chan struct{}, 1), 0
-			l := startLoop(t, tasks.Loop{
+			l := startWholeLoop(t, tasks.Loop{
 				Name: "woken", Interval: time.Hour, Wake: wake,
 				RunOnce: func(context.Context) (int, error) {
 					runs++
@@ -125,7 +130,7 @@ func TestLoopAfterFailure(t *testing.T) {
 			close(wake)
 			var pauses []time.Duration
 			last := time.Now()
-			l := startLoop(t, tasks.Loop{
+			l := startWholeLoop(t, tasks.Loop{
 				Name: "failing", Interval: time.Millisecond, Wake: wake,
 				RunOnce: func(context.Context) (int, error) {
 					pauses = append(pauses, time.Since(last))
@@ -150,13 +155,13 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, tasks.Loop{Name: "again", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+			l := startLoop(t, "again", time.Second, func(context.Context) (int, error) {
 				runs++
 				if runs <= 3 {
 					return 0, failure
 				}
 				return 0, nil
-			}})
+			})
 			passing(time.Minute)
 			if runs < 50 {
 				t.Errorf("runs = %d in a minute, want the interval back after three failures", runs)
@@ -169,13 +174,13 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, tasks.Loop{Name: "panicking", Interval: time.Second, RunOnce: func(context.Context) (int, error) {
+			l := startLoop(t, "panicking", time.Second, func(context.Context) (int, error) {
 				runs++
 				if runs == 1 {
 					panic("nil map")
 				}
 				return 0, nil
-			}})
+			})
 			passing(10 * time.Second)
 			if runs < 2 {
 				t.Errorf("runs = %d, want more after the panic", runs)
@@ -188,14 +193,14 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, tasks.Loop{Name: "stuck", Interval: time.Second, RunOnce: func(ctx context.Context) (int, error) {
+			l := startLoop(t, "stuck", time.Second, func(ctx context.Context) (int, error) {
 				runs++
 				if runs == 1 {
 					<-ctx.Done()
 					return 0, ctx.Err()
 				}
 				return 0, nil
-			}})
+			})
 			passing(5 * time.Minute)
 			if runs < 2 {
 				t.Errorf("runs = %d, want the stuck one ended and others after it", runs)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
 	"github.com/jackc/pgx/v5"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -23,7 +23,10 @@ const patience = 30 * time.Second
 
 const kindCheck jobs.Kind = "tests.check"
 
-func TestMain(m *testing.M) { coretest.Main(m) }
+func TestMain(m *testing.M) {
+	tasks.LogRedisClient(discard())
+	coretest.Main(m)
+}
 
 // testBundle is a database, a Redis and an enqueuer between them.
 type testBundle struct {
@@ -41,12 +44,7 @@ func backends() map[string]func(testing.TB) string {
 
 func startInProcess(tb testing.TB) string {
 	tb.Helper()
-	server, err := embedded.StartRedis(tb.Context(), discard())
-	if err != nil {
-		tb.Fatalf("start in-process Redis: %v", err)
-	}
-	tb.Cleanup(server.Stop)
-	return server.URL()
+	return "redis://" + miniredis.RunT(tb).Addr()
 }
 
 func setup(tb testing.TB, redisURL string) *testBundle {
@@ -103,6 +101,13 @@ func (b *testBundle) stage(tb testing.TB, list ...jobs.Job) {
 	})
 	if err != nil {
 		tb.Fatalf("stage jobs: %v", err)
+	}
+}
+
+func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := b.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
 	}
 }
 
