@@ -1,0 +1,9 @@
+package idempotency_test
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestMain(m *testing.M) { coretest.Main(m) }

@@ -1,0 +1,168 @@
+package idempotency_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// insertKeys inserts that many keys which expire after the given time and are finished or not.
+func insertKeys(tb testing.TB, db *core.DB, n int, expiresIn time.Duration, finished bool) {
+	tb.Helper()
+	_, err := db.Pool.Exec(tb.Context(), `
+		WITH digest AS (SELECT decode(repeat('00', 32), 'hex') AS zeros)
+		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
+			request_hash, target_digest, content_digest, options_digest, request_id,
+			response_status, response_headers, response_body, recovery_point, created_at, expires_at)
+		SELECT $1, gen_random_uuid(), gen_random_uuid()::text, 'tests', 'POST', '/', 1,
+			zeros, zeros AS target, zeros AS content, zeros AS options, '',
+			CASE WHEN $4 THEN 201 END, CASE WHEN $4 THEN '{}'::json END, CASE WHEN $4 THEN zeros END,
+			CASE WHEN $4 THEN 'finished' ELSE 'started' END,
+			now() - interval '2 days', now() + make_interval(secs => $3)
+		FROM digest, generate_series(1, $2)`,
+		uuid.New(), n, expiresIn.Seconds(), finished)
+	if err != nil {
+		tb.Fatalf("insert keys: %v", err)
+	}
+}
+
+func countKeys(tb testing.TB, db *core.DB) int64 {
+	tb.Helper()
+	var n int64
+	if err := db.Pool.QueryRow(tb.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&n); err != nil {
+		tb.Fatalf("count keys: %v", err)
+	}
+	return n
+}
+
+func openForPurge(tb testing.TB) *core.DB {
+	tb.Helper()
+	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
+		URL: coretest.DatabaseURL(tb), MaxConns: 8,
+		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+	})
+	if err != nil {
+		tb.Fatalf("open database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Errorf("close database: %v", err)
+		}
+	})
+	return db
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+
+	t.Run("DeletesExpiredFinishedKeysOnly", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		insertKeys(t, db, 5, -time.Hour, true)
+		insertKeys(t, db, 4, -time.Hour, false)
+		insertKeys(t, db, 3, time.Hour, true)
+		insertKeys(t, db, 2, time.Hour, false)
+		wantExpired(t, db, 5)
+		wantPurged(t, db, 2, 5)
+		wantExpired(t, db, 0)
+		if got := countKeys(t, db); got != 9 {
+			t.Errorf("keys left = %d, want 9", got)
+		}
+	})
+
+	t.Run("SharesManyKeysWithOthers", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		insertKeys(t, db, 10_000, -time.Hour, true)
+		// More than a batch of these comes first in the order of expiry.
+		insertKeys(t, db, 600, -24*time.Hour, false)
+		var total atomic.Int64
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				n, err := idempotency.Purge(t.Context(), db, 500)
+				if err != nil {
+					t.Errorf("purge: %v", err)
+				}
+				total.Add(n)
+			})
+		}
+		group.Wait()
+		if got := total.Load(); got != 10_000 {
+			t.Errorf("purged = %d in all, want each of 10000 once", got)
+		}
+		if got := countKeys(t, db); got != 600 {
+			t.Errorf("keys left = %d, want the 600 unfinished", got)
+		}
+	})
+
+	t.Run("PassesOverLockedKeys", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		insertKeys(t, db, 3, -time.Hour, true)
+		tx, err := db.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatalf("begin: %v", err)
+		}
+		defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+		// A request takes one of them over.
+		if _, err := tx.Exec(t.Context(), `
+			UPDATE idempotency_keys SET expires_at = now() + interval '1 day'
+			WHERE id = (SELECT id FROM idempotency_keys LIMIT 1)`); err != nil {
+			t.Fatalf("take over: %v", err)
+		}
+		wantPurged(t, db, 10, 2)
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatalf("commit: %v", err)
+		}
+		wantPurged(t, db, 10, 0)
+	})
+
+	t.Run("NeedsABatch", func(t *testing.T) {
+		t.Parallel()
+		if _, err := idempotency.Purge(t.Context(), nil, 0); err == nil {
+			t.Error("purged in batches of 0, want an error")
+		}
+	})
+
+	t.Run("EndsWithItsContext", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		insertKeys(t, db, 1, -time.Hour, true)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n, err := idempotency.Purge(ctx, db, 10); n != 0 || err == nil {
+			t.Errorf("purge = %d, %v, want 0 and an error", n, err)
+		}
+	})
+}
+
+func wantPurged(tb testing.TB, db *core.DB, batch int, want int64) {
+	tb.Helper()
+	got, err := idempotency.Purge(tb.Context(), db, batch)
+	if err != nil {
+		tb.Fatalf("purge: %v", err)
+	}
+	if got != want {
+		tb.Errorf("purged = %d, want %d", got, want)
+	}
+}
+
+func wantExpired(tb testing.TB, db *core.DB, want int64) {
+	tb.Helper()
+	got, err := idempotency.CountExpired(tb.Context(), db)
+	if err != nil {
+		tb.Fatalf("count expired: %v", err)
+	}
+	if got != want {
+		tb.Errorf("expired = %d, want %d", got, want)
+	}
+}
