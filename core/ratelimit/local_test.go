@@ -1,0 +1,95 @@
+package ratelimit
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AllowsABurstAndThenTheRate", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			limit, id := NewLocal(2, 3), uuid.New()
+			if got := allowed(limit, id, 5); got != 3 {
+				t.Errorf("allowed = %d of 5 at once, want 3", got)
+			}
+			if ok, wait := limit.Allow(id); ok || wait != 500*time.Millisecond {
+				t.Errorf("allow = %t after %s, want false after 0.5 s", ok, wait)
+			}
+			<-time.After(500 * time.Millisecond)
+			if got := allowed(limit, id, 5); got != 1 {
+				t.Errorf("allowed = %d of 5 after 0.5 s, want 1: refusals cost nothing", got)
+			}
+		})
+	})
+
+	t.Run("CountsEachIDAlone", func(t *testing.T) {
+		t.Parallel()
+		limit := NewLocal(0.001, 1)
+		for range 3 {
+			if got := allowed(limit, uuid.New(), 2); got != 1 {
+				t.Errorf("allowed = %d of 2, want 1", got)
+			}
+		}
+	})
+
+	t.Run("IsExactWhenManyAskAtOnce", func(t *testing.T) {
+		t.Parallel()
+		limit, id := NewLocal(0.001, 50), uuid.New()
+		var total atomic.Int64
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() { total.Add(int64(allowed(limit, id, 20))) })
+		}
+		group.Wait()
+		if got := total.Load(); got != 50 {
+			t.Errorf("allowed = %d of 160, want 50", got)
+		}
+	})
+}
+
+func TestLocalMemory(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ForgetsIDsThatAreIdle", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			limit, busy := NewLocal(0.01, 1), uuid.New()
+			for range 1000 {
+				limit.Allow(uuid.New())
+			}
+			for range 30 {
+				limit.Allow(busy)
+				<-time.After(10 * time.Second)
+			}
+			if got := len(limit.entries); got != 1 {
+				t.Errorf("entries = %d after five minutes, want the one in use", got)
+			}
+		})
+	})
+
+	t.Run("IsOffAtZero", func(t *testing.T) {
+		t.Parallel()
+		limit := NewLocal(0, 0)
+		if got := allowed(limit, uuid.New(), 1000); got != 1000 || len(limit.entries) != 0 {
+			t.Errorf("allowed = %d of 1000 with %d entries, want all with none", got, len(limit.entries))
+		}
+	})
+}
+
+func allowed(limit *Local, id uuid.UUID, tries int) int {
+	n := 0
+	for range tries {
+		if ok, _ := limit.Allow(id); ok {
+			n++
+		}
+	}
+	return n
+}

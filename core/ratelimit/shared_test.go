@@ -1,0 +1,128 @@
+package ratelimit_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+)
+
+func TestShared(t *testing.T) {
+	t.Parallel()
+	inProcess := func(tb testing.TB) string {
+		tb.Helper()
+		return "redis://" + miniredis.RunT(tb).Addr()
+	}
+	for name, start := range map[string]func(testing.TB) string{"RedisServer": coretest.Redis, "InProcess": inProcess} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := start(t)
+			org, log := uuid.New(), &bytes.Buffer{}
+			// Two processes count together.
+			limits := []*ratelimit.Shared{
+				ratelimit.NewShared(connect(t, url), 10, newLog(log)),
+				ratelimit.NewShared(connect(t, url), 10, newLog(log)),
+			}
+			n, wait := 0, time.Duration(0)
+			for i := range 20 {
+				ok, retryAfter := limits[i%2].Allow(t.Context(), org)
+				if ok {
+					n++
+				}
+				wait = max(wait, retryAfter)
+			}
+			// A request may take longer than the limiter waits, and is allowed then.
+			if n != 10 && log.Len() == 0 {
+				t.Errorf("allowed = %d of 20, want 10", n)
+			}
+			if wait <= 0 || wait > 6*time.Second {
+				t.Errorf("retry after %s, want at most the 6 s that one use takes", wait)
+			}
+			if ok, _ := limits[0].Allow(t.Context(), uuid.New()); !ok {
+				t.Error("another organization was refused")
+			}
+		})
+	}
+}
+
+func TestSharedWithoutRedis(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(testing.TB) string{
+		"Refusing": func(tb testing.TB) string {
+			tb.Helper()
+			listener := listen(tb)
+			address := listener.Addr().String()
+			if err := listener.Close(); err != nil {
+				tb.Fatalf("close: %v", err)
+			}
+			return address
+		},
+		// Connections are made by the kernel, and nobody ever answers.
+		"Silent": func(tb testing.TB) string {
+			tb.Helper()
+			return listen(tb).Addr().String()
+		},
+	}
+	for name, address := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &bytes.Buffer{}
+			limit := ratelimit.NewShared(connect(t, "redis://"+address(t)), 1, newLog(log))
+			began := time.Now()
+			const uses = 20
+			for range uses {
+				if ok, wait := limit.Allow(t.Context(), uuid.Nil); !ok || wait != 0 {
+					t.Errorf("allow = %t after %s, want true: it fails open", ok, wait)
+				}
+			}
+			// Far above 20 ms for each, far below any timeout of the client.
+			if took := time.Since(began); took > uses*200*time.Millisecond {
+				t.Errorf("%d uses took %s, want about 20 ms each", uses, took)
+			}
+			if got := strings.Count(log.String(), "\n"); got != 1 {
+				t.Errorf("log lines = %d, want 1: %s", got, log)
+			}
+		})
+	}
+
+	t.Run("OffAtZero", func(t *testing.T) {
+		t.Parallel()
+		limit := ratelimit.NewShared(nil, 0, slog.New(slog.DiscardHandler))
+		if ok, _ := limit.Allow(t.Context(), uuid.New()); !ok {
+			t.Error("refused, want all allowed and Redis never asked")
+		}
+	})
+}
+
+func newLog(to *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
+
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("listen: %v", err)
+	}
+	tb.Cleanup(func() { _ = listener.Close() }) // Some tests close it themselves.
+	return listener
+}
+
+func connect(tb testing.TB, url string) *redis.Client {
+	tb.Helper()
+	opt, err := redis.ParseURL(url)
+	if err != nil {
+		tb.Fatalf("parse %s: %v", url, err)
+	}
+	opt.ContextTimeoutEnabled = true
+	client := redis.NewClient(opt)
+	tb.Cleanup(func() { _ = client.Close() }) // The server may be gone.
+	return client
+}
