@@ -182,7 +182,8 @@ func (r *csvReader) quoted(start int) (byte, error) {
 	for {
 		b, err := r.byte()
 		if errors.Is(err, io.EOF) {
-			return 0, &csvError{code: "csv.malformed", message: "a quoted field is not closed", offset: start, final: true}
+			message := "a quoted field is not closed"
+			return 0, &csvError{code: "csv.malformed", message: message, offset: start, final: true}
 		}
 		if err != nil {
 			return 0, err

@@ -101,6 +101,8 @@ func Kinds() []string {
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
 // take a second for the largest schema allowed, so call it when a workflow is published and keep the engine.
+//
+//nolint:ireturn // which engine it is depends on the kind
 func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	switch kind {
 	case KindJSONSchema:

@@ -72,7 +72,7 @@ func compileExpression(env *cel.Env, source string, limits Limits) (*expression,
 		return nil, fmt.Errorf("estimate cost: %w", err)
 	}
 	if estimate.Max > limits.MaxRuleCost {
-		return nil, fmt.Errorf("the expression may cost %d units, at most %d are allowed", estimate.Max, limits.MaxRuleCost)
+		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed", estimate.Max, limits.MaxRuleCost)
 	}
 	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
@@ -94,6 +94,9 @@ func (e *expression) holds(ctx context.Context, variables map[string]any) (bool,
 	return bool(truth), "", nil
 }
 
+// value evaluates the expression. The results are those of holds.
+//
+//nolint:ireturn // CEL's values are known by this interface
 func (e *expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
 	value, _, err := e.program.ContextEval(ctx, variables)
 	switch {
@@ -174,11 +177,15 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 }
 
 // EstimateCallCost leaves functions to their defaults.
-func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+//
+//nolint:gocritic // the signature is CEL's
+func (sizes) EstimateCallCost(_, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
 
 // share is the part of a whole; of nothing it is 0, since an empty table breaks no limit.
+//
+//nolint:ireturn // CEL's functions return this interface
 func share(part, whole ref.Val) ref.Val {
 	a, okA := part.(types.Int)
 	b, okB := whole.(types.Int)
@@ -192,6 +199,8 @@ func share(part, whole ref.Val) ref.Val {
 }
 
 // percent is share as a text with one decimal.
+//
+//nolint:ireturn // CEL's functions return this interface
 func percent(part, whole ref.Val) ref.Val {
 	ratio, ok := share(part, whole).(types.Double)
 	if !ok {

@@ -16,7 +16,8 @@ import (
 // FuzzCSVReader compares with the standard library's reader wherever that one reads the whole text.
 func FuzzCSVReader(f *testing.F) {
 	seeds := []string{
-		"a,b\n1,2\n", "\"a\"\"b\",\n\n\"x\ny\",2", "a\r\nb\rc\n", "\"open", "a\"b,c", "\"a\"b\n", ",,,\n", "\ufeffa", "é,\xff\n", "\"\"",
+		"a,b\n1,2\n", "\"a\"\"b\",\n\n\"x\ny\",2", "a\r\nb\rc\n", "\"open", "a\"b,c", "\"a\"b\n", ",,,\n", "\ufeffa",
+		"é,\xff\n", "\"\"",
 	}
 	for _, seed := range seeds {
 		f.Add(seed)
@@ -80,7 +81,10 @@ func readRecords(t *testing.T, text string, limits Limits) ([][]string, bool) {
 
 // FuzzJSONPositions finds every value of a document again at the place that the index gives for it.
 func FuzzJSONPositions(f *testing.F) {
-	for _, seed := range []string{`{"a": [1, {"b": null}], "a/b": "é"}`, ` [ [ ] , true ]`, `1e5`, `{"": {"": ""}}`, "[\n\"\\u0041\"\n]"} {
+	seeds := []string{
+		`{"a": [1, {"b": null}], "a/b": "é"}`, ` [ [ ] , true ]`, `1e5`, `{"": {"": ""}}`, "[\n\"\\u0041\"\n]",
+	}
+	for _, seed := range seeds {
 		f.Add(seed)
 	}
 	limits := DefaultLimits()
@@ -96,6 +100,32 @@ func FuzzJSONPositions(f *testing.F) {
 		wantAll(root, document.value)
 		document.locate(root)
 		checkPlaces(t, text, root, document.value)
+	})
+}
+
+// FuzzSchema runs whatever compiles on whatever document: neither may panic, and a document is never an error.
+func FuzzSchema(f *testing.F) {
+	f.Add(`{"properties": {"a": {"type": "string", "pattern": "^x"}}, "required": ["b"]}`, `{"a": 1}`)
+	f.Add(`{"$id": "a", "$dynamicAnchor": "n", "$defs": {"b": {"$id": "b", "$anchor": "c"}}, "$ref": "b#c"}`, `[1, "x", null]`)
+	f.Add(`{"anyOf": [{"multipleOf": 0.1}, {"uniqueItems": true}], "propertyNames": {"maxLength": 1}}`, `{"ab": [1, 1]}`)
+	f.Add(`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "dependencies": {"a": ["b"]}}`, `{"a": -0.0}`)
+	f.Add(`{"unevaluatedProperties": false, "if": {"$ref": "#"}, "format": "date-time", "enum": [1e3, {}]}`, `1000`)
+	limits := DefaultLimits()
+	limits.MaxSchemaWork = 10_000
+	f.Fuzz(func(t *testing.T, schema, document string) {
+		engine, faults := Compile(KindJSONSchema, []byte(`{"schema": `+schema+`}`), limits)
+		if len(faults) > 0 {
+			return
+		}
+		report, err := engine.Run(t.Context(), NewDocument([]byte(document), "", ""))
+		if err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		for _, finding := range report.Findings {
+			if finding.Code == "schema.failed" || finding.Message == "" || !utf8.ValidString(finding.Message) {
+				t.Errorf("finding = %+v, want words of our own", finding)
+			}
+		}
 	})
 }
 
@@ -137,7 +167,7 @@ func TestNearestNames(t *testing.T) {
 	t.Parallel()
 	candidates := []string{"floor_area_m2", "name", "id", "setpoint_c"}
 	tests := map[string]string{
-		"flor_area_m2": "floor_area_m2", "nmae": "name", "Name": "name", "xd": "", "zzz": "", "setpoint": "setpoint_c",
+		"flor_area_m2": "floor_area_m2", "naem": "name", "Name": "name", "xd": "", "zzz": "", "setpoint": "setpoint_c",
 		strings.Repeat("n", 1000): "",
 	}
 	for name, want := range tests {

@@ -32,11 +32,13 @@ func sample(tb testing.TB, name string) []byte {
 	return content
 }
 
+//nolint:ireturn // the tests work on what Compile returns
 func compile(tb testing.TB, kind, config string) engines.Engine {
 	tb.Helper()
 	return compileWithin(tb, kind, config, engines.DefaultLimits())
 }
 
+//nolint:ireturn // the tests work on what Compile returns
 func compileWithin(tb testing.TB, kind, config string, limits engines.Limits) engines.Engine {
 	tb.Helper()
 	engine, faults := engines.Compile(kind, json.RawMessage(config), limits)

@@ -55,7 +55,8 @@ func newJSONReader(text []byte, limits Limits) *jsonReader {
 
 func (r *jsonReader) value(depth int) (any, error) {
 	start := r.next()
-	if r.values++; r.values > r.limits.MaxValues {
+	r.values++
+	if r.values > r.limits.MaxValues {
 		message := fmt.Sprintf("the document has more than %d values", r.limits.MaxValues)
 		return nil, &treeError{"json.too_large", message, position{offset: start}}
 	}

@@ -2,6 +2,7 @@ package engines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -64,6 +65,18 @@ func (c *collector) add(group string, f Finding) {
 	}
 }
 
+// addUnlisted counts errors of which nothing is known but their number.
+func (c *collector) addUnlisted(key checkKey, n int) {
+	c.count(SeverityError, n)
+	c.report.Truncated = true
+	t := c.tally(key)
+	if t.folded == 0 {
+		t.first = Finding{Severity: SeverityError, Code: key.code}
+	}
+	t.total += n
+	t.folded += n
+}
+
 // finish returns the report: what was listed one by one, then one finding for each check that was folded.
 func (c *collector) finish() Report {
 	folds := make([]Finding, 0, len(c.order))
@@ -75,7 +88,7 @@ func (c *collector) finish() Report {
 	folds = folds[:min(len(folds), c.limits.MaxFindings)]
 	kept := c.findings[:min(len(c.findings), c.limits.MaxFindings-len(folds))]
 	c.report.Truncated = c.report.Truncated || len(kept) < len(c.findings)
-	c.report.Findings = append(kept, folds...)
+	c.report.Findings = slices.Concat(kept, folds)
 	return c.report
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -143,10 +144,13 @@ func report(c *collector, t *tree, failures leaves) {
 		}
 		c.add(l.check, f)
 	}
-	if failures.unlisted > 0 {
-		c.count(SeverityError, failures.unlisted)
-		c.report.Truncated = true
+	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), compareChecks) {
+		c.addUnlisted(key, failures.unlisted[key])
 	}
+}
+
+func compareChecks(a, b checkKey) int {
+	return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.code, b.code))
 }
 
 func comparePositions(a, b position) int {

@@ -80,7 +80,7 @@ func (p *meteredPattern) MatchString(text string) bool {
 func (s *compiledSchema) guard(root *jsonschema.Schema) {
 	for queue := []*jsonschema.Schema{root}; len(queue) > 0; queue = queue[1:] {
 		schema := queue[0]
-		if schema == nil || s.byLocation[schema.Location] == schema {
+		if schema == nil || s.byLocation[schema.Location] != nil {
 			continue
 		}
 		s.byLocation[schema.Location] = schema

@@ -31,7 +31,7 @@ type leaf struct {
 // leaves are the failures of a document.
 type leaves struct {
 	list     []leaf
-	unlisted int
+	unlisted map[checkKey]int
 }
 
 func (l leaf) position() position {
@@ -47,7 +47,7 @@ func (l leaf) same(other leaf) bool {
 
 // leaves lists what made a document fail. The keywords that only combine others are passed over.
 func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationError) leaves {
-	found := leaves{}
+	found := leaves{unlisted: map[checkKey]int{}}
 	queue := []*jsonschema.ValidationError{failure}
 	for len(queue) > 0 {
 		e := queue[0]
@@ -56,11 +56,13 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 			queue = append(queue, e.Causes...)
 			continue
 		}
-		if len(found.list) >= maxLeaves {
-			found.unlisted++
-			continue
+		for _, l := range s.describe(document, e) {
+			if len(found.list) < maxLeaves {
+				found.list = append(found.list, l)
+				continue
+			}
+			found.unlisted[checkKey{l.code, l.check}]++
 		}
-		found.list = append(found.list, s.describe(document, e)...)
 	}
 	return found
 }
@@ -89,7 +91,8 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) [
 			return base.member(name).with("additionalProperties", notAllowed(name, candidates))
 		})
 	case *kind.PropertyNames:
-		return []leaf{base.member(k.Property).with("propertyNames", "the name "+quote(k.Property)+" is not allowed here")}
+		message := "the name " + quote(k.Property) + " is not allowed here"
+		return []leaf{base.member(k.Property).with("propertyNames", message)}
 	case *kind.FalseSchema:
 		base.atName = true
 		return []leaf{base.with(falseKeyword(e.SchemaURL), "not allowed here")}
@@ -111,10 +114,10 @@ func (l leaf) member(name string) leaf {
 	return l
 }
 
-func each(names []string, make func(name string) leaf) []leaf {
+func each(names []string, describe func(name string) leaf) []leaf {
 	found := []leaf{}
 	for _, name := range names {
-		found = append(found, make(name))
+		found = append(found, describe(name))
 	}
 	return found
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// describeKind returns the keyword that failed and says why in plain words.
-func describeKind(value any, e *jsonschema.ValidationError) (keyword, message string) {
+// describeKind returns the keyword that failed and why in plain words.
+func describeKind(value any, e *jsonschema.ValidationError) (string, string) {
 	describers := []func(any, *jsonschema.ValidationError) (string, string){
 		describeValue, describeNumber, describeSize, describeArray, describeApplicator, describeOther,
 	}
@@ -23,7 +23,7 @@ func describeKind(value any, e *jsonschema.ValidationError) (keyword, message st
 	return "failed", "does not satisfy the schema"
 }
 
-func describeValue(_ any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
 		return "type", "want " + strings.Join(k.Want, " or ") + ", got " + k.Got
@@ -40,7 +40,7 @@ func describeValue(_ any, e *jsonschema.ValidationError) (keyword, message strin
 	}
 }
 
-func describeNumber(value any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeNumber(value any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Minimum:
 		return "minimum", literal(value, k.Got) + " is under " + decimal(k.Want)
@@ -57,7 +57,7 @@ func describeNumber(value any, e *jsonschema.ValidationError) (keyword, message 
 	}
 }
 
-func describeSize(_ any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeSize(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.MinLength:
 		return "minLength", atLeast(k.Got, k.Want, "character", "characters")
@@ -76,7 +76,7 @@ func describeSize(_ any, e *jsonschema.ValidationError) (keyword, message string
 	}
 }
 
-func describeArray(_ any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeArray(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.UniqueItems:
 		return "uniqueItems", fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
@@ -93,7 +93,7 @@ func describeArray(_ any, e *jsonschema.ValidationError) (keyword, message strin
 	}
 }
 
-func describeApplicator(_ any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
 		return "anyOf", "matches none of the allowed forms" + closest(e)
@@ -113,7 +113,7 @@ func describeApplicator(_ any, e *jsonschema.ValidationError) (keyword, message 
 	}
 }
 
-func describeOther(_ any, e *jsonschema.ValidationError) (keyword, message string) {
+func describeOther(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.RefCycle:
 		return "ref", "the schema refers to itself without end here"

@@ -32,23 +32,44 @@ func TestSchemaKeywords(t *testing.T) {
 		{"Maximum", `{"maximum": 5}`, `5`, `5.1`, "schema.maximum", "", "5.1 is over 5"},
 		{"ExclusiveMinimum", `{"exclusiveMinimum": 0}`, `1`, `0`, "schema.exclusiveMinimum", "", "0 is not over 0"},
 		{"ExclusiveMaximum", `{"exclusiveMaximum": 9}`, `8`, `9`, "schema.exclusiveMaximum", "", "9 is not under 9"},
-		{"MultipleOf", `{"multipleOf": 0.01}`, `0.07`, `0.075`, "schema.multipleOf", "", "0.075 is not a multiple of 0.01"},
+		{
+			"MultipleOf", `{"multipleOf": 0.01}`, `0.07`, `0.075`, "schema.multipleOf", "",
+			"0.075 is not a multiple of 0.01",
+		},
 		{
 			"Precision", `{"maximum": 9007199254740992}`, `9007199254740992`, `9007199254740993`,
 			"schema.maximum", "", "9007199254740993 is over 9007199254740992",
 		},
 		{"MinLength", `{"minLength": 2}`, `"éé"`, `"é"`, "schema.minLength", "", "has 1 character, at least 2 needed"},
-		{"MaxLength", `{"maxLength": 2}`, `"éé"`, `"abc"`, "schema.maxLength", "", "has 3 characters, at most 2 allowed"},
+		{
+			"MaxLength", `{"maxLength": 2}`, `"éé"`, `"abc"`, "schema.maxLength", "",
+			"has 3 characters, at most 2 allowed",
+		},
 		{"Pattern", `{"pattern": "^a+$"}`, `"aa"`, `"b"`, "schema.pattern", "", `"b" does not match ^a+$`},
-		{"FormatDate", `{"format": "date"}`, `"2026-02-28"`, `"2026-02-30"`, "schema.format", "", `"2026-02-30" is not a valid date`},
+		{
+			"FormatDate", `{"format": "date"}`, `"2026-02-28"`, `"2026-02-30"`, "schema.format", "",
+			`"2026-02-30" is not a valid date`,
+		},
 		{"FormatEmail", `{"format": "email"}`, `"a@b.example"`, `"a"`, "schema.format", "", `"a" is not a valid email`},
-		{"FormatUUID", `{"format": "uuid"}`, `"123e4567-e89b-12d3-a456-426614174000"`, `"1"`, "schema.format", "", `"1" is not a valid uuid`},
+		{
+			"FormatUUID", `{"format": "uuid"}`, `"123e4567-e89b-12d3-a456-426614174000"`, `"1"`, "schema.format", "",
+			`"1" is not a valid uuid`,
+		},
 		{"MinItems", `{"minItems": 1}`, `[1]`, `[]`, "schema.minItems", "", "has 0 items, at least 1 needed"},
 		{"MaxItems", `{"maxItems": 1}`, `[1]`, `[1, 2]`, "schema.maxItems", "", "has 2 items, at most 1 allowed"},
-		{"UniqueItems", `{"uniqueItems": true}`, `[1, 2]`, `[1, 2, 1.0]`, "schema.uniqueItems", "", "items 0 and 2 are equal"},
+		{
+			"UniqueItems", `{"uniqueItems": true}`, `[1, 2]`, `[1, 2, 1.0]`, "schema.uniqueItems", "",
+			"items 0 and 2 are equal",
+		},
 		{"Items", `{"items": {"type": "string"}}`, `["a"]`, `["a", 1]`, "schema.type", "/1", "want string, got number"},
-		{"PrefixItems", `{"prefixItems": [true, {"type": "null"}]}`, `[1, null]`, `[1, 2]`, "schema.type", "/1", "want null, got number"},
-		{"ItemsFalse", `{"prefixItems": [true], "items": false}`, `[1]`, `[1, 2]`, "schema.items", "/1", "not allowed here"},
+		{
+			"PrefixItems", `{"prefixItems": [true, {"type": "null"}]}`, `[1, null]`, `[1, 2]`, "schema.type", "/1",
+			"want null, got number",
+		},
+		{
+			"ItemsFalse", `{"prefixItems": [true], "items": false}`, `[1]`, `[1, 2]`, "schema.items", "/1",
+			"not allowed here",
+		},
 		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`, "schema.contains", "", "no item is as wanted"},
 		{
 			"MinContains", `{"contains": {"type": "null"}, "minContains": 2}`, `[null, null]`, `[null]`,
@@ -59,18 +80,26 @@ func TestSchemaKeywords(t *testing.T) {
 			"schema.maxContains", "", "2 items are as described, at most 1 are allowed",
 		},
 		{"Required", `{"required": ["a"]}`, `{"a": 1}`, `{}`, "schema.required", "", "missing property 'a'"},
-		{"MinProperties", `{"minProperties": 1}`, `{"a": 1}`, `{}`, "schema.minProperties", "", "has 0 properties, at least 1 needed"},
-		{"MaxProperties", `{"maxProperties": 0}`, `{}`, `{"a": 1}`, "schema.maxProperties", "", "has 1 property, at most 0 allowed"},
+		{
+			"MinProperties", `{"minProperties": 1}`, `{"a": 1}`, `{}`, "schema.minProperties", "",
+			"has 0 properties, at least 1 needed",
+		},
+		{
+			"MaxProperties", `{"maxProperties": 0}`, `{}`, `{"a": 1}`, "schema.maxProperties", "",
+			"has 1 property, at most 0 allowed",
+		},
 		{
 			"PatternProperties", `{"patternProperties": {"^n": {"type": "number"}}}`, `{"n1": 1}`, `{"n1": "x"}`,
 			"schema.type", "/n1", "want number, got string",
 		},
 		{
-			"AdditionalProperties", `{"properties": {"area": true}, "additionalProperties": false}`, `{"area": 1}`, `{"xyz": 1}`,
+			"AdditionalProperties", `{"properties": {"area": true}, "additionalProperties": false}`, `{"area": 1}`,
+			`{"xyz": 1}`,
 			"schema.additionalProperties", "/xyz", "not allowed",
 		},
 		{
-			"UnevaluatedProperties", `{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}`, `{"a": 1}`, `{"b": 1}`,
+			"UnevaluatedProperties", `{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}`,
+			`{"a": 1}`, `{"b": 1}`,
 			"schema.unevaluatedProperties", "/b", "not allowed here",
 		},
 		{
@@ -78,7 +107,8 @@ func TestSchemaKeywords(t *testing.T) {
 			"schema.unevaluatedItems", "/1", "not allowed here",
 		},
 		{
-			"PropertyNames", `{"items": {"propertyNames": {"maxLength": 1}}}`, `[{"a": 1}, {}]`, `[{}, {"ab": 1}, {}, {}]`,
+			"PropertyNames", `{"items": {"propertyNames": {"maxLength": 1}}}`, `[{"a": 1}, {}]`,
+			`[{}, {"ab": 1}, {}, {}]`,
 			"schema.propertyNames", "/1/ab", `the name "ab" is not allowed here`,
 		},
 		{
@@ -91,7 +121,8 @@ func TestSchemaKeywords(t *testing.T) {
 		},
 		{"AllOf", `{"allOf": [{"minimum": 1}, {"maximum": 3}]}`, `2`, `4`, "schema.maximum", "", "4 is over 3"},
 		{
-			"AnyOf", `{"anyOf": [{"type": "null"}, {"properties": {"a": {"type": "null"}}, "type": "object"}]}`, `null`, `{"a": 1}`,
+			"AnyOf", `{"anyOf": [{"type": "null"}, {"properties": {"a": {"type": "null"}}, "type": "object"}]}`,
+			`null`, `{"a": 1}`,
 			"schema.anyOf", "", "matches none of the allowed forms; nearest at /a: want null, got number",
 		},
 		{
@@ -105,14 +136,20 @@ func TestSchemaKeywords(t *testing.T) {
 		{"Not", `{"not": {"type": "null"}}`, `1`, `null`, "schema.not", "", "matches what is excluded"},
 		{"IfThen", `{"if": {"minimum": 5}, "then": {"maximum": 7}}`, `6`, `8`, "schema.maximum", "", "8 is over 7"},
 		{"IfElse", `{"if": {"minimum": 5}, "else": {"minimum": 3}}`, `4`, `2`, "schema.minimum", "", "2 is under 3"},
-		{"Ref", `{"$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}}`, `null`, `1`, "schema.type", "", "want null, got number"},
+		{
+			"Ref", `{"$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}}`, `null`, `1`, "schema.type", "",
+			"want null, got number",
+		},
 		{
 			"DynamicRef", `{"$ref": "#/$defs/list", "$defs": {"n": {"$dynamicAnchor": "T", "type": "number"},
 				"list": {"$id": "list", "items": {"$dynamicRef": "#T"}, "$defs": {"t": {"$dynamicAnchor": "T"}}}}}`,
 			`[1]`, `["a"]`, "schema.type", "/0", "want number, got string",
 		},
-		{"MetaSchema", `{"$ref": "https://json-schema.org/draft/2020-12/schema"}`, `{"type": "null"}`, `{"minLength": -1}`,
-			"schema.minimum", "/minLength", "-1 is under 0"},
+		{
+			"MetaSchema", `{"$ref": "https://json-schema.org/draft/2020-12/schema"}`,
+			`{"type": "null"}`, `{"minLength": -1}`,
+			"schema.minimum", "/minLength", "-1 is under 0",
+		},
 		{"False", `{"properties": {"a": false}}`, `{}`, `{"a": 1}`, "schema.false", "/a", "not allowed here"},
 	}
 	for _, tt := range tests {
@@ -142,16 +179,22 @@ func TestSchemaDrafts(t *testing.T) {
 		errors                 int
 	}{
 		{"Draft4FlagByConfig", `{"draft": "4", "schema": ` + flag + `}`, `5`, 1},
-		{"Draft4FlagByItself", `{"schema": {"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMaximum": true,
-			"maximum": 5}}`, `5`, 1},
+		{"Draft4FlagByItself", `{"schema": {"$schema": "http://json-schema.org/draft-04/schema#",
+			"exclusiveMaximum": true, "maximum": 5}}`, `5`, 1},
 		{"SchemaWinsOverConfig", `{"draft": "2020-12", "schema": {"$schema": "http://json-schema.org/draft-04/schema#",
 			"maximum": 5, "exclusiveMaximum": true}}`, `5`, 1},
 		{"Draft4IgnoresConst", `{"draft": "4", "schema": {"const": 1}}`, `2`, 0},
 		{"Draft6KnowsConst", `{"draft": "6", "schema": {"const": 1}}`, `2`, 1},
 		{"Draft6IgnoresIf", `{"draft": "6", "schema": {"if": true, "then": false}}`, `2`, 0},
 		{"Draft7KnowsIf", `{"draft": "7", "schema": {"if": true, "then": false}}`, `2`, 1},
-		{"Draft7IgnoresDependentRequired", `{"draft": "7", "schema": {"dependentRequired": {"a": ["b"]}}}`, `{"a": 1}`, 0},
-		{"Draft2019KnowsDependentRequired", `{"draft": "2019-09", "schema": {"dependentRequired": {"a": ["b"]}}}`, `{"a": 1}`, 1},
+		{
+			"Draft7IgnoresDependentRequired", `{"draft": "7", "schema": {"dependentRequired": {"a": ["b"]}}}`,
+			`{"a": 1}`, 0,
+		},
+		{
+			"Draft2019KnowsDependentRequired", `{"draft": "2019-09", "schema": {"dependentRequired": {"a": ["b"]}}}`,
+			`{"a": 1}`, 1,
+		},
 		{"Draft2019TakesItemsAsTuple", `{"draft": "2019-09", "schema": {"items": [{"type": "null"}]}}`, `[1]`, 1},
 		{"Draft7Dependencies", `{"draft": "7", "schema": {"dependencies": {"a": ["b"]}}}`, `{"a": 1}`, 1},
 		{"FormatsAreAsserted2020", `{"draft": "2020-12", "schema": {"format": "ipv4"}}`, `"1.2.3"`, 1},
@@ -182,15 +225,24 @@ func TestSchemaConfigurations(t *testing.T) {
 		{"SchemaIsAString", `{"schema": "x"}`, "schema.type", "/schema"},
 		{"UnknownDraft", `{"schema": {}, "draft": "5"}`, "schema.draft", "/draft"},
 		{"UnknownMetaSchema", schemaStep(`{"$schema": "https://other.example/schema"}`), "schema.ref", "/schema"},
-		{"InvalidKeyword", schemaStep(`{"properties": {"a": {"type": "text"}}}`), "schema.invalid", "/schema/properties/a/type"},
+		{
+			"InvalidKeyword", schemaStep(`{"properties": {"a": {"type": "text"}}}`), "schema.invalid",
+			"/schema/properties/a/type",
+		},
 		{"RefToFile", schemaStep(`{"$ref": "file:///etc/hostname"}`), "schema.ref", "/schema"},
 		{"RefToNetwork", schemaStep(`{"$ref": "https://127.0.0.1/schema"}`), "schema.ref", "/schema"},
 		{"RefToNeighbour", schemaStep(`{"$ref": "other.json"}`), "schema.ref", "/schema"},
 		{"RefToNothing", schemaStep(`{"$ref": "#/$defs/none"}`), "schema.invalid", "/schema"},
 		{"LookAround", schemaStep(`{"pattern": "(?=a)"}`), "schema.invalid", "/schema/pattern"},
 		{"TooManyBytes", schemaStep(`{"title": "` + strings.Repeat("x", 1<<20) + `"}`), "schema.too_large", "/schema"},
-		{"TooManySchemas", schemaStep(`{"allOf": [true` + strings.Repeat(",{}", 100_000) + `]}`), "schema.too_large", "/schema"},
-		{"TooDeep", schemaStep(strings.Repeat(`{"not":`, 5000) + "true" + strings.Repeat("}", 5000)), "json.depth", "/schema"},
+		{
+			"TooManySchemas", schemaStep(`{"allOf": [true` + strings.Repeat(",{}", 100_000) + `]}`),
+			"schema.too_large", "/schema",
+		},
+		{
+			"TooDeep", schemaStep(strings.Repeat(`{"not":`, 5000) + "true" + strings.Repeat("}", 5000)),
+			"json.depth", "/schema",
+		},
 		{"HugeNumber", schemaStep(`{"minimum": 1e999999999}`), "json.number_range", "/schema"},
 	}
 	for _, tt := range tests {
@@ -240,10 +292,12 @@ copy: *b
 	engine := compile(t, engines.KindJSONSchema, schemaStep(`{
 		"$defs": {"building": {
 			"properties": {
-				"name": {"type": "string"}, "year_built": {"maximum": 2030}, "opened": {"type": "string", "format": "date"},
+				"name": {"type": "string"}, "year_built": {"maximum": 2030},
+				"opened": {"type": "string", "format": "date"},
 				"zones": {"items": {"properties": {"area_m2": {"type": "number"}}}}
 			}}},
-		"properties": {"building": {"$ref": "#/$defs/building"}, "1": {"type": "string"}, "copy": {"required": ["owner"]}},
+		"properties": {"building": {"$ref": "#/$defs/building"}, "1": {"type": "string"},
+			"copy": {"required": ["owner"]}},
 		"additionalProperties": false}`))
 	for _, doc := range []engines.Document{
 		engines.NewDocument([]byte(building), "application/yaml; charset=utf-8", ""),
@@ -297,6 +351,14 @@ func TestSchemaFoldsWhatFailsOften(t *testing.T) {
 	same(t, "/items schema.type failed 5000 times in all, 4900 of them not listed one by one", last.Message)
 	same(t, 5000, last.Count)
 	same(t, true, last.Truncated)
+}
+
+func TestSchemaCountsWhatItDoesNotDescribe(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindJSONSchema, schemaStep(`{"items": {"type": "string"}}`))
+	report := run(t, engine, []byte("["+strings.Repeat("1,", 49_999)+"1]"), "application/json")
+	same(t, 50_000, report.Errors)
+	same(t, 50_000, report.Findings[len(report.Findings)-1].Count)
 }
 
 func TestEndOfContext(t *testing.T) {

@@ -126,8 +126,8 @@ func (r *tableRun) findRule(rule *rowRule, severity Severity, message string) {
 	})
 }
 
-// ruleTarget is what a rule's findings point at: its column, or the row.
-func (r *tableRun) ruleTarget(rule *rowRule) (path string, offset int) {
+// ruleTarget is the path and the offset that a rule's findings point at: those of its column, or of the row.
+func (r *tableRun) ruleTarget(rule *rowRule) (string, int) {
 	if rule.column < 0 || !r.present[rule.column] {
 		return "", 0
 	}

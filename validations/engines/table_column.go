@@ -214,8 +214,7 @@ func (c *column) appendKey(key []byte, value cell) []byte {
 	case typeInteger:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
 	case typeDate, typeDatetime:
-		key = binary.LittleEndian.AppendUint64(key, uint64(value.when.Unix()))        //nolint:gosec // only the bits matter
-		return binary.LittleEndian.AppendUint32(key, uint32(value.when.Nanosecond())) //nolint:gosec // below 10^9
+		return value.when.UTC().AppendFormat(key, time.RFC3339Nano)
 	case typeBoolean:
 		return strconv.AppendBool(key, value.truth)
 	default:
@@ -246,8 +245,8 @@ func (c *column) native(value cell) any {
 	}
 }
 
-// typeFault says what a value is not.
-func (c *column) typeFault(text string) (code, message string) {
+// typeFault returns the code and the message for a value that is none of the type.
+func (c *column) typeFault(text string) (string, string) {
 	wanted := map[columnType]string{
 		typeNumber:   "is not a number",
 		typeInteger:  "is not an integer",

@@ -245,7 +245,9 @@ func (r *tableRun) checkCell(i int, text string) {
 	r.aggregates[i].add(value.number)
 	if r.unique[i] != nil {
 		r.key = column.appendKey(r.key[:0], value)
-		r.checkDuplicate(r.unique[i], i, "csv.unique", column.name+" "+quote(text)+" is a duplicate of line %d")
+		r.checkDuplicate(r.unique[i], i, "csv.unique", func(line int) string {
+			return fmt.Sprintf("%s %s is a duplicate of line %d", column.name, quote(text), line)
+		})
 	}
 }
 
@@ -270,12 +272,13 @@ func (r *tableRun) checkPrimaryKey() {
 		r.key = columns[i].appendKey(r.key, value)
 		names = append(names, columns[i].name)
 	}
-	message := "duplicate of line %d (" + strings.Join(names, ", ") + ")"
-	r.checkDuplicate(r.primaryKey, r.engine.primaryKey[0], "csv.primary_key", message)
+	r.checkDuplicate(r.primaryKey, r.engine.primaryKey[0], "csv.primary_key", func(line int) string {
+		return fmt.Sprintf("duplicate of line %d (%s)", line, strings.Join(names, ", "))
+	})
 }
 
-// checkDuplicate looks the key up; the message has a place for the line of the first one.
-func (r *tableRun) checkDuplicate(s *seen, i int, code, message string) {
+// checkDuplicate looks the key up; the message is made for the line of the first one.
+func (r *tableRun) checkDuplicate(s *seen, i int, code string, message func(line int) string) {
 	name := r.engine.columns[i].name
 	line, remembered := s.first(r.key, r.reader.line)
 	switch {
@@ -283,7 +286,7 @@ func (r *tableRun) checkDuplicate(s *seen, i int, code, message string) {
 		limited := "duplicates were looked for up to here only: the memory for it is spent"
 		r.find(name, r.starts[i], Finding{Code: "csv.limit.unique", Message: limited})
 	case line > 0:
-		r.find(name, r.starts[i], Finding{Code: code, Message: fmt.Sprintf(message, line)})
+		r.find(name, r.starts[i], Finding{Code: code, Message: message(line)})
 	}
 }
 

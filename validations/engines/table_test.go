@@ -22,30 +22,83 @@ func TestTableTypesAndConstraints(t *testing.T) {
 		bad                     string
 		code, message           string
 	}{
-		{"Number", "number", ``, []string{"1", "-1.5", "+.5", "1e3", ""}, "0x10", "csv.type.number", `v "0x10" is not a number`},
+		{
+			"Number", "number", ``,
+			[]string{"1", "-1.5", "+.5", "1e3", ""},
+			"0x10", "csv.type.number",
+			`v "0x10" is not a number`,
+		},
 		{"NumberNaN", "number", ``, []string{"0"}, "NaN", "csv.type.number", `v "NaN" is not a number`},
 		{"NumberTooLarge", "number", ``, []string{"1e308"}, "1e400", "csv.type.number", `v "1e400" is not a number`},
-		{"Integer", "integer", ``, []string{"1", "-5", "+7", "9223372036854775807"}, "1.5", "csv.type.integer", `v "1.5" is not an integer`},
-		{"IntegerTooLarge", "integer", ``, []string{"0"}, "9223372036854775808", "csv.type.integer", `v "9223372036854775808" is not an integer`},
-		{"Boolean", "boolean", ``, []string{"true", "False", "1"}, "yes", "csv.type.boolean", `v "yes" is not true or false`},
-		{"Date", "date", ``, []string{"2024-02-29"}, "2026-02-29", "csv.type.date", `v "2026-02-29" is not a valid date`},
 		{
-			"Datetime", "datetime", ``, []string{"2026-03-01T00:00:00Z", "2026-03-01T00:00:00.5+02:00"}, "2026-03-01",
+			"Integer", "integer", ``,
+			[]string{"1", "-5", "+7", "9223372036854775807"},
+			"1.5", "csv.type.integer",
+			`v "1.5" is not an integer`,
+		},
+		{
+			"IntegerTooLarge", "integer", ``,
+			[]string{"0"},
+			"9223372036854775808", "csv.type.integer",
+			`v "9223372036854775808" is not an integer`,
+		},
+		{
+			"Boolean", "boolean", ``,
+			[]string{"true", "False", "1"},
+			"yes", "csv.type.boolean",
+			`v "yes" is not true or false`,
+		},
+		{
+			"Date", "date", ``,
+			[]string{"2024-02-29"},
+			"2026-02-29", "csv.type.date",
+			`v "2026-02-29" is not a valid date`,
+		},
+		{
+			"Datetime", "datetime", ``,
+			[]string{"2026-03-01T00:00:00Z", "2026-03-01T00:00:00.5+02:00"},
+			"2026-03-01",
 			"csv.type.datetime", `v "2026-03-01" is not a valid date-time`,
 		},
 		{"Required", "string", `"required": true`, []string{"x"}, "", "csv.required", "v is missing"},
 		{"Minimum", "number", `"minimum": 0.5`, []string{"0.5"}, "0.49", "csv.minimum", "v 0.49 is less than 0.5"},
-		{"Maximum", "integer", `"maximum": 9007199254740992`, []string{"9007199254740992"}, "9007199254740993", "csv.maximum", "v 9007199254740993 is more than 9007199254740992"},
-		{"MinimumDate", "date", `"minimum": "2026-01-01"`, []string{"2026-01-01"}, "2025-12-31", "csv.minimum", "v 2025-12-31 is less than 2026-01-01"},
 		{
-			"MaximumDatetime", "datetime", `"maximum": "2026-01-01T00:00:00Z"`, []string{"2026-01-01T01:00:00+01:00"},
+			"Maximum", "integer", `"maximum": 9007199254740992`,
+			[]string{"9007199254740992"},
+			"9007199254740993",
+			"csv.maximum", "v 9007199254740993 is more than 9007199254740992",
+		},
+		{
+			"MinimumDate", "date", `"minimum": "2026-01-01"`,
+			[]string{"2026-01-01"},
+			"2025-12-31", "csv.minimum",
+			"v 2025-12-31 is less than 2026-01-01",
+		},
+		{
+			"MaximumDatetime", "datetime", `"maximum": "2026-01-01T00:00:00Z"`,
+			[]string{"2026-01-01T01:00:00+01:00"},
 			"2026-01-01T00:00:01Z", "csv.maximum", "v 2026-01-01T00:00:01Z is more than 2026-01-01T00:00:00Z",
 		},
-		{"MinLength", "string", `"minLength": 2`, []string{"éé", ""}, "é", "csv.min_length", `v "é" has 1 character, at least 2 needed`},
-		{"MaxLength", "string", `"maxLength": 2`, []string{"éé"}, "abc", "csv.max_length", `v "abc" has 3 characters, at most 2 allowed`},
+		{
+			"MinLength", "string", `"minLength": 2`,
+			[]string{"éé", ""},
+			"é", "csv.min_length",
+			`v "é" has 1 character, at least 2 needed`,
+		},
+		{
+			"MaxLength", "string", `"maxLength": 2`,
+			[]string{"éé"},
+			"abc", "csv.max_length",
+			`v "abc" has 3 characters, at most 2 allowed`,
+		},
 		{"Pattern", "string", `"pattern": "^a+$"`, []string{"aa"}, "b", "csv.pattern", `v "b" does not match ^a+$`},
 		{"Enum", "string", `"enum": ["A", "B"]`, []string{"A"}, "C", "csv.enum", `v "C" is not one of A, B`},
-		{"EnumOfNumbers", "number", `"enum": [1, 2.5]`, []string{"1.0", "2.50"}, "2", "csv.enum", `v "2" is not one of 1, 2.5`},
+		{
+			"EnumOfNumbers", "number", `"enum": [1, 2.5]`,
+			[]string{"1.0", "2.50"},
+			"2", "csv.enum",
+			`v "2" is not one of 1, 2.5`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,9 +121,17 @@ func TestTableUniqueness(t *testing.T) {
 		same(t, []brief{{"csv.unique", "v", 4, 3, 3, `v "1.0" is a duplicate of line 2`}}, briefs(report))
 	})
 
+	t.Run("RepeatsTheValueAsItIs", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindTable, oneColumn("string", `"unique": true`))
+		report := run(t, engine, []byte("n,v\na,5%d\nb,5%d\n"), "text/csv")
+		same(t, []brief{{"csv.unique", "v", 3, 3, 2, `v "5%d" is a duplicate of line 2`}}, briefs(report))
+	})
+
 	t.Run("KeyMustBeComplete", func(t *testing.T) {
 		t.Parallel()
-		engine := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "n", "type": "string"}], "primaryKey": "n"}}`)
+		engine := compile(t, engines.KindTable, `{
+			"schema": {"fields": [{"name": "n", "type": "string"}], "primaryKey": "n"}}`)
 		report := run(t, engine, []byte("n\na\n\"\"\na\n"), "text/csv")
 		same(t, []brief{
 			{"csv.primary_key", "n", 3, 1, 2, "n is part of the primary key and is missing"},
@@ -143,15 +204,30 @@ func TestTableDialects(t *testing.T) {
 		name, dialect, table, mediaType string
 		want                            []brief
 	}{
-		{"TabByMediaType", `{}`, "a\tb\nx\ty\n", "text/tab-separated-values", []brief{{"csv.type.integer", "b", 2, 3, 1, `b "y" is not an integer`}}},
+		{
+			"TabByMediaType", `{}`, "a\tb\nx\ty\n", "text/tab-separated-values",
+			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "y" is not an integer`}},
+		},
 		{"Semicolon", `{"delimiter": ";"}`, "a;b\n1,5;2\n", "text/csv", []brief{}},
 		{"OtherQuote", `{"quote": "'"}`, "a,b\n'x,''y',2\n", "text/csv", []brief{}},
 		{"NoQuote", `{"quote": ""}`, "a,b\n\"x,2\n", "text/csv", []brief{}},
-		{"NoHeader", `{"header": false}`, "x,1\ny,z\n", "text/csv", []brief{{"csv.type.integer", "b", 2, 3, 2, `b "z" is not an integer`}}},
-		{"NoHeaderFieldCount", `{"header": false}`, "x\n", "text/csv", []brief{{"csv.row.field_count", "", 1, 1, 1, "row has 1 field, schema has 2"}}},
-		{"Latin1", `{"encoding": "iso-8859-1"}`, "a,b\n\xe9\xe9,z\n", "text/csv", []brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}}},
+		{
+			"NoHeader", `{"header": false}`, "x,1\ny,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 2, 3, 2, `b "z" is not an integer`}},
+		},
+		{
+			"NoHeaderFieldCount", `{"header": false}`, "x\n", "text/csv",
+			[]brief{{"csv.row.field_count", "", 1, 1, 1, "row has 1 field, schema has 2"}},
+		},
+		{
+			"Latin1", `{"encoding": "iso-8859-1"}`, "a,b\n\xe9\xe9,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}},
+		},
 		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
-		{"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv", []brief{{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`}}},
+		{
+			"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv",
+			[]brief{{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`}},
+		},
 		{"QuotedLines", `{}`, "a,b\n\"x\ny\"\"\",q\nz,w\n", "text/csv", []brief{
 			{"csv.type.integer", "b", 3, 6, 1, `b "q" is not an integer`},
 			{"csv.type.integer", "b", 4, 3, 2, `b "w" is not an integer`},
@@ -163,128 +239,20 @@ func TestTableDialects(t *testing.T) {
 		{"TextBehindAQuote", `{}`, "a,b\n\"x\"y,1\nz,2\n", "text/csv", []brief{
 			{"csv.malformed", "", 2, 4, 1, "text follows the end of a quoted field"},
 		}},
-		{"OpenQuote", `{}`, "a,b\nx,\"1\n2\n", "text/csv", []brief{{"csv.malformed", "", 2, 3, 1, "a quoted field is not closed"}}},
-		{"TooManyFields", `{}`, "a,b\nx,1,2\n", "text/csv", []brief{{"csv.row.field_count", "", 2, 1, 1, "row has 3 fields, header has 2"}}},
+		{
+			"OpenQuote", `{}`, "a,b\nx,\"1\n2\n", "text/csv",
+			[]brief{{"csv.malformed", "", 2, 3, 1, "a quoted field is not closed"}},
+		},
+		{
+			"TooManyFields", `{}`, "a,b\nx,1,2\n", "text/csv",
+			[]brief{{"csv.row.field_count", "", 2, 1, 1, "row has 3 fields, header has 2"}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			engine := compile(t, engines.KindTable, `{`+fields+`, "dialect": `+tt.dialect+`}`)
 			same(t, tt.want, briefs(run(t, engine, []byte(tt.table), tt.mediaType)))
-		})
-	}
-}
-
-func TestTableRules(t *testing.T) {
-	t.Parallel()
-	const fields = `"schema": {"fields": [{"name": "low", "type": "number"}, {"name": "high", "type": "number"},
-		{"name": "on", "type": "date"}, {"name": "ok", "type": "boolean"}, {"name": "n", "type": "integer"}]}`
-	const table = "low,high,on,ok,n\n1,2,2026-01-01,true,1\n3,2,2026-01-02,false,2\nx,2,2026-01-03,true,3\n4,,2026-01-04,true,4\n"
-	broken := brief{"csv.type.number", "low", 4, 1, 3, `low "x" is not a number`}
-	tests := []struct {
-		name, rules string
-		want        []brief
-	}{
-		{
-			"BrokenCellsAreNotJudged", `"row_rules": [{"id": "order", "when": "row.high != null", "assert": "row.low <= row.high",
-				"message": "{row.low} is above {row.high} on {row.on} {{n}}", "severity": "INFO"}]`,
-			[]brief{{"rule.order", "", 3, 1, 2, "3 is above 2 on 2026-01-02T00:00:00Z {n}"}, broken},
-		},
-		{
-			"WhatCannotBeEvaluatedIsNoPass", `"row_rules": [{"id": "order", "assert": "row.low <= row.high", "column": "high",
-				"severity": "INFO"}]`,
-			[]brief{
-				{"rule.order", "high", 3, 3, 2, "the rule order does not hold"},
-				broken,
-				{"rule.order", "high", 5, 3, 4, "not evaluated: it does not fit the types of the values, or a value is missing"},
-			},
-		},
-		{
-			"Types", `"row_rules": [{"id": "types", "assert": "row['ok'] || row.on < timestamp('2026-01-02T00:00:00Z') || row.n == 2"}]`,
-			[]brief{broken},
-		},
-		{
-			"Aggregates", `"dataset_rules": [{"id": "sums", "assert": "columns.low.sum == 9.0 && rows == 4",
-				"message": "{columns.low.sum} {columns.low.min} {columns.low.max} {columns.n.mean} {columns.low.count} {rows} {count}"}]`,
-			[]brief{broken, {"rule.sums", "", 0, 0, 0, "8 1 4 2.5 3 4 4"}},
-		},
-		{
-			"Counts", `"dataset_rules": [{"id": "most", "counts": {"yes": "row.ok", "late": "row.n > 2"},
-				"assert": "share(counts.yes, count) < 0.5", "message": "{counts.yes} or {percent(counts.yes, rows)} %, {counts.late} late"}]`,
-			[]brief{broken, {"rule.most", "", 0, 0, 0, "3 or 75.0 %, 2 late"}},
-		},
-		{
-			"CountThatCannotBeEvaluated", `"dataset_rules": [{"id": "most", "counts": {"some": "row.high > 1.0"}, "assert": "true"}]`,
-			[]brief{broken, {"rule.most", "", 0, 0, 0,
-				"not evaluated: count some: it does not fit the types of the values, or a value is missing"}},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			engine := compile(t, engines.KindTable, `{`+fields+`, `+tt.rules+`}`)
-			same(t, tt.want, briefs(run(t, engine, []byte(table), "text/csv")))
-		})
-	}
-	t.Run("NotEvaluatedIsAnErrorWhateverTheSeverity", func(t *testing.T) {
-		t.Parallel()
-		engine := compile(t, engines.KindTable, `{`+fields+`, "row_rules": [{"id": "r", "assert": "row.low < row.high", "severity": "INFO"}]}`)
-		report := run(t, engine, []byte("low,high,on,ok,n\n1,,,,\n"), "text/csv")
-		same(t, engines.SeverityError, report.Findings[0].Severity)
-		same(t, "r", report.Findings[0].AssertionID)
-	})
-}
-
-func TestTableConfigurations(t *testing.T) {
-	t.Parallel()
-	const schema = `"schema": {"fields": [{"name": "a", "type": "number"}, {"name": "s", "type": "string"}]}`
-	rule := func(body string) string { return `{` + schema + `, "row_rules": [{"id": "r", ` + body + `}]}` }
-	dataset := func(body string) string { return `{` + schema + `, "dataset_rules": [{"id": "r", ` + body + `}]}` }
-	tests := []struct{ name, config, pointer string }{
-		{"NoFields", `{"schema": {"fields": []}}`, "/schema/fields"},
-		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "year"}]}}`, "/schema/fields/0/type"},
-		{"UnknownMember", `{"schema": {"fields": [], "foreignKeys": []}}`, "/schema/foreignKeys"},
-		{"SameNameTwice", `{"schema": {"fields": [{"name": "a", "type": "date"}, {"name": "a", "type": "date"}]}}`, "/schema/fields/1/name"},
-		{"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "%d"}]}}`, "/schema/fields/0/format"},
-		{"MinimumOfStrings", oneColumn("string", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},
-		{"MinimumOfOtherType", oneColumn("date", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},
-		{"LengthOfNumbers", oneColumn("number", `"minLength": 1`), "/schema/fields/1/constraints"},
-		{"EnumOfOtherType", oneColumn("number", `"enum": [1, "x"]`), "/schema/fields/1/constraints/enum/1"},
-		{"Pattern", oneColumn("string", `"pattern": "("`), "/schema/fields/1/constraints/pattern"},
-		{"LongPattern", oneColumn("string", `"pattern": "`+strings.Repeat("a", 1001)+`"`), "/schema/fields/1/constraints/pattern"},
-		{"KeyOfNothing", `{"schema": {"fields": [{"name": "a", "type": "date"}], "primaryKey": ["b"]}}`, "/schema/primaryKey"},
-		{"Delimiter", `{` + schema + `, "dialect": {"delimiter": "::"}}`, "/dialect/delimiter"},
-		{"Quote", `{` + schema + `, "dialect": {"delimiter": ";", "quote": ";"}}`, "/dialect/quote"},
-		{"Encoding", `{` + schema + `, "dialect": {"encoding": "ebcdic"}}`, "/dialect/encoding"},
-		{"RuleID", `{` + schema + `, "row_rules": [{"id": "A b", "assert": "true"}]}`, "/row_rules/0/id"},
-		{"RuleIDTwice", `{` + schema + `, "row_rules": [{"id": "r", "assert": "true"}], "dataset_rules": [{"id": "r", "assert": "true"}]}`, "/dataset_rules/0/id"},
-		{"RuleSeverity", rule(`"assert": "true", "severity": "FATAL"`), "/row_rules/0/severity"},
-		{"RuleSyntax", rule(`"assert": "row.a >"`), "/row_rules/0/assert"},
-		{"RuleVariable", rule(`"assert": "rows > 1"`), "/row_rules/0/assert"},
-		{"RuleField", rule(`"assert": "row.b > 1"`), "/row_rules/0/assert"},
-		{"RuleFieldByIndex", rule(`"assert": "row['b'] > 1"`), "/row_rules/0/assert"},
-		{"RuleIsNoCondition", rule(`"assert": "1 + 1"`), "/row_rules/0/assert"},
-		{"RuleWhen", rule(`"assert": "true", "when": "row.zz"`), "/row_rules/0/when"},
-		{"RuleColumn", rule(`"assert": "true", "column": "zz"`), "/row_rules/0/column"},
-		{"RuleMessage", rule(`"assert": "true", "message": "{row.zz}"`), "/row_rules/0/message"},
-		{"RuleMessageBrace", rule(`"assert": "true", "message": "{row.a"`), "/row_rules/0/message"},
-		{"RuleTooLong", rule(`"assert": "` + strings.Repeat("true && ", 300) + `true"`), "/row_rules/0/assert"},
-		{"RuleTooDeep", rule(`"assert": "` + strings.Repeat("(", 500) + `true` + strings.Repeat(")", 500) + `"`), "/row_rules/0/assert"},
-		{"RuleTooCostly", rule(`"assert": "row.all(x, row.all(y, row[x] != row[y]) && row.s.matches('a*b*c*d*e*f*'))"`), "/row_rules/0/assert"},
-		{"RulePattern", rule(`"assert": "row.s.matches('((a{1,100}){1,100}){1,100}')"`), "/row_rules/0/assert"},
-		{"RuleClock", rule(`"assert": "now() > row.a"`), "/row_rules/0/assert"},
-		{"Count", dataset(`"assert": "counts.x > 1"`), "/dataset_rules/0/assert"},
-		{"CountSyntax", dataset(`"assert": "true", "counts": {"x/y": "row."}`), "/dataset_rules/0/counts/x~1y"},
-		{"Aggregate", dataset(`"assert": "columns.s.sum > 1.0"`), "/dataset_rules/0/assert"},
-		{"AllAggregates", dataset(`"assert": "columns.size() > 1"`), "/dataset_rules/0/assert"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			fault := refused(t, engines.KindTable, tt.config)
-			if fault.Pointer != tt.pointer || fault.Code == "" || fault.Detail == "" {
-				t.Errorf("fault = %+v, want one at %s", fault, tt.pointer)
-			}
 		})
 	}
 }

@@ -79,7 +79,8 @@ func yamlFault(err error) *treeError {
 }
 
 func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
-	if r.values++; r.values > r.limits.MaxValues {
+	r.values++
+	if r.values > r.limits.MaxValues {
 		message := fmt.Sprintf("the document has more than %d values, aliases included", r.limits.MaxValues)
 		return nil, nodeFault(node, "yaml.too_large", message)
 	}
