@@ -106,9 +106,12 @@ func FuzzJSONPositions(f *testing.F) {
 // FuzzSchema runs whatever compiles on whatever document: neither may panic, and a document is never an error.
 func FuzzSchema(f *testing.F) {
 	f.Add(`{"properties": {"a": {"type": "string", "pattern": "^x"}}, "required": ["b"]}`, `{"a": 1}`)
-	f.Add(`{"$id": "a", "$dynamicAnchor": "n", "$defs": {"b": {"$id": "b", "$anchor": "c"}}, "$ref": "b#c"}`, `[1, "x", null]`)
-	f.Add(`{"anyOf": [{"multipleOf": 0.1}, {"uniqueItems": true}], "propertyNames": {"maxLength": 1}}`, `{"ab": [1, 1]}`)
-	f.Add(`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "dependencies": {"a": ["b"]}}`, `{"a": -0.0}`)
+	f.Add(`{"$id": "a", "$dynamicAnchor": "n", "$defs": {"b": {"$id": "b", "$anchor": "c"}}, "$ref": "b#c"}`,
+		`[1, "x", null]`)
+	f.Add(`{"anyOf": [{"multipleOf": 0.1}, {"uniqueItems": true}], "propertyNames": {"maxLength": 1}}`,
+		`{"ab": [1, 1]}`)
+	f.Add(`{"$schema": "http://json-schema.org/draft-04/schema#", "id": "x", "dependencies": {"a": ["b"]}}`,
+		`{"a": -0.0}`)
 	f.Add(`{"unevaluatedProperties": false, "if": {"$ref": "#"}, "format": "date-time", "enum": [1e3, {}]}`, `1000`)
 	limits := DefaultLimits()
 	limits.MaxSchemaWork = 10_000
