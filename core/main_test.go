@@ -1,0 +1,11 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestMain(m *testing.M) {
+	coretest.Main(m)
+}

@@ -1,0 +1,268 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+const insertTick = `INSERT INTO job_ticks (job, tick) VALUES ($1, now())`
+
+func ticks(tb testing.TB, db *core.DB, job string) int {
+	tb.Helper()
+	var n int
+	if err := db.Pool.QueryRow(tb.Context(), `SELECT count(*) FROM job_ticks WHERE job = $1`, job).Scan(&n); err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+func TestInTx(t *testing.T) {
+	t.Parallel()
+	db := coretest.OpenDatabase(t)
+
+	t.Run("CommitsAndReturnsTheResult", func(t *testing.T) {
+		t.Parallel()
+		got, err := core.InTx(t.Context(), db, func(tx core.Tx) (string, error) {
+			_, err := tx.Exec(t.Context(), insertTick, "commit")
+			return "done", err
+		})
+		if err != nil || got != "done" {
+			t.Fatalf("InTx = %q, %v, want done", got, err)
+		}
+		if n := ticks(t, db, "commit"); n != 1 {
+			t.Errorf("rows = %d, want 1", n)
+		}
+	})
+
+	t.Run("GormAndPgxShareTheTransaction", func(t *testing.T) {
+		t.Parallel()
+		failure := errors.New("no")
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			if err := tx.Gorm(t.Context()).Exec(`INSERT INTO job_ticks (job, tick) VALUES ('both', now())`).Error; err != nil {
+				return 0, err
+			}
+			var n int
+			if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM job_ticks WHERE job = 'both'`).Scan(&n); err != nil {
+				return 0, err
+			}
+			if n != 1 {
+				t.Errorf("rows seen inside = %d, want 1", n)
+			}
+			return 0, failure
+		})
+		if !errors.Is(err, failure) {
+			t.Fatalf("InTx = %v, want the closure's error", err)
+		}
+		if n := ticks(t, db, "both"); n != 0 {
+			t.Errorf("rows after rollback = %d, want 0", n)
+		}
+	})
+
+	t.Run("RollsBackOnPanicAndGivesTheConnectionBack", func(t *testing.T) {
+		t.Parallel()
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+				if _, err := tx.Exec(t.Context(), insertTick, "panic"); err != nil {
+					return 0, err
+				}
+				panic("planted")
+			})
+		}()
+		if n := ticks(t, db, "panic"); n != 0 {
+			t.Errorf("rows = %d, want 0", n)
+		}
+	})
+
+	t.Run("RepeatsWhatTheDatabaseAsksToRepeat", func(t *testing.T) {
+		t.Parallel()
+		calls := 0
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			calls++
+			if calls < 3 {
+				_, err := tx.Exec(t.Context(), `DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '40001'; END $$`)
+				return 0, err
+			}
+			return 0, nil
+		})
+		if err != nil || calls != 3 {
+			t.Errorf("err = %v after %d calls, want success at the third", err, calls)
+		}
+	})
+
+	t.Run("DeferredConstraintFailsForCertain", func(t *testing.T) {
+		t.Parallel()
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			return 0, insertDanglingKey(t.Context(), tx)
+		})
+		if core.ViolatedConstraint(err) != "fk_idempotency_keys_run" || errors.Is(err, core.ErrOutcomeUnknown) {
+			t.Errorf("err = %v, want a certain violation of fk_idempotency_keys_run", err)
+		}
+	})
+
+	t.Run("LimitsLocksStatementsAndIdling", func(t *testing.T) {
+		t.Parallel()
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			var lock, statement, idle string
+			err := tx.QueryRow(t.Context(), `SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
+				current_setting('idle_in_transaction_session_timeout')`).Scan(&lock, &statement, &idle)
+			if lock != "2s" || statement != "10s" || idle != "10s" {
+				t.Errorf("limits = %s, %s, %s, want 2s, 10s, 10s", lock, statement, idle)
+			}
+			return 0, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func insertDanglingKey(ctx context.Context, tx core.Tx) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
+			request_hash, target_digest, content_digest, options_digest, request_id, validation_run_id, recovery_point,
+			created_at, expires_at)
+		SELECT gen_random_uuid(), gen_random_uuid(), 'k', 'e', 'POST', '/', 1, d, d, d, d, 'r', gen_random_uuid(),
+			'started', now(), now() + interval '1 day'
+		FROM (SELECT sha256('x') AS d) AS digest`)
+	return err
+}
+
+// cutter is a proxy in front of PostgreSQL that drops the connection around a COMMIT.
+type cutter struct {
+	listener net.Listener
+	target   string
+	// forward says whether the server still gets the COMMIT whose answer the client never sees.
+	forward bool
+	armed   atomic.Bool
+	open    sync.WaitGroup
+}
+
+func newCutter(tb testing.TB, address string, forward bool) (*cutter, string) {
+	tb.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := parsed.Query()
+	socket := query.Get("host") + "/.s.PGSQL." + query.Get("port")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := &cutter{listener: listener, target: socket, forward: forward}
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query.Set("host", host)
+	query.Set("port", port)
+	parsed.RawQuery = query.Encode()
+	c.open.Go(c.accept)
+	tb.Cleanup(func() {
+		_ = listener.Close()
+		c.open.Wait()
+	})
+	return c, parsed.String()
+}
+
+func (c *cutter) accept() {
+	for {
+		client, err := c.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", c.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		c.open.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
+		c.open.Go(func() { c.pump(client, server) })
+	}
+}
+
+func (c *cutter) pump(client, server net.Conn) {
+	defer func() { _ = client.Close(); _ = server.Close() }()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		if c.armed.Load() && strings.Contains(strings.ToLower(string(buffer[:n])), "commit") {
+			c.armed.Store(false)
+			_ = client.Close()
+			if c.forward {
+				_, _ = server.Write(buffer[:n])
+			}
+			return
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func TestInTxTellsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, forward := range map[string]bool{"CommitArrived": true, "CommitLost": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := coretest.DatabaseURL(t)
+			proxy, through := newCutter(t, address, forward)
+			db, direct := coretest.Connect(t, through), coretest.Connect(t, address)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			calls := 0
+			_, err := core.InTx(ctx, db, func(tx core.Tx) (int, error) {
+				calls++
+				_, err := tx.Exec(ctx, insertTick, "unknown")
+				proxy.armed.Store(true)
+				return 0, err
+			})
+			if !errors.Is(err, core.ErrOutcomeUnknown) || calls != 1 {
+				t.Fatalf("err = %v after %d calls, want ErrOutcomeUnknown and no repetition", err, calls)
+			}
+			want := 0
+			if forward {
+				want = 1
+			}
+			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == want })
+		})
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]struct{ unavailable, member, contention bool }{
+		"08006": {unavailable: true}, "53300": {unavailable: true}, "57P01": {unavailable: true},
+		"25006": {unavailable: true}, "55P03": {unavailable: true},
+		"40001": {member: true, contention: true}, "40P01": {member: true, contention: true},
+		"23505": {member: true}, "22021": {member: true}, "21000": {member: true}, "42601": {},
+	} {
+		err := error(&pgconn.PgError{Code: code})
+		if got := core.IsUnavailable(err); got != want.unavailable {
+			t.Errorf("IsUnavailable(%s) = %t, want %t", code, got, want.unavailable)
+		}
+		if got := core.IsMemberFault(err); got != want.member {
+			t.Errorf("IsMemberFault(%s) = %t, want %t", code, got, want.member)
+		}
+		if got := core.IsContention(err); got != want.contention {
+			t.Errorf("IsContention(%s) = %t, want %t", code, got, want.contention)
+		}
+	}
+}
