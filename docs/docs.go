@@ -1,0 +1,74 @@
+// Package docs holds the product's documentation inside the binary: the OpenAPI document, the pages for people, the
+// sample documents, and the layout that pages are shown in. It hands out what is written and renders nothing.
+package docs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed openapi.yaml
+var openAPI string
+
+//go:embed adr errors guides
+var pages embed.FS
+
+//go:embed samples
+var samples embed.FS
+
+//go:embed site
+var site embed.FS
+
+// OpenAPI returns the description of the REST API, an OpenAPI 3.1 document in YAML.
+func OpenAPI() []byte {
+	return []byte(openAPI)
+}
+
+// Pages lists the pages by section and name, like "errors/not_found", sorted.
+func Pages() ([]string, error) {
+	found, err := fs.Glob(pages, "*/*.md")
+	if err != nil {
+		return nil, fmt.Errorf("list pages: %w", err)
+	}
+	for i, file := range found {
+		found[i] = strings.TrimSuffix(file, ".md")
+	}
+	return found, nil
+}
+
+// Page returns the Markdown of the page that Pages lists under the name. Links between pages are relative and end in
+// .md, so that they also work where the files are read as they are.
+func Page(name string) ([]byte, bool) {
+	text, err := pages.ReadFile(name + ".md")
+	return text, err == nil
+}
+
+// Samples returns the sample documents and the configurations that check them.
+func Samples() (fs.FS, error) {
+	sub, err := fs.Sub(samples, "samples")
+	if err != nil {
+		return nil, fmt.Errorf("open samples: %w", err)
+	}
+	return sub, nil
+}
+
+// Sample returns one sample by its path, like "good/building.json".
+func Sample(name string) ([]byte, error) {
+	text, err := samples.ReadFile(path.Join("samples", name))
+	if err != nil {
+		return nil, fmt.Errorf("read sample: %w", err)
+	}
+	return text, nil
+}
+
+// Site returns a file of the pages' layout by its name, like "docs.css".
+func Site(name string) ([]byte, error) {
+	text, err := site.ReadFile(path.Join("site", name))
+	if err != nil {
+		return nil, fmt.Errorf("read layout: %w", err)
+	}
+	return text, nil
+}

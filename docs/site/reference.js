@@ -1,0 +1,7 @@
+SwaggerUIBundle({
+  url: "/api/schema/",
+  dom_id: "#reference",
+  deepLinking: true,
+  displayRequestDuration: true,
+  showExtensions: true,
+});
