@@ -1,0 +1,134 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/swaggest/swgui/v5emb"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+const (
+	// docsPolicy lets a page load nothing but what this server has.
+	docsPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// referencePolicy also allows the pictures that the reference's style sheet brings along.
+	referencePolicy = docsPolicy + "; img-src 'self' data:"
+
+	yamlType = "application/yaml"
+	htmlType = "text/html; charset=utf-8"
+)
+
+// registerDocs adds the pages, the samples, the OpenAPI document and its reference. Everything is read and rendered
+// here once, so a page that cannot be shown keeps the server from starting.
+func registerDocs(e *echo.Echo) error {
+	if err := registerPages(e); err != nil {
+		return err
+	}
+	samples, err := docs.Samples()
+	if err != nil {
+		return err
+	}
+	e.GET("/docs/samples/*", serveSample(samples))
+	if err := registerSchema(e); err != nil {
+		return err
+	}
+	return registerReference(e)
+}
+
+func registerPages(e *echo.Echo) error {
+	site, err := newDocsSite()
+	if err != nil {
+		return err
+	}
+	for address, body := range site.pages {
+		e.GET(address, serveStatic(htmlType, docsPolicy, body))
+	}
+	return registerFiles(e, docsPolicy, map[string]string{
+		"/docs/docs.css": "text/css; charset=utf-8",
+		"/docs/icon.svg": "image/svg+xml",
+	})
+}
+
+// registerFiles adds files of the layout, each at the address that ends in its name, with their media types.
+func registerFiles(e *echo.Echo, policy string, mediaTypes map[string]string) error {
+	for address, mediaType := range mediaTypes {
+		body, err := docs.Site(lastSegment(address))
+		if err != nil {
+			return err
+		}
+		e.GET(address, serveStatic(mediaType, policy, body))
+	}
+	return nil
+}
+
+// registerSchema serves the OpenAPI document as it is written, or as JSON to whoever asks for that.
+func registerSchema(e *echo.Echo) error {
+	asYAML := docs.OpenAPI()
+	var document any
+	if err := yaml.Unmarshal(asYAML, &document); err != nil {
+		return fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	asJSON, err := json.Marshal(document)
+	if err != nil {
+		return fmt.Errorf("turn the OpenAPI document into JSON: %w", err)
+	}
+	serveYAML := serveStatic(yamlType, docsPolicy, asYAML)
+	serveJSON := serveStatic(echo.MIMEApplicationJSON, docsPolicy, asJSON)
+	e.GET("/api/schema/", func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
+		accept := c.Request().Header.Get(echo.HeaderAccept)
+		if strings.Contains(accept, echo.MIMEApplicationJSON) && !strings.Contains(accept, yamlType) {
+			return serveJSON(c)
+		}
+		return serveYAML(c)
+	})
+	return nil
+}
+
+// registerReference adds the page that shows the OpenAPI document. The page is our own, because the one that comes
+// with the explorer has a script inside, which the policy forbids.
+func registerReference(e *echo.Echo) error {
+	page, err := docs.Site("reference.html")
+	if err != nil {
+		return err
+	}
+	e.GET("/api/docs/", serveStatic(htmlType, referencePolicy, page))
+	explorer := echo.WrapHandler(v5emb.New("", "", "/api/docs/"))
+	e.GET("/api/docs/swagger-ui.css", explorer)
+	e.GET("/api/docs/swagger-ui-bundle.js", explorer)
+	return registerFiles(e, referencePolicy, map[string]string{"/api/docs/reference.js": "text/javascript; charset=utf-8"})
+}
+
+func serveStatic(mediaType, policy string, body []byte) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, policy)
+		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
+		return c.Blob(http.StatusOK, mediaType, body)
+	}
+}
+
+func serveSample(samples fs.FS) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		name := c.Param("*")
+		body, err := fs.ReadFile(samples, name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+			return core.NewError(core.CodeNotFound, "There is no such sample.")
+		}
+		if err != nil {
+			return fmt.Errorf("read sample %s: %w", name, err)
+		}
+		mediaType := "text/csv; charset=utf-8"
+		if strings.HasSuffix(name, ".json") {
+			mediaType = echo.MIMEApplicationJSON
+		}
+		return serveStatic(mediaType, docsPolicy, body)(c)
+	}
+}
