@@ -28,31 +28,19 @@ var errLeft = errors.New("left for a later batch")
 
 // deliver hands the jobs to the queue in about their order.
 func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
-	ctx, cancel := context.WithTimeout(ctx, handOverLimit)
+	limited, cancel := context.WithTimeout(ctx, handOverLimit)
 	defer cancel()
 	// A client remembers for its lifetime that it has announced its queues. A new one for each batch announces them
 	// again, without which the inspector would deny the queue for ever after Redis has lost its data.
 	client := asynq.NewClientFromRedisClient(e.redis)
 	outcomes := make([]error, len(staged))
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(limited)
 	group.SetLimit(deliverers)
 	for i, s := range staged {
 		group.Go(func() error {
-			if groupCtx.Err() != nil {
-				outcomes[i] = errLeft
-				return groupCtx.Err()
-			}
-			outcomes[i] = e.deliverOne(groupCtx, client, s.job)
-			if outcomes[i] == nil {
-				return nil
-			}
-			// Is it the row or Redis? What asynq returns is mostly text, so ask Redis for a write of its own.
-			if err := e.redis.Set(groupCtx, probeKey, "", probeTTL).Err(); err != nil {
-				cause := fmt.Errorf("%w (probed after: %w)", err, outcomes[i])
-				outcomes[i] = errLeft
-				return cause
-			}
-			return nil
+			var trouble error
+			outcomes[i], trouble = e.try(groupCtx, client, s.job)
+			return trouble
 		})
 	}
 	batch := handOver{trouble: group.Wait()}
@@ -64,7 +52,26 @@ func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
 			batch.refused = append(batch.refused, refusal{staged: s, cause: err})
 		}
 	}
+	// A Redis that took a part until the time was up is slow and not down; the rest comes with the next batch.
+	if len(batch.delivered) > 0 && limited.Err() != nil && ctx.Err() == nil {
+		batch.trouble = nil
+	}
 	return batch
+}
+
+// try delivers one job. It returns what became of it, and the trouble of Redis when that is what stood in the way.
+func (e *Enqueuer) try(ctx context.Context, client *asynq.Client, job jobs.Job) (error, error) {
+	if err := ctx.Err(); err != nil {
+		return errLeft, err
+	}
+	outcome := e.deliverOne(ctx, client, job)
+	if outcome != nil {
+		// Is it the row or Redis? What asynq returns is mostly text, so ask Redis for a write of its own.
+		if err := e.redis.Set(ctx, probeKey, "", probeTTL).Err(); err != nil {
+			return errLeft, fmt.Errorf("%w (probed after: %w)", err, outcome)
+		}
+	}
+	return outcome, nil
 }
 
 // deliverOne returns nil when the queue holds a live task of the job, whoever put it there.
