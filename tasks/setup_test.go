@@ -212,11 +212,11 @@ func receive[T any](tb testing.TB, what string, from <-chan T) T {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
+	var value T
 	select {
-	case value := <-from:
-		return value
+	case value = <-from:
 	case <-ctx.Done():
 		tb.Fatalf("never happened: %s", what)
-		panic("unreachable")
 	}
+	return value
 }
