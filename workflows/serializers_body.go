@@ -67,7 +67,8 @@ const maxStructuredBytes = 1 << 20
 //
 // A document without a byte is refused in every form. An optional text that is empty counts as absent, and so
 // does one that is null in an envelope, so that a client which writes out what it has not set is understood.
-// Faults of the request are *core.Error; an error of a connection that broke off is wrapped as it is.
+// Faults of the request are *core.Error, also where the connection broke off: nobody is left to read the answer, and
+// for the log it is the client's fault.
 func ReadStartBody(r *http.Request, limits BodyLimits) (StartBody, error) {
 	declared, err := requestMediaType(r.Header)
 	if err != nil {

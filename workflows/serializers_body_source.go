@@ -84,7 +84,7 @@ func (s *bodySource) fault(err error, detail string) error {
 		return core.NewError(core.CodeRequestTimeout, "The request body did not arrive in time. Nothing was started.").
 			Because(s.err)
 	case isBrokenOff(s.err):
-		return fmt.Errorf("read the request body: %w", s.err)
+		return core.InvalidPayload("The connection ended before the body was complete.").Because(s.err)
 	default:
 		return core.InvalidPayload("The request body cannot be read; its transfer coding is broken.").Because(s.err)
 	}

@@ -128,8 +128,8 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		} {
 			err := served(t, sent, func(*http.ResponseController) error { return nil })
 			problem, found := errors.AsType[*core.Error](err)
-			if found || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("error = %v (%v) after %q, want an unexpected EOF as it is", err, problem, sent)
+			if !found || problem.Code != core.CodeInvalidPayload || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("error = %v after %q, want %s", err, sent, core.CodeInvalidPayload)
 			}
 		}
 	})

@@ -1,0 +1,282 @@
+package idempotency_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+const endpoint idempotency.Endpoint = "test"
+
+// newClaim claims the key for a request that is its content, without a run.
+func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
+	return idempotency.Claim{
+		ID: uuid.Must(uuid.NewV7()), OrgID: org, Endpoint: endpoint, Key: key,
+		Fingerprint: idempotency.Request{
+			Method: http.MethodPost, Endpoint: string(endpoint), Target: "t", Content: idempotency.DigestBytes([]byte(content)),
+		}.Fingerprint(),
+		Caller: idempotency.Caller{
+			Method: http.MethodPost, Path: "/", RequestID: "request-" + content, IP: netip.MustParseAddr("::1"),
+			UserAgent: "test",
+		},
+		Lifetime: time.Hour,
+		Response: idempotency.Response{
+			Status:  http.StatusCreated,
+			Headers: idempotency.ResponseHeaders{ContentType: "text/plain", Location: "/" + content},
+			Body:    []byte("body of " + content + " \x00\xff"),
+		},
+	}
+}
+
+// take claims in a transaction of its own. The claims' runs do not exist, so the foreign key is left out.
+func take(ctx context.Context, db *core.DB, claims ...idempotency.Claim) ([]idempotency.Outcome, error) {
+	return core.InTx(ctx, db, func(tx core.Tx) ([]idempotency.Outcome, error) {
+		return idempotency.Take(ctx, tx, claims)
+	})
+}
+
+func setup(t *testing.T) *core.DB {
+	t.Helper()
+	db := coretest.OpenDatabase(t)
+	_, err := db.Pool.Exec(t.Context(), `ALTER TABLE idempotency_keys DROP CONSTRAINT fk_idempotency_keys_run`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func mustTake(t *testing.T, db *core.DB, claims ...idempotency.Claim) []idempotency.Outcome {
+	t.Helper()
+	outcomes, err := take(t.Context(), db, claims...)
+	if err != nil {
+		t.Fatalf("take: %v", err)
+	}
+	return outcomes
+}
+
+func expire(t *testing.T, db *core.DB, key string) {
+	t.Helper()
+	_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = now() - interval '2 days',
+		expires_at = now() - interval '1 second' WHERE key = $1`, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTake(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	org := uuid.New()
+
+	t.Run("FirstUseIsClaimedAndStoredWhole", func(t *testing.T) {
+		t.Parallel()
+		claim := newClaim(org, "first", "a")
+		outcome := mustTake(t, db, claim)[0]
+		if !outcome.Claimed {
+			t.Fatalf("outcome = %+v, want claimed", outcome)
+		}
+		record, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "first")
+		if err != nil || !found {
+			t.Fatalf("lookup = %t, %v, want found", found, err)
+		}
+		want := idempotency.Record{
+			ID: claim.ID, Fingerprint: claim.Fingerprint, RequestID: "request-a", Finished: true,
+			ExpiresAt: outcome.ExpiresAt, Response: claim.Response,
+		}
+		if diff := cmp.Diff(want, record); diff != "" {
+			t.Errorf("record (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("SecondUseSeesTheFirst", func(t *testing.T) {
+		t.Parallel()
+		first := newClaim(org, "second", "a")
+		mustTake(t, db, first)
+		for content, wantCode := range map[string]core.Code{"a": "", "b": core.CodeKeyReused} {
+			second := newClaim(org, "second", content)
+			outcome := mustTake(t, db, second)[0]
+			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
+				t.Fatalf("outcome = %+v, want the record of the first", outcome)
+			}
+			checkCode(t, outcome.Existing.Decide(second.Fingerprint), wantCode)
+		}
+	})
+
+	t.Run("OrganizationsAndEndpointsNeverMeet", func(t *testing.T) {
+		t.Parallel()
+		mine, theirs := newClaim(org, "scope", "a"), newClaim(uuid.New(), "scope", "a")
+		elsewhere := newClaim(org, "scope", "a")
+		elsewhere.Endpoint = "other"
+		for i, outcome := range mustTake(t, db, mine, theirs, elsewhere) {
+			if !outcome.Claimed {
+				t.Errorf("claim %d = %+v, want claimed", i, outcome)
+			}
+		}
+	})
+
+	t.Run("ExpiredKeyIsTakenOverWithNothingLeftOfTheOldUse", func(t *testing.T) {
+		t.Parallel()
+		mustTake(t, db, newClaim(org, "expired", "old"))
+		expire(t, db, "expired")
+		if _, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "expired"); found || err != nil {
+			t.Errorf("lookup = %t, %v, want an expired key to be absent", found, err)
+		}
+		fresh := newClaim(org, "expired", "new")
+		outcome := mustTake(t, db, fresh)[0]
+		record, _, err := idempotency.Lookup(t.Context(), db, org, endpoint, "expired")
+		if err != nil || !outcome.Claimed {
+			t.Fatalf("outcome = %+v, %v, want claimed", outcome, err)
+		}
+		want := idempotency.Record{
+			ID: fresh.ID, Fingerprint: fresh.Fingerprint, RequestID: "request-new", Finished: true,
+			ExpiresAt: outcome.ExpiresAt, Response: fresh.Response,
+		}
+		if diff := cmp.Diff(want, record); diff != "" {
+			t.Errorf("record (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("WithdrawnKeyIsGone", func(t *testing.T) {
+		t.Parallel()
+		claim := newClaim(org, "withdrawn", "a")
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			if _, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{claim}); err != nil {
+				return 0, err
+			}
+			batch := tx.NewBatch()
+			idempotency.Withdraw(batch, claim)
+			return 0, batch.Send(t.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "withdrawn"); found || err != nil {
+			t.Errorf("lookup = %t, %v, want nothing", found, err)
+		}
+	})
+
+	t.Run("HeldByAnUncommittedRivalIsInProgress", func(t *testing.T) {
+		t.Parallel()
+		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			if _, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{newClaim(org, "held", "a")}); err != nil {
+				return 0, err
+			}
+			outcome := mustTake(t, db, newClaim(org, "held", "b"))[0]
+			if outcome.Claimed || outcome.Existing != nil {
+				t.Errorf("outcome = %+v, want neither claimed nor a record", outcome)
+			}
+			return 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("UnfinishedKeyIsNeverTakenOver", func(t *testing.T) {
+		t.Parallel()
+		claim := newClaim(org, "unfinished", "a")
+		mustTake(t, db, claim)
+		expire(t, db, "unfinished")
+		_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET recovery_point = 'started', response_status = NULL,
+			response_headers = NULL, response_body = NULL, locked_until = now() + interval '10 seconds'
+			WHERE key = 'unfinished'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome := mustTake(t, db, newClaim(org, "unfinished", "a"))[0]
+		if outcome.Claimed || outcome.Existing == nil {
+			t.Fatalf("outcome = %+v, want the record", outcome)
+		}
+		err = outcome.Existing.Decide(claim.Fingerprint)
+		checkCode(t, err, core.CodeKeyInProgress)
+		if rest := core.AsError(err).RetryAfter; rest < 8*time.Second || rest > 10*time.Second {
+			t.Errorf("retry after %s, want the lock's rest of about 10 s", rest)
+		}
+		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint), core.CodeKeyReused)
+	})
+
+	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
+		t.Parallel()
+		mustTake(t, db, newClaim(org, "version", "a"))
+		_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim := newClaim(org, "version", "b")
+		checkCode(t, mustTake(t, db, claim)[0].Existing.Decide(claim.Fingerprint), core.CodeUnavailable)
+	})
+}
+
+func TestTakeRaces(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	org := uuid.New()
+	for _, state := range []string{"new", "expired"} {
+		t.Run("OneOfManyClaimsA"+strings.ToUpper(state[:1])+state[1:]+"Key", func(t *testing.T) {
+			t.Parallel()
+			for round := range 20 {
+				key := fmt.Sprintf("%s-%d", state, round)
+				if state == "expired" {
+					mustTake(t, db, newClaim(org, key, "old"))
+					expire(t, db, key)
+				}
+				if claimed := race(t, db, org, key); claimed != 1 {
+					t.Fatalf("round %d: claimed %d times, want once", round, claimed)
+				}
+			}
+		})
+	}
+}
+
+// race lets several requests for one key go at once and returns how many got it.
+func race(t *testing.T, db *core.DB, org uuid.UUID, key string) int {
+	t.Helper()
+	var claimed int
+	var mu sync.Mutex
+	var racers sync.WaitGroup
+	start := make(chan struct{})
+	for range 8 {
+		racers.Go(func() {
+			<-start
+			outcomes, err := take(t.Context(), db, newClaim(org, key, "a"))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Errorf("take: %v", err)
+			case outcomes[0].Claimed:
+				claimed++
+			case outcomes[0].Existing != nil && outcomes[0].Existing.RequestID != "request-a":
+				t.Errorf("existing = %q, want a record of this use", outcomes[0].Existing.RequestID)
+			}
+		})
+	}
+	close(start)
+	racers.Wait()
+	return claimed
+}
+
+func checkCode(t *testing.T, err error, want core.Code) {
+	t.Helper()
+	if want == "" {
+		if err != nil {
+			t.Errorf("err = %v, want none", err)
+		}
+		return
+	}
+	if got := core.AsError(err).Code; err == nil || got != want {
+		t.Errorf("err = %v, want code %s", err, want)
+	}
+}
