@@ -104,7 +104,9 @@ func registerReference(e *echo.Echo) error {
 	explorer := echo.WrapHandler(v5emb.New("", "", "/api/docs/"))
 	e.GET("/api/docs/swagger-ui.css", explorer)
 	e.GET("/api/docs/swagger-ui-bundle.js", explorer)
-	return registerFiles(e, referencePolicy, map[string]string{"/api/docs/reference.js": "text/javascript; charset=utf-8"})
+	return registerFiles(e, referencePolicy, map[string]string{
+		"/api/docs/reference.js": "text/javascript; charset=utf-8",
+	})
 }
 
 func serveStatic(mediaType, policy string, body []byte) echo.HandlerFunc {

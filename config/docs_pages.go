@@ -141,7 +141,7 @@ func linkPages(from string) ast.Walker {
 }
 
 func pageAddress(from, destination string) string {
-	if strings.Contains(destination, ":") || strings.HasPrefix(destination, "/") || strings.HasPrefix(destination, "#") {
+	if strings.Contains(destination, ":") || strings.IndexAny(destination, "/#") == 0 {
 		return destination
 	}
 	file, fragment, hasFragment := strings.Cut(destination, "#")

@@ -1,0 +1,220 @@
+package config_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+func TestDocsPages(t *testing.T) {
+	t.Parallel()
+
+	e := router(t)
+	addresses := append(pageAddresses(t), "/docs/", "/docs/guides/", "/docs/errors/", "/docs/adr/", "/api/docs/")
+	for _, address := range addresses {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			answer := get(e, address)
+			if answer.Code != http.StatusOK || !strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") {
+				t.Fatalf("answer = %d %s, want 200 text/html", answer.Code, answer.Header().Get("Content-Type"))
+			}
+			if got := answer.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'self';") {
+				t.Errorf("Content-Security-Policy = %q, want default-src 'self'", got)
+			}
+			page := answer.Body.String()
+			for _, forbidden := range []string{"<script>", "<style", " style=", " onclick=", "raw HTML omitted"} {
+				if strings.Contains(page, forbidden) {
+					t.Errorf("page has %q, want none", forbidden)
+				}
+			}
+			for _, reference := range references(page) {
+				checkReference(t, e, address, reference)
+			}
+		})
+	}
+}
+
+func TestErrorPages(t *testing.T) {
+	t.Parallel()
+
+	var got []string
+	for _, address := range pageAddresses(t) {
+		if code, ok := strings.CutPrefix(address, "/docs/errors/"); ok {
+			got = append(got, strings.TrimSuffix(code, "/"))
+		}
+	}
+	if diff := cmp.Diff(codes(), got); diff != "" {
+		t.Fatalf("pages (-codes +pages):\n%s", diff)
+	}
+	for _, spec := range core.Codes() {
+		t.Run(string(spec.Code), func(t *testing.T) {
+			t.Parallel()
+			page, ok := docs.Page("errors/" + string(spec.Code))
+			if !ok {
+				t.Fatal("page is not there")
+			}
+			checkErrorPage(t, spec, string(page))
+		})
+	}
+}
+
+func TestDocsFiles(t *testing.T) {
+	t.Parallel()
+
+	e := router(t)
+	tests := map[string]struct {
+		address, accept, mediaType, contains string
+		status                               int
+	}{
+		"SchemaAsYAML":  {"/api/schema/", "", "application/yaml", "openapi: 3.1.0", 200},
+		"SchemaAsJSON":  {"/api/schema/", "application/json, */*", "application/json", `"openapi":"3.1.0"`, 200},
+		"SampleOfJSON":  {"/docs/samples/good/building.json", "", "application/json", "Harbour House", 200},
+		"SampleOfTable": {"/docs/samples/bad/meter-readings.csv", "", "text/csv; charset=utf-8", "MTR-77", 200},
+		"NoSample":      {"/docs/samples/good/nothing.csv", "", core.ProblemType, "no such sample", 404},
+		"NoEscape":      {"/docs/samples/../openapi.yaml", "", core.ProblemType, "not_found", 404},
+		"Folder":        {"/docs/samples/good/", "", core.ProblemType, "not_found", 404},
+		"NoPage":        {"/docs/guides/nothing/", "", core.ProblemType, "not_found", 404},
+		"Style":         {"/docs/docs.css", "", "text/css; charset=utf-8", "light dark", 200},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := httptest.NewRequest(http.MethodGet, tt.address, http.NoBody)
+			req.Header.Set("Accept", tt.accept)
+			answer := httptest.NewRecorder()
+			e.ServeHTTP(answer, req)
+			if answer.Code != tt.status || answer.Header().Get("Content-Type") != tt.mediaType {
+				t.Errorf("answer = %d %s, want %d %s",
+					answer.Code, answer.Header().Get("Content-Type"), tt.status, tt.mediaType)
+			}
+			if !strings.Contains(answer.Body.String(), tt.contains) {
+				t.Errorf("body = %.300s, want %s", answer.Body, tt.contains)
+			}
+			if strings.HasPrefix(tt.address, "/api/") {
+				checkResponse(t, req, answer.Code, answer.Header(), answer.Body.Bytes())
+			}
+		})
+	}
+}
+
+func TestReadmeLinks(t *testing.T) {
+	t.Parallel()
+
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(string(readme), -1)
+	if len(links) == 0 {
+		t.Error("found 0 links, want some")
+	}
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(link[1]))); err != nil {
+			t.Errorf("link %s: %v", link[1], err)
+		}
+	}
+}
+
+// checkErrorPage holds what a page says of its code against the code.
+func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
+	tb.Helper()
+	if want := "# " + spec.Title + " (" + string(spec.Code) + ")\n"; !strings.HasPrefix(page, want) {
+		tb.Errorf("page begins with %.80q, want %q", page, want)
+	}
+	if want := "| " + strconv.Itoa(spec.Status) + " | `" + string(spec.Code) + "` |"; !strings.Contains(page, want) {
+		tb.Errorf("page has no %q", want)
+	}
+	for _, heading := range []string{"What happened", "What was started or remembered", "What to do", "Example"} {
+		if !strings.Contains(page, "\n## "+heading+"\n") {
+			tb.Errorf("page has no heading %q", heading)
+		}
+	}
+	_, rest, _ := strings.Cut(page, "```json\n")
+	shown, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		tb.Fatal("page has no example")
+	}
+	agreed, err := loadContract()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	problem := decode[core.Problem](tb, rawJSON(shown))
+	header := http.Header{"Content-Type": {core.ProblemType}, "Request-Id": {problem.RequestID}}
+	if err := agreed.checkProblem(spec.Status, header, []byte(shown)); err != nil {
+		tb.Errorf("example: %v", err)
+	}
+	if problem.Code != spec.Code || problem.Retryable != spec.Retryable {
+		tb.Errorf("example = %s, retryable %v, want %s, %v", problem.Code, problem.Retryable, spec.Code, spec.Retryable)
+	}
+}
+
+// rawJSON is a JSON text that is not to be quoted.
+type rawJSON string
+
+func (r rawJSON) MarshalJSON() ([]byte, error) {
+	return []byte(r), nil
+}
+
+// pageAddresses lists the addresses of the pages that have a file.
+func pageAddresses(tb testing.TB) []string {
+	tb.Helper()
+	names, err := docs.Pages()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	addresses := make([]string, len(names))
+	for i, name := range names {
+		addresses[i] = "/docs/" + name + "/"
+	}
+	slices.Sort(addresses)
+	return addresses
+}
+
+// references lists the addresses that a page loads or links to.
+func references(page string) []string {
+	var found []string
+	for _, match := range regexp.MustCompile(` (?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// checkReference follows a reference, which must stay on this server and name a place that exists.
+func checkReference(tb testing.TB, e *echo.Echo, from, reference string) {
+	tb.Helper()
+	base := url.URL{Path: from}
+	target, err := base.Parse(reference)
+	if err != nil {
+		tb.Fatalf("reference %q: %v", reference, err)
+	}
+	if target.Host != "" || target.Scheme != "" {
+		tb.Errorf("%s leads to %s, want only this server", from, reference)
+		return
+	}
+	answer := get(e, target.Path)
+	if answer.Code != http.StatusOK {
+		tb.Errorf("%s leads to %s, which answers %d, want 200", from, reference, answer.Code)
+	}
+	if id := target.Fragment; id != "" && !strings.Contains(answer.Body.String(), `id="`+id+`"`) {
+		tb.Errorf("%s leads to %s, which has no such place", from, reference)
+	}
+}
+
+func get(e *echo.Echo, address string) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	e.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, address, http.NoBody))
+	return answer
+}
