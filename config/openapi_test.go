@@ -147,7 +147,8 @@ func TestCheckResponse(t *testing.T) {
 				t.Fatal(err)
 			}
 			header := http.Header{"Content-Type": {tt.mediaType}, "Request-Id": {"1"}}
-			err = agreed.check(httptest.NewRequest(http.MethodGet, tt.path, http.NoBody), tt.status, header, []byte(tt.body))
+			req := httptest.NewRequest(http.MethodGet, tt.path, http.NoBody)
+			err = agreed.check(req, tt.status, header, []byte(tt.body))
 			if (err == nil) != tt.fits {
 				t.Errorf("error = %v, want fits = %v", err, tt.fits)
 			}
