@@ -11,7 +11,7 @@ import (
 )
 
 // version is set by the linker.
-var version = "dev" //nolint:gochecknoglobals // the linker can only set a variable
+var version = "dev"
 
 func main() {
 	os.Exit(run())

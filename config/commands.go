@@ -27,7 +27,7 @@ type Program struct {
 
 // Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly.
 func (p Program) Run(ctx context.Context, args []string) int {
-	root := p.command()
+	root := p.command() //nolint:contextcheck // cobra hands the context to the command that runs
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

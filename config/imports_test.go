@@ -39,6 +39,7 @@ func layers() []layer {
 		{folder: "core/embedded", may: packagesOfCore},
 		{folder: "core/idempotency", may: packagesOfCore},
 		{folder: "core/jobs", may: packagesOfCore},
+		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: coretest,
 			may:    []string{"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "migrations"},
@@ -49,7 +50,9 @@ func layers() []layer {
 		{folder: "workflows", may: append([]string{"users", "validations"}, foundation...)},
 		{
 			folder: "config",
-			may:    append([]string{"core/embedded", "tasks", "users", "validations", "workflows"}, foundation...),
+			may: append([]string{
+				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "workflows",
+			}, foundation...),
 		},
 		{folder: ".", may: []string{"config"}},
 	}

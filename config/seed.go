@@ -151,7 +151,9 @@ func (p *Project) seedMember(ctx context.Context, org users.Organization, role c
 }
 
 // ensureWorkflow leaves a workflow that is there as it is: the demonstration's user may have changed it.
-func (p *Project) ensureWorkflow(ctx context.Context, orgID uuid.UUID, draft workflows.Draft) (workflows.Version, error) {
+func (p *Project) ensureWorkflow(
+	ctx context.Context, orgID uuid.UUID, draft workflows.Draft,
+) (workflows.Version, error) {
 	found, err := p.workflowService.Find(ctx, orgID, draft.Slug, 0)
 	if !errors.Is(err, core.NotFound("workflow")) {
 		return found, err

@@ -105,6 +105,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	if err != nil {
 		return &UsageError{Reason: "REDIS_URL: " + err.Error()}
 	}
+	tasks.LogRedisClient(b.log)
 	client := queue.Client()
 	defer func() { _ = client.Close() }() // Nothing is lost with it: the database has all that matters.
 	if err := tasks.CheckEviction(ctx, client, b.log); err != nil {
@@ -142,7 +143,7 @@ func (p Program) runParts(
 }
 
 func startWeb(ctx context.Context, group *errgroup.Group, project *Project) error {
-	router, err := NewRouter(project)
+	router, err := NewRouter(project) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}

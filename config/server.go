@@ -82,7 +82,9 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 // ServeWeb answers requests until ctx ends, then lets the running ones end within the grace period.
-func ServeWeb(ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger) error {
+func ServeWeb(
+	ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger,
+) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,

@@ -161,7 +161,8 @@ func describe(settings Settings) []settingValue {
 	for i := range described {
 		field := values.Type().Field(i)
 		described[i] = settingValue{
-			name: field.Tag.Get("env"), value: fmt.Sprint(values.Field(i).Interface()), fallback: field.Tag.Get("envDefault"),
+			name: field.Tag.Get("env"), value: fmt.Sprint(values.Field(i).Interface()),
+			fallback: field.Tag.Get("envDefault"),
 		}
 	}
 	return described

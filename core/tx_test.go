@@ -23,7 +23,8 @@ const insertTick = `INSERT INTO job_ticks (job, tick) VALUES ($1, now())`
 func ticks(tb testing.TB, db *core.DB, job string) int {
 	tb.Helper()
 	var n int
-	if err := db.Pool.QueryRow(tb.Context(), `SELECT count(*) FROM job_ticks WHERE job = $1`, job).Scan(&n); err != nil {
+	err := db.Pool.QueryRow(tb.Context(), `SELECT count(*) FROM job_ticks WHERE job = $1`, job).Scan(&n)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return n
@@ -51,11 +52,13 @@ func TestInTx(t *testing.T) {
 		t.Parallel()
 		failure := errors.New("no")
 		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
-			if err := tx.Gorm(t.Context()).Exec(`INSERT INTO job_ticks (job, tick) VALUES ('both', now())`).Error; err != nil {
+			err := tx.Gorm(t.Context()).Exec(`INSERT INTO job_ticks (job, tick) VALUES ('both', now())`).Error
+			if err != nil {
 				return 0, err
 			}
 			var n int
-			if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM job_ticks WHERE job = 'both'`).Scan(&n); err != nil {
+			err = tx.QueryRow(t.Context(), `SELECT count(*) FROM job_ticks WHERE job = 'both'`).Scan(&n)
+			if err != nil {
 				return 0, err
 			}
 			if n != 1 {
@@ -117,8 +120,9 @@ func TestInTx(t *testing.T) {
 		t.Parallel()
 		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
 			var lock, statement, idle string
-			err := tx.QueryRow(t.Context(), `SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
-				current_setting('idle_in_transaction_session_timeout')`).Scan(&lock, &statement, &idle)
+			err := tx.QueryRow(t.Context(), `
+				SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
+					current_setting('idle_in_transaction_session_timeout')`).Scan(&lock, &statement, &idle)
 			if lock != "2s" || statement != "10s" || idle != "10s" {
 				t.Errorf("limits = %s, %s, %s, want 2s, 10s, 10s", lock, statement, idle)
 			}
@@ -135,9 +139,8 @@ func insertDanglingKey(ctx context.Context, tx core.Tx) error {
 		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
 			request_hash, target_digest, content_digest, options_digest, request_id, validation_run_id, recovery_point,
 			created_at, expires_at)
-		SELECT gen_random_uuid(), gen_random_uuid(), 'k', 'e', 'POST', '/', 1, d, d, d, d, 'r', gen_random_uuid(),
-			'started', now(), now() + interval '1 day'
-		FROM (SELECT sha256('x') AS d) AS digest`)
+		VALUES (gen_random_uuid(), gen_random_uuid(), 'k', 'e', 'POST', '/', 1, sha256('r'), sha256('t'), sha256('c'),
+			sha256('o'), 'r', gen_random_uuid(), 'started', now(), now() + interval '1 day')`)
 	return err
 }
 

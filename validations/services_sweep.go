@@ -17,8 +17,9 @@ const (
 )
 
 // Sweep stages runs again that should have moved by now: pending ones whose job the queue has lost and
-// running ones whose lease has ended. It works from tables alone and moves each run to a new epoch, so
-// whatever the old job or the old holder still does has no effect. It returns how many it staged.
+// running ones whose lease has ended. A job that the enqueuer has put off counts as lost. It works from
+// tables alone and moves each run to a new epoch, so whatever the old job or the old holder still does
+// has no effect. It returns how many it staged.
 func (s *Service) Sweep(ctx context.Context) (int, error) {
 	swept, err := core.InTx(ctx, s.db, func(tx core.Tx) (int, error) {
 		rows, err := tx.Query(ctx, `
@@ -26,7 +27,7 @@ func (s *Service) Sweep(ctx context.Context) (int, error) {
 				SELECT org_id, id FROM validation_runs AS r
 				WHERE sweep_after <= now() AND (lease_until IS NULL OR lease_until <= now())
 					AND NOT EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
-						AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1)
+						AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now())
 				ORDER BY sweep_after LIMIT $2 FOR UPDATE SKIP LOCKED)
 			UPDATE validation_runs AS r SET epoch = epoch + 1, lease_until = NULL, sweeps = sweeps + 1,
 				sweep_after = now() + power(2, least(sweeps, $3)) * $4::bigint * interval '1 millisecond'

@@ -158,8 +158,9 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		t.Parallel()
 		r, _ := streamed("text/csv", failing{context.Canceled})
 		_, err := workflows.ReadStartBody(r, limits())
-		if _, found := errors.AsType[*core.Error](err); found || !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v, want a cancellation as it is", err)
+		problem, found := errors.AsType[*core.Error](err)
+		if !found || problem.Code != core.CodeInvalidPayload || !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
 		}
 	})
 }

@@ -32,16 +32,16 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
 	results := make([]result, len(starts))
-	pending := make([]int, len(starts))
+	var pending []int
 	for i := range starts {
-		pending[i] = i
+		pending = append(pending, i)
 	}
 	for len(pending) > 0 {
 		leaders, followers := lead(starts, pending)
 		for i, r := range s.commitLeaders(ctx, pick(starts, leaders)) {
 			results[leaders[i]] = r
 		}
-		pending = pending[:0:0]
+		pending = nil
 		for _, f := range followers {
 			r, decided := follow(starts[f.index], starts[f.leader], results[f.leader])
 			if !decided {

@@ -1,11 +1,13 @@
 package workflows
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -48,7 +50,9 @@ func setupStarts(t *testing.T) bundle {
 	}
 	return bundle{
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
-		starter: NewStarter(db, StartConfig{KeyLifetime: time.Hour, CommitTimeout: 20 * time.Second}, runs, openDoor{}, staged),
+		starter: NewStarter(db, StartConfig{
+			KeyLifetime: time.Hour, CommitTimeout: 20 * time.Second,
+		}, runs, openDoor{}, staged),
 	}
 }
 
@@ -170,11 +174,12 @@ func TestCommit(t *testing.T) {
 		t.Parallel()
 		tn, other := b.tenant(t, 10), b.tenant(t, 10)
 		group := []start{
-			tn.start(t, "k", "a"), other.start(t, "k", "a"), tn.start(t, "k", "a"), tn.start(t, "k", "b"), tn.start(t, "l", "b"),
+			tn.start(t, "k", "a"), other.start(t, "k", "a"), tn.start(t, "k", "a"), tn.start(t, "k", "b"),
+			tn.start(t, "l", "b"),
 		}
 		results := b.starter.commit(t.Context(), group)
 		checkOutcomes(t, results, "created", "created", "replayed", "idempotency_key_reused", "created")
-		if string(results[2].answer.Response.Body) != string(results[0].answer.Response.Body) {
+		if !bytes.Equal(results[2].answer.Response.Body, results[0].answer.Response.Body) {
 			t.Error("the follower's answer is not its leader's")
 		}
 		b.checkCounts(t, tn, all(2))
@@ -267,7 +272,7 @@ func TestCommitRaces(t *testing.T) {
 		t.Parallel()
 		tn := b.tenant(t, 100)
 		for round := range 10 {
-			tally := b.raceStarts(t, 16, func(int) start { return tn.start(t, fmt.Sprint(round), "a") })
+			tally := b.raceStarts(t, 16, func(int) start { return tn.start(t, strconv.Itoa(round), "a") })
 			if tally["created"] != 1 || tally["created"]+tally["replayed"]+tally["idempotency_key_in_progress"] != 16 {
 				t.Fatalf("outcomes = %v, want one created and the rest replayed or in progress", tally)
 			}
@@ -278,7 +283,7 @@ func TestCommitRaces(t *testing.T) {
 	t.Run("QuotaIsExact", func(t *testing.T) {
 		t.Parallel()
 		tn := b.tenant(t, 7)
-		tally := b.raceStarts(t, 50, func(i int) start { return tn.start(t, fmt.Sprint(i), "a") })
+		tally := b.raceStarts(t, 50, func(i int) start { return tn.start(t, strconv.Itoa(i), "a") })
 		if tally["created"] != 7 || tally["quota_exceeded"] != 43 {
 			t.Errorf("outcomes = %v, want 7 created and 43 over quota", tally)
 		}

@@ -46,9 +46,11 @@ func prepare(
 		return start{}, err
 	}
 	response := idempotency.Response{
-		Status:  http.StatusCreated,
-		Headers: idempotency.ResponseHeaders{ContentType: "application/json", Location: validations.RunAddress(run.Run.ID)},
-		Body:    run.Answer,
+		Status: http.StatusCreated,
+		Headers: idempotency.ResponseHeaders{
+			ContentType: "application/json", Location: validations.RunAddress(run.Run.ID),
+		},
+		Body: run.Answer,
 	}
 	return start{
 		run:      run,

@@ -34,8 +34,8 @@ const claimQuery = `
 		locked_until, epoch, created_at, expires_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
 		c.request_id, c.ip, c.agent, c.status,
-		json_build_object('content_type', c.content_type, 'location', c.location), c.body, c.run_id, 'finished', NULL, 1, now(),
-		now() + make_interval(secs => c.lifetime)
+		json_build_object('content_type', c.content_type, 'location', c.location), c.body, c.run_id,
+		'finished', NULL, 1, now(), now() + make_interval(secs => c.lifetime)
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
 		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[])

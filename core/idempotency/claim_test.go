@@ -25,7 +25,8 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 	return idempotency.Claim{
 		ID: uuid.Must(uuid.NewV7()), OrgID: org, Endpoint: endpoint, Key: key,
 		Fingerprint: idempotency.Request{
-			Method: http.MethodPost, Endpoint: string(endpoint), Target: "t", Content: idempotency.DigestBytes([]byte(content)),
+			Method: http.MethodPost, Endpoint: string(endpoint), Target: "t",
+			Content: idempotency.DigestBytes([]byte(content)),
 		}.Fingerprint(),
 		Caller: idempotency.Caller{
 			Method: http.MethodPost, Path: "/", RequestID: "request-" + content, IP: netip.MustParseAddr("::1"),
@@ -170,7 +171,8 @@ func TestTake(t *testing.T) {
 	t.Run("HeldByAnUncommittedRivalIsInProgress", func(t *testing.T) {
 		t.Parallel()
 		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
-			if _, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{newClaim(org, "held", "a")}); err != nil {
+			_, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{newClaim(org, "held", "a")})
+			if err != nil {
 				return 0, err
 			}
 			outcome := mustTake(t, db, newClaim(org, "held", "b"))[0]
@@ -189,8 +191,9 @@ func TestTake(t *testing.T) {
 		claim := newClaim(org, "unfinished", "a")
 		mustTake(t, db, claim)
 		expire(t, db, "unfinished")
-		_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET recovery_point = 'started', response_status = NULL,
-			response_headers = NULL, response_body = NULL, locked_until = now() + interval '10 seconds'
+		_, err := db.Pool.Exec(t.Context(), `
+			UPDATE idempotency_keys SET recovery_point = 'started', response_status = NULL, response_headers = NULL,
+				response_body = NULL, locked_until = now() + interval '10 seconds'
 			WHERE key = 'unfinished'`)
 		if err != nil {
 			t.Fatal(err)
