@@ -1,0 +1,303 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	before := time.Now().Add(-time.Second)
+	call := s.start(t, "first").with("Request-Id", "req-1").with("X-Filename", "readings.csv")
+	got := s.must(t, http.StatusCreated, call)
+	run := decode[validations.RunBody](t, got)
+
+	t.Run("AnswersWithThePendingRun", func(t *testing.T) {
+		t.Parallel()
+		createdAt, err := time.Parse("2006-01-02T15:04:05.000Z", run.CreatedAt)
+		if err != nil || createdAt.Before(before) {
+			t.Errorf("created_at = %q, want a time of now with milliseconds", run.CreatedAt)
+		}
+		want := validations.RunBody{
+			ID: run.ID, Workflow: s.harbour.Workflows[1].ID, WorkflowSlug: "meter-readings", WorkflowVersion: 1,
+			Submission: run.Submission, Org: "harbour-energy", Source: "API", State: "PENDING", Result: "UNKNOWN",
+			Status: "PENDING", IdempotencyKey: "first", CreatedAt: run.CreatedAt,
+			Steps: []validations.StepBody{{
+				StepID: run.Steps[0].StepID, Name: "Table", Status: "PENDING", Issues: []validations.IssueBody{},
+			}},
+		}
+		if diff := cmp.Diff(want, run); diff != "" {
+			t.Errorf("run (-want +got):\n%s", diff)
+		}
+		if bytes.Contains(got.body, []byte("null")) {
+			t.Errorf("body has a null: %s", got.body)
+		}
+	})
+
+	t.Run("SaysWhereTheRunIsAndHowLongTheKeyLives", func(t *testing.T) {
+		t.Parallel()
+		wantHeader(t, got, map[string]string{
+			"Location": "/api/runs/" + run.ID.String() + "/", "Content-Type": "application/json",
+			"Idempotency-Key": "first", "Request-Id": "req-1", "Cache-Control": "no-store",
+			"Idempotent-Replayed": "", "Original-Request-Id": "", "Set-Cookie": "",
+		})
+		expires, err := http.ParseTime(got.header.Get("Idempotency-Expires"))
+		if err != nil || expires.Before(before.Add(24*time.Hour-time.Second)) ||
+			expires.After(time.Now().Add(24*time.Hour+time.Second)) {
+			t.Errorf("Idempotency-Expires = %q, want a date in 24 hours", got.header.Get("Idempotency-Expires"))
+		}
+		s.must(t, http.StatusOK, call.to(got.header.Get("Location")).get())
+	})
+
+	t.Run("LeavesOneRowOfEach", func(t *testing.T) {
+		t.Parallel()
+		want := rowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1}
+		if diff := cmp.Diff(want, s.rowCounts(t)); diff != "" {
+			t.Errorf("rows (-want +got):\n%s", diff)
+		}
+		if !one[bool](t, s, `SELECT state = 'PENDING' AND result = 'UNKNOWN' AND epoch = 1 AND attempts = 0
+				AND lease_until IS NULL AND sweep_after > now() AND request_id = 'req-1' AND source = 'API'
+				AND usage_metric = 'runs' AND usage_period = date_trunc('month', now() AT TIME ZONE 'UTC')
+			FROM validation_runs WHERE id = $1`, run.ID) {
+			t.Error("the run is not a pending one of this request and month")
+		}
+		if !one[bool](t, s, `SELECT kind = 'validations.execute' AND org_id = $1 AND subject_id = $2 AND epoch = 1
+			FROM staged_jobs`, s.harbour.ID, run.ID) {
+			t.Error("the staged job is not that of the run")
+		}
+		if !one[bool](t, s, `SELECT org_id = $1 AND target_type = 'run' AND target_id = $2 AND request_id = 'req-1'
+				AND actor_id IS NOT NULL AND token_id IS NOT NULL
+			FROM audit_records WHERE action = 'run.start'`, s.harbour.ID, run.ID.String()) {
+			t.Error("the audit record does not say who started the run")
+		}
+	})
+
+	t.Run("StoresTheAnswerByteForByte", func(t *testing.T) {
+		t.Parallel()
+		stored := one[[]byte](t, s, `SELECT response_body FROM idempotency_keys WHERE key = 'first'`)
+		if !bytes.Equal(stored, got.body) {
+			t.Errorf("stored body = %s, want %s", stored, got.body)
+		}
+		if !one[bool](t, s, `SELECT response_status = 201 AND recovery_point = 'finished' AND locked_until IS NULL
+				AND validation_run_id = $1 AND request_id = 'req-1' AND request_method = 'POST'
+				AND request_path = '/api/workflows/meter-readings/start/' AND endpoint = 'workflow_start'
+				AND host(request_ip) = '127.0.0.1' AND user_agent LIKE 'Go-http-client/%'
+				AND expires_at - created_at = interval '24 hours'
+				AND id = (SELECT idempotency_key_id FROM validation_runs)
+			FROM idempotency_keys`, run.ID) {
+			t.Error("the key's row does not describe the request and its answer")
+		}
+		if headers := one[string](t, s, `SELECT string_agg(h, ',' ORDER BY h)
+			FROM idempotency_keys, json_object_keys(response_headers) AS h`); headers != "content_type,location" {
+			t.Errorf("stored headers = %s, want content_type and location alone", headers)
+		}
+	})
+}
+
+func TestStartWithoutKeyIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.must(t, http.StatusCreated, s.start(t, ""))
+	second := s.must(t, http.StatusCreated, s.start(t, ""))
+	wantHeader(t, first, map[string]string{"Idempotency-Expires": "", "Idempotency-Key": "", "Cache-Control": "no-store"})
+	if first.header.Get("Location") == second.header.Get("Location") {
+		t.Error("two starts without a key are one run")
+	}
+	want := rowCounts{Submissions: 2, Runs: 2, Jobs: 2, Audits: 2, Used: 2}
+	if diff := cmp.Diff(want, s.rowCounts(t)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// storedSubmission is a submission without its ids and times.
+type storedSubmission struct {
+	MediaType, Filename, Name, ShortDescription, Metadata, Content string
+}
+
+func TestStartTakesThreeForms(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	raw := s.start(t, "")
+	raw.body = "a,b\n1,2\n"
+	tests := []struct {
+		name string
+		call call
+		want storedSubmission
+	}{
+		{
+			name: "Raw", call: raw.with("X-Filename", "dir/a.csv"),
+			want: storedSubmission{MediaType: "text/csv", Filename: "a.csv", Content: "a,b\n1,2\n"},
+		},
+		{
+			name: "Envelope",
+			call: raw.withBody("application/json", `{"content":"a\n1\n","content_type":"text/csv","filename":"b.csv",`+
+				`"metadata":{"n": 1.0},"short_description":"two\nlines"}`),
+			want: storedSubmission{
+				MediaType: "text/csv", Filename: "b.csv", ShortDescription: "two\nlines", Metadata: `{"n": 1.0}`,
+				Content: "a\n1\n",
+			},
+		},
+		{
+			name: "EnvelopeInBase64",
+			call: raw.withBody("application/json; charset=UTF-8",
+				`{"content":"AAEC","content_encoding":"base64","content_type":"text/csv"}`),
+			want: storedSubmission{MediaType: "text/csv", Content: "\x00\x01\x02"},
+		},
+		{
+			name: "EnvelopeOfAnObject",
+			call: raw.to("/api/workflows/building/start/").withBody("application/json", `{"content":{"b": [1.0]}}`),
+			want: storedSubmission{MediaType: "application/json", Content: `{"b": [1.0]}`},
+		},
+		{
+			name: "Multipart",
+			call: raw.withBody(form("XX",
+				`name="file"; filename="c.csv"`, "text/csv", "a\n2\n", `name="name"`, "", "Third",
+				`name="metadata"`, "", `{"a":"ä"}`)),
+			want: storedSubmission{
+				MediaType: "text/csv", Filename: "c.csv", Name: "Third", Metadata: `{"a":"ä"}`, Content: "a\n2\n",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			run := s.started(t, tt.call)
+			if diff := cmp.Diff(tt.want, s.submission(t, run.Submission)); diff != "" {
+				t.Errorf("submission (-want +got):\n%s", diff)
+			}
+			sum := sha256.Sum256([]byte(tt.want.Content))
+			if !one[bool](t, s, `SELECT size = $2 AND sha256 = $3 FROM submissions WHERE id = $1`,
+				run.Submission, len(tt.want.Content), sum[:]) {
+				t.Error("size or digest are not those of the content")
+			}
+		})
+	}
+}
+
+func TestStartFindsItsWorkflow(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.harbour.Workflows[1].ID.String()
+	s.addVersion(t, s.harbour, "meter-readings")
+	for _, tt := range []struct {
+		path    string
+		version int
+	}{
+		{"/api/workflows/meter-readings/start/", 2},
+		{"/api/workflows/meter-readings/start", 2},
+		{"/api/workflows/" + id + "/start/", 2},
+		{"/api/workflows/" + id + "/start", 2},
+		{"/api/workflows/meter-readings/start/?version=1", 1},
+		{"/api/workflows/" + id + "/start?version=2", 2},
+	} {
+		t.Run(strings.ReplaceAll(tt.path, id, "id"), func(t *testing.T) {
+			t.Parallel()
+			run := s.started(t, s.start(t, "").to(tt.path))
+			if run.Workflow.String() != id || run.WorkflowVersion != tt.version {
+				t.Errorf("workflow = %s version %d, want %s version %d", run.Workflow, run.WorkflowVersion, id, tt.version)
+			}
+		})
+	}
+	t.Run("IdAndSlugAreOneTarget", func(t *testing.T) {
+		t.Parallel()
+		first := s.must(t, http.StatusCreated, s.start(t, "target"))
+		again := s.must(t, http.StatusCreated, s.start(t, "target").to("/api/workflows/"+id+"/start"))
+		wantReplay(t, first, again)
+	})
+}
+
+// get returns a GET of the same path by the same caller.
+func (c call) get() call {
+	return call{path: c.path, token: c.token}
+}
+
+func (c call) withBody(contentType, body string) call {
+	c = c.with("Content-Type", contentType)
+	c.body = body
+	return c
+}
+
+// form writes a multipart body: for each part its disposition, its type and its content.
+func form(boundary string, parts ...string) (string, string) {
+	var body strings.Builder
+	for i := 0; i+2 < len(parts); i += 3 {
+		fmt.Fprintf(&body, "--%s\r\nContent-Disposition: form-data; %s\r\n", boundary, parts[i])
+		if parts[i+1] != "" {
+			fmt.Fprintf(&body, "Content-Type: %s\r\n", parts[i+1])
+		}
+		fmt.Fprintf(&body, "\r\n%s\r\n", parts[i+2])
+	}
+	fmt.Fprintf(&body, "--%s--\r\n", boundary)
+	return "multipart/form-data; boundary=" + boundary, body.String()
+}
+
+func (s *stage) submission(tb testing.TB, id uuid.UUID) storedSubmission {
+	tb.Helper()
+	rows, err := s.db.Pool.Query(tb.Context(), `
+		SELECT media_type, filename, name, short_description, metadata, content FROM submissions WHERE id = $1`, id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	found, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (storedSubmission, error) {
+		var s storedSubmission
+		var content []byte
+		err := row.Scan(&s.MediaType, &s.Filename, &s.Name, &s.ShortDescription, &s.Metadata, &content)
+		s.Content = string(content)
+		return s, err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+// addVersion publishes the latest version of a workflow again, under the next number.
+func (s *stage) addVersion(tb testing.TB, org demoOrg, slug string) {
+	tb.Helper()
+	s.exec(tb, `
+		WITH latest AS (
+			UPDATE workflows SET latest_version = latest_version + 1 WHERE org_id = $1 AND slug = $2
+			RETURNING org_id, id, latest_version)
+		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest)
+		SELECT v.org_id, v.workflow_id, l.latest_version, v.definition_digest
+		FROM latest AS l JOIN workflow_versions AS v
+			ON v.org_id = l.org_id AND v.workflow_id = l.id AND v.number = l.latest_version - 1`, org.ID, slug)
+}
+
+// wantHeader checks header lines; a wanted "" is one that must not be there.
+func wantHeader(tb testing.TB, got answer, want map[string]string) {
+	tb.Helper()
+	for name, value := range want {
+		if line := strings.Join(got.header.Values(name), " | "); line != value {
+			tb.Errorf("%s = %q, want %q", name, line, value)
+		}
+	}
+}
+
+// wantReplay checks that again is a replay of first.
+func wantReplay(tb testing.TB, first, again answer) {
+	tb.Helper()
+	if again.status != first.status || !bytes.Equal(again.body, first.body) {
+		tb.Errorf("replay = %d %s, want %d %s", again.status, again.body, first.status, first.body)
+	}
+	want := map[string]string{
+		"Idempotent-Replayed": "true", "Cache-Control": "no-store",
+		"Original-Request-Id": first.header.Get("Request-Id"),
+	}
+	for _, same := range []string{"Location", "Content-Type", "Idempotency-Expires"} {
+		want[same] = first.header.Get(same)
+	}
+	wantHeader(tb, again, want)
+}

@@ -1,0 +1,368 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+func TestMain(m *testing.M) {
+	tasks.LogRedisClient(discard())
+	coretest.Main(m)
+}
+
+// patience is far above what anything here takes, so that only what hangs fails.
+const patience = 30 * time.Second
+
+// stage is the whole service in this process, on a database and a Redis of its own, with the cast of the
+// demonstration: harbour may start a million runs a month, tiny three.
+type stage struct {
+	db      *core.DB
+	project *Project
+	router  *echo.Echo
+	address string
+	client  *http.Client
+	harbour demoOrg
+	tiny    demoOrg
+}
+
+// setup serves the API; change adjusts the settings before.
+func setup(tb testing.TB, change ...func(*Settings)) *stage {
+	tb.Helper()
+	settings, _, err := LoadSettings(nil)
+	if err != nil {
+		tb.Fatalf("load settings: %v", err)
+	}
+	settings.RequestsPerSecond = 0
+	for _, adjust := range change {
+		adjust(&settings)
+	}
+	queue, err := tasks.ParseRedisURL("redis://" + miniredis.RunT(tb).Addr())
+	if err != nil {
+		tb.Fatalf("parse Redis URL: %v", err)
+	}
+	client := queue.Client()
+	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
+	s := &stage{db: coretest.OpenDatabase(tb)}
+	if s.project, err = NewProject(settings, s.db, client, discard()); err != nil {
+		tb.Fatalf("install apps: %v", err)
+	}
+	seeded, err := s.project.seedDemo(tb.Context())
+	if err != nil {
+		tb.Fatalf("seed: %v", err)
+	}
+	s.harbour, s.tiny = seeded.Orgs[0], seeded.Orgs[1]
+	if s.router, err = NewRouter(s.project); err != nil {
+		tb.Fatalf("make router: %v", err)
+	}
+	s.serve(tb)
+	return s
+}
+
+// serve answers on a free port, as the process does.
+func (s *stage) serve(tb testing.TB) {
+	tb.Helper()
+	listener, err := Listen(tb.Context(), "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.address = listener.Addr().String()
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	s.client = &http.Client{
+		Transport:     transport,
+		Timeout:       patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- ServeWeb(ctx, listener, s.router, s.project.settings, discard()) }()
+	tb.Cleanup(func() {
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// call is a request. What is not set is not sent, and without a method it is a GET.
+type call struct {
+	method string
+	path   string
+	token  string
+	header http.Header
+	body   string
+}
+
+// with returns the call with one more header, in place of one of the same name.
+func (c call) with(name, value string) call {
+	c.header = maps.Clone(c.header)
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set(name, value)
+	return c
+}
+
+// by returns the call with another token.
+func (c call) by(token string) call {
+	c.token = token
+	return c
+}
+
+// to returns the call with another path.
+func (c call) to(path string) call {
+	c.path = path
+	return c
+}
+
+func (c call) request(ctx context.Context, address string) (*http.Request, error) {
+	method := c.method
+	if method == "" {
+		method = http.MethodGet
+	}
+	var body io.Reader
+	if c.body != "" {
+		body = bytes.NewBufferString(c.body)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+address+c.path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	maps.Copy(request.Header, c.header)
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return request, nil
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send makes the request; use do in a test's own goroutine.
+func (s *stage) send(ctx context.Context, c call) (answer, error) {
+	request, err := c.request(ctx, s.address)
+	if err != nil {
+		return answer{}, err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: %w", request.Method, c.path, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer to %s %s: %w", request.Method, c.path, err)
+	}
+	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
+}
+
+func (s *stage) do(tb testing.TB, c call) answer {
+	tb.Helper()
+	got, err := s.send(tb.Context(), c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return got
+}
+
+// must makes a request that has to be answered with the status.
+func (s *stage) must(tb testing.TB, status int, c call) answer {
+	tb.Helper()
+	got := s.do(tb, c)
+	if got.status != status {
+		tb.Fatalf("%s %s: status = %d, want %d; body %s", c.method, c.path, got.status, status, got.body)
+	}
+	return got
+}
+
+// refused makes a request that has to be answered with a problem of the code, and returns the problem.
+func (s *stage) refused(tb testing.TB, code core.Code, c call) core.Problem {
+	tb.Helper()
+	return wantProblem(tb, s.do(tb, c), code)
+}
+
+// wantProblem checks everything that every problem document has in common.
+func wantProblem(tb testing.TB, got answer, code core.Code) core.Problem {
+	tb.Helper()
+	spec := code.Spec()
+	if got.status != spec.Status {
+		tb.Fatalf("status = %d, want %d (%s); body %s", got.status, spec.Status, code, got.body)
+	}
+	if contentType := got.header.Get("Content-Type"); contentType != core.ProblemType {
+		tb.Errorf("Content-Type = %q, want %q", contentType, core.ProblemType)
+	}
+	if control := got.header.Get("Cache-Control"); control != "no-store" {
+		tb.Errorf("Cache-Control = %q, want no-store", control)
+	}
+	problem := decode[core.Problem](tb, got)
+	if problem.Code != code || problem.Status != spec.Status || problem.Title != spec.Title {
+		tb.Errorf("problem = %s %d %q, want %s %d %q",
+			problem.Code, problem.Status, problem.Title, code, spec.Status, spec.Title)
+	}
+	if want := "/docs/errors/" + string(code) + "/"; problem.Type != want {
+		tb.Errorf("type = %q, want %q", problem.Type, want)
+	}
+	if problem.Detail == "" {
+		tb.Error("detail is empty")
+	}
+	if id := got.header.Get(core.HeaderRequestID); id == "" || problem.RequestID != id {
+		tb.Errorf("request_id = %q, want the Request-Id %q", problem.RequestID, id)
+	}
+	return problem
+}
+
+func decode[T any](tb testing.TB, got answer) T {
+	tb.Helper()
+	var value T
+	decoder := json.NewDecoder(bytes.NewReader(got.body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&value); err != nil {
+		tb.Fatalf("decode %T: %v; body %s", value, err, got.body)
+	}
+	return value
+}
+
+// start is a start of a good table of meter readings by harbour's executor, without a key if key is "".
+func (s *stage) start(tb testing.TB, key string) call {
+	tb.Helper()
+	c := call{
+		method: http.MethodPost, path: "/api/workflows/meter-readings/start/", token: s.harbour.Tokens.Executor,
+		header: http.Header{"Content-Type": {"text/csv"}}, body: sample(tb, "good/meter-readings.csv"),
+	}
+	if key != "" {
+		return c.with("Idempotency-Key", key)
+	}
+	return c
+}
+
+func sample(tb testing.TB, name string) string {
+	tb.Helper()
+	text, err := docs.Sample(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// started starts a run and returns it.
+func (s *stage) started(tb testing.TB, c call) validations.RunBody {
+	tb.Helper()
+	return decode[validations.RunBody](tb, s.must(tb, http.StatusCreated, c))
+}
+
+// one reads one value or, as a struct, one row.
+func one[T any](tb testing.TB, s *stage, query string, args ...any) T {
+	tb.Helper()
+	rows, err := s.db.Pool.Query(tb.Context(), query, args...)
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+func (s *stage) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := s.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// rowCounts is what starts leave behind.
+type rowCounts struct {
+	Keys, Submissions, Runs, Jobs, Audits, Used int64
+}
+
+func (s *stage) rowCounts(tb testing.TB) rowCounts {
+	tb.Helper()
+	rows, err := s.db.Pool.Query(tb.Context(), `
+		SELECT (SELECT count(*) FROM idempotency_keys), (SELECT count(*) FROM submissions),
+			(SELECT count(*) FROM validation_runs), (SELECT count(*) FROM staged_jobs),
+			(SELECT count(*) FROM audit_records WHERE action = 'run.start'),
+			(SELECT coalesce(sum(used), 0)::bigint FROM usage_counters)`)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	counts, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[rowCounts])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return counts
+}
+
+// work executes what is staged, as the worker does.
+func (s *stage) work(tb testing.TB) {
+	tb.Helper()
+	rows, err := s.db.Pool.Query(tb.Context(),
+		`DELETE FROM staged_jobs RETURNING kind, org_id, subject_id, epoch`)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	staged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[jobs.Job])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, job := range staged {
+		if err := s.project.runService.Execute(tb.Context(), job); err != nil {
+			tb.Fatalf("execute %s: %v", job.TaskID(), err)
+		}
+	}
+}
+
+// addWorkflow adds a workflow to an organization.
+func (s *stage) addWorkflow(tb testing.TB, org demoOrg, draft workflows.Draft) workflows.Version {
+	tb.Helper()
+	version, err := s.project.workflowService.Create(tb.Context(), org.ID, draft)
+	if err != nil {
+		tb.Fatalf("create workflow: %v", err)
+	}
+	return version
+}
+
+// addToken adds a token of the organization's member with the membership's role.
+func (s *stage) addToken(tb testing.TB, org demoOrg, member, role core.Role) (string, uuid.UUID) {
+	tb.Helper()
+	user, err := s.project.userService.User(tb.Context(), string(member)+"@"+org.Slug+".example")
+	if err != nil {
+		tb.Fatalf("find user: %v", err)
+	}
+	label := uuid.NewString()
+	secret, err := s.project.userService.CreateToken(tb.Context(), users.TokenRequest{
+		OrgID: org.ID, UserID: user.ID, Label: label, Role: role,
+	})
+	if err != nil {
+		tb.Fatalf("create token: %v", err)
+	}
+	return secret, one[uuid.UUID](tb, s, `SELECT id FROM api_tokens WHERE label = $1`, label)
+}
