@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -27,16 +28,20 @@ func OpenAPI() []byte {
 	return []byte(openAPI)
 }
 
-// Pages lists the pages by section and name, like "errors/not_found", sorted.
+// Pages lists the pages by section and name, like "errors/not_found": what newcomers read first, then the others in
+// alphabetical order.
 func Pages() ([]string, error) {
 	found, err := fs.Glob(pages, "*/*.md")
 	if err != nil {
 		return nil, fmt.Errorf("list pages: %w", err)
 	}
-	for i, file := range found {
-		found[i] = strings.TrimSuffix(file, ".md")
+	names := []string{"guides/getting-started", "guides/idempotency"}
+	for _, file := range found {
+		if name := strings.TrimSuffix(file, ".md"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return found, nil
+	return names, nil
 }
 
 // Page returns the Markdown of the page that Pages lists under the name. Links between pages are relative and end in
