@@ -1,0 +1,185 @@
+package chaos
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// invariant is a query that must not find anything. Each is one statement, so it sees one moment.
+type invariant struct {
+	name, query string
+}
+
+// always are the invariants that hold at any moment, also while others work.
+func always() []invariant {
+	return []invariant{
+		{"a use of a key has at most one run", `
+			SELECT org_id, idempotency_key_id, count(*) FROM validation_runs
+			WHERE idempotency_key_id IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1`},
+		{"a key that was answered 201 has its run, in the organization and the workflow that it was sent to", `
+			SELECT k.key, k.request_path, k.validation_run_id FROM idempotency_keys AS k
+			LEFT JOIN validation_runs AS r ON r.org_id = k.org_id AND r.id = k.validation_run_id
+			WHERE k.response_status = 201 AND (r.id IS NULL
+				OR r.idempotency_key_id IS DISTINCT FROM k.id OR r.idempotency_key <> k.key
+				OR k.request_path NOT IN ('/api/workflows/' || r.workflow_slug || '/start/',
+					'/api/workflows/' || r.workflow_id || '/start/'))`},
+		{"the stored response is that of the run", `
+			SELECT k.key, convert_from(k.response_body, 'UTF8') FROM idempotency_keys AS k
+			JOIN validation_runs AS r ON r.org_id = k.org_id AND r.id = k.validation_run_id
+			WHERE convert_from(k.response_body, 'UTF8')::json ->> 'id' <> r.id::text
+				OR convert_from(k.response_body, 'UTF8')::json ->> 'workflow' <> r.workflow_id::text
+				OR convert_from(k.response_body, 'UTF8')::json ->> 'submission' <> r.submission_id::text
+				OR k.response_headers ->> 'location' <> '/api/runs/' || r.id || '/'`},
+		{"a start leaves nothing half done behind", `
+			SELECT key, recovery_point, locked_until FROM idempotency_keys
+			WHERE recovery_point <> 'finished' OR response_status <> 201`},
+		{"what is used is what was run, and never more than the quota", `
+			SELECT * FROM usage_counters AS u FULL JOIN (
+				SELECT org_id, usage_metric AS metric, usage_period AS period_start, count(*) AS runs
+				FROM validation_runs GROUP BY 1, 2, 3) AS r USING (org_id, metric, period_start)
+			WHERE coalesce(used, 0) <> coalesce(runs, 0) OR used > quota`},
+		{"a run has its submission, whole, and its definition", `
+			SELECT r.id FROM validation_runs AS r
+			LEFT JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id
+			LEFT JOIN definitions AS d ON d.org_id = r.org_id AND d.digest = r.definition_digest
+			WHERE s.id IS NULL OR d.digest IS NULL OR sha256(s.content) <> s.sha256`},
+		{"a submission has its run", `
+			SELECT s.id FROM submissions AS s WHERE NOT EXISTS (
+				SELECT FROM validation_runs AS r WHERE r.org_id = s.org_id AND r.submission_id = s.id)`},
+		{"a run was started once in the audit records", `
+			SELECT target_id, r.id, count(*) FROM (
+				SELECT target_id FROM audit_records WHERE action = 'run.start') AS a
+			FULL JOIN validation_runs AS r ON r.id::text = a.target_id
+			GROUP BY 1, 2 HAVING count(*) <> 1 OR target_id IS NULL OR r.id IS NULL`},
+		{"the steps that are done come before those that are not", `
+			SELECT r.id, r.recovery_point, max(s.ordinal), count(s.id) FROM validation_runs AS r
+			LEFT JOIN step_runs AS s ON s.org_id = r.org_id AND s.run_id = r.id
+			GROUP BY r.org_id, r.id HAVING count(s.id) <> r.recovery_point
+				OR coalesce(max(s.ordinal) + 1, 0) <> r.recovery_point`},
+		{"a run counts what its steps have found", `
+			SELECT r.id FROM validation_runs AS r
+			LEFT JOIN step_runs AS s ON s.org_id = r.org_id AND s.run_id = r.id
+			GROUP BY r.org_id, r.id HAVING r.error_count <> coalesce(sum(s.error_count), 0)
+				OR r.warning_count <> coalesce(sum(s.warning_count), 0)
+				OR r.info_count <> coalesce(sum(s.info_count), 0)`},
+		{"a step that lists everything lists what it counts", `
+			SELECT s.run_id, s.ordinal FROM step_runs AS s
+			LEFT JOIN findings AS f ON f.org_id = s.org_id AND f.run_id = s.run_id AND f.step_ordinal = s.ordinal
+			WHERE NOT s.truncated GROUP BY s.org_id, s.id
+			HAVING s.error_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'ERROR'), 0)
+				OR s.warning_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'WARNING'), 0)
+				OR s.info_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'INFO'), 0)`},
+		{"a tick is done once", `SELECT job, tick, count(*) FROM job_ticks GROUP BY 1, 2 HAVING count(*) > 1`},
+	}
+}
+
+// whileKept holds as long as no key has expired.
+func whileKept() []invariant {
+	return []invariant{
+		{"a key has one run", `
+			SELECT org_id, idempotency_key, count(*) FROM validation_runs
+			WHERE idempotency_key <> '' GROUP BY 1, 2 HAVING count(*) > 1`},
+		{"a run has its key", `
+			SELECT r.id FROM validation_runs AS r WHERE idempotency_key <> '' AND NOT EXISTS (
+				SELECT FROM idempotency_keys AS k WHERE k.org_id = r.org_id AND k.validation_run_id = r.id)`},
+	}
+}
+
+// unsettled finds what keeps an installation from being at rest.
+func unsettled() []invariant {
+	return []invariant{
+		{"every run is completed", `
+			SELECT id, state, epoch, attempts, sweeps, lease_until, sweep_after, now() FROM validation_runs
+			WHERE state <> 'COMPLETED'`},
+		{"no job is staged", `SELECT * FROM staged_jobs`},
+	}
+}
+
+// atRest are the invariants that hold in addition once everything has been done.
+func atRest() []invariant {
+	return append(unsettled(),
+		invariant{"nobody holds a run", `SELECT id FROM validation_runs WHERE lease_until IS NOT NULL`},
+		invariant{"a run ended by its document and nothing else", `
+			SELECT id, result, error, attempts FROM validation_runs WHERE result NOT IN ('PASS', 'FAIL')`},
+		invariant{"a completed run has a step", `
+			SELECT id FROM validation_runs WHERE state = 'COMPLETED' AND recovery_point = 0`},
+	)
+}
+
+// checkInvariants may be called at any moment.
+func checkInvariants(tb testing.TB, db *core.DB) {
+	tb.Helper()
+	for _, inv := range always() {
+		if found := violations(tb, db, inv); len(found) > 0 {
+			tb.Errorf("broken: %s: %v", inv.name, found)
+		}
+	}
+}
+
+// checkAtRest waits until everything has been done, and checks all that holds then.
+func checkAtRest(tb testing.TB, db *core.DB) {
+	tb.Helper()
+	awaitRest(tb, db)
+	checkInvariants(tb, db)
+	for _, inv := range append(atRest(), whileKept()...) {
+		if found := violations(tb, db, inv); len(found) > 0 {
+			tb.Errorf("broken: %s: %v", inv.name, found)
+		}
+	}
+}
+
+func awaitRest(tb testing.TB, db *core.DB) {
+	tb.Helper()
+	var left []string
+	defer func() {
+		if len(left) > 0 {
+			tb.Logf("left to do: %v", left)
+		}
+	}()
+	await(tb, "everything is done", func() bool {
+		left = nil
+		for _, inv := range unsettled() {
+			left = append(left, violations(tb, db, inv)...)
+		}
+		return len(left) == 0
+	})
+}
+
+// violations returns the first rows that a query finds.
+func violations(tb testing.TB, db *core.DB, inv invariant) []string {
+	tb.Helper()
+	rows, err := db.Pool.Query(tb.Context(), "SELECT to_json(v)::text FROM ("+inv.query+") AS v LIMIT 5")
+	if err != nil {
+		tb.Fatalf("check that %s: %v", inv.name, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		tb.Fatalf("check that %s: %v", inv.name, err)
+	}
+	return found
+}
+
+// count runs a query for one number.
+func count(tb testing.TB, db *core.DB, query string, args ...any) int {
+	tb.Helper()
+	var n int
+	if err := db.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
+		tb.Fatalf("count by %s: %v", query, err)
+	}
+	return n
+}
+
+// change runs a statement that has to change rows.
+func change(tb testing.TB, db *core.DB, statement string, args ...any) {
+	tb.Helper()
+	tag, err := db.Pool.Exec(tb.Context(), statement, args...)
+	if err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+	if tag.RowsAffected() == 0 {
+		tb.Fatalf("%s changed nothing", statement)
+	}
+}

@@ -1,0 +1,128 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+)
+
+const (
+	loadClients = 6
+	// A server lives until it has answered between leastLife and mostLife keys.
+	leastLife, mostLife = 5, 60
+)
+
+func TestServerKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	s := serve(t, i.settings)
+	base := s.url()
+	l := startLoad(t, loadClients, i.harbour.Tokens.Executor, func() string { return base })
+	for range serverKills {
+		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
+		s.kill()
+		checkInvariants(t, i.db)
+		s = s.again(t, i.settings)
+	}
+	l.finish(t)
+	checkAtRest(t, i.db)
+	l.history.check(t, i.db, i.harbour.ID)
+	if l.unheard.Load() == 0 {
+		t.Error("no request was cut off, so the kills showed nothing")
+	}
+}
+
+func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	settings := briskly("SV_DATA_DIR=" + dir)
+	s := serve(t, settings)
+	harbour, _ := seed(t, settings)
+	base := s.url()
+	l := startLoad(t, loadClients, harbour.Tokens.Executor, func() string { return base })
+	for range embeddedKills {
+		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
+		s.kill()
+		s = s.again(t, settings)
+	}
+	l.finish(t)
+	db := joinEmbedded(t, dir)
+	checkAtRest(t, db)
+	l.history.check(t, db, harbour.ID)
+	if l.unheard.Load() == 0 {
+		t.Error("no request was cut off, so the kills showed nothing")
+	}
+}
+
+// dataDir returns a folder that the user who runs PostgreSQL for root can reach, which tb.TempDir does not.
+func dataDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "simplevalidations-data-")
+	if err != nil {
+		tb.Fatalf("make folder: %v", err)
+	}
+	tb.Cleanup(func() {
+		// A killed program's PostgreSQL may still write while it ends.
+		await(tb, "the folder can be removed", func() bool { return os.RemoveAll(dir) == nil })
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatalf("open folder: %v", err)
+	}
+	return dir
+}
+
+// joinEmbedded connects to the private PostgreSQL of a running server.
+func joinEmbedded(tb testing.TB, dir string) *core.DB {
+	tb.Helper()
+	server := joinPostgres(tb, dir)
+	return coretest.Connect(tb, server.URL())
+}
+
+func joinPostgres(tb testing.TB, dir string) *embedded.Postgres {
+	tb.Helper()
+	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
+		Dir: filepath.Join(dir, "postgres"), BinDir: os.Getenv("PG_BIN_DIR"), Durable: true,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		tb.Fatalf("join the private PostgreSQL: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Errorf("leave the private PostgreSQL: %v", err)
+		}
+	})
+	if server.Owned() {
+		tb.Fatal("the private PostgreSQL was not running")
+	}
+	return server
+}
+
+// postgresID returns the process id of a data folder's PostgreSQL, and 0 where none is noted.
+func postgresID(tb testing.TB, dir string) int {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		tb.Fatalf("read the id of PostgreSQL: %v", err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		tb.Fatalf("read the id of PostgreSQL: %v", err)
+	}
+	return pid
+}

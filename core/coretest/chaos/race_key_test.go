@@ -1,0 +1,187 @@
+package chaos
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// racers is how many requests are sent at once.
+const racers = 64
+
+// sent is a request and what became of it.
+type sent struct {
+	order  order
+	answer answer
+}
+
+// race sends orders at once, in turn to the servers.
+func race(tb testing.TB, c *client, servers []*server, orders []order) []sent {
+	tb.Helper()
+	barrier := make(chan struct{})
+	answers := make([]sent, len(orders))
+	failures := make([]error, len(orders))
+	var group sync.WaitGroup
+	for i, o := range orders {
+		group.Go(func() {
+			<-barrier
+			a, err := c.try(tb.Context(), servers[i%len(servers)].url(), o)
+			answers[i], failures[i] = sent{order: o, answer: a}, err
+		})
+	}
+	close(barrier)
+	group.Wait()
+	for _, err := range failures {
+		if err != nil {
+			tb.Fatalf("a raced request was not answered: %v", err)
+		}
+	}
+	return answers
+}
+
+// firstOf returns the one answer that created the run.
+func firstOf(tb testing.TB, answers []sent) sent {
+	tb.Helper()
+	var firsts []sent
+	for _, s := range answers {
+		if s.answer.created() && !s.answer.replayed() {
+			firsts = append(firsts, s)
+		}
+	}
+	if len(firsts) != 1 {
+		tb.Fatalf("first answers = %d, want 1", len(firsts))
+	}
+	return firsts[0]
+}
+
+// checkOthers demands of every other answer that it is a replay, a refusal for the moment or, where the document was
+// another one, a refusal for good.
+func checkOthers(tb testing.TB, first sent, answers []sent) {
+	tb.Helper()
+	for _, s := range answers {
+		same := bytes.Equal(s.order.body, first.order.body)
+		switch a := s.answer; {
+		case a.created() && same:
+			if !bytes.Equal(a.body, first.answer.body) {
+				tb.Errorf("answer = %s, want %s", a.body, first.answer.body)
+			}
+		case a.status == http.StatusConflict:
+			wantProblem(tb, a, http.StatusConflict, core.CodeKeyInProgress)
+			if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 {
+				tb.Errorf("Retry-After = %q, want 1 or more", a.header.Get("Retry-After"))
+			}
+		case !same:
+			p := wantProblem(tb, a, http.StatusUnprocessableEntity, core.CodeKeyReused)
+			if !slices.Equal(p.Differs, []string{"content"}) {
+				tb.Errorf("differs = %v, want content", p.Differs)
+			}
+		default:
+			tb.Errorf("answer to the same document = %d, want 201 or 409: %s", a.status, a.body)
+		}
+	}
+}
+
+// checkOneEffect demands one run, one charge and one job, which was for the document of the first answer.
+func checkOneEffect(tb testing.TB, i *installation, key string, first sent) {
+	tb.Helper()
+	run := first.answer.run(tb)
+	sum := sha256.Sum256(first.order.body)
+	for _, want := range []struct{ what, query string }{
+		{"runs", "SELECT count(*) FROM validation_runs WHERE idempotency_key = $1 OR id = $2 AND $3::bytea IS NULL"},
+		{"runs of the document", `
+			SELECT count(*) FROM validation_runs AS r JOIN submissions AS s ON s.id = r.submission_id
+			WHERE r.idempotency_key = $1 AND r.id = $2 AND s.sha256 = $3`},
+		{"executions", `
+			SELECT sum(attempts) FROM validation_runs
+			WHERE idempotency_key = $1 AND id = $2 AND $3::bytea IS NOT NULL`},
+	} {
+		if got := count(tb, i.db, want.query, key, run, sum[:]); got != 1 {
+			tb.Errorf("%s of key %s = %d, want 1", want.what, key, got)
+		}
+	}
+}
+
+func TestOneKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	i := install(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m")
+	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
+	c := newClient(t, i.harbour.Tokens.Executor)
+	firsts := map[string]sent{}
+	for k := range racedKeys {
+		same := building(t, "same-"+strconv.Itoa(k))
+		answers := race(t, c, servers, slices.Repeat([]order{same}, racers))
+		firsts[same.key] = firstOf(t, answers)
+		checkOthers(t, firsts[same.key], answers)
+
+		one, other := building(t, "mixed-"+strconv.Itoa(k)), building(t, "mixed-"+strconv.Itoa(k))
+		other.body = bytes.Replace(other.body, []byte("Harbour House"), []byte("Another House"), 1)
+		answers = race(t, c, servers, slices.Repeat([]order{one, one, other, other}, racers/4))
+		firsts[one.key] = firstOf(t, answers)
+		checkOthers(t, firsts[one.key], answers)
+	}
+	checkAtRest(t, i.db)
+	for key, first := range firsts {
+		checkOneEffect(t, i, key, first)
+	}
+	if got := count(t, i.db, "SELECT sum(used) FROM usage_counters"); got != len(firsts) {
+		t.Errorf("charged runs = %d, want %d", got, len(firsts))
+	}
+}
+
+func TestQuotaAtOnce(t *testing.T) {
+	t.Parallel()
+	const quota, starts = 3, 50
+	i := install(t)
+	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
+	c := newClient(t, i.tiny.Tokens.Executor)
+	orders := make([]order, starts)
+	for k := range orders {
+		orders[k] = building(t, fmt.Sprintf("quota-%d", k))
+	}
+	answers := race(t, c, servers, orders)
+	var refused []order
+	for _, s := range answers {
+		if s.answer.created() {
+			continue
+		}
+		p := wantProblem(t, s.answer, http.StatusTooManyRequests, core.CodeQuotaExceeded)
+		if p.Retryable || s.answer.header.Get("Retry-After") == "" {
+			t.Errorf("refusal = %+v with Retry-After %q, want one that is not retryable and says when the quota is new",
+				p, s.answer.header.Get("Retry-After"))
+		}
+		refused = append(refused, s.order)
+	}
+	if got := starts - len(refused); got != quota {
+		t.Fatalf("accepted starts = %d, want %d", got, quota)
+	}
+	checkUsage(t, i, i.tiny.ID, quota)
+	wantProblem(t, c.start(t, servers[0].url(), refused[0]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
+
+	execute(t, i.settings, "", "org", "set-quota", "tiny-quota", "4")
+	first := c.start(t, servers[1].url(), refused[0])
+	wantCreated(t, first)
+	wantReplay(t, c.start(t, servers[0].url(), refused[0]), first)
+	wantProblem(t, c.start(t, servers[0].url(), refused[1]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
+	checkUsage(t, i, i.tiny.ID, quota+1)
+	checkAtRest(t, i.db)
+}
+
+// checkUsage demands that so much is used and as many keys are remembered.
+func checkUsage(tb testing.TB, i *installation, org uuid.UUID, want int) {
+	tb.Helper()
+	if got := count(tb, i.db, "SELECT sum(used) FROM usage_counters WHERE org_id = $1", org); got != want {
+		tb.Errorf("used = %d, want %d", got, want)
+	}
+	if got := count(tb, i.db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org); got != want {
+		tb.Errorf("keys = %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build slow
+
+package chaos
+
+// How much of everything there is in the long form.
+const (
+	racedKeys     = 1000
+	serverKills   = 50
+	embeddedKills = 20
+	pendingRuns   = 1000
+	redisLosses   = 10
+	takeovers     = 5
+)
