@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func TestReplay(t *testing.T) {
 	t.Run("NeedsNoQuota", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		call := s.start(t, "q1").by(s.tiny.Tokens.Executor)
+		call := s.start(t, "q1").by(s.Tiny.Tokens.Executor)
 		first := s.must(t, http.StatusCreated, call)
 		s.started(t, call.with("Idempotency-Key", "q2"))
 		s.started(t, call.with("Idempotency-Key", "q3"))
@@ -71,7 +71,7 @@ func TestReplay(t *testing.T) {
 		s.work(t)
 		again := s.do(t, s.start(t, "e"))
 		wantReplay(t, first, again)
-		run := decode[validations.RunBody](t, s.do(t, s.start(t, "").to(again.header.Get("Location")).get()))
+		run := decoded[validations.RunBody](t, s.do(t, s.start(t, "").to(again.header.Get("Location")).get()))
 		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
 			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
 		}
@@ -81,7 +81,7 @@ func TestReplay(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		first := s.must(t, http.StatusCreated, s.start(t, "v"))
-		s.addVersion(t, s.harbour, "meter-readings")
+		s.addVersion(t, s.Harbour, "meter-readings")
 		wantReplay(t, first, s.do(t, s.start(t, "v")))
 	})
 
@@ -89,7 +89,7 @@ func TestReplay(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		first := s.must(t, http.StatusCreated, s.start(t, "m"))
-		wantReplay(t, first, s.do(t, s.start(t, "m").by(s.harbour.Tokens.Owner)))
+		wantReplay(t, first, s.do(t, s.start(t, "m").by(s.Harbour.Tokens.Owner)))
 	})
 }
 
@@ -124,7 +124,7 @@ func TestReplayKeepsOrganizationsApart(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	ours := s.must(t, http.StatusCreated, s.start(t, "shared"))
-	theirs := s.must(t, http.StatusCreated, s.start(t, "shared").by(s.tiny.Tokens.Executor))
+	theirs := s.must(t, http.StatusCreated, s.start(t, "shared").by(s.Tiny.Tokens.Executor))
 	wantHeader(t, theirs, map[string]string{"Idempotent-Replayed": "", "Original-Request-Id": ""})
 	if ours.header.Get("Location") == theirs.header.Get("Location") {
 		t.Error("two organizations got one run for one key")
@@ -150,9 +150,9 @@ func TestReplayEndsWithTheKey(t *testing.T) {
 		old := s.key(t, "x")
 		// Other content under an expired key is no reuse.
 		call := s.start(t, "x").with("Request-Id", "new").withBody("text/csv", "a\n1\n")
-		call = call.to("/api/workflows/" + s.harbour.Workflows[1].ID.String() + "/start")
+		call = call.to("/api/workflows/" + s.Harbour.Workflows[1].ID.String() + "/start")
 		answer := s.must(t, http.StatusCreated, call.with("User-Agent", "new"))
-		second := decode[validations.RunBody](t, answer)
+		second := decoded[validations.RunBody](t, answer)
 		wantHeader(t, answer, map[string]string{"Idempotent-Replayed": ""})
 		if second.ID == first.ID {
 			t.Fatal("the expired key's run was answered")

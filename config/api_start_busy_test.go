@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 func TestStartWhileItsKeyIsInUse(t *testing.T) {
@@ -30,7 +30,7 @@ func TestStartWhileItsKeyIsInUse(t *testing.T) {
 		s.awaitWaiting(t, 1)
 		for _, call := range []call{
 			s.start(t, "busy"), s.start(t, "busy").withBody("text/csv", "a\n"),
-			s.start(t, "busy").by(s.harbour.Tokens.Owner),
+			s.start(t, "busy").by(s.Harbour.Tokens.Owner),
 		} {
 			problem := wantRetryLater(t, s.do(t, call), core.CodeKeyInProgress, 1, 1)
 			if !problem.Retryable || !strings.Contains(problem.Detail, "currently being processed") {
@@ -99,12 +99,12 @@ func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 func (s *stage) holdCounter(tb testing.TB) func() {
 	tb.Helper()
 	s.exec(tb, `INSERT INTO usage_counters (org_id, metric, period_start, quota)
-		VALUES ($1, 'runs', date_trunc('month', now() AT TIME ZONE 'UTC'), 1000000)`, s.harbour.ID)
+		VALUES ($1, 'runs', date_trunc('month', now() AT TIME ZONE 'UTC'), 1000000)`, s.Harbour.ID)
 	tx, err := s.db.Pool.Begin(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := lockCounter(tb, tx, s.harbour.ID); err != nil {
+	if err := lockCounter(tb, tx, s.Harbour.ID); err != nil {
 		tb.Fatal(err)
 	}
 	return func() {
@@ -123,7 +123,7 @@ func lockCounter(tb testing.TB, tx pgx.Tx, orgID uuid.UUID) error {
 // awaitWaiting waits until as many transactions wait for a lock.
 func (s *stage) awaitWaiting(tb testing.TB, n int64) {
 	tb.Helper()
-	coretest.Eventually(tb, func() bool {
+	dbtest.Eventually(tb, func() bool {
 		return one[int64](tb, s, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
 	})

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -46,12 +47,12 @@ func TestStartRefusals(t *testing.T) {
 
 		{"NoToken", good.by(""), core.CodeNotAuthenticated, "Authorization"},
 		{"UnknownToken", good.by("sv_unknown"), core.CodeNotAuthenticated, "unknown, revoked or expired"},
-		{"Viewer", good.by(s.harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
+		{"Viewer", good.by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
 
 		{"UnknownSlug", good.to("/api/workflows/nothing/start/"), core.CodeNotFound, "workflow"},
 		{"UnknownID", good.to("/api/workflows/" + unknownID + "/start/"), core.CodeNotFound, "workflow"},
 		{
-			"ForeignID", good.to("/api/workflows/" + s.tiny.Workflows[1].ID.String() + "/start/"),
+			"ForeignID", good.to("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
 			core.CodeNotFound, "workflow",
 		},
 		{"UnknownVersion", good.to(good.path + "?version=99"), core.CodeNotFound, "workflow"},
@@ -100,7 +101,7 @@ func TestStartRefusals(t *testing.T) {
 			core.CodeWorkflowInactive, "inactive",
 		},
 		{"WorkflowWithoutSteps", good.to("/api/workflows/stepless/start/"), core.CodeWorkflowHasNoSteps, "no steps"},
-		{"QuotaUsedUp", good.by(s.tiny.Tokens.Executor), core.CodeQuotaExceeded, "3 of 3 runs"},
+		{"QuotaUsedUp", good.by(s.Tiny.Tokens.Executor), core.CodeQuotaExceeded, "3 of 3 runs"},
 	}
 	before := s.rowCounts(t)
 	for i, tt := range tests {
@@ -133,17 +134,17 @@ func TestStartRefusals(t *testing.T) {
 const unknownID = "0190a000-0000-7000-8000-000000000000"
 
 // setupRefusals adds a workflow without steps and uses tiny's quota up.
-func setupRefusals(tb testing.TB, change ...func(*Settings)) *stage {
+func setupRefusals(tb testing.TB, change ...func(*config.Settings)) *stage {
 	tb.Helper()
-	s := setup(tb, append(change, func(settings *Settings) { settings.MaxBodyBytes = smallBody })...)
-	for _, org := range []demoOrg{s.harbour, s.tiny} {
+	s := setup(tb, append(change, func(settings *config.Settings) { settings.MaxBodyBytes = smallBody })...)
+	for _, org := range []config.DemoOrg{s.Harbour, s.Tiny} {
 		s.addWorkflow(tb, org, workflows.Draft{
 			Slug: "stepless", Name: "Stepless", IsActive: true,
 			Definition: validations.Definition{Accepts: []string{"text/csv"}},
 		})
 	}
 	for range 3 {
-		s.started(tb, s.start(tb, "").by(s.tiny.Tokens.Executor))
+		s.started(tb, s.start(tb, "").by(s.Tiny.Tokens.Executor))
 	}
 	return s
 }
@@ -157,18 +158,18 @@ func (s *stage) wantRows(tb testing.TB, want rowCounts) {
 
 func TestStartChecksInOrder(t *testing.T) {
 	t.Parallel()
-	s := setupRefusals(t, func(settings *Settings) { settings.RunsPerMinute = 4 })
+	s := setupRefusals(t, func(settings *config.Settings) { settings.RunsPerMinute = 4 })
 	good := s.start(t, "order")
-	viewer := good.by(s.harbour.Tokens.Viewer)
+	viewer := good.by(s.Harbour.Tokens.Viewer)
 	unknown := good.to("/api/workflows/nothing/start/")
 	inactive := good.to("/api/workflows/legacy-import/start/")
 	stepless := good.to("/api/workflows/stepless/start/")
 	// tiny has used up its quota, and with one run of harbour's its rate is a start below the limit.
-	tiny := good.by(s.tiny.Tokens.Executor)
+	tiny := good.by(s.Tiny.Tokens.Executor)
 	tooLarge := strings.Repeat("a", smallBody+1)
-	s.started(t, tiny.by(s.harbour.Tokens.Executor).with("Idempotency-Key", "used"))
+	s.started(t, tiny.by(s.Harbour.Tokens.Executor).with("Idempotency-Key", "used"))
 	s.exec(t, `UPDATE workflows SET is_active = false WHERE slug = 'building'`)
-	s.addWorkflow(t, s.harbour, workflows.Draft{
+	s.addWorkflow(t, s.Harbour, workflows.Draft{
 		Slug: "idle", Name: "Idle", Definition: validations.Definition{Accepts: []string{"text/csv"}},
 	})
 	used := good.with("Idempotency-Key", "used")
@@ -176,14 +177,14 @@ func TestStartChecksInOrder(t *testing.T) {
 	for _, tt := range []refusal{
 		{name: "TokenBeforeKey", call: good.by("").with("Idempotency-Key", ""), code: core.CodeNotAuthenticated},
 		{name: "TokenBeforeWorkflow", call: unknown.by("no"), code: core.CodeNotAuthenticated},
-		{name: "KeyBeforeVersion", call: good.to(good.path + "?version=0").with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
+		{name: "KeyBeforeVersion", call: good.to(good.path+"?version=0").with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
 		{name: "KeyBeforeWorkflow", call: unknown.with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
 		{name: "KeyBeforeRole", call: viewer.with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
 		{name: "WorkflowBeforeRole", call: viewer.to(unknown.path), code: core.CodeNotFound},
 		{name: "WorkflowBeforeBody", call: unknown.withBody("nonsense", tooLarge), code: core.CodeNotFound},
 		{name: "RoleBeforeSize", call: viewer.withBody("text/csv", tooLarge), code: core.CodePermissionDenied},
 		{name: "RoleBeforeBody", call: viewer.withBody("text/csv", ""), code: core.CodePermissionDenied},
-		{name: "RoleBeforeReplay", call: used.by(s.harbour.Tokens.Viewer), code: core.CodePermissionDenied},
+		{name: "RoleBeforeReplay", call: used.by(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied},
 		{name: "RoleBeforeActivity", call: viewer.to(inactive.path), code: core.CodePermissionDenied},
 		{name: "BodyBeforeReplay", call: used.withBody("text/csv", ""), code: core.CodeInvalidPayload},
 		{name: "SizeBeforeActivity", call: inactive.withBody("text/csv", tooLarge), code: core.CodePayloadTooLarge},
@@ -212,20 +213,20 @@ func TestStartRateLimits(t *testing.T) {
 
 	t.Run("OfATokenCountsEveryRequestBeforeItsKeyIsRead", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *Settings) { settings.RequestsPerSecond = 0.01 })
+		s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.01 })
 		call := s.start(t, "").with("Idempotency-Key", "")
 		got := s.do(t, call)
 		for got.status == http.StatusBadRequest {
 			got = s.do(t, call)
 		}
 		wantRetryLater(t, got, core.CodeRateLimited, 1, 100)
-		s.must(t, http.StatusCreated, s.start(t, "other").by(s.harbour.Tokens.Owner))
+		s.must(t, http.StatusCreated, s.start(t, "other").by(s.Harbour.Tokens.Owner))
 	})
 
 	t.Run("OfAnOrganizationComesBeforeTheQuota", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *Settings) { settings.RunsPerMinute = 3 })
-		tiny := func(key string) call { return s.start(t, key).by(s.tiny.Tokens.Executor) }
+		s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute = 3 })
+		tiny := func(key string) call { return s.start(t, key).by(s.Tiny.Tokens.Executor) }
 		first := s.must(t, http.StatusCreated, tiny("1"))
 		s.started(t, tiny("2"))
 		s.started(t, tiny("3"))
@@ -233,7 +234,7 @@ func TestStartRateLimits(t *testing.T) {
 		wantProblem(t, s.do(t, tiny("4").withBody("application/pdf", "%")), core.CodeUnsupportedMediaType)
 		wantReplay(t, first, s.do(t, tiny("1")))
 		s.must(t, http.StatusCreated, s.start(t, "4"))
-		if err := s.project.redis.FlushAll(t.Context()).Err(); err != nil {
+		if err := s.Redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if problem := wantRetryLater(t, s.do(t, tiny("4")), core.CodeQuotaExceeded, 1, 32*24*60*60); problem.Retryable {
@@ -278,8 +279,8 @@ func TestStartAfterARefusalUnderTheSameKey(t *testing.T) {
 			then: s.start(t, ""),
 		},
 		{
-			name: "Quota", refused: s.start(t, "").by(s.tiny.Tokens.Executor), code: core.CodeQuotaExceeded,
-			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`, then: s.start(t, "").by(s.tiny.Tokens.Executor),
+			name: "Quota", refused: s.start(t, "").by(s.Tiny.Tokens.Executor), code: core.CodeQuotaExceeded,
+			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`, then: s.start(t, "").by(s.Tiny.Tokens.Executor),
 		},
 		{
 			name: "Activation", refused: s.start(t, "").to("/api/workflows/legacy-import/start/"),
@@ -288,7 +289,7 @@ func TestStartAfterARefusalUnderTheSameKey(t *testing.T) {
 			then: s.start(t, "").to("/api/workflows/legacy-import/start/").withBody("application/json", "{}"),
 		},
 		{
-			name: "Promotion", refused: s.start(t, "").by(s.harbour.Tokens.Viewer), code: core.CodePermissionDenied,
+			name: "Promotion", refused: s.start(t, "").by(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied,
 			then: s.start(t, ""),
 		},
 	} {

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -22,7 +23,7 @@ func TestStart(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	call := s.start(t, "first").with("Request-Id", "req-1").with("X-Filename", "readings.csv")
 	got := s.must(t, http.StatusCreated, call)
-	run := decode[validations.RunBody](t, got)
+	run := decoded[validations.RunBody](t, got)
 
 	t.Run("AnswersWithThePendingRun", func(t *testing.T) {
 		t.Parallel()
@@ -31,7 +32,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("created_at = %q, want a time of now with milliseconds", run.CreatedAt)
 		}
 		want := validations.RunBody{
-			ID: run.ID, Workflow: s.harbour.Workflows[1].ID, WorkflowSlug: "meter-readings", WorkflowVersion: 1,
+			ID: run.ID, Workflow: s.Harbour.Workflows[1].ID, WorkflowSlug: "meter-readings", WorkflowVersion: 1,
 			Submission: run.Submission, Org: "harbour-energy", Source: "API", State: "PENDING", Result: "UNKNOWN",
 			Status: "PENDING", IdempotencyKey: "first", CreatedAt: run.CreatedAt,
 			Steps: []validations.StepBody{{
@@ -74,12 +75,12 @@ func TestStart(t *testing.T) {
 			t.Error("the run is not a pending one of this request and month")
 		}
 		if !one[bool](t, s, `SELECT kind = 'validations.execute' AND org_id = $1 AND subject_id = $2 AND epoch = 1
-			FROM staged_jobs`, s.harbour.ID, run.ID) {
+			FROM staged_jobs`, s.Harbour.ID, run.ID) {
 			t.Error("the staged job is not that of the run")
 		}
 		if !one[bool](t, s, `SELECT org_id = $1 AND target_type = 'run' AND target_id = $2 AND request_id = 'req-1'
 				AND actor_id IS NOT NULL AND token_id IS NOT NULL
-			FROM audit_records WHERE action = 'run.start'`, s.harbour.ID, run.ID.String()) {
+			FROM audit_records WHERE action = 'run.start'`, s.Harbour.ID, run.ID.String()) {
 			t.Error("the audit record does not say who started the run")
 		}
 	})
@@ -189,8 +190,8 @@ func TestStartTakesThreeForms(t *testing.T) {
 func TestStartFindsItsWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	id := s.harbour.Workflows[1].ID.String()
-	s.addVersion(t, s.harbour, "meter-readings")
+	id := s.Harbour.Workflows[1].ID.String()
+	s.addVersion(t, s.Harbour, "meter-readings")
 	for _, tt := range []struct {
 		path    string
 		version int
@@ -264,7 +265,7 @@ func (s *stage) submission(tb testing.TB, id uuid.UUID) storedSubmission {
 }
 
 // addVersion publishes the latest version of a workflow again, under the next number.
-func (s *stage) addVersion(tb testing.TB, org demoOrg, slug string) {
+func (s *stage) addVersion(tb testing.TB, org config.DemoOrg, slug string) {
 	tb.Helper()
 	s.exec(tb, `
 		WITH latest AS (

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"bytes"
@@ -17,8 +17,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -29,28 +30,29 @@ import (
 
 func TestMain(m *testing.M) {
 	tasks.LogRedisClient(discard())
-	coretest.Main(m)
+	dbtest.Main(m)
 }
 
 // patience is far above what anything here takes, so that only what hangs fails.
 const patience = 30 * time.Second
 
 // stage is the whole service in this process, on a database and a Redis of its own, with the cast of the
-// demonstration: harbour may start a million runs a month, tiny three.
+// demonstration: harbour may start a million runs a month, Tiny three.
 type stage struct {
-	db      *core.DB
-	project *Project
-	router  *echo.Echo
-	address string
-	client  *http.Client
-	harbour demoOrg
-	tiny    demoOrg
+	config.Cast
+
+	db       *core.DB
+	project  *config.Project
+	settings config.Settings
+	router   *echo.Echo
+	address  string
+	client   *http.Client
 }
 
 // setup serves the API; change adjusts the settings before.
-func setup(tb testing.TB, change ...func(*Settings)) *stage {
+func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	tb.Helper()
-	settings, _, err := LoadSettings(nil)
+	settings, _, err := config.LoadSettings(nil)
 	if err != nil {
 		tb.Fatalf("load settings: %v", err)
 	}
@@ -64,16 +66,14 @@ func setup(tb testing.TB, change ...func(*Settings)) *stage {
 	}
 	client := queue.Client()
 	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
-	s := &stage{db: coretest.OpenDatabase(tb)}
-	if s.project, err = NewProject(settings, s.db, client, discard()); err != nil {
+	s := &stage{db: dbtest.OpenDatabase(tb), settings: settings}
+	if s.project, err = config.NewProject(settings, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}
-	seeded, err := s.project.seedDemo(tb.Context())
-	if err != nil {
+	if s.Cast, err = s.project.Cast(tb.Context()); err != nil {
 		tb.Fatalf("seed: %v", err)
 	}
-	s.harbour, s.tiny = seeded.Orgs[0], seeded.Orgs[1]
-	if s.router, err = NewRouter(s.project); err != nil {
+	if s.router, err = config.NewRouter(s.project); err != nil {
 		tb.Fatalf("make router: %v", err)
 	}
 	s.serve(tb)
@@ -83,7 +83,7 @@ func setup(tb testing.TB, change ...func(*Settings)) *stage {
 // serve answers on a free port, as the process does.
 func (s *stage) serve(tb testing.TB) {
 	tb.Helper()
-	listener, err := Listen(tb.Context(), "127.0.0.1:0")
+	listener, err := config.Listen(tb.Context(), "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (s *stage) serve(tb testing.TB) {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- ServeWeb(ctx, listener, s.router, s.project.settings, discard()) }()
+	go func() { ended <- config.ServeWeb(ctx, listener, s.router, s.settings, discard()) }()
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()
@@ -184,11 +184,19 @@ func (s *stage) send(ctx context.Context, c call) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: body}, nil
 }
 
+// do makes the request and checks the answer against the OpenAPI document.
 func (s *stage) do(tb testing.TB, c call) answer {
 	tb.Helper()
 	got, err := s.send(tb.Context(), c)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	request, err := c.request(tb.Context(), s.address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if request.Method != http.MethodHead {
+		checkResponse(tb, request, got.status, got.header, got.body)
 	}
 	return got
 }
@@ -222,7 +230,7 @@ func wantProblem(tb testing.TB, got answer, code core.Code) core.Problem {
 	if control := got.header.Get("Cache-Control"); control != "no-store" {
 		tb.Errorf("Cache-Control = %q, want no-store", control)
 	}
-	problem := decode[core.Problem](tb, got)
+	problem := decoded[core.Problem](tb, got)
 	if problem.Code != code || problem.Status != spec.Status || problem.Title != spec.Title {
 		tb.Errorf("problem = %s %d %q, want %s %d %q",
 			problem.Code, problem.Status, problem.Title, code, spec.Status, spec.Title)
@@ -239,7 +247,7 @@ func wantProblem(tb testing.TB, got answer, code core.Code) core.Problem {
 	return problem
 }
 
-func decode[T any](tb testing.TB, got answer) T {
+func decoded[T any](tb testing.TB, got answer) T {
 	tb.Helper()
 	var value T
 	decoder := json.NewDecoder(bytes.NewReader(got.body))
@@ -254,8 +262,8 @@ func decode[T any](tb testing.TB, got answer) T {
 func (s *stage) start(tb testing.TB, key string) call {
 	tb.Helper()
 	c := call{
-		method: http.MethodPost, path: "/api/workflows/meter-readings/start/", token: s.harbour.Tokens.Executor,
-		header: http.Header{"Content-Type": {"text/csv"}}, body: sample(tb, "good/meter-readings.csv"),
+		method: http.MethodPost, path: "/api/workflows/meter-readings/start/", token: s.Harbour.Tokens.Executor,
+		header: http.Header{"Content-Type": {"text/csv"}}, body: sampleText(tb, "good/meter-readings.csv"),
 	}
 	if key != "" {
 		return c.with("Idempotency-Key", key)
@@ -263,7 +271,7 @@ func (s *stage) start(tb testing.TB, key string) call {
 	return c
 }
 
-func sample(tb testing.TB, name string) string {
+func sampleText(tb testing.TB, name string) string {
 	tb.Helper()
 	text, err := docs.Sample(name)
 	if err != nil {
@@ -275,7 +283,7 @@ func sample(tb testing.TB, name string) string {
 // started starts a run and returns it.
 func (s *stage) started(tb testing.TB, c call) validations.RunBody {
 	tb.Helper()
-	return decode[validations.RunBody](tb, s.must(tb, http.StatusCreated, c))
+	return decoded[validations.RunBody](tb, s.must(tb, http.StatusCreated, c))
 }
 
 // one reads one value or, as a struct, one row.
@@ -334,16 +342,16 @@ func (s *stage) work(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	for _, job := range staged {
-		if err := s.project.runService.Execute(tb.Context(), job); err != nil {
+		if err := s.Runs.Execute(tb.Context(), job); err != nil {
 			tb.Fatalf("execute %s: %v", job.TaskID(), err)
 		}
 	}
 }
 
 // addWorkflow adds a workflow to an organization.
-func (s *stage) addWorkflow(tb testing.TB, org demoOrg, draft workflows.Draft) workflows.Version {
+func (s *stage) addWorkflow(tb testing.TB, org config.DemoOrg, draft workflows.Draft) workflows.Version {
 	tb.Helper()
-	version, err := s.project.workflowService.Create(tb.Context(), org.ID, draft)
+	version, err := s.Workflows.Create(tb.Context(), org.ID, draft)
 	if err != nil {
 		tb.Fatalf("create workflow: %v", err)
 	}
@@ -351,14 +359,14 @@ func (s *stage) addWorkflow(tb testing.TB, org demoOrg, draft workflows.Draft) w
 }
 
 // addToken adds a token of the organization's member with the membership's role.
-func (s *stage) addToken(tb testing.TB, org demoOrg, member, role core.Role) (string, uuid.UUID) {
+func (s *stage) addToken(tb testing.TB, org config.DemoOrg, member, role core.Role) (string, uuid.UUID) {
 	tb.Helper()
-	user, err := s.project.userService.User(tb.Context(), string(member)+"@"+org.Slug+".example")
+	user, err := s.Users.User(tb.Context(), string(member)+"@"+org.Slug+".example")
 	if err != nil {
 		tb.Fatalf("find user: %v", err)
 	}
 	label := uuid.NewString()
-	secret, err := s.project.userService.CreateToken(tb.Context(), users.TokenRequest{
+	secret, err := s.Users.CreateToken(tb.Context(), users.TokenRequest{
 		OrgID: org.ID, UserID: user.ID, Label: label, Role: role,
 	})
 	if err != nil {

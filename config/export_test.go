@@ -1,0 +1,36 @@
+package config
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+// DemoOrg is an organization of the demonstration, for tests.
+type DemoOrg = demoOrg
+
+// Cast is the demonstration and the services behind the API, for tests that prepare and look behind it.
+type Cast struct {
+	Harbour, Tiny DemoOrg
+
+	Users     *users.Service
+	Runs      *validations.Service
+	Workflows *workflows.Service
+	Redis     redis.UniversalClient
+}
+
+// Cast seeds the demonstration.
+func (p *Project) Cast(ctx context.Context) (Cast, error) {
+	seeded, err := p.seedDemo(ctx)
+	if err != nil {
+		return Cast{}, err
+	}
+	return Cast{
+		Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1],
+		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
+	}, nil
+}
