@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -31,6 +32,9 @@ func startBackground(
 	}
 	for _, loop := range project.loops(part, client) {
 		group.Go(func() error { return loop.Run(ctx, project.log) })
+	}
+	if part.plays(roleWeb) {
+		group.Go(func() error { return project.inband.Run(ctx) })
 	}
 	if part.plays(roleWorker) {
 		worker := tasks.NewWorker(queue, tasks.WorkerConfig{
@@ -76,6 +80,8 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	}
 	if part.plays(roleWeb) {
 		loops = append(loops, tasks.Loop{
+			Name: "waiters", Interval: validations.WaitInterval, RunOnce: p.waiters.RunOnce,
+		}, tasks.Loop{
 			Name: "last use of tokens", Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
 		})
 	}

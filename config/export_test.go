@@ -20,6 +20,8 @@ type Cast struct {
 	Users     *users.Service
 	Runs      *validations.Service
 	Workflows *workflows.Service
+	Waiters   *validations.Waiters
+	Inband    *validations.Inband
 	Redis     redis.UniversalClient
 }
 
@@ -32,5 +34,6 @@ func (p *Project) Cast(ctx context.Context) (Cast, error) {
 	return Cast{
 		Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1],
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
+		Waiters: p.waiters, Inband: p.inband,
 	}, nil
 }

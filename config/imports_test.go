@@ -42,7 +42,7 @@ func layers() []layer {
 		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: coretest,
-			may:    []string{"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "migrations"},
+			may:    []string{"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "docs", "migrations"},
 		},
 		{folder: "users", may: foundation},
 		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs"}},

@@ -35,6 +35,9 @@ type Project struct {
 	validations *validations.App
 	workflows   *workflows.App
 
+	waiters *validations.Waiters
+	inband  *validations.Inband
+
 	userService     *users.Service
 	runService      *validations.Service
 	workflowService *workflows.Service
@@ -59,12 +62,15 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	starter := workflows.NewStarter(db, workflows.StartConfig{
 		KeyLifetime: settings.IdempotencyTTL, CommitTimeout: settings.CommitTimeout,
 	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged)
+	waiters := validations.NewWaiters(db)
+	inband := validations.NewInband(runs, waiters, settings.InbandRuns, log)
 	return &Project{
+		waiters: waiters, inband: inband,
 		settings: settings, db: db, redis: client, log: log, staged: staged,
 		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
 		users:    users.New(accounts), userService: accounts,
 		validations: validations.New(runs, check), runService: runs,
-		workflows:       workflows.New(flows, starter, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
+		workflows:       workflows.New(flows, starter, inband, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
 		workflowService: flows,
 	}, nil
 }

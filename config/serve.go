@@ -108,8 +108,10 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	tasks.LogRedisClient(b.log)
 	client := queue.Client()
 	defer func() { _ = client.Close() }() // Nothing is lost with it: the database has all that matters.
-	if err := tasks.CheckEviction(ctx, client, b.log); err != nil {
-		return &UsageError{Reason: err.Error()}
+	if settings.RedisURL != "" {
+		if err := tasks.CheckEviction(ctx, client, b.log); err != nil {
+			return &UsageError{Reason: err.Error()}
+		}
 	}
 	project, err := NewProject(settings, b.db, client, b.log)
 	if err != nil {

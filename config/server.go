@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -19,7 +20,9 @@ import (
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	// maxHeaderBytes is far above what core.WellFormed allows, so that mostly it is the one to refuse,
+	// with a problem document.
+	maxHeaderBytes = 1 << 20
 )
 
 // NewRouter makes the router with everything that the service answers. What the middleware does to a
@@ -35,20 +38,39 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		core.RequestIDs(),
 		core.AccessLog(project.log),
 		core.Recover(project.log),
+		middleware.SecureWithConfig(middleware.SecureConfig{
+			ContentTypeNosniff: "nosniff", XFrameOptions: "DENY", ReferrerPolicy: "same-origin",
+		}),
+		core.WellFormed,
+		authenticated(idempotency.EchoKey),
+		authenticated(project.users.Authenticate(project.requests)),
 	)
 	registerHealth(e, project)
 	if err := registerDocs(e); err != nil {
 		return nil, err
 	}
-	registerAPI(e, project)
+	api := e.Group(apiPrefix)
+	for _, app := range project.apps() {
+		app.Routes(api)
+	}
 	return e, nil
 }
 
-// registerAPI adds the authenticated API of every app.
-func registerAPI(e *echo.Echo, project *Project) {
-	api := e.Group("/api", idempotency.EchoKey, project.users.Authenticate(project.requests))
-	for _, app := range project.apps() {
-		app.Routes(api)
+const apiPrefix = "/api"
+
+// authenticated applies a middleware to the API without its documentation. It is not the group's own
+// middleware, because Echo would then answer a wrong method with 404 instead of 405.
+func authenticated(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		protected := apply(next)
+		return func(c echo.Context) error {
+			path := c.Request().URL.Path
+			public := strings.HasPrefix(path, apiPrefix+"/docs/") || strings.HasPrefix(path, apiPrefix+"/schema/")
+			if public || !strings.HasPrefix(path, apiPrefix+"/") {
+				return next(c)
+			}
+			return protected(c)
+		}
 	}
 }
 

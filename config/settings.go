@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -61,6 +62,8 @@ type Settings struct {
 
 	// Workers is how many runs one process executes at once.
 	Workers int `env:"SV_WORKERS" envDefault:"8" validate:"min=1,max=1000"`
+	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
+	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.
 	RunLease time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`
 	// RunSweepAfter is how long a pending run may lie before it is queued again.
@@ -109,11 +112,14 @@ func (e *UsageError) Error() string {
 	return e.Reason
 }
 
+// inbandPerCPU times the number of CPUs is the default of InbandRuns.
+const inbandPerCPU = 2
+
 // LoadSettings reads the settings from an environment given as KEY=value, checks them and reports
 // everything that is wrong at once. The second result lists variables beginning with SV_ that mean nothing.
 func LoadSettings(environ []string) (Settings, []string, error) {
 	variables := env.ToMap(environ)
-	var settings Settings
+	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU()}
 	var problems []string
 	err := env.ParseWithOptions(&settings, env.Options{Environment: variables})
 	if all, ok := errors.AsType[env.AggregateError](err); ok {

@@ -79,8 +79,8 @@ func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
 				slog.Float64("ms", float64(time.Since(began).Microseconds())/1000),
 				slog.String("request_id", RequestID(ctx)),
 			}
-			if clientErr, ok := errors.AsType[*Error](err); ok {
-				attrs = append(attrs, slog.String("code", string(clientErr.Code)))
+			if err != nil {
+				attrs = append(attrs, slog.String("code", string(AsError(err).Code)))
 			}
 			log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 			return nil

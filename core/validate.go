@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
@@ -42,9 +43,9 @@ func (v *Validator) Fields(value any) ([]FieldError, error) {
 	}
 	fields := make([]FieldError, len(broken))
 	for i, rule := range broken {
-		_, path, _ := strings.Cut(rule.Namespace(), ".")
+		_, place, _ := strings.Cut(rule.Namespace(), ".")
 		fields[i] = FieldError{
-			Pointer: "/" + strings.ReplaceAll(path, ".", "/"),
+			Pointer: "/" + strings.ReplaceAll(place, ".", "/"),
 			Code:    rule.Tag(),
 			Detail:  explain(rule),
 		}
@@ -68,7 +69,8 @@ func (v *Validator) Query(value any) error {
 		return err
 	}
 	for i, field := range fields {
-		fields[i].Parameter, fields[i].Pointer = strings.TrimPrefix(field.Pointer, "/"), ""
+		// A parameter has no place but its name, whatever struct its rule is written in.
+		fields[i].Parameter, fields[i].Pointer = path.Base(field.Pointer), ""
 	}
 	clientErr := NewError(CodeInvalidParameter, "The query breaks "+plural(len(fields), "rule")+"; errors lists them.")
 	clientErr.Fields = fields

@@ -53,6 +53,31 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 	return detail, err
 }
 
+// state reads how far a run is.
+func (s *Service) state(ctx context.Context, orgID, id uuid.UUID) (RunState, error) {
+	var state RunState
+	err := s.db.Pool.QueryRow(ctx, `SELECT state FROM validation_runs WHERE org_id = $1 AND id = $2`, orgID, id).
+		Scan(&state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", core.NotFound("run")
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the state of run %s: %w", id, err)
+	}
+	return state, nil
+}
+
+// show renders a run with its steps and the first findings of each.
+func (s *Service) show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+	detail, err := s.runDetail(ctx, orgID, id)
+	if err != nil {
+		return RunBody{}, err
+	}
+	body := renderRun(detail.run, orgSlug)
+	body.Steps = renderSteps(detail.run, detail.definition, detail.steps, detail.findings)
+	return body, nil
+}
+
 // firstFindings reads one finding more per step than is shown, so that truncation can be told.
 func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `

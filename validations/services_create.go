@@ -12,6 +12,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
+// firstEpoch is the epoch that a run is created and first staged with.
+const firstEpoch = 1
+
 // Order says what is to be run, for whom.
 type Order struct {
 	Principal core.Principal
@@ -75,7 +78,7 @@ func Prepare(order Order, now time.Time) (Prepared, error) {
 			OrgID: order.Principal.OrgID, ID: runID,
 			WorkflowID: order.Workflow.ID, WorkflowSlug: order.Workflow.Slug, WorkflowVersion: order.Workflow.Version,
 			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submissionID, Source: order.Source,
-			State: StatePending, Result: ResultUnknown, Epoch: 1,
+			State: StatePending, Result: ResultUnknown, Epoch: firstEpoch,
 			IdempotencyKey: order.IdempotencyKey, RequestID: order.RequestID, CreatedAt: now,
 		},
 	}

@@ -24,12 +24,10 @@ func (a *App) getRun(c echo.Context) error {
 	if err != nil {
 		return core.NotFound("run")
 	}
-	detail, err := a.service.runDetail(c.Request().Context(), principal.OrgID, id)
+	body, err := a.service.show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
 	if err != nil {
 		return err
 	}
-	body := renderRun(detail.run, principal.OrgSlug)
-	body.Steps = renderSteps(detail.run, detail.definition, detail.steps, detail.findings)
 	return c.JSON(http.StatusOK, body)
 }
 

@@ -6,19 +6,23 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // App is the app: its services and the views on them.
 type App struct {
 	service *Service
 	starts  *Starter
+	inband  *validations.Inband
 	check   *core.Validator
 	limits  BodyLimits
 }
 
 // New makes the app.
-func New(service *Service, starts *Starter, check *core.Validator, limits BodyLimits) *App {
-	return &App{service: service, starts: starts, check: check, limits: limits}
+func New(
+	service *Service, starts *Starter, inband *validations.Inband, check *core.Validator, limits BodyLimits,
+) *App {
+	return &App{service: service, starts: starts, inband: inband, check: check, limits: limits}
 }
 
 // Routes adds the app's routes to the authenticated API.

@@ -34,6 +34,7 @@ type StartRequest struct {
 // StartAnswer is what a start is answered with.
 type StartAnswer struct {
 	Response idempotency.Response
+	RunID    uuid.UUID
 	// ExpiresAt is the key's end; zero when the request has no key.
 	ExpiresAt time.Time
 	Replayed  bool
@@ -135,6 +136,6 @@ func replay(record idempotency.Record, fingerprint idempotency.Fingerprint) (Sta
 		return StartAnswer{}, err
 	}
 	return StartAnswer{
-		Response: record.Response, ExpiresAt: record.ExpiresAt, Replayed: true, OriginalRequestID: record.RequestID,
+		Response: record.Response, RunID: record.RunID, ExpiresAt: record.ExpiresAt, Replayed: true, OriginalRequestID: record.RequestID,
 	}, nil
 }

@@ -148,7 +148,7 @@ func claim(ctx context.Context, tx core.Tx, starts []start, results []result) ([
 	}
 	var winners []int
 	for i, st := range starts {
-		results[i].answer.Response = st.response
+		results[i].answer.Response, results[i].answer.RunID = st.response, st.run.Run.ID
 		if !st.keyed {
 			winners = append(winners, i)
 			continue

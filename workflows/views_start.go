@@ -1,9 +1,11 @@
 package workflows
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -49,10 +51,35 @@ func (a *App) start(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return renderStart(c, answer)
+	setStartHeaders(c, answer)
+	if wait := preferredWait(c.Request().Header); wait > 0 {
+		return a.answerLater(c, principal, answer, wait)
+	}
+	return c.Blob(answer.Response.Status, answer.Response.Headers.ContentType, answer.Response.Body)
 }
 
-func renderStart(c echo.Context, answer StartAnswer) error {
+// answerLater answers with the run as it is when it is completed or the time is over. What is stored
+// under the key is the ordinary answer all the same.
+func (a *App) answerLater(
+	c echo.Context, principal core.Principal, answer StartAnswer, wait time.Duration,
+) error {
+	ctx := c.Request().Context()
+	if answer.Replayed {
+		if err := a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait); err != nil {
+			return err
+		}
+	} else {
+		a.inband.WaitNew(ctx, principal.OrgID, answer.RunID, wait)
+	}
+	body, err := a.inband.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
+	return c.JSON(answer.Response.Status, body)
+}
+
+func setStartHeaders(c echo.Context, answer StartAnswer) {
 	header := c.Response().Header()
 	header.Set(echo.HeaderLocation, answer.Response.Headers.Location)
 	header.Set(echo.HeaderCacheControl, "no-store")
@@ -63,7 +90,6 @@ func renderStart(c echo.Context, answer StartAnswer) error {
 		header.Set("Idempotent-Replayed", "true")
 		header.Set("Original-Request-Id", answer.OriginalRequestID)
 	}
-	return c.Blob(answer.Response.Status, answer.Response.Headers.ContentType, answer.Response.Body)
 }
 
 func caller(c echo.Context) idempotency.Caller {

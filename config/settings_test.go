@@ -1,0 +1,92 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+func TestLoadSettings(t *testing.T) {
+	t.Parallel()
+
+	t.Run("DefaultsAreValid", func(t *testing.T) {
+		t.Parallel()
+		settings, unknown, err := LoadSettings(nil)
+		if err != nil || len(unknown) > 0 {
+			t.Fatalf("unknown %v, err %v, want neither", unknown, err)
+		}
+		if settings.Addr != "127.0.0.1:8000" || settings.InbandRuns < 2 {
+			t.Errorf("settings = %+v, want the documented defaults", settings)
+		}
+	})
+
+	t.Run("EverythingWrongIsToldAtOnce", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := LoadSettings([]string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"})
+		if _, ok := errors.AsType[*UsageError](err); !ok {
+			t.Fatalf("err = %v, want a usage error", err)
+		}
+		for _, part := range []string{"SV_ADDR", "RunLease", "SV_WORKERS", "SV_LOG_FORMAT"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("err = %q, want it to name %s", err, part)
+			}
+		}
+	})
+
+	t.Run("UnknownVariablesAreListed", func(t *testing.T) {
+		t.Parallel()
+		_, unknown, err := LoadSettings([]string{"SV_ADRR=x", "SV_ADDR=127.0.0.1:1", "OTHER=1"})
+		if diff := cmp.Diff([]string{"SV_ADRR"}, unknown); diff != "" || err != nil {
+			t.Errorf("unknown (-want +got), err %v:\n%s", err, diff)
+		}
+	})
+}
+
+func TestSettingsPrint(t *testing.T) {
+	t.Parallel()
+	settings, _, err := LoadSettings([]string{
+		"DATABASE_URL=postgres://app:sesame@db/app?password=sesame", "REDIS_URL=redis://:sesame@cache:6379/0",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := settings.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "sesame") || !strings.Contains(out.String(), "cache:6379") {
+		t.Errorf("printed %s, want the addresses without their passwords", out.String())
+	}
+}
+
+func TestSettingsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, ok := docs.Page("guides/configuration")
+	if !ok {
+		t.Fatal("there is no page on configuration")
+	}
+	var documented []settingValue
+	row := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.*?) \\| (.+) \\|$")
+	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
+		documented = append(documented, settingValue{name: match[1], fallback: strings.Trim(match[2], "` ")})
+	}
+	for _, setting := range describe(Settings{}) {
+		want := settingValue{name: setting.name, fallback: setting.fallback}
+		if setting.name == "SV_INBAND_RUNS" {
+			want.fallback = "twice the CPUs"
+		}
+		if !slices.Contains(documented, want) {
+			t.Errorf("the page has no row for %s with the default %q", want.name, want.fallback)
+		}
+	}
+	if got, want := len(documented), len(describe(Settings{})); got != want {
+		t.Errorf("the page documents %d settings, want %d", got, want)
+	}
+}

@@ -1,0 +1,48 @@
+package core
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+)
+
+// maxHeaderBytes bounds the names and values of a request's headers together.
+const maxHeaderBytes = 32 << 10
+
+// WellFormed refuses requests that no route could make sense of: text in the address that is not UTF-8
+// or holds NUL, which a text column cannot keep, and headers that are too large.
+func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request := c.Request()
+		if size := headerBytes(request.Header); size > maxHeaderBytes {
+			return NewError(CodeRequestHeaderTooLarge,
+				fmt.Sprintf("The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
+		}
+		if !storable(request.URL.Path) {
+			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")
+		}
+		for name, values := range request.URL.Query() {
+			if !storable(name) || !storable(strings.Join(values, "")) {
+				return InvalidParameter(strings.ToValidUTF8(name, "?"), "must be UTF-8 without NUL")
+			}
+		}
+		return next(c)
+	}
+}
+
+func storable(text string) bool {
+	return utf8.ValidString(text) && !strings.Contains(text, "\x00")
+}
+
+func headerBytes(header http.Header) int {
+	size := 0
+	for name, values := range header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	return size
+}
