@@ -48,7 +48,8 @@ func building(tb testing.TB, key string) order {
 // readings is an order for a document with findings.
 func readings(tb testing.TB, key string) order {
 	tb.Helper()
-	return order{workflow: "meter-readings", key: key, mediaType: "text/csv", body: sample(tb, "bad/meter-readings.csv")}
+	document := sample(tb, "bad/meter-readings.csv")
+	return order{workflow: "meter-readings", key: key, mediaType: "text/csv", body: document}
 }
 
 func sample(tb testing.TB, name string) []byte {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -38,9 +38,10 @@ func TestSettings(t *testing.T) {
 
 	t.Run("WrongOnesKeepTheServerFromStarting", func(t *testing.T) {
 		t.Parallel()
-		for _, setting := range []string{"SV_WORKERS=many", "SV_PURGE_SCHEDULE=whenever", "REDIS_URL=http://127.0.0.1:1"} {
+		working := briskly("DATABASE_URL="+coretest.DatabaseURL(t), "REDIS_URL="+coretest.Redis(t))
+		for _, setting := range []string{"SV_WORKERS=0", "SV_PURGE_SCHEDULE=whenever", "REDIS_URL=http://127.0.0.1:1"} {
 			name, _, _ := strings.Cut(setting, "=")
-			settings := briskly("DATABASE_URL="+coretest.DatabaseURL(t), "REDIS_URL=redis://127.0.0.1:1", setting)
+			settings := append(slices.Clip(working), setting)
 			wantSaid(t, refuse(t, settings, "serve"), name)
 		}
 	})
@@ -68,7 +69,9 @@ func TestSettings(t *testing.T) {
 
 	t.Run("UnknownCommandsAndArguments", func(t *testing.T) {
 		t.Parallel()
-		for _, args := range [][]string{{"sevre"}, {"serve", "now"}, {"serve", "--only", "queue"}, {"serve", "--olny"}, {"seed"}} {
+		for _, args := range [][]string{
+			{"sevre"}, {"serve", "now"}, {"serve", "--only", "queue"}, {"serve", "--olny"}, {"seed"},
+		} {
 			wantSaid(t, refuse(t, nil, args...), "simplevalidations:")
 		}
 	})
@@ -129,9 +132,10 @@ func TestMigrate(t *testing.T) {
 func TestSeedTwice(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	again, tiny := seed(t, i.settings)
-	if again.ID != i.harbour.ID || tiny.ID != i.tiny.ID {
-		t.Errorf("organizations = %s and %s, want %s and %s again", again.ID, tiny.ID, i.harbour.ID, i.tiny.ID)
+	twice := seed(t, i.settings)
+	again := twice.harbour
+	if again.ID != i.harbour.ID || twice.tiny.ID != i.tiny.ID {
+		t.Errorf("organizations = %s and %s, want %s and %s again", again.ID, twice.tiny.ID, i.harbour.ID, i.tiny.ID)
 	}
 	s := serve(t, i.settings)
 	o := building(t, "seeded")
@@ -192,85 +196,4 @@ func TestAccountCommands(t *testing.T) {
 func createToken(tb testing.TB, i *installation, org, email string) string {
 	tb.Helper()
 	return strings.TrimSpace(execute(tb, i.settings, "", "token", "create", "--org", org, "--user", email))
-}
-
-func TestEmbeddedServer(t *testing.T) {
-	t.Parallel()
-	dir := dataDir(t)
-	settings := briskly("SV_DATA_DIR=" + dir)
-	s := serve(t, settings)
-
-	t.Run("IsAloneInItsFolder", func(t *testing.T) {
-		said := refuse(t, append(settings, "SV_ADDR="+freeAddress(t)), "serve")
-		wantSaid(t, said, "another simplevalidations serve", dir, "DATABASE_URL")
-	})
-
-	t.Run("RunsNoPartsAlone", func(t *testing.T) {
-		for _, part := range []string{"web", "worker", "scheduler"} {
-			wantSaid(t, refuse(t, settings, "serve", "--only", part), "--only", "DATABASE_URL", "REDIS_URL")
-		}
-	})
-
-	t.Run("SharesItsDatabaseWithCommands", func(t *testing.T) {
-		harbour, _ := seed(t, settings)
-		o := building(t, "embedded")
-		first := newClient(t, harbour.Tokens.Executor).start(t, s.url(), o)
-		wantCreated(t, first)
-		db := joinEmbedded(t, dir)
-		checkAtRest(t, db)
-		wantReplay(t, newClient(t, harbour.Tokens.Executor).start(t, s.url(), o), first)
-	})
-
-	t.Run("LeavesNothingRunningWhenItEnds", func(t *testing.T) {
-		pid := postgresID(t, dir)
-		if pid == 0 || !runs(pid) {
-			t.Fatalf("id of the running PostgreSQL = %d, want that of a process", pid)
-		}
-		s.signal(t, syscall.SIGTERM)
-		if got := s.exitCode(t); got != 0 {
-			t.Errorf("exit code = %d, want 0", got)
-		}
-		if runs(pid) {
-			t.Errorf("PostgreSQL runs on as process %d", pid)
-		}
-	})
-
-	t.Run("LeavesNothingRunningWhenItIsKilled", func(t *testing.T) {
-		killed := serve(t, settings)
-		pid := postgresID(t, dir)
-		killed.kill()
-		await(t, "PostgreSQL ends with its owner", func() bool { return !runs(pid) })
-	})
-}
-
-// TestStopUnderLoad stops one of two servers after the other, as an update does.
-func TestStopUnderLoad(t *testing.T) {
-	t.Parallel()
-	i := install(t)
-	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-	bases := []string{servers[0].url(), servers[1].url()}
-	turn := make(chan string, 1)
-	turn <- bases[0]
-	l := startLoad(t, loadClients, i.harbour.Tokens.Executor, func() string {
-		base := <-turn
-		turn <- base
-		return base
-	})
-	for n, s := range servers {
-		l.awaitProgress(t, mostLife)
-		<-turn
-		turn <- bases[1-n]
-		s.signal(t, syscall.SIGTERM)
-		if got := s.exitCode(t); got != 0 {
-			t.Errorf("exit code under load = %d, want 0", got)
-		}
-		checkInvariants(t, i.db)
-		servers[n] = s.again(t, i.settings)
-	}
-	l.finish(t)
-	checkAtRest(t, i.db)
-	l.history.check(t, i.db, i.harbour.ID)
-	if got := l.unheard.Load(); got != 0 {
-		t.Errorf("requests without an answer = %d, want 0: every server was left before it was stopped", got)
-	}
 }

@@ -82,7 +82,8 @@ func (f frozen) row(tb testing.TB) string {
 	tb.Helper()
 	var text string
 	if err := f.db.Pool.QueryRow(tb.Context(), `
-		SELECT to_json(r)::text || (SELECT json_agg(s ORDER BY s.ordinal)::text FROM step_runs AS s WHERE s.run_id = r.id)
+		SELECT to_json(r)::text
+			|| (SELECT json_agg(s ORDER BY s.ordinal)::text FROM step_runs AS s WHERE s.run_id = r.id)
 			|| (SELECT json_agg(f ORDER BY f.ordinal)::text FROM findings AS f WHERE f.run_id = r.id)
 		FROM validation_runs AS r WHERE r.id = $1`, f.run).Scan(&text); err != nil {
 		tb.Fatalf("read the run: %v", err)

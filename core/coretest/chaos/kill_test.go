@@ -17,18 +17,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
-const (
-	loadClients = 6
-	// A server lives until it has answered between leastLife and mostLife keys.
-	leastLife, mostLife = 5, 60
-)
+// A server lives until it has answered between leastLife and mostLife keys.
+const leastLife, mostLife = 5, 60
 
 func TestServerKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := install(t)
 	s := serve(t, i.settings)
 	base := s.url()
-	l := startLoad(t, loadClients, i.harbour.Tokens.Executor, func() string { return base })
+	l := startLoad(t, i.harbour.Tokens.Executor, func() string { return base })
 	for range serverKills {
 		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
 		s.kill()
@@ -48,9 +45,9 @@ func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 	dir := dataDir(t)
 	settings := briskly("SV_DATA_DIR=" + dir)
 	s := serve(t, settings)
-	harbour, _ := seed(t, settings)
+	demo := seed(t, settings)
 	base := s.url()
-	l := startLoad(t, loadClients, harbour.Tokens.Executor, func() string { return base })
+	l := startLoad(t, demo.harbour.Tokens.Executor, func() string { return base })
 	for range embeddedKills {
 		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
 		s.kill()
@@ -59,7 +56,7 @@ func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 	l.finish(t)
 	db := joinEmbedded(t, dir)
 	checkAtRest(t, db)
-	l.history.check(t, db, harbour.ID)
+	l.history.check(t, db, demo.harbour.ID)
 	if l.unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}
@@ -68,7 +65,7 @@ func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 // dataDir returns a folder that the user who runs PostgreSQL for root can reach, which tb.TempDir does not.
 func dataDir(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "simplevalidations-data-")
+	dir, err := os.MkdirTemp("", "simplevalidations-data-") //nolint:usetesting // its parent is closed to others
 	if err != nil {
 		tb.Fatalf("make folder: %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	loadClients = 6
 	// loadPace is the pause of a client between two keys, so that a run can be executed for each that is started.
 	loadPace = 25 * time.Millisecond
 	// retryPace is its pause before it sends a request again.
@@ -90,15 +91,15 @@ type load struct {
 	unheard, refused atomic.Int64
 }
 
-func startLoad(tb testing.TB, clients int, token string, base func() string) *load {
+func startLoad(tb testing.TB, token string, base func() string) *load {
 	tb.Helper()
 	l := &load{
 		client: newClient(tb, token), history: newHistory(), base: base,
 		orders: []order{building(tb, ""), readings(tb, "")},
-		stop:   make(chan struct{}), failures: make(chan error, clients),
+		stop:   make(chan struct{}), failures: make(chan error, loadClients),
 	}
 	ctx := tb.Context()
-	for c := range clients {
+	for c := range loadClients {
 		l.group.Go(func() {
 			if err := l.work(ctx, fmt.Sprintf("client-%d", c)); err != nil {
 				l.failures <- err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestRedisKilled(t *testing.T) {
 	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err()
 	losing := restartRedis(t, i.redis)
 	launch(t, i.settings, "", "serve", "--only", "worker")
-	l := startLoad(t, loadClients, i.harbour.Tokens.Executor, web.url)
+	l := startLoad(t, i.harbour.Tokens.Executor, web.url)
 	for range redisLosses {
 		l.awaitProgress(t, mostLife)
 		losing.kill()
@@ -144,4 +145,21 @@ func pings(ctx context.Context, options *redis.Options) bool {
 	c := redis.NewClient(options)
 	defer c.Close()
 	return c.Ping(ctx).Err() == nil
+}
+
+func TestServeWithoutRedis(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err() // It ends instead of answering.
+	s := serve(t, i.settings)
+	c := newClient(t, i.harbour.Tokens.Executor)
+	if a := c.get(t, s.url()+"/readyz/"); !strings.Contains(string(a.body), "degraded") {
+		t.Errorf("readiness = %s, want a degraded Redis in it", a.body)
+	}
+	o := readings(t, "no-redis")
+	first := c.start(t, s.url(), o)
+	wantCreated(t, first)
+	wantReplay(t, c.start(t, s.url(), o), first)
+	restartRedis(t, i.redis)
+	checkAtRest(t, i.db)
 }

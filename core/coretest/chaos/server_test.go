@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func serve(tb testing.TB, settings []string, args ...string) *server {
 // serveOn does not wait, and the address may turn out to be taken.
 func serveOn(tb testing.TB, address string, settings []string, args ...string) *server {
 	tb.Helper()
-	settings = append(settings[:len(settings):len(settings)], "SV_ADDR="+address)
+	settings = append(slices.Clip(settings), "SV_ADDR="+address)
 	return &server{
 		process: launch(tb, settings, "", append([]string{"serve"}, args...)...),
 		address: address,
@@ -61,9 +62,9 @@ func serveOn(tb testing.TB, address string, settings []string, args ...string) *
 }
 
 // again starts the server anew on its old address, after its end.
-func (s *server) again(tb testing.TB, settings []string, args ...string) *server {
+func (s *server) again(tb testing.TB, settings []string) *server {
 	tb.Helper()
-	next := serveOn(tb, s.address, settings, args...)
+	next := serveOn(tb, s.address, settings)
 	if !next.awaitReady(tb) {
 		tb.Fatal("the server did not start again")
 	}
@@ -112,8 +113,12 @@ type tenant struct {
 	} `json:"tokens"`
 }
 
-// seed fills the database with the demonstration and returns its large and its tiny organization.
-func seed(tb testing.TB, settings []string) (harbour, tiny tenant) {
+// demonstration is what is seeded: a large organization and one with a tiny quota.
+type demonstration struct {
+	harbour, tiny tenant
+}
+
+func seed(tb testing.TB, settings []string) demonstration {
 	tb.Helper()
 	var seeded struct {
 		Orgs []tenant `json:"orgs"`
@@ -124,15 +129,16 @@ func seed(tb testing.TB, settings []string) (harbour, tiny tenant) {
 	if len(seeded.Orgs) != 2 {
 		tb.Fatalf("seeded organizations = %d, want 2", len(seeded.Orgs))
 	}
-	return seeded.Orgs[0], seeded.Orgs[1]
+	return demonstration{harbour: seeded.Orgs[0], tiny: seeded.Orgs[1]}
 }
 
 // installation is a database and a Redis that any number of processes share.
 type installation struct {
-	settings      []string
-	db            *core.DB
-	redis         string
-	harbour, tiny tenant
+	demonstration
+
+	settings []string
+	db       *core.DB
+	redis    string
 }
 
 func install(tb testing.TB, settings ...string) *installation {
@@ -143,6 +149,6 @@ func install(tb testing.TB, settings ...string) *installation {
 		db:       coretest.Connect(tb, address),
 		redis:    queue,
 	}
-	i.harbour, i.tiny = seed(tb, i.settings)
+	i.demonstration = seed(tb, i.settings)
 	return i
 }
