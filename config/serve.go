@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -109,8 +110,8 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	client := queue.Client()
 	defer func() { _ = client.Close() }() // Nothing is lost with it: the database has all that matters.
 	if settings.RedisURL != "" {
-		if err := tasks.CheckEviction(ctx, client, b.log); err != nil {
-			return &UsageError{Reason: err.Error()}
+		if err := checkRedis(ctx, client, b.log); err != nil {
+			return err
 		}
 	}
 	project, err := NewProject(settings, b.db, client, b.log)
@@ -125,10 +126,26 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	return p.runParts(ctx, project, part, queue, client, b)
 }
 
+// checkRedis refuses a Redis that evicts keys. One that is away is no reason not to start: runs are accepted without
+// it, and executed once it is there.
+func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {
+	err := tasks.CheckEviction(ctx, client, log)
+	if errors.Is(err, tasks.ErrEvicts) {
+		return &UsageError{Reason: err.Error()}
+	}
+	if err != nil {
+		log.WarnContext(ctx, "Redis is away", "error", err)
+	}
+	return nil
+}
+
 // runParts runs the process's parts until ctx ends or one of them fails.
 func (p Program) runParts(
 	ctx context.Context, project *Project, part role, queue tasks.Redis, client redis.UniversalClient, b *backend,
 ) error {
+	// What has been started ends also when the rest cannot be started.
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
 	if b.private != nil && b.private.Owned() {
 		group.Go(func() error { return watch(ctx, b.private) })
@@ -139,6 +156,7 @@ func (p Program) runParts(
 		}
 	}
 	if err := startBackground(ctx, group, project, part, queue, client); err != nil {
+		stop()
 		return errors.Join(err, group.Wait())
 	}
 	return group.Wait()
