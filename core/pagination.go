@@ -2,8 +2,10 @@ package core
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -14,10 +16,16 @@ const (
 	MaxPageSize     = 200
 )
 
+// The first byte of a cursor says in which direction it leads.
+const (
+	pageNext     byte = 'n'
+	pagePrevious byte = 'p'
+)
+
 // PageQuery is the part of a list's query that pages through it.
 type PageQuery struct {
-	Size   int    `query:"page_size" validate:"omitempty,min=1,max=200"`
-	Cursor string `query:"cursor"    validate:"max=100"`
+	Size   string `query:"page_size"`
+	Cursor string `query:"cursor"`
 }
 
 // Page is one page of a list, newest first. Next and Previous are relative addresses or "".
@@ -36,21 +44,25 @@ type Cursor struct {
 	Size     int
 }
 
-// Parse reads the cursor; what this service has not issued is answered with invalid_parameter.
+// Parse reads the size and the cursor; what this service has not issued is answered with invalid_parameter.
 func (q PageQuery) Parse() (Cursor, error) {
-	cursor := Cursor{Size: q.Size}
-	if cursor.Size == 0 {
-		cursor.Size = DefaultPageSize
+	cursor := Cursor{Size: DefaultPageSize}
+	if q.Size != "" {
+		size, err := strconv.Atoi(q.Size)
+		if err != nil || size < 1 || size > MaxPageSize {
+			return Cursor{}, InvalidParameter("page_size", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+		}
+		cursor.Size = size
 	}
 	if q.Cursor == "" {
 		return cursor, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(q.Cursor)
-	if err != nil || len(raw) != len(cursor.ID)+1 {
+	if err != nil || len(raw) != len(cursor.ID)+1 || (raw[0] != pageNext && raw[0] != pagePrevious) {
 		return Cursor{}, InvalidParameter("cursor",
 			"is not a cursor of this list; use next or previous as they were given")
 	}
-	cursor.Backward = raw[0] == 'p'
+	cursor.Backward = raw[0] == pagePrevious
 	copy(cursor.ID[:], raw[1:])
 	return cursor, nil
 }
@@ -71,10 +83,10 @@ func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.U
 		return page
 	}
 	if more || cursor.Backward {
-		page.Next = pageAddress(address, 'n', id(rows[len(rows)-1]))
+		page.Next = pageAddress(address, pageNext, id(rows[len(rows)-1]))
 	}
 	if (more && cursor.Backward) || (!cursor.Backward && cursor.ID != uuid.Nil) {
-		page.Previous = pageAddress(address, 'p', id(rows[0]))
+		page.Previous = pageAddress(address, pagePrevious, id(rows[0]))
 	}
 	return page
 }
