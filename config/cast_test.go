@@ -211,10 +211,10 @@ func (s *stage) must(tb testing.TB, status int, c call) answer {
 	return got
 }
 
-// refused makes a request that has to be answered with a problem of the code, and returns the problem.
-func (s *stage) refused(tb testing.TB, code core.Code, c call) core.Problem {
+// refused makes a request that has to be answered with a problem of the code.
+func (s *stage) refused(tb testing.TB, code core.Code, c call) {
 	tb.Helper()
-	return wantProblem(tb, s.do(tb, c), code)
+	wantProblem(tb, s.do(tb, c), code)
 }
 
 // wantProblem checks everything that every problem document has in common.

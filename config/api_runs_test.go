@@ -1,0 +1,320 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+type runPage = core.Page[validations.RunBody]
+
+// page reads one page of runs as harbour's viewer; the path is relative, as next and previous are.
+func (s *stage) page(tb testing.TB, path string) runPage {
+	tb.Helper()
+	return decoded[runPage](tb, s.must(tb, http.StatusOK, call{path: path, token: s.Harbour.Tokens.Viewer}))
+}
+
+func idsOf(page runPage) []uuid.UUID {
+	ids := make([]uuid.UUID, len(page.Results))
+	for i, run := range page.Results {
+		ids[i] = run.ID
+	}
+	return ids
+}
+
+func TestRunPages(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const total = 130
+	newestFirst := make([]uuid.UUID, total)
+	for i := range total {
+		newestFirst[total-1-i] = s.started(t, s.start(t, "")).ID
+	}
+
+	for _, tt := range []struct {
+		query string
+		pages []int
+	}{
+		{"", []int{50, 50, 30}},
+		{"?page_size=65", []int{65, 65}},
+		{"?page_size=129", []int{129, 1}},
+		{"?page_size=130", []int{130}},
+		{"?page_size=200", []int{130}},
+	} {
+		t.Run("ThereAndBack"+tt.query, func(t *testing.T) {
+			t.Parallel()
+			page := s.page(t, "/api/runs/"+tt.query)
+			seen, sizes := idsOf(page), []int{len(page.Results)}
+			for page.Next != "" {
+				page = s.page(t, page.Next)
+				seen, sizes = append(seen, idsOf(page)...), append(sizes, len(page.Results))
+			}
+			if diff := cmp.Diff(newestFirst, seen); diff != "" {
+				t.Errorf("runs forward (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.pages, sizes); diff != "" {
+				t.Errorf("sizes forward (-want +got):\n%s", diff)
+			}
+			back := idsOf(page)
+			for page.Previous != "" {
+				page = s.page(t, page.Previous)
+				back = append(idsOf(page), back...)
+			}
+			if diff := cmp.Diff(newestFirst, back); diff != "" {
+				t.Errorf("runs backward (-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("NewRunsDoNotShiftPages", func(t *testing.T) {
+		t.Parallel()
+		first := s.page(t, "/api/runs/?page_size=3&until="+url.QueryEscape("2100-01-01T00:00:00Z"))
+		second := s.page(t, first.Next)
+		if diff := cmp.Diff(newestFirst[:6], append(idsOf(first), idsOf(second)...)); diff != "" {
+			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+		if !strings.Contains(first.Next, "until=") || !strings.Contains(first.Next, "page_size=3") {
+			t.Errorf("next = %q, want it to keep the filter and the size", first.Next)
+		}
+		if !strings.HasPrefix(first.Next, "/api/runs/?") {
+			t.Errorf("next = %q, want a relative address", first.Next)
+		}
+	})
+
+	t.Run("EndsAreEmptyStrings", func(t *testing.T) {
+		t.Parallel()
+		got := s.must(t, http.StatusOK, call{path: "/api/runs?state=RUNNING", token: s.Harbour.Tokens.Viewer})
+		if body := strings.TrimSpace(string(got.body)); body != `{"next":"","previous":"","results":[]}` {
+			t.Errorf("empty page = %s", body)
+		}
+	})
+}
+
+func TestRunListRefusesBadQueries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	foreign := base64.RawURLEncoding.EncodeToString(append([]byte{'x'}, make([]byte, 16)...))
+	for _, query := range []string{
+		"page_size=201", "page_size=-1", "page_size=ten", "page_size=0", "page_size=99999999999999999999",
+		"cursor=nonsense", "cursor=%25", "cursor=" + strings.Repeat("A", 101), "cursor=" + foreign,
+		"state=pending", "state=DONE", "result=OK", "source=WEB", "workflow=" + strings.Repeat("w", 101),
+		"idempotency_key=" + strings.Repeat("k", 256),
+		"since=yesterday", "since=2026-01-01", "until=1700000000", "since=2026-02-30T00:00:00Z",
+	} {
+		t.Run(query[:min(len(query), 40)], func(t *testing.T) {
+			t.Parallel()
+			got := s.do(t, call{path: "/api/runs/?" + query, token: s.Harbour.Tokens.Viewer})
+			problem := wantProblem(t, got, core.CodeInvalidParameter)
+			name, _, _ := strings.Cut(query, "=")
+			if len(problem.Errors) != 1 || problem.Errors[0].Parameter != name {
+				t.Errorf("errors = %+v, want one for %s", problem.Errors, name)
+			}
+		})
+	}
+}
+
+func TestRunFilters(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := s.start(t, "b").to("/api/workflows/building/start/")
+	runs := map[string]uuid.UUID{
+		"good":     s.started(t, s.start(t, "good")).ID,
+		"bad":      s.started(t, s.start(t, "bad").withBody("text/csv", sampleText(t, "bad/meter-readings.csv"))).ID,
+		"building": s.started(t, building.withBody("application/json", sampleText(t, "good/building.json"))).ID,
+	}
+	s.work(t)
+	runs["pending"] = s.started(t, s.start(t, "pending")).ID
+	s.exec(t, `UPDATE validation_runs SET created_at = '2026-03-01T12:00:00Z' WHERE id = $1`, runs["good"])
+	s.exec(t, `UPDATE validation_runs SET created_at = '2026-03-01T12:00:01Z' WHERE id = $1`, runs["bad"])
+	s.exec(t, `UPDATE validation_runs SET source = 'CLI' WHERE id = $1`, runs["building"])
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"good", "bad", "building", "pending"}},
+		{"state=COMPLETED", []string{"good", "bad", "building"}},
+		{"state=PENDING", []string{"pending"}},
+		{"result=PASS", []string{"good", "building"}},
+		{"result=FAIL", []string{"bad"}},
+		{"result=UNKNOWN", []string{"pending"}},
+		{"source=CLI", []string{"building"}},
+		{"workflow=building", []string{"building"}},
+		{"workflow=" + s.Harbour.Workflows[1].ID.String(), []string{"good", "bad", "pending"}},
+		{"workflow=meter-readings&result=PASS", []string{"good"}},
+		{"workflow=nothing", nil},
+		{"idempotency_key=bad", []string{"bad"}},
+		{"idempotency_key=BAD", nil},
+		{"until=2026-03-01T12:00:01Z", []string{"good"}},
+		{"since=2026-03-01T12:00:00Z&until=2026-03-01T12:00:02Z", []string{"good", "bad"}},
+		{"since=2026-03-01T12:00:00.5Z&until=2026-03-02T00:00:00Z", []string{"bad"}},
+		{"until=2026-03-01T13:00:01%2B01:00", []string{"good"}},
+		{"since=2026-03-01T12:00:02Z", []string{"building", "pending"}},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			t.Parallel()
+			want := make([]uuid.UUID, len(tt.want))
+			for i, name := range tt.want {
+				want[i] = runs[name]
+			}
+			got := idsOf(s.page(t, "/api/runs/?"+tt.query))
+			byID := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+			slices.SortFunc(want, byID)
+			slices.SortFunc(got, byID)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRunDetail(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, tt := range []struct {
+		sample, workflow, contentType string
+		result                        validations.RunResult
+		status                        string
+		stepStatus                    validations.StepStatus
+		counts                        validations.CountsBody
+		issues                        []string
+	}{
+		{
+			"good/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{}, []string{},
+		},
+		{
+			"good/building.json", "building", "application/json", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{}, []string{},
+		},
+		{
+			"warn/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{Warnings: 1}, []string{"WARNING rule.estimated_share 0:0"},
+		},
+		{
+			"bad/meter-readings.csv", "meter-readings", "text/csv", "FAIL", "FAILED", "FAILED",
+			validations.CountsBody{Errors: 8},
+			[]string{
+				"ERROR csv.type.number 5:31", "ERROR csv.minimum 9:31", "ERROR csv.pattern 12:1", "ERROR csv.enum 14:37",
+				"ERROR csv.primary_key 17:1", "ERROR csv.type.datetime 20:10", "ERROR csv.row.field_count 22:1",
+				"ERROR rule.missing_is_zero 24:31",
+			},
+		},
+		{
+			"bad/building.json", "building", "application/json", "FAIL", "FAILED", "FAILED",
+			validations.CountsBody{Errors: 6},
+			[]string{
+				"ERROR schema.required 2:15", "ERROR schema.additionalProperties 6:5", "ERROR schema.maximum 5:19",
+				"ERROR schema.type 9:50", "ERROR schema.required 10:7", "ERROR schema.maximum 12:69",
+			},
+		},
+	} {
+		t.Run(strings.ReplaceAll(tt.sample, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			start := s.start(t, "").to("/api/workflows/"+tt.workflow+"/start/").withBody(tt.contentType, sampleText(t, tt.sample))
+			first := s.started(t, start)
+			s.work(t)
+			got := s.must(t, http.StatusOK, start.to("/api/runs/"+first.ID.String()).get())
+			run := decoded[validations.RunBody](t, got)
+			if run.State != "COMPLETED" || run.Result != tt.result || run.Status != tt.status || run.Counts != tt.counts {
+				t.Errorf("run = %s %s %s %+v, want COMPLETED %s %s %+v",
+					run.State, run.Result, run.Status, run.Counts, tt.result, tt.status, tt.counts)
+			}
+			step := run.Steps[0]
+			if step.Status != tt.stepStatus || step.Counts != tt.counts || step.IssuesTruncated {
+				t.Errorf("step = %s %+v, truncated %t, want %s %+v", step.Status, step.Counts, step.IssuesTruncated,
+					tt.stepStatus, tt.counts)
+			}
+			issues := make([]string, len(step.Issues))
+			for i, issue := range step.Issues {
+				issues[i] = fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column)
+			}
+			if diff := cmp.Diff(tt.issues, issues); diff != "" {
+				t.Errorf("issues (-want +got):\n%s", diff)
+			}
+			if bytes.Contains(got.body, []byte("null")) {
+				t.Errorf("body has a null: %s", got.body)
+			}
+			wantTimes(t, run)
+		})
+	}
+
+	t.Run("ShowsPendingStepsBefore", func(t *testing.T) {
+		t.Parallel()
+		start := s.start(t, "")
+		first := s.must(t, http.StatusCreated, start)
+		got := s.must(t, http.StatusOK, start.to(first.header.Get("Location")).get())
+		if diff := cmp.Diff(decoded[validations.RunBody](t, first), decoded[validations.RunBody](t, got)); diff != "" {
+			t.Errorf("run (-answered +read):\n%s", diff)
+		}
+	})
+}
+
+// wantTimes checks that a completed run's times are in order and its texts belong together.
+func wantTimes(tb testing.TB, run validations.RunBody) {
+	tb.Helper()
+	const shape = len("2006-01-02T15:04:05.000Z")
+	for _, at := range []string{run.CreatedAt, run.StartedAt, run.EndedAt} {
+		if len(at) != shape || at[19] != '.' || at[23] != 'Z' {
+			tb.Errorf("time = %q, want one with milliseconds in UTC", at)
+		}
+	}
+	if run.CreatedAt > run.StartedAt || run.StartedAt > run.EndedAt || run.DurationMS < 0 {
+		tb.Errorf("times = %s, %s, %s, %d ms, want them in order", run.CreatedAt, run.StartedAt, run.EndedAt, run.DurationMS)
+	}
+	if failed := run.Result == validations.ResultFail; failed != (run.Error != "") ||
+		failed != (run.UserFriendlyError != "") || failed != (run.ErrorCategory == validations.CategoryValidationFailed) {
+		tb.Errorf("error = %q, %q, %q with result %s", run.Error, run.UserFriendlyError, run.ErrorCategory, run.Result)
+	}
+}
+
+func TestRunShowsTheFirstHundredIssues(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := func(rows int) string {
+		var text strings.Builder
+		text.WriteString("meter_id,read_at,kwh,quality,tariff\n")
+		for i := range rows {
+			fmt.Fprintf(&text, "MTR-%04d,2026-01-01T00:00:00Z,1.0,X%d,day\n", i, i)
+		}
+		return text.String()
+	}
+	for rows, truncated := range map[int]bool{100: false, 101: true, 150: true} {
+		t.Run(strconv.Itoa(rows), func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			start := s.start(t, "").withBody("text/csv", table(rows))
+			first := s.started(t, start)
+			s.work(t)
+			run := decoded[validations.RunBody](t, s.do(t, start.to("/api/runs/"+first.ID.String()+"/").get()))
+			step := run.Steps[0]
+			if run.Counts.Errors != int64(rows) || len(step.Issues) != 100 || step.IssuesTruncated != truncated {
+				t.Errorf("errors = %d, issues = %d, truncated = %t, want %d, 100, %t",
+					run.Counts.Errors, len(step.Issues), step.IssuesTruncated, rows, truncated)
+			}
+			for i, issue := range step.Issues {
+				if issue.Row != i+1 {
+					t.Fatalf("issue %d is of row %d, want the first hundred in order", i, issue.Row)
+				}
+			}
+		})
+	}
+	t.Run("IDsNameOnlyRuns", func(t *testing.T) {
+		t.Parallel()
+		for _, id := range []string{"nonsense", unknownID, "%20", "..%2F..", uuid.Nil.String()} {
+			s.refused(t, core.CodeNotFound, call{path: "/api/runs/" + id + "/", token: s.Harbour.Tokens.Owner})
+		}
+	})
+}
