@@ -32,7 +32,7 @@ func leaderOf(starts []start, leaders []int, i int) (int, bool) {
 		return 0, false
 	}
 	for _, leader := range leaders {
-		if starts[leader].keyed && starts[leader].claim.SameKey(starts[i].claim) {
+		if starts[leader].keyed && starts[leader].claim.SameKey(&starts[i].claim) {
 			return leader, true
 		}
 	}
@@ -50,7 +50,8 @@ func follow(st, leader start, led result) (result, bool) {
 		}
 		record = &idempotency.Record{
 			ID: leader.claim.ID, Fingerprint: leader.claim.Fingerprint, RequestID: leader.claim.Caller.RequestID,
-			RunID: leader.claim.RunID, Finished: true, ExpiresAt: led.answer.ExpiresAt, Response: leader.response,
+			RunID: leader.claim.RunID, Point: idempotency.PointFinished, ExpiresAt: led.answer.ExpiresAt,
+			Response: leader.response,
 		}
 	}
 	answer, err := replay(*record, st.claim.Fingerprint)

@@ -13,8 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// Outcome is what became of one claim.
-type Outcome struct {
+// Taken is what became of one claim.
+type Taken struct {
 	// Claimed says that the key is ours as soon as the transaction commits.
 	Claimed bool
 	// ExpiresAt is when the claimed key ends.
@@ -34,13 +34,16 @@ const claimQuery = `
 		locked_until, epoch, created_at, expires_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
 		c.request_id, c.ip, c.agent, c.status,
-		json_build_object('content_type', c.content_type, 'location', c.location), c.body, c.run_id,
-		'finished', NULL, 1, now(), now() + make_interval(secs => c.lifetime)
+		CASE WHEN c.status IS NOT NULL THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
+		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
+		now() + make_interval(secs => c.lifetime)
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
-		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[])
+		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
+		$22::text[], $23::bigint[])
 		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
-			agent, status, content_type, location, body, run_id, lifetime, lock)
+			agent, status, content_type, location, body, run_id, lifetime, lock,
+			point, lock_for)
 	WHERE pg_try_advisory_xact_lock(c.lock)
 	ORDER BY c.org_id, c.endpoint, c.key
 	ON CONFLICT ON CONSTRAINT uq_idempotency_org_key_endpoint DO UPDATE SET
@@ -52,14 +55,14 @@ const claimQuery = `
 		response_headers = excluded.response_headers, response_body = excluded.response_body,
 		validation_run_id = excluded.validation_run_id, recovery_point = excluded.recovery_point,
 		locked_until = excluded.locked_until, epoch = excluded.epoch, created_at = excluded.created_at,
-		expires_at = excluded.expires_at
+		expires_at = excluded.expires_at, attempts = 0, retry_at = NULL, last_error = ''
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
 	RETURNING k.id, k.expires_at`
 
 // Take claims keys inside the transaction that does their work and returns one outcome per claim, in
 // order. No two claims may name the same key. Two statements at most.
-func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Outcome, error) {
-	outcomes := make([]Outcome, len(claims))
+func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
+	outcomes := make([]Taken, len(claims))
 	if len(claims) == 0 {
 		return outcomes, nil
 	}
@@ -70,7 +73,7 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Outcome, error) {
 	var lost []Claim
 	for i, claim := range claims {
 		if expiresAt, ok := claimed[claim.ID]; ok {
-			outcomes[i] = Outcome{Claimed: true, ExpiresAt: expiresAt}
+			outcomes[i] = Taken{Claimed: true, ExpiresAt: expiresAt}
 			continue
 		}
 		lost = append(lost, claim)
@@ -99,17 +102,17 @@ func Withdraw(batch *core.Batch, claims ...Claim) {
 }
 
 // SameKey reports whether two claims are for one key.
-func (c Claim) SameKey(other Claim) bool {
+func (c *Claim) SameKey(other *Claim) bool {
 	return c.identity() == other.identity()
 }
 
-func (c Claim) identity() identity {
+func (c *Claim) identity() identity {
 	return identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
 }
 
 // lockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
 // share a number only make one of them wait as if it were in progress.
-func (c Claim) lockNumber() int64 {
+func (c *Claim) lockNumber() int64 {
 	hash := sha256.New()
 	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
@@ -154,7 +157,7 @@ func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[identity
 	}
 	records := make(map[identity]Record, len(found))
 	for _, record := range found {
-		records[record.identity] = record.Record
+		records[identity{orgID: record.OrgID, endpoint: record.Endpoint, key: record.Key}] = record
 	}
 	return records, nil
 }

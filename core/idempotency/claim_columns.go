@@ -25,14 +25,41 @@ func claimColumns(claims []Claim) []any {
 		core.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
 		core.Column(claims, func(c *Claim) *netip.Addr { return knownAddress(c.Caller.IP) }),
 		core.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
-		core.Column(claims, func(c *Claim) int { return c.Response.Status }),
+		core.Column(claims, func(c *Claim) *int { return storedOnly(c, c.Response.Status) }),
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
-		core.Column(claims, func(c *Claim) []byte { return c.Response.Body }),
+		core.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
 		core.Column(claims, func(c *Claim) uuid.UUID { return c.RunID }),
 		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		core.Column(claims, (*Claim).lockNumber),
+		core.Column(claims, (*Claim).point),
+		core.Column(claims, (*Claim).lockMilliseconds),
 	}
+}
+
+// point is the recovery point that the claim reaches.
+func (c *Claim) point() Point {
+	if c.Point == "" {
+		return PointFinished
+	}
+	return c.Point
+}
+
+// lockMilliseconds is nil for a claim that is finished at once: nobody holds it any more.
+func (c *Claim) lockMilliseconds() *int64 {
+	if c.point() == PointFinished {
+		return nil
+	}
+	lock := c.Lock.Milliseconds()
+	return &lock
+}
+
+// storedOnly is a part of the response, or nil while there is none.
+func storedOnly[T any](c *Claim, part T) *T {
+	if c.point() != PointFinished {
+		return nil
+	}
+	return &part
 }
 
 func knownAddress(ip netip.Addr) *netip.Addr {

@@ -93,7 +93,8 @@ func TestTake(t *testing.T) {
 			t.Fatalf("lookup = %t, %v, want found", found, err)
 		}
 		want := idempotency.Record{
-			ID: claim.ID, Fingerprint: claim.Fingerprint, RequestID: "request-a", Finished: true,
+			ID: claim.ID, OrgID: org, Endpoint: endpoint, Key: "first", Fingerprint: claim.Fingerprint,
+			RequestID: "request-a", Point: idempotency.PointFinished, Epoch: 1,
 			ExpiresAt: outcome.ExpiresAt, Response: claim.Response,
 		}
 		if diff := cmp.Diff(want, record); diff != "" {
@@ -141,7 +142,8 @@ func TestTake(t *testing.T) {
 			t.Fatalf("outcome = %+v, %v, want claimed", outcome, err)
 		}
 		want := idempotency.Record{
-			ID: fresh.ID, Fingerprint: fresh.Fingerprint, RequestID: "request-new", Finished: true,
+			ID: fresh.ID, OrgID: org, Endpoint: endpoint, Key: "expired", Fingerprint: fresh.Fingerprint,
+			RequestID: "request-new", Point: idempotency.PointFinished, Epoch: 1,
 			ExpiresAt: outcome.ExpiresAt, Response: fresh.Response,
 		}
 		if diff := cmp.Diff(want, record); diff != "" {

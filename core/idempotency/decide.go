@@ -24,7 +24,7 @@ func (r Record) Decide(fingerprint Fingerprint) error {
 	if r.Fingerprint.Sum != fingerprint.Sum {
 		return reused(fingerprint.Differs(r.Fingerprint), r.RequestID)
 	}
-	if !r.Finished {
+	if !r.Finished() {
 		return InProgress(r.LockRest)
 	}
 	return nil
@@ -32,7 +32,7 @@ func (r Record) Decide(fingerprint Fingerprint) error {
 
 // Absent reports whether the record is as good as not there.
 func (r Record) Absent() bool {
-	return r.Finished && r.Expired
+	return r.Finished() && r.Expired
 }
 
 // InProgress says that another request holds the key for about the given time.

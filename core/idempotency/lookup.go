@@ -14,7 +14,7 @@ import (
 
 // recordColumns are what scanRecord reads, in its order.
 const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
-	options_digest, request_id, validation_run_id, recovery_point = 'finished', expires_at <= now(), expires_at,
+	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
 	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
 
 // Lookup reads a key in one indexed statement and no transaction. The second result is false when
@@ -32,13 +32,7 @@ func Lookup(ctx context.Context, db *core.DB, orgID uuid.UUID, endpoint Endpoint
 	if err != nil {
 		return Record{}, false, fmt.Errorf("look a key up: %w", err)
 	}
-	return found.Record, !found.Absent(), nil
-}
-
-// identifiedRecord is a record with what names it.
-type identifiedRecord struct {
-	Record
-	identity identity
+	return found, !found.Absent(), nil
 }
 
 // identity names a key.
@@ -48,9 +42,9 @@ type identity struct {
 	key      string
 }
 
-func scanRecord(row pgx.CollectableRow) (identifiedRecord, error) {
+func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
-		r                             identifiedRecord
+		r                             Record
 		sum, target, content, options []byte
 		runID                         *uuid.UUID
 		lockSeconds                   float64
@@ -58,9 +52,9 @@ func scanRecord(row pgx.CollectableRow) (identifiedRecord, error) {
 		headers                       *ResponseHeaders
 		body                          []byte
 	)
-	err := row.Scan(&r.ID, &r.identity.orgID, &r.identity.key, &r.identity.endpoint, &r.Fingerprint.Version,
-		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Finished, &r.Expired, &r.ExpiresAt,
-		&lockSeconds, &status, &headers, &body)
+	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &r.Fingerprint.Version,
+		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Point, &r.Epoch, &r.Expired,
+		&r.ExpiresAt, &lockSeconds, &status, &headers, &body)
 	if err != nil {
 		return r, fmt.Errorf("read a key: %w", err)
 	}

@@ -7,8 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// finished is the recovery point of a key whose response is stored.
-const finished = "finished"
+// Point is a recovery point: a name for what a request has durably done. Each endpoint has its own; every
+// request ends in the same one.
+type Point string
+
+// PointFinished is the recovery point of a key whose response is stored.
+const PointFinished Point = "finished"
 
 // Endpoint names a protected operation. Keys of different endpoints never meet.
 type Endpoint string
@@ -49,20 +53,41 @@ type Claim struct {
 	// Lifetime counts from the claim by the database's clock.
 	Lifetime time.Duration
 	RunID    uuid.UUID
+	// Response is stored with the claim, and the key is finished, unless Point is set.
 	Response Response
+	// Point is the recovery point that the claiming transaction reaches when more phases follow. The key
+	// is then locked for Lock.
+	Point Point
+	Lock  time.Duration
 }
 
 // Record is a key as it is stored, seen at one moment of the database's clock.
 type Record struct {
 	ID          uuid.UUID
+	OrgID       uuid.UUID
+	Endpoint    Endpoint
+	Key         string
 	Fingerprint Fingerprint
 	RequestID   string
 	RunID       uuid.UUID
-	Finished    bool
+	Point       Point
 	Expired     bool
+	// Epoch is the fence: who holds the key writes under the epoch that its own taking of the lock made.
+	Epoch int
 	// LockRest is how long the key stays locked; not positive when it is free.
 	LockRest  time.Duration
 	ExpiresAt time.Time
-	// Response is set when Finished.
+	// Response is set when the record is finished.
 	Response Response
+}
+
+// Finished reports whether the key's response is stored.
+func (r Record) Finished() bool {
+	return r.Point == PointFinished
+}
+
+// DerivedKey is the idempotency key for a foreign call that belongs to the request, so that however
+// often the call is repeated the other side sees one. The purpose tells several calls apart.
+func (r Record) DerivedKey(purpose string) string {
+	return "sv-" + purpose + "-" + r.ID.String()
 }

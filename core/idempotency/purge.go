@@ -45,7 +45,7 @@ func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
 			FOR UPDATE SKIP LOCKED
 		)
 		DELETE FROM idempotency_keys k USING gone
-		WHERE k.org_id = gone.org_id AND k.id = gone.id`, finished, batch)
+		WHERE k.org_id = gone.org_id AND k.id = gone.id`, PointFinished, batch)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func CountExpired(ctx context.Context, db *core.DB) (int64, error) {
 	var n int64
 	err := db.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM idempotency_keys
-		WHERE expires_at <= now() AND recovery_point = $1`, finished).Scan(&n)
+		WHERE expires_at <= now() AND recovery_point = $1`, PointFinished).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count expired keys: %w", err)
 	}
