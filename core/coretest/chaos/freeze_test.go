@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// largeRows take a worker longer than a lease, so that it can be caught at work.
-	largeRows = 300_000
 	// badEvery is how many rows have a finding each.
 	badEvery = 5000
 	// executing is the condition of a run that a worker is at.

@@ -2,4 +2,8 @@
 
 package chaos
 
-const raceEnabled = false
+const (
+	raceEnabled = false
+	// largeRows keep a worker busy for so long that it can be caught at work.
+	largeRows = 300_000
+)

@@ -2,4 +2,8 @@
 
 package chaos
 
-const raceEnabled = true
+const (
+	raceEnabled = true
+	// largeRows keep a worker busy for so long that it can be caught at work.
+	largeRows = 50_000
+)

@@ -150,7 +150,8 @@ func pings(ctx context.Context, options *redis.Options) bool {
 func TestServeWithoutRedis(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err() // It ends instead of answering.
+	// It ends instead of answering.
+	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err()
 	s := serve(t, i.settings)
 	c := newClient(t, i.harbour.Tokens.Executor)
 	if a := c.get(t, s.url()+"/readyz/"); !strings.Contains(string(a.body), "degraded") {
@@ -162,4 +163,13 @@ func TestServeWithoutRedis(t *testing.T) {
 	wantReplay(t, c.start(t, s.url(), o), first)
 	restartRedis(t, i.redis)
 	checkAtRest(t, i.db)
+}
+
+func TestServeRefusesAnEvictingRedis(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	if err := redisClient(t, i.redis).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+		t.Fatalf("set the policy of Redis: %v", err)
+	}
+	wantSaid(t, refuse(t, i.settings, "serve"), "allkeys-lru")
 }

@@ -95,7 +95,4 @@ func TestStopUnderLoad(t *testing.T) {
 	l.finish(t)
 	checkAtRest(t, i.db)
 	l.history.check(t, i.db, i.harbour.ID)
-	if got := l.unheard.Load(); got != 0 {
-		t.Errorf("requests without an answer = %d, want 0: every server was left before it was stopped", got)
-	}
 }
