@@ -3,6 +3,7 @@ package validations
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -154,11 +155,17 @@ func findingRows(step StepRun, findings []engines.Finding) ([][]any, error) {
 			sample = []int{}
 		}
 		rows[i] = []any{
-			step.OrgID, id, step.RunID, step.Ordinal, i, string(f.Severity), f.Code, f.Message, f.Path,
-			f.Line, f.Column, f.Row, f.Excerpt, max(f.Count, 1), sample, f.AssertionID, f.Truncated,
+			step.OrgID, id, step.RunID, step.Ordinal, i, string(f.Severity), storable(f.Code), storable(f.Message),
+			storable(f.Path), f.Line, f.Column, f.Row, storable(f.Excerpt), max(f.Count, 1), sample,
+			storable(f.AssertionID), f.Truncated,
 		}
 	}
 	return rows, nil
+}
+
+// storable makes what a finding repeats of a document fit for a text column, which takes neither NUL nor bad UTF-8.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // idOf names a run in pages.
