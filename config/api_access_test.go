@@ -263,3 +263,20 @@ func TestUsage(t *testing.T) {
 		t.Errorf("usage without a limit = %s", body)
 	}
 }
+
+func TestNoSpellingOfAnAddressGoesAroundAuthentication(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.started(t, s.start(t, "secret")).ID.String()
+	for _, path := range []string{
+		"/%61pi/runs/", "/api%2Fruns/", "/api%2fruns%2f", "//api/runs/", "/./api/runs/", "/api//runs/", "/API/runs/",
+		"/api/docs/../runs/", "/api/docs/..%2fruns/", "/api/docs%2f..%2fruns/", "/api/schema/../runs/" + run + "/",
+		"/api/schema%2F..%2Fruns/", "/docs/../api/runs/", "/docs/..%2fapi/runs/", "/api/runs", "/api/runs/.",
+		"/api;/runs/", "/api/runs/" + run, "/api/runs/" + run + "?x=.", "/livez/../api/runs/",
+	} {
+		got := s.do(t, call{path: path})
+		if got.status < http.StatusBadRequest || bytes.Contains(got.body, []byte(run)) {
+			t.Errorf("%s without a token = %d %s, want a refusal", path, got.status, got.body)
+		}
+	}
+}

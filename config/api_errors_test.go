@@ -1,0 +1,295 @@
+package config_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func TestErrorsOfTheFrameworkAreProblems(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Harbour.Tokens.Owner
+	for _, tt := range []struct {
+		name  string
+		call  call
+		code  core.Code
+		allow string
+	}{
+		{"NothingThere", call{path: "/nothing"}, core.CodeNotFound, ""},
+		{"NothingInTheAPI", call{path: "/api/nothing/", token: owner}, core.CodeNotFound, ""},
+		{"NothingInTheAPIForStrangers", call{path: "/api/nothing/"}, core.CodeNotAuthenticated, ""},
+		{"FolderAbove", call{path: "/docs/samples/../../go.mod"}, core.CodeNotFound, ""},
+		{"EncodedFolderAbove", call{path: "/docs/samples/%2e%2e%2f%2e%2e%2fdocs.go"}, core.CodeNotFound, ""},
+		{"DoubleSlash", call{path: "//api//me/"}, core.CodeNotFound, ""},
+		{"Unstart", call{method: "GET", path: "/api/workflows/building/start/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, POST"},
+		{"PostToAList", call{method: "POST", path: "/api/runs/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
+		{"DeleteRun", call{method: "DELETE", path: "/api/runs/" + unknownID + "/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
+		{"UnknownMethod", call{method: "BREW", path: "/api/me/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := s.do(t, tt.call)
+			wantProblem(t, got, tt.code)
+			wantHeader(t, got, map[string]string{"Allow": tt.allow})
+		})
+	}
+
+	t.Run("HeadHasTheHeadersAlone", func(t *testing.T) {
+		t.Parallel()
+		got := s.do(t, call{method: http.MethodHead, path: "/api/nothing/", token: owner})
+		if got.status != http.StatusNotFound || len(got.body) != 0 {
+			t.Errorf("HEAD = %d %q, want 404 without a body", got.status, got.body)
+		}
+		wantHeader(t, got, map[string]string{"Content-Type": core.ProblemType, "Cache-Control": "no-store"})
+	})
+}
+
+func TestPanicsAreProblems(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.router.GET("/test/panic/", func(echo.Context) error { panic("secret of the inside") })
+	got := s.do(t, call{path: "/test/panic/"})
+	wantProblem(t, got, core.CodeInternal)
+	if strings.Contains(string(got.body), "secret") {
+		t.Errorf("the panic's reason is shown: %s", got.body)
+	}
+	s.must(t, http.StatusOK, call{path: "/api/me/", token: s.Harbour.Tokens.Owner})
+}
+
+func TestUnreachableDatabaseIsAProblem(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.db.Pool.Close()
+	for _, c := range []call{
+		{path: "/api/me/", token: s.Harbour.Tokens.Owner}, {path: "/api/runs/", token: s.Harbour.Tokens.Owner},
+		s.start(t, "down"),
+	} {
+		got := s.do(t, c)
+		if got.status < http.StatusInternalServerError {
+			t.Errorf("%s without a database = %d, want a 5xx", c.path, got.status)
+		}
+		if strings.Contains(string(got.body), "pool") {
+			t.Errorf("the cause is shown: %s", got.body)
+		}
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, tt := range []struct {
+		name, sent string
+		kept       bool
+	}{
+		{"OwnOne", "Abc-1.2_3", true},
+		{"LongestOne", strings.Repeat("a", 128), true},
+		{"None", "", false},
+		{"TooLong", strings.Repeat("a", 129), false},
+		{"WithSpace", "a b", false},
+		{"NotASCII", "ä", false},
+		{"NotUTF8", "\xff", false},
+		{"WithQuote", `a"b`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := s.do(t, call{path: "/api/nothing/"}.with("Request-Id", tt.sent))
+			problem := wantProblem(t, got, core.CodeNotAuthenticated)
+			if (problem.RequestID == tt.sent) != tt.kept {
+				t.Errorf("request_id = %q after %q, kept %t wanted", problem.RequestID, tt.sent, tt.kept)
+			}
+		})
+	}
+}
+
+// badTexts cannot be stored or shown as they are.
+func badTexts() map[string]string {
+	return map[string]string{
+		"NUL": "%00", "BadUTF8": "%ff%fe", "Overlong": "%c0%80", "Surrogate": "%ed%a0%80", "Cut": "%e2%82",
+		"Controls": "%01%1b%5b2J", "Newlines": "%0d%0aSet-Cookie:x", "Quote": "%27%22%3b--", "BadEscape": "%zz",
+		"Percent": "%25s%25n", "Backslash": "%5c..%5c", "Long": strings.Repeat("%c3%a4", 3000),
+	}
+}
+
+func TestHostileTextInAddresses(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, text := range badTexts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, place := range []string{
+				"/api/runs/?workflow=*", "/api/runs/?idempotency_key=*", "/api/runs/?state=*", "/api/runs/?since=*",
+				"/api/runs/?until=*", "/api/runs/?cursor=*", "/api/runs/?page_size=*", "/api/runs/?*=1",
+				"/api/runs/*/", "/api/runs/*", "/api/workflows/*/", "/api/workflows/?cursor=*", "/api/workflows/*/start/",
+				"/api/workflows/building/?version=*", "/api/*/", "/*", "/docs/*", "/docs/samples/*", "/api/docs/*",
+			} {
+				s.wantNoServerError(t, "GET "+strings.ReplaceAll(place, "*", text)+" HTTP/1.1", "", "")
+			}
+			for _, place := range []string{"/api/workflows/*/start/", "/api/workflows/building/start/?version=*"} {
+				s.wantNoServerError(t, "POST "+strings.ReplaceAll(place, "*", text)+" HTTP/1.1",
+					"Content-Type: application/json\r\n", "{}")
+			}
+		})
+	}
+}
+
+func TestHostileTimes(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, at := range []string{
+		"0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00%2B23:59",
+		"2026-01-01T00:00:00-15:59", "2026-01-01T24:00:00Z", "2026-01-01T00:00:60Z", "0001-01-01T00:00:00%2B14:00",
+		"2026-01-01T00:00:00.1234567890123456789Z", "2026-01-01T00:00:00%2B24:00", "infinity", "now", "epoch",
+	} {
+		for _, name := range []string{"since", "until"} {
+			s.wantNoServerError(t, "GET /api/runs/?"+name+"="+at+" HTTP/1.1", "", "")
+		}
+	}
+}
+
+func TestHostileHeaders(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	names := []string{
+		"Idempotency-Key", "Request-Id", "User-Agent", "X-Filename", "Content-Type", "Content-Encoding", "Accept",
+		"Prefer", "Authorization", "X-Forwarded-For", "Host2", "Cookie", "Traceparent",
+	}
+	for name, text := range map[string]string{
+		"BadUTF8": "\xff\xfe", "Overlong": "\xc0\x80", "NotASCII": "ä\u2028\U0001F600", "Tab": "a\tb",
+		"Long": strings.Repeat("x", 20_000), "Percent": "UTF-8''%00%ff", "Quoted": `"a\"b`, "Commas": strings.Repeat(",;=", 500),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, header := range names {
+				line := header + ": " + text + "\r\n"
+				if header != "Content-Type" {
+					line += "Content-Type: text/csv\r\n"
+				}
+				s.wantNoServerError(t, "POST /api/workflows/meter-readings/start/ HTTP/1.1", line, "a,b\n1,2\n")
+			}
+		})
+	}
+	t.Run("TooManyBytesAreAProblem", func(t *testing.T) {
+		t.Parallel()
+		c := call{path: "/api/me/", token: s.Harbour.Tokens.Owner}
+		got, err := s.send(t.Context(), c.with("X-Large", strings.Repeat("x", 40_000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, got, core.CodeRequestHeaderTooLarge)
+	})
+	t.Run("TheUserAgentIsStoredAsText", func(t *testing.T) {
+		t.Parallel()
+		s.wantNoServerError(t, "POST /api/workflows/meter-readings/start/ HTTP/1.1", "Idempotency-Key: agent\r\n"+
+			"Content-Type: text/csv\r\nUser-Agent: a\xff"+strings.Repeat("ä", 600)+"\r\n", "a,b\n1,2\n")
+		want := "a\uFFFD" + strings.Repeat("ä", 498)
+		if got := one[string](t, s, `SELECT user_agent FROM idempotency_keys WHERE key = 'agent'`); got != want {
+			t.Errorf("user_agent = %q, want %q", got, want)
+		}
+	})
+}
+
+func TestHostileBodies(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	head := "POST /api/workflows/building/start/ HTTP/1.1"
+	for name, texts := range map[string][]string{
+		"application/json": {
+			"", "\x00", "\xff", "{", `{"content":"\u0000"}`, `{"content":"\ud800"}`, `{"content":1e400}`,
+			`{"content":"x","name":"\u0000"}`, `{"content":"x","metadata":{"a":"\u0000"}}`,
+			`{"content":"x","metadata":{"a":1e999999}}`, `{"content":"x","filename":"\u0000"}`,
+			`{"content":"x","short_description":"\u0007"}`, `{"content":null}`, `{"content":{"a":"\u0000"}}`,
+			strings.Repeat("[", 20_000), `{"content":` + strings.Repeat("[", 20_000), `{"a":1,"a":2}`, "1e400", `"\ud800"`,
+			`{"content":"x","content_type":"a/b; c=\u0000"}`, `{"CONTENT":"x"}`, "\ufeff{}",
+		},
+		"application/yaml":                {"\x00", "\xff", "a: &a [*a]", "%YAML 9.9\n---\n", "a: !!binary \x01"},
+		"multipart/form-data; boundary=X": {"--X", "--X--", "--X\r\n\r\n", "\x00", "--X\r\nContent-Disposition: \xff\r\n\r\n\r\n--X--\r\n"},
+		"multipart/form-data":             {"--X--"},
+		"multipart/mixed; boundary=X":     {"--X--"},
+		"text/plain; charset=\xff":        {"a"},
+		"application/json; charset=utf-7": {"{}"},
+	} {
+		t.Run(strings.Map(onlyLetters, name), func(t *testing.T) {
+			t.Parallel()
+			for _, text := range texts {
+				s.wantNoServerError(t, head, "Content-Type: "+name+"\r\n", text)
+			}
+		})
+	}
+	t.Run("TextPartsOfAForm", func(t *testing.T) {
+		t.Parallel()
+		for _, part := range []string{"name", "filename", "metadata", "short_description", "content_type"} {
+			for _, text := range []string{"\x00", "\xff", "\xed\xa0\x80", "{\"a\":\"\\u0000\"}", "\x1b[2J", strings.Repeat("ä", 70_000)} {
+				contentType, body := form("X", `name="file"`, "application/json", "{}", `name="`+part+`"`, "", text)
+				s.wantNoServerError(t, head, "Content-Type: "+contentType+"\r\n", body)
+			}
+		}
+	})
+	t.Run("StartedRunsEnd", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		for _, text := range []string{"\x00", "\xff", "{", `{"a":"\u0000"}`, `{"\u0000":"\ud800"}`, "1e400", `{"building":{"\u0000":1}}`} {
+			s.must(t, http.StatusCreated,
+				s.start(t, "").to("/api/workflows/building/start/").withBody("application/json", text))
+			s.must(t, http.StatusCreated, s.start(t, "").withBody("text/csv", "meter_id,"+text+"\n"+text+","+text))
+		}
+		s.work(t)
+		if others := one[string](t, s, `SELECT coalesce(string_agg(r.result || ' of ' || encode(s.content, 'escape'), ', '), '')
+			FROM validation_runs AS r JOIN submissions AS s ON s.id = r.submission_id
+			WHERE r.result <> 'FAIL'`); others != "" {
+			t.Errorf("runs = %s, want FAIL each", others)
+		}
+	})
+}
+
+func onlyLetters(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return r
+	}
+	return -1
+}
+
+// wantNoServerError sends bytes as they are, as an HTTP client would not, with harbour's executor's token.
+func (s *stage) wantNoServerError(tb testing.TB, requestLine, header, body string) {
+	tb.Helper()
+	conn, err := net.DialTimeout("tcp", s.address, patience)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		tb.Fatal(err)
+	}
+	request := requestLine + "\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	if !strings.HasPrefix(header, "Authorization") {
+		request += "Authorization: Bearer " + s.Harbour.Tokens.Executor + "\r\n"
+	}
+	if _, err := io.WriteString(conn, request+header+"\r\n"+body); err != nil {
+		tb.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		tb.Fatalf("%.200q %.200q: %v", requestLine, header, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if response.StatusCode >= http.StatusInternalServerError {
+		tb.Errorf("%.200q %.200q %.200q: status = %d %s, want none of the server's errors",
+			requestLine, header, body, response.StatusCode, text)
+	}
+	if response.Header.Get("Set-Cookie") != "" {
+		tb.Errorf("%.200q %.200q: a header was injected", requestLine, header)
+	}
+}
