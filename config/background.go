@@ -76,6 +76,8 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{
 			Name: "sweeper", Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
+		}, tasks.Loop{
+			Name: "completer", Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})
 	}
 	if part.plays(roleWeb) {

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -35,8 +36,9 @@ type Project struct {
 	validations *validations.App
 	workflows   *workflows.App
 
-	waiters *validations.Waiters
-	inband  *validations.Inband
+	waiters   *validations.Waiters
+	inband    *validations.Inband
+	completer *idempotency.Completer
 
 	userService     *users.Service
 	runService      *validations.Service
@@ -59,20 +61,31 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	}
 	accounts := users.NewService(db, check)
 	flows := workflows.NewService(db, runs, check)
+	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
 	starter := workflows.NewStarter(db, workflows.StartConfig{
 		KeyLifetime: settings.IdempotencyTTL, CommitTimeout: settings.CommitTimeout,
-	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged)
+	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
 	waiters := validations.NewWaiters(db)
 	inband := validations.NewInband(runs, waiters, settings.InbandRuns, log)
 	return &Project{
 		waiters: waiters, inband: inband,
-		settings: settings, db: db, redis: client, log: log, staged: staged,
+		completer: idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow()),
+		settings:  settings, db: db, redis: client, log: log, staged: staged,
 		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
 		users:    users.New(accounts), userService: accounts,
 		validations: validations.New(runs, check), runService: runs,
 		workflows:       workflows.New(flows, starter, inband, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
 		workflowService: flows,
 	}, nil
+}
+
+func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
+	if settings.BillingURL == "" {
+		return nil
+	}
+	return &workflows.Overage{
+		Engine: engine, Billing: users.NewBilling(settings.BillingURL, string(settings.BillingSecret)),
+	}
 }
 
 func (p *Project) apps() []App {

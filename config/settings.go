@@ -47,6 +47,16 @@ type Settings struct {
 	// DBIdleTimeout bounds what a frozen process can hold inside a transaction.
 	DBIdleTimeout time.Duration `env:"SV_DB_IDLE_TIMEOUT" envDefault:"10s" validate:"min=100ms"`
 
+	// BillingURL is where runs beyond a quota are charged; empty means that there are none.
+	BillingURL string `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
+	// BillingSecret signs the calls of the billing service.
+	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
+	// KeyLock is how long the holder of a key of several phases may be silent before another takes it over.
+	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
+	// CompleteInterval is how often abandoned keys are looked for.
+	CompleteInterval time.Duration `env:"SV_COMPLETE_INTERVAL" envDefault:"5s" validate:"min=100ms"`
+	// CompleteMaxAttempts is how often an abandoned key is tried before it is left to people.
+	CompleteMaxAttempts int `env:"SV_COMPLETE_MAX_ATTEMPTS" envDefault:"20" validate:"min=1"`
 	// IdempotencyTTL is how long a key is remembered, counted from its first use.
 	IdempotencyTTL time.Duration `env:"SV_IDEMPOTENCY_TTL" envDefault:"24h" validate:"min=1s"`
 	// CommitTimeout bounds the transaction of a start, whatever the client does.

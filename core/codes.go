@@ -15,6 +15,7 @@ const (
 	CodeKeyInProgress         Code = "idempotency_key_in_progress"
 	CodeKeyReused             Code = "idempotency_key_reused"
 	CodeNotAuthenticated      Code = "not_authenticated"
+	CodePaymentRequired       Code = "payment_required"
 	CodePermissionDenied      Code = "permission_denied"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
@@ -48,6 +49,7 @@ func Codes() []CodeSpec {
 		{CodeKeyTooLong, http.StatusBadRequest, "Idempotency key too long", false},
 		{CodeKeyInvalid, http.StatusBadRequest, "Invalid idempotency key", false},
 		{CodeNotAuthenticated, http.StatusUnauthorized, "Not authenticated", false},
+		{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
 		{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
 		{CodeNotFound, http.StatusNotFound, "Not found", false},
 		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},

@@ -49,6 +49,8 @@ type Principal struct {
 	OrgName string
 	Role    Role
 	TokenID uuid.UUID
+	// Overage says that the organization may start runs beyond its quota, each charged on its own.
+	Overage bool
 }
 
 // Require answers permission_denied unless the principal's role includes the needed one.

@@ -103,25 +103,32 @@ func writeProblem(c echo.Context, err *Error) {
 		header.Set("WWW-Authenticate", "Bearer")
 	}
 	header.Set("Cache-Control", "no-store")
-	body, marshalErr := json.Marshal(Problem{
-		Type:              "/docs/errors/" + string(spec.Code) + "/",
-		Title:             spec.Title,
-		Status:            spec.Status,
-		Detail:            err.Detail,
-		Code:              spec.Code,
-		RequestID:         RequestID(c.Request().Context()),
-		Retryable:         err.Retryable,
-		RunID:             err.RunID,
-		Differs:           err.Differs,
-		OriginalRequestID: err.OriginalRequestID,
-		Errors:            err.Fields,
-	})
+	header.Set(echo.HeaderContentType, ProblemType)
+	body, marshalErr := json.Marshal(err.Problem(RequestID(c.Request().Context())))
 	if marshalErr != nil || c.Request().Method == http.MethodHead {
 		c.Response().WriteHeader(spec.Status)
 		return
 	}
 	// A client that has gone cannot be told anything more.
 	_ = c.Blob(spec.Status, ProblemType, body)
+}
+
+// Problem renders the error for the request with the id.
+func (e *Error) Problem(requestID string) Problem {
+	spec := e.Code.Spec()
+	return Problem{
+		Type:              "/docs/errors/" + string(spec.Code) + "/",
+		Title:             spec.Title,
+		Status:            spec.Status,
+		Detail:            e.Detail,
+		Code:              spec.Code,
+		RequestID:         requestID,
+		Retryable:         e.Retryable,
+		RunID:             e.RunID,
+		Differs:           e.Differs,
+		OriginalRequestID: e.OriginalRequestID,
+		Errors:            e.Fields,
+	}
 }
 
 // retryAfterSeconds rounds up: a client that comes back too early has to wait twice.

@@ -28,7 +28,7 @@ const minPassword = 12
 // begin without any account.
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
-	org.AddCommand(createOrgCommand(open), setQuotaCommand(open))
+	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create users"}
 	user.AddCommand(createUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
@@ -73,6 +73,26 @@ func setQuotaCommand(open Open) *cobra.Command {
 					return err
 				}
 				return say(cmd, s.SetRunQuota(ctx, org.ID, quota), "%s: %s\n", org.Slug, describeQuota(quota))
+			})
+		},
+	}
+}
+
+func setOverageCommand(open Open) *cobra.Command {
+	return &cobra.Command{
+		Use: "set-overage SLUG on|off", Short: "Let an organization start runs beyond its quota, each charged on its own",
+		Args: cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[1] != "on" && args[1] != "off" {
+				return fmt.Errorf("overage billing is on or off, not %q", args[1])
+			}
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				org, err := s.Organization(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				allowed := args[1] == "on"
+				return say(cmd, s.SetOverage(ctx, org.ID, allowed), "%s: %s\n", org.Slug, describeOverage(allowed))
 			})
 		},
 	}

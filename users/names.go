@@ -9,6 +9,13 @@ func normalizeEmail(email string) string {
 	return strings.ToLower(strings.TrimSpace(email))
 }
 
+func describeOverage(allowed bool) string {
+	if allowed {
+		return "runs beyond the quota are charged one by one"
+	}
+	return "no runs beyond the quota"
+}
+
 func describeQuota(quota *int64) string {
 	if quota == nil {
 		return "unlimited runs a month"

@@ -15,6 +15,9 @@ import (
 // MetricRuns counts started runs.
 const MetricRuns = "runs"
 
+// MetricOverage counts runs beyond the quota, each charged through the billing service. It has no quota.
+const MetricOverage = "runs_overage"
+
 // Usage is a counter of the current period.
 type Usage struct {
 	OrgID  uuid.UUID
@@ -40,6 +43,21 @@ type Grant struct {
 	Granted bool
 	// Usage is the counter as it stands after the decision.
 	Usage Usage
+}
+
+// CountOverage counts one run beyond the quota and returns the period that it belongs to. It runs in the
+// transaction that records the run's charge.
+func CountOverage(ctx context.Context, tx core.Tx, orgID uuid.UUID) (time.Time, error) {
+	var period time.Time
+	err := tx.QueryRow(ctx, `
+		INSERT INTO usage_counters (org_id, metric, period_start, used)
+		VALUES ($1, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 1)
+		ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET used = usage_counters.used + 1
+		RETURNING period_start`, orgID, MetricOverage).Scan(&period)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("count a run beyond the quota: %w", err)
+	}
+	return period, nil
 }
 
 // ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow. It locks
@@ -127,6 +145,13 @@ func addUsage(ctx context.Context, tx core.Tx, counters map[uuid.UUID]Usage, cha
 		return fmt.Errorf("charge runs: %w", err)
 	}
 	return nil
+}
+
+// PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.
+func PaymentRequired() *core.Error {
+	return core.NewError(core.CodePaymentRequired,
+		"The quota is used up and the charge for a run beyond it was declined. Nothing was started. "+
+			"Settle the account, then start with a new key.")
 }
 
 // QuotaExceeded says that the organization has used up its runs of the period.

@@ -90,6 +90,24 @@ func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64
 	return err
 }
 
+// SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
+func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make an id: %w", err)
+	}
+	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		batch.Queue(`UPDATE organizations SET overage_billing = $2 WHERE id = $1`, orgID, allowed)
+		core.Audit(batch, core.AuditRecord{
+			ID: id, OrgID: orgID, Action: "organization.set_overage", TargetType: "organization",
+			TargetID: orgID.String(), Detail: describeOverage(allowed),
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	return err
+}
+
 // CreateUser adds a user. An empty password means that the user cannot sign in with one.
 func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
 	id, err := uuid.NewV7()

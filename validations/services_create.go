@@ -109,6 +109,13 @@ func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
 	jobs.Stage(batch, staged...)
 }
 
+// Reserve adds the rows of prepared runs and their submissions to a batch and holds the runs back: they
+// count under no metric and are not executed until Charge and Launch.
+func (s *Service) Reserve(batch *core.Batch, prepared ...Prepared) {
+	queueSubmissions(batch, prepared)
+	s.queueRuns(batch, prepared)
+}
+
 func queueSubmissions(batch *core.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
@@ -133,9 +140,11 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
 			created_by, created_at, sweep_after)
-		SELECT r.*, now() + $16::bigint * interval '1 millisecond'
+		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity' ELSE now() + $16::bigint * interval '1 millisecond' END
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
-			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[]) AS r`,
+			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[]) AS r (org_id, id, workflow_id,
+			workflow_version, workflow_slug, definition_digest, submission_id, source, usage_metric, usage_period,
+			idempotency_key, idempotency_key_id, request_id, created_by, created_at)`,
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.OrgID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.WorkflowID }),

@@ -119,7 +119,7 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, error) {
 			lease_until = now() + $4::bigint * interval '1 millisecond',
 			sweep_after = now() + $4::bigint * interval '1 millisecond',
 			started_at = coalesce(started_at, now())
-		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state <> 'COMPLETED'
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state <> 'COMPLETED' AND usage_metric <> ''
 			AND (lease_until IS NULL OR lease_until <= now())
 		RETURNING epoch, attempts, recovery_point, definition_digest, submission_id, error_count`,
 		job.OrgID, job.SubjectID, job.Epoch, s.cfg.Lease.Milliseconds(),

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,13 +63,15 @@ type Starter struct {
 	runs   *validations.Service
 	limit  RunLimiter
 	staged *jobs.Signal
+	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
+	overage *Overage
 }
 
-// NewStarter makes a Starter.
+// NewStarter makes a Starter. A nil overage means that there is no billing service.
 func NewStarter(
-	db *core.DB, cfg StartConfig, runs *validations.Service, limit RunLimiter, staged *jobs.Signal,
+	db *core.DB, cfg StartConfig, runs *validations.Service, limit RunLimiter, staged *jobs.Signal, overage *Overage,
 ) *Starter {
-	return &Starter{db: db, cfg: cfg, runs: runs, limit: limit, staged: staged}
+	return &Starter{db: db, cfg: cfg, runs: runs, limit: limit, staged: staged, overage: overage}
 }
 
 // Start starts a run, or answers as the key's first request was answered. Replays are looked up before
@@ -81,7 +84,7 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 			return StartAnswer{}, core.Unavailable(err)
 		}
 		if found {
-			return replay(record, fingerprint)
+			return s.answerFrom(ctx, record, fingerprint)
 		}
 	}
 	if err := s.checkNew(ctx, request); err != nil {
@@ -92,6 +95,10 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 		return StartAnswer{}, err
 	}
 	result := s.commit(ctx, []start{prepared})[0]
+	beyondQuota := errors.Is(result.err, core.NewError(core.CodeQuotaExceeded, ""))
+	if beyondQuota && request.Principal.Overage && s.overage != nil {
+		return s.startOverage(ctx, prepared)
+	}
 	return result.answer, result.err
 }
 

@@ -52,7 +52,7 @@ func setupStarts(t *testing.T) bundle {
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
 			KeyLifetime: time.Hour, CommitTimeout: 20 * time.Second,
-		}, runs, openDoor{}, staged),
+		}, runs, openDoor{}, staged, nil),
 	}
 }
 

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,13 +44,7 @@ func prepare(
 	if err != nil {
 		return start{}, err
 	}
-	response := idempotency.Response{
-		Status: http.StatusCreated,
-		Headers: idempotency.ResponseHeaders{
-			ContentType: "application/json", Location: validations.RunAddress(run.Run.ID),
-		},
-		Body: run.Answer,
-	}
+	response := created(run.Run.ID, run.Answer)
 	return start{
 		run:      run,
 		keyed:    request.KeyGiven,

@@ -42,8 +42,8 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 }
 
 // take claims in a transaction of its own. The claims' runs do not exist, so the foreign key is left out.
-func take(ctx context.Context, db *core.DB, claims ...idempotency.Claim) ([]idempotency.Outcome, error) {
-	return core.InTx(ctx, db, func(tx core.Tx) ([]idempotency.Outcome, error) {
+func take(ctx context.Context, db *core.DB, claims ...idempotency.Claim) ([]idempotency.Taken, error) {
+	return core.InTx(ctx, db, func(tx core.Tx) ([]idempotency.Taken, error) {
 		return idempotency.Take(ctx, tx, claims)
 	})
 }
@@ -58,7 +58,7 @@ func setup(t *testing.T) *core.DB {
 	return db
 }
 
-func mustTake(t *testing.T, db *core.DB, claims ...idempotency.Claim) []idempotency.Outcome {
+func mustTake(t *testing.T, db *core.DB, claims ...idempotency.Claim) []idempotency.Taken {
 	t.Helper()
 	outcomes, err := take(t.Context(), db, claims...)
 	if err != nil {

@@ -21,37 +21,53 @@ const (
 	completeMaxBackOff = 10 * time.Minute
 )
 
-// Complete drives keys to their end whose request was abandoned between phases, without their clients,
+// Completer finishes requests that were abandoned between phases.
+type Completer struct {
+	engine      *Engine
+	maxAttempts int
+	flows       map[Endpoint]Flow
+}
+
+// NewCompleter makes a Completer for the flows. It tries a key maxAttempts times and then leaves it to people.
+func NewCompleter(engine *Engine, maxAttempts int, flows ...Flow) *Completer {
+	byEndpoint := make(map[Endpoint]Flow, len(flows))
+	for _, flow := range flows {
+		byEndpoint[flow.Endpoint] = flow
+	}
+	return &Completer{engine: engine, maxAttempts: maxAttempts, flows: byEndpoint}
+}
+
+// RunOnce drives keys to their end whose request was abandoned between phases, without their clients,
 // and returns how many it took. It acts with the authorization that the request had when it was accepted.
 //
 // Keys that fail are tried again later and later, the longest untried first, so that they never keep
-// others from their turn; after EngineConfig.MaxAttempts they are left to people.
-func (e *Engine) Complete(ctx context.Context) (int, error) {
-	abandoned, err := e.takeAbandoned(ctx)
+// others from their turn.
+func (c *Completer) RunOnce(ctx context.Context) (int, error) {
+	abandoned, err := c.takeAbandoned(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var trying sync.WaitGroup
 	for _, record := range abandoned {
-		trying.Go(func() { e.completeOne(ctx, record) })
+		trying.Go(func() { c.complete(ctx, record) })
 	}
 	trying.Wait()
 	return len(abandoned), nil
 }
 
-func (e *Engine) completeOne(ctx context.Context, record Record) {
+func (c *Completer) complete(ctx context.Context, record Record) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
-	if _, err := e.Drive(ctx, record); err != nil {
-		e.log.WarnContext(ctx, "key not completed", "key_id", record.ID, "point", record.Point, "error", err)
+	if _, err := c.engine.Drive(ctx, c.flows[record.Endpoint], record); err != nil {
+		c.engine.log.WarnContext(ctx, "key not completed", "key_id", record.ID, "point", record.Point, "error", err)
 		return
 	}
-	e.log.InfoContext(ctx, "completed an abandoned request", "key_id", record.ID, "point", record.Point)
+	c.engine.log.InfoContext(ctx, "completed an abandoned request", "key_id", record.ID, "point", record.Point)
 }
 
 // takeAbandoned takes the locks of keys that nobody holds, each under its next epoch, and counts the try.
-func (e *Engine) takeAbandoned(ctx context.Context) ([]Record, error) {
-	return core.InTx(ctx, e.db, func(tx core.Tx) ([]Record, error) {
+func (c *Completer) takeAbandoned(ctx context.Context) ([]Record, error) {
+	return core.InTx(ctx, c.engine.db, func(tx core.Tx) ([]Record, error) {
 		rows, err := tx.Query(ctx, `
 			WITH abandoned AS (
 				SELECT org_id AS org, id AS key_id FROM idempotency_keys
@@ -63,7 +79,7 @@ func (e *Engine) takeAbandoned(ctx context.Context) ([]Record, error) {
 				retry_at = now() + least($4::float8 * power(2, attempts), $5::float8) * interval '1 second'
 			FROM abandoned WHERE org_id = org AND id = key_id
 			RETURNING `+recordColumns,
-			e.cfg.MaxAttempts, completeBatch, e.cfg.Lock.Milliseconds(),
+			c.maxAttempts, completeBatch, c.engine.cfg.Lock.Milliseconds(),
 			completeBackOff.Seconds(), completeMaxBackOff.Seconds())
 		if err != nil {
 			return nil, fmt.Errorf("find abandoned keys: %w", err)

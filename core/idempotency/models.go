@@ -86,6 +86,23 @@ func (r Record) Finished() bool {
 	return r.Point == PointFinished
 }
 
+// Abandoned reports whether the record was left between phases and nobody holds it.
+func (r Record) Abandoned() bool {
+	return !r.Finished() && r.LockRest <= 0
+}
+
+// Held is the record that a claim of several phases has made, for whoever drives it on.
+func (c *Claim) Held(expiresAt time.Time) Record {
+	return Record{
+		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,
+		RequestID: c.Caller.RequestID, RunID: c.RunID, Point: c.Point, Epoch: firstEpoch, LockRest: c.Lock,
+		ExpiresAt: expiresAt,
+	}
+}
+
+// firstEpoch is the epoch that a key is claimed with.
+const firstEpoch = 1
+
 // DerivedKey is the idempotency key for a foreign call that belongs to the request, so that however
 // often the call is repeated the other side sees one. The purpose tells several calls apart.
 func (r Record) DerivedKey(purpose string) string {

@@ -56,17 +56,14 @@ type EngineConfig struct {
 	// Lock is how long a holder may be silent before another may take the key over. The heartbeat renews
 	// it three times as often.
 	Lock time.Duration
-	// MaxAttempts is how often the completer tries a key before it leaves it to people.
-	MaxAttempts int
 }
 
 // Engine drives requests through their phases. Whoever holds a key's lock drives it: the request itself,
 // a retry of it, or the completer.
 type Engine struct {
-	db    *core.DB
-	cfg   EngineConfig
-	flows map[Endpoint]Flow
-	log   *slog.Logger
+	db  *core.DB
+	cfg EngineConfig
+	log *slog.Logger
 }
 
 const (
@@ -82,13 +79,9 @@ var (
 	errStay  = errors.New("the phase made no progress")
 )
 
-// NewEngine makes an Engine for the flows.
-func NewEngine(db *core.DB, cfg EngineConfig, log *slog.Logger, flows ...Flow) *Engine {
-	byEndpoint := make(map[Endpoint]Flow, len(flows))
-	for _, flow := range flows {
-		byEndpoint[flow.Endpoint] = flow
-	}
-	return &Engine{db: db, cfg: cfg, flows: byEndpoint, log: log}
+// NewEngine makes an Engine.
+func NewEngine(db *core.DB, cfg EngineConfig, log *slog.Logger) *Engine {
+	return &Engine{db: db, cfg: cfg, log: log}
 }
 
 // Lock is how long a claim of several phases locks its key.
@@ -98,19 +91,19 @@ func (e *Engine) Lock() time.Duration {
 
 // Resume takes an abandoned key over and drives it to its end. It answers idempotency_key_in_progress
 // when somebody holds the key.
-func (e *Engine) Resume(ctx context.Context, record Record) (Record, error) {
+func (e *Engine) Resume(ctx context.Context, flow Flow, record Record) (Record, error) {
 	held, err := e.takeOver(ctx, record)
 	if err != nil {
 		return Record{}, err
 	}
-	return e.Drive(ctx, held)
+	return e.Drive(ctx, flow, held)
 }
 
 // Drive brings a held key to its end and returns the finished record. When that fails the key keeps its
 // recovery point and its lock is given back, and the error is unavailable: the same request may be sent again.
-func (e *Engine) Drive(ctx context.Context, held Record) (Record, error) {
+func (e *Engine) Drive(ctx context.Context, flow Flow, held Record) (Record, error) {
 	driving, stop := e.keepLock(ctx, held)
-	finished, err := e.drive(driving, held)
+	finished, err := e.drive(driving, flow, held)
 	if err != nil && errors.Is(context.Cause(driving), errLockLost) {
 		err = errLockLost
 	}
@@ -128,9 +121,9 @@ func (e *Engine) Drive(ctx context.Context, held Record) (Record, error) {
 	return Record{}, resumable(err)
 }
 
-func (e *Engine) drive(ctx context.Context, held Record) (Record, error) {
+func (e *Engine) drive(ctx context.Context, flow Flow, held Record) (Record, error) {
 	for !held.Finished() {
-		phase, ok := e.flows[held.Endpoint].Phases[held.Point]
+		phase, ok := flow.Phases[held.Point]
 		if !ok {
 			return Record{}, fmt.Errorf("%s at %q: %w", held.Endpoint, held.Point, errPoint)
 		}

@@ -1,0 +1,97 @@
+package users
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// billingTimeout bounds one call of the billing service.
+	billingTimeout = 10 * time.Second
+	maxBillingBody = 64 << 10
+)
+
+// HeaderSignature signs a call of the billing service: "t=<unix seconds>,v1=<hex HMAC-SHA256>" over the
+// seconds, a full stop and the body.
+const HeaderSignature = "Sv-Signature"
+
+// Charge asks the billing service for the money for one run beyond the quota.
+type Charge struct {
+	OrgID  uuid.UUID `json:"org_id"`
+	RunID  uuid.UUID `json:"run_id"`
+	Metric string    `json:"metric"`
+	// Key makes the charge happen once, however often it is asked for.
+	Key string `json:"-"`
+}
+
+// errBilling means that it is not known whether the charge was made; asking again with its key tells.
+var errBilling = errors.New("the billing service gave no answer that can be relied on")
+
+// Billing speaks to the operator's billing service.
+type Billing struct {
+	url    string
+	secret []byte
+	client *http.Client
+}
+
+// NewBilling makes a Billing for the service at the address. Redirects are not followed: a charge goes
+// where the operator says or nowhere.
+func NewBilling(address, secret string) *Billing {
+	return &Billing{url: address, secret: []byte(secret), client: &http.Client{
+		Timeout:       billingTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Charge reports whether the charge was accepted (2xx) or declined (402). Every other answer, and none, is
+// an error: the charge may have been made, and the call is to be repeated with the same key.
+func (b *Billing) Charge(ctx context.Context, charge Charge) (bool, error) {
+	body, err := json.Marshal(charge)
+	if err != nil {
+		return false, fmt.Errorf("encode a charge: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url, bytes.NewReader(body))
+	if err != nil {
+		return false, fmt.Errorf("make the billing request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", charge.Key)
+	request.Header.Set(HeaderSignature, Sign(b.secret, time.Now(), body))
+	response, err := b.client.Do(request)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errBilling, err)
+	}
+	defer func() { _ = response.Body.Close() }() // Nothing more is wanted of it.
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxBillingBody)); err != nil {
+		return false, fmt.Errorf("%w: %w", errBilling, err)
+	}
+	switch {
+	case response.StatusCode >= http.StatusOK && response.StatusCode < http.StatusMultipleChoices:
+		return true, nil
+	case response.StatusCode == http.StatusPaymentRequired:
+		return false, nil
+	default:
+		return false, fmt.Errorf("%w: %s", errBilling, response.Status)
+	}
+}
+
+// Sign returns the signature of a body at a time, as HeaderSignature carries it.
+func Sign(secret []byte, at time.Time, body []byte) string {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(seconds + "."))
+	mac.Write(body)
+	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,84 @@
+package validations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+// errNotReserved means that a run is not where its request's recovery point says.
+var errNotReserved = errors.New("the run is not held back as it should be")
+
+// Charge writes the metric and the period under which a reserved run was counted in the same transaction.
+func (s *Service) Charge(
+	ctx context.Context, tx core.Tx, orgID, runID uuid.UUID, metric string, period time.Time,
+) error {
+	tag, err := tx.Exec(ctx, `
+		UPDATE validation_runs SET usage_metric = $3, usage_period = $4
+		WHERE org_id = $1 AND id = $2 AND usage_metric = '' AND state = 'PENDING'`, orgID, runID, metric, period)
+	if err != nil {
+		return fmt.Errorf("charge run %s: %w", runID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("charge run %s: %w", runID, errNotReserved)
+	}
+	return nil
+}
+
+// Launch lets a charged run go: it is staged like any other. Wake the jobs' signal after the commit.
+func (s *Service) Launch(ctx context.Context, tx core.Tx, orgID, runID uuid.UUID) error {
+	var epoch int
+	err := tx.QueryRow(ctx, `
+		UPDATE validation_runs SET sweep_after = now() + $3::bigint * interval '1 millisecond'
+		WHERE org_id = $1 AND id = $2 AND usage_metric <> '' AND sweep_after = 'infinity'
+		RETURNING epoch`, orgID, runID, s.cfg.SweepAfter.Milliseconds()).Scan(&epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("launch run %s: %w", runID, errNotReserved)
+	}
+	if err != nil {
+		return fmt.Errorf("launch run %s: %w", runID, err)
+	}
+	batch := tx.NewBatch()
+	jobs.Stage(batch, jobs.Job{Kind: JobExecute, OrgID: orgID, SubjectID: runID, Epoch: epoch})
+	return batch.Send(ctx)
+}
+
+// Decline ends a reserved run that may not be started. It counts under no metric.
+func (s *Service) Decline(ctx context.Context, tx core.Tx, orgID, runID uuid.UUID, reason string) error {
+	tag, err := tx.Exec(ctx, `
+		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, ended_at = now(),
+			sweep_after = NULL
+		WHERE org_id = $1 AND id = $2 AND usage_metric = '' AND state = 'PENDING'`, orgID, runID, reason)
+	if err != nil {
+		return fmt.Errorf("decline run %s: %w", runID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("decline run %s: %w", runID, errNotReserved)
+	}
+	return nil
+}
+
+// PendingAnswer renders a run that is held back, with the same bytes as Prepare has rendered it.
+func (s *Service) PendingAnswer(ctx context.Context, orgID, runID uuid.UUID) ([]byte, error) {
+	var slug string
+	if err := s.db.Pool.QueryRow(ctx, `SELECT slug FROM organizations WHERE id = $1`, orgID).Scan(&slug); err != nil {
+		return nil, fmt.Errorf("read organization %s: %w", orgID, err)
+	}
+	body, err := s.show(ctx, orgID, slug, runID)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("render run %s: %w", runID, err)
+	}
+	return answer, nil
+}

@@ -1,0 +1,209 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// The recovery points of a start beyond the quota.
+const (
+	// pointReserved: submission and run are there, the run is held back.
+	pointReserved idempotency.Point = "run_reserved"
+	// pointCharged: the billing service has accepted the charge and the run is counted.
+	pointCharged idempotency.Point = "charged"
+)
+
+// Overage is what it takes to start runs beyond a quota.
+type Overage struct {
+	Engine  *idempotency.Engine
+	Billing *users.Billing
+}
+
+// Flow is the start beyond the quota, for the completer.
+func (s *Starter) Flow() idempotency.Flow {
+	return idempotency.Flow{
+		Endpoint: EndpointStart,
+		Phases: map[idempotency.Point]idempotency.Phase{
+			pointReserved: s.charge,
+			pointCharged:  s.launch,
+		},
+	}
+}
+
+// startOverage starts a run that the quota has no place for. The first transaction reserves it under the
+// key and commits all that is needed to go on without the client; a request without a key gets one of
+// ours, so that the completer can finish it.
+func (s *Starter) startOverage(ctx context.Context, original start) (StartAnswer, error) {
+	st, err := keyed(original)
+	if err != nil {
+		return StartAnswer{}, err
+	}
+	st.claim.Point, st.claim.Lock = pointReserved, s.overage.Engine.Lock()
+	st.claim.Response = idempotency.Response{}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
+	defer cancel()
+	taken, err := core.InTx(ctx, s.db, func(tx core.Tx) (idempotency.Taken, error) {
+		return s.reserve(ctx, tx, st)
+	})
+	switch {
+	case err != nil:
+		return StartAnswer{}, startError(err, st)
+	case taken.Existing != nil:
+		return s.answerFrom(ctx, *taken.Existing, st.claim.Fingerprint)
+	case !taken.Claimed:
+		return StartAnswer{}, idempotency.InProgress(0)
+	}
+	answer, err := s.drive(ctx, st.claim.Held(taken.ExpiresAt))
+	if err != nil && !original.keyed {
+		return StartAnswer{}, leftToUs(err, st)
+	}
+	return answer, err
+}
+
+// leftToUs tells a client without a key that a repetition would be another start.
+func leftToUs(err error, st start) error {
+	left := core.NewError(core.CodeUnavailable, "The run is reserved and will be started when its charge is known. "+
+		"Look for run_id instead of sending the request again; with an Idempotency-Key it could simply be repeated.")
+	left.RunID, left.Retryable = st.run.Run.ID.String(), false
+	return left.Because(err)
+}
+
+func (s *Starter) reserve(ctx context.Context, tx core.Tx, st start) (idempotency.Taken, error) {
+	taken, err := idempotency.Take(ctx, tx, []idempotency.Claim{st.claim})
+	if err != nil || !taken[0].Claimed {
+		return first(taken), err
+	}
+	batch := tx.NewBatch()
+	s.runs.Reserve(batch, st.run)
+	st.audit.Action = "run.reserve"
+	core.Audit(batch, st.audit)
+	return taken[0], batch.Send(ctx)
+}
+
+// charge asks for the money and counts the run when it is granted; when it is declined the request is
+// over, and its answer is remembered.
+func (s *Starter) charge(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
+	if s.overage == nil {
+		return nil, errNoBilling
+	}
+	accepted, err := s.overage.Billing.Charge(ctx, users.Charge{
+		OrgID: record.OrgID, RunID: record.RunID, Metric: users.MetricOverage, Key: record.DerivedKey("charge"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !accepted {
+		return s.decline(record)
+	}
+	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+		period, err := users.CountOverage(ctx, tx, record.OrgID)
+		if err != nil {
+			return idempotency.Outcome{}, err
+		}
+		err = s.runs.Charge(ctx, tx, record.OrgID, record.RunID, users.MetricOverage, period)
+		return idempotency.Reach(pointCharged), err
+	}, nil
+}
+
+func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, error) {
+	problem := users.PaymentRequired()
+	body, err := json.Marshal(problem.Problem(record.RequestID))
+	if err != nil {
+		return nil, fmt.Errorf("render a problem: %w", err)
+	}
+	response := idempotency.Response{
+		Status: problem.Code.Spec().Status, Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
+	}
+	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID, "The charge for a run beyond the quota was declined.")
+		return idempotency.Respond(response), err
+	}, nil
+}
+
+// launch stages the run and stores the answer, the same as that of a start within the quota.
+func (s *Starter) launch(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
+	body, err := s.runs.PendingAnswer(ctx, record.OrgID, record.RunID)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+		err := s.runs.Launch(ctx, tx, record.OrgID, record.RunID)
+		return idempotency.Respond(created(record.RunID, body)), err
+	}, nil
+}
+
+// answerFrom answers from a key that is there: with its response, or by going on where its request was
+// abandoned. A resumed answer is a first answer.
+func (s *Starter) answerFrom(
+	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
+) (StartAnswer, error) {
+	answer, err := replay(record, fingerprint)
+	if !errors.Is(err, core.NewError(core.CodeKeyInProgress, "")) || !record.Abandoned() {
+		return answer, err
+	}
+	if s.overage == nil {
+		return StartAnswer{}, core.Unavailable(errNoBilling)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
+	defer cancel()
+	finished, err := s.overage.Engine.Resume(ctx, s.Flow(), record)
+	return s.finish(finished, err)
+}
+
+func (s *Starter) drive(ctx context.Context, held idempotency.Record) (StartAnswer, error) {
+	finished, err := s.overage.Engine.Drive(ctx, s.Flow(), held)
+	return s.finish(finished, err)
+}
+
+func (s *Starter) finish(finished idempotency.Record, err error) (StartAnswer, error) {
+	if err != nil {
+		return StartAnswer{}, err
+	}
+	s.staged.Wake()
+	return StartAnswer{Response: finished.Response, RunID: finished.RunID, ExpiresAt: finished.ExpiresAt}, nil
+}
+
+// errNoBilling means that a start beyond the quota was left over by a process that had a billing service.
+var errNoBilling = errors.New("no billing service is configured")
+
+// keyed gives a start without a key one of ours.
+func keyed(st start) (start, error) {
+	if st.keyed {
+		return st, nil
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return start{}, fmt.Errorf("make an id: %w", err)
+	}
+	st.keyed = true
+	st.claim.ID, st.claim.Key = id, "sv-"+id.String()
+	st.run.Run.IdempotencyKey, st.run.Run.IdempotencyKeyID = st.claim.Key, &id
+	return st, nil
+}
+
+func created(runID uuid.UUID, body []byte) idempotency.Response {
+	return idempotency.Response{
+		Status: http.StatusCreated,
+		Headers: idempotency.ResponseHeaders{
+			ContentType: "application/json", Location: validations.RunAddress(runID),
+		},
+		Body: body,
+	}
+}
+
+func first(taken []idempotency.Taken) idempotency.Taken {
+	if len(taken) == 0 {
+		return idempotency.Taken{}
+	}
+	return taken[0]
+}
