@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tick is the unit of the times in /proc on every Linux.
+const tick = time.Second / 100
+
+// Places in /proc/PID/stat, counted behind the program's name.
+const (
+	statParent   = 1
+	statUser     = 11
+	statSystem   = 12
+	statEndedUse = 13
+	statEndedSys = 14
+	statFields   = 15
+)
+
+// cpuTimes are the processor time that each side has used.
+type cpuTimes struct {
+	postgres time.Duration
+	service  time.Duration
+	load     time.Duration
+}
+
+func (c cpuTimes) sub(before cpuTimes) cpuTimes {
+	return cpuTimes{
+		postgres: c.postgres - before.postgres, service: c.service - before.service, load: c.load - before.load,
+	}
+}
+
+func (c cpuTimes) total() time.Duration { return c.postgres + c.service + c.load }
+
+// meter reads the processor times. Where there is no /proc it knows those of this process alone.
+type meter struct {
+	service  int
+	postgres int
+}
+
+// newMeter finds the server's process through the file that it keeps beside its data.
+func newMeter(service int, cluster string) (meter, error) {
+	text, err := os.ReadFile(filepath.Join(cluster, "data", "postmaster.pid"))
+	if err != nil {
+		return meter{}, fmt.Errorf("find PostgreSQL: %w", err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	postgres, err := strconv.Atoi(strings.TrimSpace(first))
+	if err != nil {
+		return meter{}, fmt.Errorf("find PostgreSQL: %w", err)
+	}
+	return meter{service: service, postgres: postgres}, nil
+}
+
+func (m meter) read() (cpuTimes, error) {
+	load, err := ownTime()
+	if err != nil {
+		return cpuTimes{}, err
+	}
+	times := cpuTimes{load: load}
+	service, err := readStat(m.service)
+	if errors.Is(err, os.ErrNotExist) {
+		return times, nil
+	}
+	if err != nil {
+		return cpuTimes{}, err
+	}
+	times.service = service.used
+	times.postgres, err = m.postgresTime()
+	return times, err
+}
+
+// postgresTime adds the server's processes up, those that have ended included.
+func (m meter) postgresTime() (time.Duration, error) {
+	main, err := readStat(m.postgres)
+	if err != nil {
+		return 0, err
+	}
+	total := main.used + main.ended
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, fmt.Errorf("list processes: %w", err)
+	}
+	for _, folder := range folders {
+		pid, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			continue
+		}
+		// Processes end while the list is read.
+		if child, err := readStat(pid); err == nil && child.parent == m.postgres {
+			total += child.used
+		}
+	}
+	return total, nil
+}
+
+type processStat struct {
+	parent int
+	used   time.Duration
+	// ended is what its children had used when they ended.
+	ended time.Duration
+}
+
+func readStat(pid int) (processStat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return processStat{}, fmt.Errorf("read processor time: %w", err)
+	}
+	return parseStat(text)
+}
+
+func parseStat(text []byte) (processStat, error) {
+	// The name before the last parenthesis may hold anything.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < statFields {
+		return processStat{}, fmt.Errorf("read processor time: %d fields", len(fields))
+	}
+	var numbers [statFields]int
+	for _, place := range []int{statParent, statUser, statSystem, statEndedUse, statEndedSys} {
+		number, err := strconv.Atoi(string(fields[place]))
+		if err != nil {
+			return processStat{}, fmt.Errorf("read processor time: %w", err)
+		}
+		numbers[place] = number
+	}
+	return processStat{
+		parent: numbers[statParent],
+		used:   time.Duration(numbers[statUser]+numbers[statSystem]) * tick,
+		ended:  time.Duration(numbers[statEndedUse]+numbers[statEndedSys]) * tick,
+	}, nil
+}
+
+func ownTime() (time.Duration, error) {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, fmt.Errorf("read processor time: %w", err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
+}

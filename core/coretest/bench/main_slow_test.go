@@ -1,0 +1,94 @@
+//go:build slow
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+
+	t.Run("MeasuresAndLeavesNothing", func(t *testing.T) {
+		t.Parallel()
+		dir := dataDir(t)
+		var page strings.Builder
+		args := []string{"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2"}
+		if got := run(t.Context(), args, &page, t.Output()); got != 0 {
+			t.Fatalf("exit code = %d, want 0", got)
+		}
+		for _, r := range planned([]int{2}) {
+			if !strings.Contains(page.String(), "| "+string(r.what)+" |") {
+				t.Errorf("the page has no row for %s:\n%s", r.what, page.String())
+			}
+		}
+		expectEmpty(t, dir)
+	})
+
+	t.Run("LeavesNothingWhenInterrupted", func(t *testing.T) {
+		t.Parallel()
+		dir := dataDir(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		output := &watcher{word: "1 of ", seen: cancel}
+		args := []string{"-dir", dir, "-rounds", "100", "-duration", "1s", "-clients", "2"}
+		if got := run(ctx, args, t.Output(), output); got != exitFailed {
+			t.Errorf("exit code = %d, want %d", got, exitFailed)
+		}
+		expectEmpty(t, dir)
+	})
+
+	t.Run("RefusesASecondBenchmark", func(t *testing.T) {
+		t.Parallel()
+		dir := dataDir(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var second int
+		output := &watcher{word: "starting PostgreSQL", seen: func() {
+			second = run(ctx, []string{"-dir", dir}, t.Output(), t.Output())
+			cancel()
+		}}
+		run(ctx, []string{"-dir", dir}, t.Output(), output)
+		if second != exitFailed {
+			t.Errorf("exit code = %d, want %d", second, exitFailed)
+		}
+	})
+}
+
+// watcher waits for a word in what is written.
+type watcher struct {
+	word string
+	seen func()
+}
+
+func (w *watcher) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), w.word) {
+		w.seen()
+	}
+	return len(text), nil
+}
+
+// dataDir returns a folder that PostgreSQL's user can reach.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatalf("open folder: %v", err)
+	}
+	return dir
+}
+
+func expectEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatalf("list folder: %v", err)
+	}
+	if len(entries) != 1 || entries[0].Name() != lockName {
+		t.Errorf("folder holds %v, want the lock alone", entries)
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestMain(m *testing.M) { coretest.Main(m) }
+
+func TestParseOptions(t *testing.T) {
+	t.Parallel()
+
+	for name, tt := range map[string]struct {
+		args []string
+		want options
+	}{
+		"Default": {
+			want: options{dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 3 * time.Second},
+		},
+		"Full": {
+			args: []string{"-full", "-dir", "/elsewhere"},
+			want: options{dir: "/elsewhere", clients: []int{8, 32, 64}, rounds: 5, duration: 10 * time.Second},
+		},
+		"Chosen": {
+			args: []string{"-short", "-rounds", "7", "-duration", "2s", "-clients", "1, 16"},
+			want: options{dir: ".data/bench", clients: []int{1, 16}, rounds: 7, duration: 2 * time.Second},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parseOptions(tt.args, io.Discard)
+			if err != nil {
+				t.Fatalf("parse %q: %v", tt.args, err)
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(options{})); diff != "" {
+				t.Errorf("options (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRunRefusesWrongUsage(t *testing.T) {
+	t.Parallel()
+
+	for name, args := range map[string][]string{
+		"UnknownFlag":     {"-quick"},
+		"Argument":        {"now"},
+		"NoRound":         {"-rounds", "0"},
+		"HalfASecond":     {"-duration", "500ms"},
+		"ClientsAreWords": {"-clients", "8,many"},
+		"NoClient":        {"-clients", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := run(t.Context(), args, io.Discard, t.Output()); got != exitUsage {
+				t.Errorf("exit code = %d, want %d", got, exitUsage)
+			}
+		})
+	}
+}

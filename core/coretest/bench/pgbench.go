@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+//go:embed start.sql
+var startScript string
+
+//go:embed replay.sql
+var replayScript string
+
+// logTime is the place of the latency, in microseconds, in a line of pgbench's log.
+const logTime = 2
+
+// yardstick runs pgbench.
+type yardstick struct {
+	program   string
+	url       string
+	dir       string
+	variables []string
+	meter     meter
+}
+
+func newYardstick(w *world, m meter) (yardstick, error) {
+	content, err := docs.Sample(document)
+	if err != nil {
+		return yardstick{}, err
+	}
+	for name, script := range map[string]string{"start.sql": startScript, "replay.sql": replayScript} {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(script), 0o600); err != nil {
+			return yardstick{}, fmt.Errorf("write script: %w", err)
+		}
+	}
+	digest := fmt.Sprintf(`\x%x`, sha256.Sum256(content))
+	headers := fmt.Sprintf(`{"content_type": "application/json", "location": "/api/runs/%s/"}`, orgID(1))
+	y := yardstick{program: w.pgbench(), url: w.postgres.URL(), dir: w.dir, meter: m}
+	for name, value := range map[string]string{
+		"org_prefix": orgPrefix, "workflow_prefix": workflowPrefix, "key_prefix": keyPrefix, "path": startPath(1),
+		"size": strconv.Itoa(len(content)), "digest": digest, "headers": headers,
+		"document": byteaText(content), "answer": byteaText(w.sampleAnswer),
+	} {
+		y.variables = append(y.variables, "-D", name+"="+value)
+	}
+	return y, nil
+}
+
+// byteaText writes bytes as PostgreSQL reads them when they are mostly text.
+func byteaText(content []byte) string { return strings.ReplaceAll(string(content), `\`, `\\`) }
+
+// measure runs the script of the work for the given time.
+func (y yardstick) measure(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
+	logs := filepath.Join(y.dir, "pgbench-latencies")
+	before, err := y.meter.read()
+	if err != nil {
+		return sample{}, err
+	}
+	cmd := exec.CommandContext(ctx, y.program, y.args(what, clients, duration, logs)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = stopPatience
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return sample{}, fmt.Errorf("pgbench, %s: %w: %s", what, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	after, err := y.meter.read()
+	if err != nil {
+		return sample{}, err
+	}
+	result, err := parsePgbench(stdout.String())
+	if err != nil {
+		return sample{}, err
+	}
+	result.cpu = after.sub(before)
+	result.cpu.load = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	result.latencies, err = takeLatencies(logs)
+	return result, err
+}
+
+func (y yardstick) args(what work, clients int, duration time.Duration, logs string) []string {
+	first, last, script := 1, manyTenants, "start.sql"
+	switch what {
+	case workHot:
+		first, last = allTenants, allTenants
+	case workReplay:
+		script = "replay.sql"
+	case workMany:
+	}
+	return slices.Concat(y.variables, []string{
+		"-D", "first=" + strconv.Itoa(first), "-D", "last=" + strconv.Itoa(last),
+		"--no-vacuum", "--protocol=prepared", "--client=" + strconv.Itoa(clients),
+		"--jobs=" + strconv.Itoa(min(clients, runtime.NumCPU())), "--time=" + strconv.Itoa(int(duration.Seconds())),
+		"--file=" + filepath.Join(y.dir, script), "--log", "--log-prefix=" + logs, y.url,
+	})
+}
+
+// parsePgbench reads what pgbench prints at its end.
+func parsePgbench(output string) (sample, error) {
+	done, err := reported(output, `transactions actually processed: (\d+)`)
+	if err != nil {
+		return sample{}, err
+	}
+	failed, err := reported(output, `number of failed transactions: (\d+)`)
+	if err != nil {
+		return sample{}, err
+	}
+	rate, err := reported(output, `tps = ([0-9.]+) \(without`)
+	if err != nil {
+		return sample{}, err
+	}
+	if failed > 0 || done == 0 || rate == 0 {
+		return sample{}, fmt.Errorf("pgbench did %.0f transactions and failed in %.0f", done, failed)
+	}
+	return sample{requests: int(done), elapsed: time.Duration(done / rate * float64(time.Second))}, nil
+}
+
+func reported(output, pattern string) (float64, error) {
+	found := regexp.MustCompile(pattern).FindStringSubmatch(output)
+	if found == nil {
+		return 0, fmt.Errorf("pgbench does not say %q: %s", pattern, output)
+	}
+	return strconv.ParseFloat(found[1], 64)
+}
+
+// takeLatencies reads and removes the logs that pgbench's threads have written.
+func takeLatencies(prefix string) (latencies, error) {
+	logs, err := filepath.Glob(prefix + ".*")
+	if err != nil {
+		return nil, fmt.Errorf("find logs: %w", err)
+	}
+	var all latencies
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			return nil, fmt.Errorf("read log: %w", err)
+		}
+		part, err := parseLatencies(text)
+		if err := errors.Join(err, os.Remove(log)); err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+func parseLatencies(text []byte) (latencies, error) {
+	var all latencies
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) <= logTime {
+			return nil, fmt.Errorf("pgbench's log has the line %q", lines.Text())
+		}
+		micros, err := strconv.Atoi(fields[logTime])
+		if err != nil {
+			return nil, fmt.Errorf("pgbench's log: %w", err)
+		}
+		all = append(all, time.Duration(micros)*time.Microsecond)
+	}
+	return all, lines.Err()
+}

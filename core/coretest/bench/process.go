@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// stopPatience is what a server gets to end by itself.
+	stopPatience  = 30 * time.Second
+	readyPatience = time.Minute
+	pollInterval  = 20 * time.Millisecond
+	logTail       = 2048
+)
+
+// process is a server that this program runs.
+type process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	log  string
+}
+
+// startProcess starts a server whose messages go to a file. It gets a process group of its own, so that Ctrl-C in a
+// terminal reaches this program alone, which then ends its servers in order.
+func startProcess(cmd *exec.Cmd, log string) (*process, error) {
+	messages, err := os.Create(log)
+	if err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	defer messages.Close()
+	cmd.Stdout, cmd.Stderr = messages, messages
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+	p := &process{cmd: cmd, done: make(chan struct{}), log: log}
+	started := make(chan error, 1)
+	go func() {
+		defer close(p.done)
+		// The kernel ends the child with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // Why it ended is in its log.
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(cmd.Path), err)
+	}
+	return p, nil
+}
+
+// await returns when the server answers, or the reason why it never will.
+func (p *process) await(ctx context.Context, answers func(context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, readyPatience)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for !answers(ctx) {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s ended at its start: %s", filepath.Base(p.cmd.Path), p.tail())
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w: %s", filepath.Base(p.cmd.Path), ctx.Err(), p.tail())
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// stop asks the server to end and waits for it.
+func (p *process) stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", filepath.Base(p.cmd.Path), err)
+	}
+	timer := time.NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return nil
+	case <-timer.C:
+	}
+	err := p.cmd.Process.Kill()
+	<-p.done
+	return errors.Join(fmt.Errorf("%s did not end when asked to", filepath.Base(p.cmd.Path)), err)
+}
+
+func (p *process) tail() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text[max(0, len(text)-logTail):]))
+}

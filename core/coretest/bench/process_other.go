@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+// dieWithParent does nothing where the kernel offers no such thing.
+func dieWithParent(*syscall.SysProcAttr) {}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func made(requests int, p99 time.Duration) sample {
+	return sample{
+		requests: requests, elapsed: time.Second, latencies: latencies{p99 / 10, p99},
+		cpu: cpuTimes{postgres: 600 * time.Millisecond, service: 300 * time.Millisecond, load: 100 * time.Millisecond},
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	rows := []row{
+		{what: workHot, clients: 8, pairs: []pair{
+			{yardstick: made(1000, 50*time.Millisecond), service: made(500, 10*time.Millisecond)},
+			{yardstick: made(2000, 50*time.Millisecond), service: made(3000, 20*time.Millisecond)},
+			{yardstick: made(1500, 50*time.Millisecond), service: made(1500, 30*time.Millisecond)},
+		}},
+		{what: workHot, clients: 64, pairs: []pair{
+			{yardstick: made(1000, 300*time.Millisecond), service: made(3000, 30*time.Millisecond)},
+		}},
+	}
+	var page strings.Builder
+	h := header{
+		date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), took: 90 * time.Second, rounds: 3, duration: time.Second,
+		machine: "PostgreSQL 15.1, redis-server",
+	}
+	if err := report(&page, h, rows); err != nil {
+		t.Fatalf("report: %v", err)
+	}
+	for _, want := range []string{
+		"PostgreSQL 15.1, redis-server. 3 rounds of 1s each, 1m30s in all.",
+		"| 8 | 1,500 (1,000 to 2,000) | 1,500 (500 to 3,000) | 1.00 (0.50 to 1.50) | 1.00 |",
+		"| 64 | 1,000 (1,000 to 1,000) | 3,000 (3,000 to 3,000) | 3.00 (3.00 to 3.00) | 2.00 |",
+		"| 50.00 (50.00 to 50.00) | 20.00 (10.00 to 30.00) | 0.40 (0.20 to 0.60) |",
+		"| fresh starts, one organization | 64 | 600 | 100 | 200 | 100 | 33 | 10 % |",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no line with %q:\n%s", want, page.String())
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	pairs := []pair{{service: made(4, 0)}, {service: made(1, 0)}, {service: made(2, 0)}, {service: made(9, 0)}}
+	if got, want := spreadOf(pairs, serviceRate), (spread{median: 3, least: 1, most: 9}); got != want {
+		t.Errorf("spread = %+v, want %+v", got, want)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[float64]string{0: "0", 999: "999", 1000: "1,000", 1234567.4: "1,234,567"} {
+		if got := thousands(value); got != want {
+			t.Errorf("%f is written %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestPlanned(t *testing.T) {
+	t.Parallel()
+	want := []row{
+		{what: workMany, clients: 1},
+		{what: workHot, clients: 1},
+		{what: workReplay, clients: 1},
+		{what: workMany, clients: 8},
+		{what: workHot, clients: 8},
+		{what: workReplay, clients: 8},
+	}
+	if diff := cmp.Diff(want, planned([]int{1, 8}), cmp.AllowUnexported(row{})); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+)
+
+const (
+	// maxClients is far beyond what two processors can serve.
+	maxClients = 512
+	// maxConnections has room for as many clients of pgbench beside the service's pool.
+	maxConnections = maxClients + 100
+	lockName       = "bench.lock"
+	// dataName is the one folder that is removed, as the folder around it is the user's choice.
+	dataName       = "run"
+	stopWorldLimit = 2 * time.Minute
+)
+
+// world is everything that is measured: the servers, and the organizations that start runs.
+type world struct {
+	dir      string
+	lock     *embedded.Lock
+	postgres *embedded.Postgres
+	service  *process
+	// stopRedis ends whichever Redis is in use.
+	stopRedis func() error
+	redisName string
+	redisURL  string
+	// address is where the service listens.
+	address string
+	db      *pgx.Conn
+	tenants []tenant
+	// sampleAnswer is an answer of the service, which pgbench stores as its own.
+	sampleAnswer []byte
+}
+
+// startWorld builds the service, starts all servers and fills the database. On an error nothing of it remains.
+func startWorld(ctx context.Context, dir string, show *progress) (*world, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find folder: %w", err)
+	}
+	// Two benchmarks on one machine would measure each other, so there is one folder for all of them.
+	lock, err := embedded.LockDir(dir, lockName)
+	if errors.Is(err, embedded.ErrLocked) {
+		return nil, fmt.Errorf("another benchmark uses %s", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock folder: %w", err)
+	}
+	w := &world{dir: filepath.Join(dir, dataName), lock: lock}
+	if err := makeEmpty(w.dir); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	for _, step := range []struct {
+		text string
+		run  func(context.Context) error
+	}{
+		{"building the service", w.build},
+		{"starting PostgreSQL", w.startPostgres},
+		{"starting Redis", w.startRedis},
+		{"starting the service", w.startService},
+		{"making the organizations", w.populate},
+	} {
+		show.say(step.text)
+		if err := step.run(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", step.text, err), w.stop(ctx))
+		}
+	}
+	return w, nil
+}
+
+// stop ends the servers in the opposite order and removes what they wrote. It works also when ctx has ended.
+func (w *world) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWorldLimit)
+	defer cancel()
+	var failures []error
+	if w.db != nil {
+		failures = append(failures, w.db.Close(ctx))
+	}
+	if w.service != nil {
+		failures = append(failures, w.service.stop())
+	}
+	if w.stopRedis != nil {
+		failures = append(failures, w.stopRedis())
+	}
+	if w.postgres != nil {
+		failures = append(failures, w.postgres.Stop(ctx), os.RemoveAll(w.postgres.Dir()))
+	}
+	return errors.Join(append(failures, os.RemoveAll(w.dir), w.lock.Unlock())...)
+}
+
+func (w *world) binary() string { return filepath.Join(w.dir, "simplevalidations") }
+
+func (w *world) build(ctx context.Context) error {
+	const module = "github.com/simplevalidations/simplevalidations"
+	output, err := exec.CommandContext(ctx, "go", "build", "-o", w.binary(), module).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, output)
+	}
+	return nil
+}
+
+func (w *world) startPostgres(ctx context.Context) error {
+	server, err := embedded.StartPostgres(ctx, embedded.PostgresConfig{
+		Dir: filepath.Join(w.dir, "postgres"), BinDir: os.Getenv("PG_BIN_DIR"), Durable: true,
+		MaxConnections: maxConnections, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	w.postgres = server
+	if _, err := os.Stat(w.pgbench()); err != nil {
+		return fmt.Errorf("pgbench is missing beside postgres: %w", err)
+	}
+	return nil
+}
+
+func (w *world) pgbench() string { return filepath.Join(w.postgres.BinDir(), "pgbench") }
+
+// startRedis runs redis-server where it is installed; otherwise the Redis inside this process has to do.
+func (w *world) startRedis(ctx context.Context) error {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		private, err := embedded.StartRedis(ctx, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		w.redisName, w.redisURL = "in-process Redis", private.URL()
+		w.stopRedis = func() error { private.Stop(); return nil }
+		return nil
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("split %s: %w", address, err)
+	}
+	password := rand.Text()
+	server, err := startProcess(exec.CommandContext(context.WithoutCancel(ctx), program, "--bind", host,
+		"--port", port, "--requirepass", password, "--dir", w.dir, "--save", "", "--maxmemory-policy", "noeviction"),
+		filepath.Join(w.dir, "redis.log"))
+	if err != nil {
+		return err
+	}
+	w.redisName, w.redisURL, w.stopRedis = "redis-server", "redis://:"+password+"@"+address+"/0", server.stop
+	return server.await(ctx, func(ctx context.Context) bool {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		return err == nil && conn.Close() == nil
+	})
+}
+
+// startService runs the web server alone: workers would execute the runs on the processors that are measured. The
+// surroundings are passed on, so that settings can be tried.
+func (w *world) startService(ctx context.Context) error {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	w.address = address
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), "serve", "--only", "web")
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, "SV_ADDR="+address,
+		"SV_REQUESTS_PER_SECOND=0", "SV_LOG_FORMAT=json")
+	w.service, err = startProcess(cmd, filepath.Join(w.dir, "service.log"))
+	if err != nil {
+		return err
+	}
+	return w.service.await(ctx, func(ctx context.Context) bool {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz/", http.NoBody)
+		if err != nil {
+			return false
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	})
+}
+
+func (w *world) populate(ctx context.Context) error {
+	db, err := pgx.Connect(ctx, w.postgres.URL())
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	w.db = db
+	if err := seed(ctx, db); err != nil {
+		return err
+	}
+	if w.tenants, err = newTenants(); err != nil {
+		return err
+	}
+	w.sampleAnswer, err = prime(ctx, w.address, w.tenants)
+	return err
+}
+
+// describe names the versions in use, as far as they can be found out.
+func (w *world) describe(ctx context.Context) string {
+	var version string
+	if err := w.db.QueryRow(ctx, "SHOW server_version").Scan(&version); err != nil {
+		version = "of unknown version"
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return "PostgreSQL " + version + ", " + w.redisName
+}
+
+// makeEmpty also removes what a killed benchmark left behind.
+func makeEmpty(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("empty folder: %w", err)
+	}
+	// PostgreSQL runs as another user when this program runs as root, and has to get through.
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	return nil
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}
