@@ -167,7 +167,7 @@ func TestReplayEndsWithTheKey(t *testing.T) {
 		s := setup(t)
 		s.started(t, s.start(t, "x"))
 		s.exec(t, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now(),
-			recovery_point = 'reserved', response_status = NULL, response_headers = NULL, response_body = NULL`)
+			locked_until = now() + interval '1 minute', recovery_point = 'reserved', response_status = NULL, response_headers = NULL, response_body = NULL`)
 		s.refused(t, core.CodeKeyInProgress, s.start(t, "x"))
 		s.wantRows(t, rowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
 	})
@@ -204,6 +204,7 @@ func (s *stage) wantRenewed(tb testing.TB, old keyRow, runID uuid.UUID) {
 		"fingerprint_version": true, "recovery_point": true, "locked_until": true, "response_status": true,
 		// The same workflow without options: only the content is another.
 		"target_digest": true, "options_digest": true,
+		"retry_at": true, "last_error": true, "attempts": true,
 	}
 	renewed := s.key(tb, "x")
 	for column, value := range renewed {
