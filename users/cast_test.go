@@ -1,0 +1,120 @@
+package users_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+func TestMain(m *testing.M) {
+	coretest.Main(m)
+}
+
+// testBundle is the app on a database of its own.
+type testBundle struct {
+	db      *core.DB
+	service *users.Service
+}
+
+func setup(tb testing.TB) *testBundle {
+	tb.Helper()
+	db := coretest.OpenDatabase(tb)
+	return &testBundle{db: db, service: users.NewService(db, core.NewValidator())}
+}
+
+// org adds an organization with a quota; a negative one is unlimited.
+func (b *testBundle) org(tb testing.TB, slug string, quota int64) uuid.UUID {
+	tb.Helper()
+	limit := &quota
+	if quota < 0 {
+		limit = nil
+	}
+	org, err := b.service.CreateOrganization(tb.Context(), slug, slug, limit)
+	if err != nil {
+		tb.Fatalf("create organization: %v", err)
+	}
+	return org.ID
+}
+
+// member adds a user as a member of the organization.
+func (b *testBundle) member(tb testing.TB, orgID uuid.UUID, email string, role core.Role) uuid.UUID {
+	tb.Helper()
+	user, err := b.service.CreateUser(tb.Context(), email, "Name", "")
+	if err != nil {
+		tb.Fatalf("create user: %v", err)
+	}
+	if err := b.service.SetMembership(tb.Context(), orgID, user.ID, role); err != nil {
+		tb.Fatalf("set membership: %v", err)
+	}
+	return user.ID
+}
+
+func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
+	tb.Helper()
+	secret, err := b.service.CreateToken(tb.Context(), request)
+	if err != nil {
+		tb.Fatalf("create token: %v", err)
+	}
+	return secret
+}
+
+// charge charges runs in a transaction of their own.
+func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
+	tb.Helper()
+	grants, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+		return users.ChargeRuns(tb.Context(), tx, demands)
+	})
+	if err != nil {
+		tb.Fatalf("charge runs: %v", err)
+	}
+	return grants
+}
+
+func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := b.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// one reads one value.
+func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
+	tb.Helper()
+	rows, err := b.db.Pool.Query(tb.Context(), query, args...)
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// unlimited lets every token make as many requests as it likes.
+type unlimited struct{}
+
+func (unlimited) Allow(uuid.UUID) (bool, time.Duration) { return true, 0 }
+
+// authenticate makes a request with the token and returns who it stands for.
+func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal, error) {
+	tb.Helper()
+	request := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", http.NoBody)
+	request.Header.Set(echo.HeaderAuthorization, "Bearer "+secret)
+	var principal core.Principal
+	err := users.New(b.service).Authenticate(unlimited{})(func(c echo.Context) error {
+		var err error
+		principal, err = core.Caller(c)
+		return err
+	})(echo.New().NewContext(request, httptest.NewRecorder()))
+	return principal, err
+}

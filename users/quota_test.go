@@ -1,0 +1,276 @@
+package users_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+// granted lists which demands were granted.
+func granted(grants []users.Grant) []bool {
+	list := make([]bool, len(grants))
+	for i, grant := range grants {
+		list[i] = grant.Granted
+	}
+	return list
+}
+
+func TestChargeRuns(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GrantsInTheOrderOfTheDemands", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		two, none, free := b.org(t, "two", 2), b.org(t, "none", 0), b.org(t, "free", -1)
+		grants := b.charge(t, two, none, free, two, free, two, none, free)
+		want := []bool{true, false, true, true, true, false, false, true}
+		if diff := cmp.Diff(want, granted(grants)); diff != "" {
+			t.Errorf("grants (-want +got):\n%s", diff)
+		}
+		used := []int64{1, 0, 1, 2, 2, 2, 0, 3}
+		for i, grant := range grants {
+			if grant.Usage.Used != used[i] || grant.Usage.Metric != users.MetricRuns {
+				t.Errorf("usage %d = %d %s, want %d %s", i, grant.Usage.Used, grant.Usage.Metric, used[i], users.MetricRuns)
+			}
+		}
+		for org, want := range map[uuid.UUID]int64{two: 2, none: 0, free: 3} {
+			if got := b.used(t, org); got != want {
+				t.Errorf("used = %d, want %d", got, want)
+			}
+		}
+	})
+
+	t.Run("ForgetsARolledBackCharge", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 1)
+		refusal := errors.New("no")
+		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+			if _, err := users.ChargeRuns(t.Context(), tx, []uuid.UUID{org}); err != nil {
+				return struct{}{}, err
+			}
+			return struct{}{}, refusal
+		})
+		if !errors.Is(err, refusal) {
+			t.Fatalf("InTx = %v, want the refusal", err)
+		}
+		if grants := b.charge(t, org); !grants[0].Granted {
+			t.Error("a charge that was rolled back counts")
+		}
+	})
+
+	t.Run("BeginsAnewEveryMonthWithTheQuotaOfThatTime", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 1)
+		b.charge(t, org)
+		b.exec(t, `UPDATE usage_counters SET period_start = period_start - interval '1 month'`)
+		b.exec(t, `UPDATE organizations SET run_quota = 2`)
+		grants := b.charge(t, org, org, org)
+		if diff := cmp.Diff([]bool{true, true, false}, granted(grants)); diff != "" {
+			t.Errorf("grants of the new month (-want +got):\n%s", diff)
+		}
+		usage := grants[0].Usage
+		if !one[bool](t, b, `SELECT $1::date = date_trunc('month', now() AT TIME ZONE 'UTC')`, usage.Period) {
+			t.Errorf("period = %s, want the month of the database's clock", usage.Period)
+		}
+		if want := usage.Period.AddDate(0, 1, 0); !usage.ResetsAt().Equal(want) {
+			t.Errorf("ResetsAt = %s, want %s", usage.ResetsAt(), want)
+		}
+		if n := one[int64](t, b, `SELECT count(*) FROM usage_counters`); n != 2 {
+			t.Errorf("counters = %d, want one for each month", n)
+		}
+	})
+
+	t.Run("RefusesUnknownOrganizations", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 1)
+		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+			return users.ChargeRuns(t.Context(), tx, []uuid.UUID{org, uuid.New()})
+		})
+		if err == nil {
+			t.Error("a run of no organization was charged")
+		}
+		if got := b.used(t, org); got != 0 {
+			t.Errorf("used = %d after the error, want 0", got)
+		}
+	})
+
+	t.Run("GrantsExactlyTheQuotaToManyAtOnce", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		const quota, attempts = 17, 50
+		org := b.org(t, "org", quota)
+		var count atomic.Int64
+		var clients sync.WaitGroup
+		for range attempts {
+			clients.Go(func() {
+				grants, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+					return users.ChargeRuns(t.Context(), tx, []uuid.UUID{org})
+				})
+				if err != nil {
+					t.Errorf("charge: %v", err)
+				} else if grants[0].Granted {
+					count.Add(1)
+				}
+			})
+		}
+		clients.Wait()
+		if got, used := count.Load(), b.used(t, org); got != quota || used != quota {
+			t.Errorf("granted = %d, used = %d, want %d", got, used, quota)
+		}
+	})
+
+	t.Run("DoesNotDeadlockInOppositeOrders", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		orgs := []uuid.UUID{b.org(t, "a", -1), b.org(t, "b", -1), b.org(t, "c", -1)}
+		const rounds = 20
+		var clients sync.WaitGroup
+		for i := range 6 {
+			demands := slices.Clone(orgs)
+			if i%2 == 1 {
+				slices.Reverse(demands)
+			}
+			clients.Go(func() {
+				for range rounds {
+					if _, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+						return users.ChargeRuns(t.Context(), tx, demands)
+					}); err != nil {
+						t.Errorf("charge: %v", err)
+					}
+				}
+			})
+		}
+		clients.Wait()
+		for _, org := range orgs {
+			if got := b.used(t, org); got != 6*rounds {
+				t.Errorf("used = %d, want %d", got, 6*rounds)
+			}
+		}
+	})
+}
+
+func (b *testBundle) used(tb testing.TB, org uuid.UUID) int64 {
+	tb.Helper()
+	return one[int64](tb, b, `SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE org_id = $1`, org)
+}
+
+func TestUsageCounterIsGuardedByTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.charge(t, b.org(t, "org", 1))
+	for statement, constraint := range map[string]string{
+		`UPDATE usage_counters SET used = 2`:                      "ck_usage_counters_within_quota",
+		`UPDATE usage_counters SET quota = 0`:                     "ck_usage_counters_within_quota",
+		`UPDATE usage_counters SET used = -1`:                     "ck_usage_counters_used",
+		`UPDATE usage_counters SET period_start = period_start+1`: "ck_usage_counters_period",
+		`UPDATE organizations SET run_quota = -1`:                 "ck_organizations_run_quota",
+	} {
+		_, err := b.db.Pool.Exec(t.Context(), statement)
+		if got := core.ViolatedConstraint(err); got != constraint {
+			t.Errorf("%s = %v, want a violation of %s", statement, err, constraint)
+		}
+	}
+}
+
+func TestSetRunQuota(t *testing.T) {
+	t.Parallel()
+	number := func(n int64) *int64 { return &n }
+
+	t.Run("TakesEffectAtOnce", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 1)
+		b.charge(t, org)
+		for _, step := range []struct {
+			quota *int64
+			want  []bool
+		}{
+			{number(3), []bool{true, true, false}},
+			{nil, []bool{true, true, true}},
+			{number(7), []bool{true, false}},
+		} {
+			if err := b.service.SetRunQuota(t.Context(), org, step.quota); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(step.want, granted(b.charge(t, slices.Repeat([]uuid.UUID{org}, len(step.want))...))); diff != "" {
+				t.Errorf("grants (-want +got):\n%s", diff)
+			}
+		}
+	})
+
+	t.Run("NeverTakesBackWhatIsUsed", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", -1)
+		b.charge(t, org, org, org)
+		if err := b.service.SetRunQuota(t.Context(), org, number(1)); err != nil {
+			t.Fatal(err)
+		}
+		usage, err := b.service.RunUsage(t.Context(), org)
+		if err != nil || usage.Used != 3 || usage.Quota == nil || *usage.Quota != 3 {
+			t.Errorf("usage = %+v, %v, want 3 of 3 in this month", usage, err)
+		}
+		if b.charge(t, org)[0].Granted {
+			t.Error("a run beyond the lowered quota was granted")
+		}
+		b.exec(t, `UPDATE usage_counters SET period_start = period_start - interval '1 month'`)
+		if diff := cmp.Diff([]bool{true, false}, granted(b.charge(t, org, org))); diff != "" {
+			t.Errorf("grants of the next month (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("LeavesARecordAndOtherOrganizationsAlone", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org, other := b.org(t, "org", 1), b.org(t, "other", 1)
+		b.charge(t, org, other)
+		if err := b.service.SetRunQuota(t.Context(), org, number(9)); err != nil {
+			t.Fatal(err)
+		}
+		if b.charge(t, other)[0].Granted {
+			t.Error("the other organization's quota was raised")
+		}
+		if !one[bool](t, b, `SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records`, org) {
+			t.Error("the audit record does not say what the operator did")
+		}
+	})
+
+	t.Run("RefusesNegativeNumbers", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		err := b.service.SetRunQuota(t.Context(), b.org(t, "org", 1), number(-1))
+		if !errors.Is(err, core.InvalidPayload("")) {
+			t.Errorf("SetRunQuota(-1) = %v, want %s", err, core.CodeInvalidPayload)
+		}
+	})
+}
+
+func TestQuotaExceeded(t *testing.T) {
+	t.Parallel()
+	quota := int64(3)
+	period := time.Now().UTC()
+	period = time.Date(period.Year(), period.Month(), 1, 0, 0, 0, 0, time.UTC)
+	err := users.QuotaExceeded(users.Usage{Period: period, Used: 3, Quota: &quota})
+	if err.Code != core.CodeQuotaExceeded || err.Retryable {
+		t.Errorf("error = %s, retryable %t, want %s and not", err.Code, err.Retryable, core.CodeQuotaExceeded)
+	}
+	if rest := time.Until(period.AddDate(0, 1, 0)); err.RetryAfter < time.Second || err.RetryAfter > rest+time.Minute {
+		t.Errorf("RetryAfter = %s, want the rest of the month, %s", err.RetryAfter, rest)
+	}
+	past := users.QuotaExceeded(users.Usage{Period: period.AddDate(-1, 0, 0), Quota: &quota})
+	if past.RetryAfter != time.Second {
+		t.Errorf("RetryAfter of a month that is over = %s, want 1s", past.RetryAfter)
+	}
+}

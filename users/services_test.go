@@ -1,0 +1,240 @@
+package users_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "org", 1)
+	user := b.member(t, org, "a@org.example", core.RoleAuthor)
+	request := users.TokenRequest{OrgID: org, UserID: user, Label: "ci", Role: core.RoleOwner}
+
+	t.Run("StandsForItsOwner", func(t *testing.T) {
+		t.Parallel()
+		got, err := b.authenticate(t, b.token(t, request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.UserID != user || got.OrgID != org || got.Role != core.RoleAuthor || got.Email != "a@org.example" ||
+			got.OrgSlug != "org" {
+			t.Errorf("principal = %+v, want the member with the membership's role", got)
+		}
+	})
+
+	t.Run("IsKeptAsDigestOnly", func(t *testing.T) {
+		t.Parallel()
+		secret := b.token(t, request)
+		sum := sha256.Sum256([]byte(secret))
+		row := one[string](t, b, `SELECT t::text FROM api_tokens AS t WHERE digest = $1`, sum[:])
+		if strings.Contains(row, secret[9:]) {
+			t.Errorf("the row has the secret: %s", row)
+		}
+		if prefix := one[string](t, b, `SELECT prefix FROM api_tokens WHERE digest = $1`, sum[:]); prefix != secret[:9] {
+			t.Errorf("prefix = %q, want %q", prefix, secret[:9])
+		}
+		if audits := one[string](t, b, `SELECT string_agg(a::text, ' ') FROM audit_records AS a`); strings.Contains(
+			audits, secret[9:]) || !strings.Contains(audits, "token.create") {
+			t.Error("the audit records have the secret, or nothing of the token")
+		}
+	})
+
+	t.Run("IsLongAndNeverTheSame", func(t *testing.T) {
+		t.Parallel()
+		first, second := b.token(t, request), b.token(t, request)
+		if !strings.HasPrefix(first, "sv_") || len(first) < 40 || first == second {
+			t.Errorf("secrets = %q, %q, want two long ones that begin with sv_", first, second)
+		}
+	})
+
+	t.Run("EndsByTheDatabasesClock", func(t *testing.T) {
+		t.Parallel()
+		limited := request
+		limited.Label, limited.ValidFor = "limited", time.Hour
+		secret := b.token(t, limited)
+		if _, err := b.authenticate(t, secret); err != nil {
+			t.Errorf("a fresh token = %v, want it to work", err)
+		}
+		if !one[bool](t, b, `SELECT expires_at = created_at + interval '1 hour' FROM api_tokens WHERE label = 'limited'`) {
+			t.Error("the token does not expire an hour after its creation")
+		}
+		b.exec(t, `UPDATE api_tokens SET expires_at = now() WHERE label = 'limited'`)
+		b.wantRefused(t, secret, core.CodeNotAuthenticated)
+	})
+
+	t.Run("EndsWithItsRevocation", func(t *testing.T) {
+		t.Parallel()
+		revoked := request
+		revoked.Label = "revoked"
+		secret := b.token(t, revoked)
+		b.exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE label = 'revoked'`)
+		b.wantRefused(t, secret, core.CodeNotAuthenticated)
+	})
+
+	t.Run("MayDoNothingWithoutMembership", func(t *testing.T) {
+		t.Parallel()
+		left := b.member(t, org, "left@org.example", core.RoleOwner)
+		secret := b.token(t, users.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
+		b.exec(t, `DELETE FROM memberships WHERE user_id = $1`, left)
+		b.wantRefused(t, secret, core.CodePermissionDenied)
+		if err := b.service.SetMembership(t.Context(), org, left, core.RoleViewer); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.authenticate(t, secret); err != nil || got.Role != core.RoleViewer {
+			t.Errorf("after the return: role = %s, %v, want viewer", got.Role, err)
+		}
+	})
+
+	for name, wrong := range map[string]users.TokenRequest{
+		"NoLabel":      {OrgID: org, UserID: user, Role: core.RoleOwner},
+		"UnknownRole":  {OrgID: org, UserID: user, Label: "x", Role: "king"},
+		"NegativeLife": {OrgID: org, UserID: user, Label: "x", Role: core.RoleOwner, ValidFor: -time.Second},
+	} {
+		t.Run("Refuses"+name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := b.service.CreateToken(t.Context(), wrong); !errors.Is(err, core.InvalidPayload("")) {
+				t.Errorf("CreateToken = %v, want %s", err, core.CodeInvalidPayload)
+			}
+		})
+	}
+}
+
+func (b *testBundle) wantRefused(tb testing.TB, secret string, code core.Code) {
+	tb.Helper()
+	if got, err := b.authenticate(tb, secret); !errors.Is(err, core.NewError(code, "")) {
+		tb.Errorf("authenticate = %+v, %v, want %s", got, err, code)
+	}
+}
+
+func TestFlushLastUse(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "org", 1)
+	user := b.member(t, org, "a@org.example", core.RoleViewer)
+	used := b.token(t, users.TokenRequest{OrgID: org, UserID: user, Label: "used", Role: core.RoleViewer})
+	b.token(t, users.TokenRequest{OrgID: org, UserID: user, Label: "idle", Role: core.RoleViewer})
+	for range 3 {
+		if _, err := b.authenticate(t, used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := one[int64](t, b, `SELECT count(last_used_at) FROM api_tokens`); n != 0 {
+		t.Errorf("times of last use before the flush = %d, want 0: requests write nothing", n)
+	}
+	flush := func() {
+		if n, err := b.service.FlushLastUse(t.Context()); n != 0 || err != nil {
+			t.Fatalf("FlushLastUse = %d, %v, want 0: it always catches up", n, err)
+		}
+	}
+	flush()
+	if !one[bool](t, b, `SELECT bool_and((last_used_at IS NOT NULL) = (label = 'used')) FROM api_tokens`) {
+		t.Error("the time of last use is not on the used token alone")
+	}
+	b.exec(t, `UPDATE api_tokens SET last_used_at = NULL`)
+	flush()
+	if n := one[int64](t, b, `SELECT count(last_used_at) FROM api_tokens`); n != 0 {
+		t.Errorf("times of last use after a flush without requests = %d, want 0", n)
+	}
+}
+
+func TestOrganization(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.org(t, "harbour", 5)
+
+	t.Run("IsFoundBySlug", func(t *testing.T) {
+		t.Parallel()
+		got, err := b.service.Organization(t.Context(), "harbour")
+		if err != nil || got.ID != id || *got.RunQuota != 5 {
+			t.Errorf("Organization = %+v, %v, want %s", got, err, id)
+		}
+		if _, err := b.service.Organization(t.Context(), "nobody"); !errors.Is(err, core.NotFound("")) {
+			t.Errorf("Organization of nobody = %v, want %s", err, core.CodeNotFound)
+		}
+	})
+
+	t.Run("IsEnsuredOnce", func(t *testing.T) {
+		t.Parallel()
+		got, err := b.service.EnsureOrganization(t.Context(), "harbour", "Other", nil)
+		if err != nil || got.ID != id || got.Name != "harbour" {
+			t.Errorf("EnsureOrganization = %+v, %v, want the one that is there", got, err)
+		}
+		if _, err := b.service.CreateOrganization(t.Context(), "harbour", "Other", nil); err == nil {
+			t.Error("two organizations have one slug")
+		}
+	})
+
+	for _, slug := range []string{"", "-a", "A", "a b", "ä", "a_b", strings.Repeat("a", 64), "a\n"} {
+		t.Run("RefusesTheSlug"+slug[:min(len(slug), 5)], func(t *testing.T) {
+			t.Parallel()
+			if _, err := b.service.CreateOrganization(t.Context(), slug, "Name", nil); !errors.Is(err, core.InvalidPayload("")) {
+				t.Errorf("CreateOrganization(%q) = %v, want %s", slug, err, core.CodeInvalidPayload)
+			}
+		})
+	}
+}
+
+func TestUser(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	user, err := b.service.CreateUser(t.Context(), " Ann@Org.Example ", "Ann", "a long password")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user.Email != "ann@org.example" {
+		t.Errorf("email = %q, want it in lower case without spaces", user.Email)
+	}
+	if found, err := b.service.User(t.Context(), "ANN@org.example"); err != nil || found.ID != user.ID {
+		t.Errorf("User = %+v, %v, want %s", found, err, user.ID)
+	}
+	hash := one[string](t, b, `SELECT password_hash FROM users`)
+	if !strings.HasPrefix(hash, "$argon2id$") || bytes.Contains([]byte(hash), []byte("a long password")) {
+		t.Errorf("password_hash = %q, want an argon2id hash", hash)
+	}
+	if _, err := b.service.CreateUser(t.Context(), "ann@org.example", "", ""); err == nil {
+		t.Error("two users have one address")
+	}
+	if again, err := b.service.EnsureUser(t.Context(), "ann@org.example", "Other"); err != nil || again.ID != user.ID {
+		t.Errorf("EnsureUser = %+v, %v, want the one that is there", again, err)
+	}
+	for _, email := range []string{"", "ann", "@", "a@", strings.Repeat("a", 250) + "@x.example"} {
+		if _, err := b.service.CreateUser(t.Context(), email, "", ""); !errors.Is(err, core.InvalidPayload("")) {
+			t.Errorf("CreateUser(%q) = %v, want %s", email, err, core.CodeInvalidPayload)
+		}
+	}
+	if _, err := b.service.User(t.Context(), "nobody@org.example"); !errors.Is(err, core.NotFound("")) {
+		t.Errorf("User of nobody = %v, want %s", err, core.CodeNotFound)
+	}
+}
+
+func TestSetMembership(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "org", 1)
+	user := b.member(t, org, "a@org.example", core.RoleViewer)
+	if err := b.service.SetMembership(t.Context(), org, user, core.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	if role := one[string](t, b, `SELECT role FROM memberships`); role != "admin" {
+		t.Errorf("role = %s, want admin", role)
+	}
+	for _, role := range []core.Role{"", "king", "Owner"} {
+		if err := b.service.SetMembership(t.Context(), org, user, role); !errors.Is(err, core.InvalidPayload("")) {
+			t.Errorf("SetMembership(%q) = %v, want %s", role, err, core.CodeInvalidPayload)
+		}
+	}
+	if err := b.service.SetMembership(t.Context(), org, uuid.New(), core.RoleOwner); err == nil {
+		t.Error("nobody became a member")
+	}
+}
