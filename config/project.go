@@ -63,8 +63,9 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	flows := workflows.NewService(db, runs, check)
 	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
 	starter := workflows.NewStarter(db, workflows.StartConfig{
-		KeyLifetime: settings.IdempotencyTTL, CommitTimeout: settings.CommitTimeout,
+		CommitTimeout: settings.CommitTimeout,
 	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
+	guard := idempotency.NewGuard(db, settings.IdempotencyTTL)
 	waiters := validations.NewWaiters(db)
 	inband := validations.NewInband(runs, waiters, settings.InbandRuns, log)
 	return &Project{
@@ -74,7 +75,7 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
 		users:    users.New(accounts), userService: accounts,
 		validations: validations.New(runs, check), runService: runs,
-		workflows:       workflows.New(flows, starter, inband, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
+		workflows:       workflows.New(flows, starter, inband, guard, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
 		workflowService: flows,
 	}, nil
 }

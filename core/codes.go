@@ -12,6 +12,7 @@ const (
 	CodeInvalidParameter      Code = "invalid_parameter"
 	CodeKeyTooLong            Code = "idempotency_key_too_long"
 	CodeKeyInvalid            Code = "idempotency_key_invalid"
+	CodeKeyRequired           Code = "idempotency_key_required"
 	CodeKeyInProgress         Code = "idempotency_key_in_progress"
 	CodeKeyReused             Code = "idempotency_key_reused"
 	CodeNotAuthenticated      Code = "not_authenticated"
@@ -25,6 +26,7 @@ const (
 	CodeRequestTimeout        Code = "request_timeout"
 	CodeWorkflowInactive      Code = "workflow_inactive"
 	CodeWorkflowHasNoSteps    Code = "workflow_has_no_steps"
+	CodeDocumentGone          Code = "document_gone"
 	CodeQuotaExceeded         Code = "quota_exceeded"
 	CodeRateLimited           Code = "rate_limited"
 	CodeInternal              Code = "internal_error"
@@ -48,6 +50,7 @@ func Codes() []CodeSpec {
 		{CodeInvalidParameter, http.StatusBadRequest, "Invalid parameter", false},
 		{CodeKeyTooLong, http.StatusBadRequest, "Idempotency key too long", false},
 		{CodeKeyInvalid, http.StatusBadRequest, "Invalid idempotency key", false},
+		{CodeKeyRequired, http.StatusBadRequest, "Idempotency key required", false},
 		{CodeNotAuthenticated, http.StatusUnauthorized, "Not authenticated", false},
 		{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
 		{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
@@ -60,6 +63,7 @@ func Codes() []CodeSpec {
 		{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},
 		{CodeWorkflowInactive, http.StatusUnprocessableEntity, "Workflow is inactive", false},
 		{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
+		{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},
 		{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
 		{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
 		{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -49,6 +50,10 @@ type Principal struct {
 	OrgName string
 	Role    Role
 	TokenID uuid.UUID
+	// KeyRequired says that every request that creates something must carry an idempotency key.
+	KeyRequired bool
+	// KeyLifetime is how long the organization's keys are remembered; zero is the installation's default.
+	KeyLifetime time.Duration
 	// Overage says that the organization may start runs beyond its quota, each charged on its own.
 	Overage bool
 }

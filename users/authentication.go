@@ -75,15 +75,17 @@ func (s *Service) principal(ctx context.Context, secret string) (core.Principal,
 	var p core.Principal
 	var tokenRole core.Role
 	var memberRole *core.Role
+	var lifetime float64
 	err := s.db.Pool.QueryRow(ctx, `
-		SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing
+		SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
+			coalesce(extract(epoch FROM o.key_lifetime), 0)::float8
 		FROM api_tokens AS t
 		JOIN organizations AS o ON o.id = t.org_id
 		JOIN users AS u ON u.id = t.user_id
 		LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
 		WHERE t.digest = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
 		digest[:]).Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
-		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage)
+		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, core.NewError(core.CodeNotAuthenticated,
 			"The token is unknown, revoked or expired. Create a new one and try again.")
@@ -95,6 +97,7 @@ func (s *Service) principal(ctx context.Context, secret string) (core.Principal,
 		return p, core.NewError(core.CodePermissionDenied, "You are no longer a member of "+p.OrgName+".")
 	}
 	p.Role = tokenRole.Lesser(*memberRole)
+	p.KeyLifetime = time.Duration(lifetime * float64(time.Second))
 	return p, nil
 }
 

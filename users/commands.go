@@ -28,7 +28,8 @@ const minPassword = 12
 // begin without any account.
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
-	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open))
+	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
+		setKeysCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create users"}
 	user.AddCommand(createUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
@@ -96,6 +97,26 @@ func setOverageCommand(open Open) *cobra.Command {
 			})
 		},
 	}
+}
+
+func setKeysCommand(open Open) *cobra.Command {
+	var policy KeyPolicy
+	command := &cobra.Command{
+		Use: "set-keys SLUG", Short: "Set whether an organization's requests need idempotency keys, and how long they last",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				org, err := s.Organization(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return say(cmd, s.SetKeyPolicy(ctx, org.ID, policy), "%s: %s\n", org.Slug, describeKeys(policy))
+			})
+		},
+	}
+	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
+	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are remembered (default: as everywhere)")
+	return command
 }
 
 func createUserCommand(open Open) *cobra.Command {

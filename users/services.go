@@ -77,33 +77,53 @@ func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64
 			UPDATE usage_counters SET quota = greatest($2::bigint, CASE WHEN $2::bigint IS NOT NULL THEN used END)
 			WHERE org_id = $1 AND metric = $3 AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
 			orgID, quota, MetricRuns)
-		id, err := uuid.NewV7()
-		if err != nil {
-			return struct{}{}, fmt.Errorf("make an id: %w", err)
-		}
-		core.Audit(batch, core.AuditRecord{
-			ID: id, OrgID: orgID, Action: "organization.set_quota", TargetType: "organization",
-			TargetID: orgID.String(), Detail: describeQuota(quota),
-		})
-		return struct{}{}, batch.Send(ctx)
+		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(quota))
 	})
 	return err
 }
 
-// SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
-func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
+// KeyPolicy is how an organization wants its idempotency keys.
+type KeyPolicy struct {
+	Required bool
+	// Lifetime is how long keys are remembered, from a minute to 30 days; zero is the installation's default.
+	Lifetime time.Duration
+}
+
+// SetKeyPolicy sets how the organization wants its keys, from the next request on. Keys that are in use
+// keep the end they were given.
+func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyPolicy) error {
+	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		batch.Queue(`
+			UPDATE organizations SET key_required = $2,
+				key_lifetime = CASE WHEN $3::float8 > 0 THEN make_interval(secs => $3) END
+			WHERE id = $1`, orgID, policy.Required, policy.Lifetime.Seconds())
+		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_keys", describeKeys(policy))
+	})
+	if core.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
+		return core.InvalidPayload("Keys are remembered for a minute at least and 30 days at most.")
+	}
+	return err
+}
+
+// auditOperator sends a batch together with the record of an operator's deed.
+func (s *Service) auditOperator(ctx context.Context, batch *core.Batch, orgID uuid.UUID, action, detail string) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make an id: %w", err)
 	}
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	core.Audit(batch, core.AuditRecord{
+		ID: id, OrgID: orgID, Action: action, TargetType: "organization", TargetID: orgID.String(), Detail: detail,
+	})
+	return batch.Send(ctx)
+}
+
+// SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
+func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
+	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE organizations SET overage_billing = $2 WHERE id = $1`, orgID, allowed)
-		core.Audit(batch, core.AuditRecord{
-			ID: id, OrgID: orgID, Action: "organization.set_overage", TargetType: "organization",
-			TargetID: orgID.String(), Detail: describeOverage(allowed),
-		})
-		return struct{}{}, batch.Send(ctx)
+		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_overage", describeOverage(allowed))
 	})
 	return err
 }

@@ -105,10 +105,12 @@ type Run struct {
 	IdempotencyKey   string
 	IdempotencyKeyID *uuid.UUID
 	RequestID        string
-	CreatedBy        *uuid.UUID
-	CreatedAt        time.Time
-	StartedAt        *time.Time
-	EndedAt          *time.Time
+	// RerunOf is the run whose submission is checked again.
+	RerunOf   *uuid.UUID
+	CreatedBy *uuid.UUID
+	CreatedAt time.Time
+	StartedAt *time.Time
+	EndedAt   *time.Time
 }
 
 // TableName names the table.

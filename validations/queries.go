@@ -34,12 +34,9 @@ type runDetail struct {
 
 // runDetail reads one run of the organization with its steps and the first findings of each.
 func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
-	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return runDetail{}, core.NotFound("run")
-	}
+	run, err := s.find(ctx, orgID, id)
 	if err != nil {
-		return runDetail{}, fmt.Errorf("read run %s: %w", id, err)
+		return runDetail{}, err
 	}
 	detail := runDetail{run: run}
 	if detail.definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
@@ -52,6 +49,37 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 	}
 	detail.findings, err = s.firstFindings(ctx, orgID, id)
 	return detail, err
+}
+
+// Rerunnable reads a run whose document can be checked again. Retention may have removed it.
+func (s *Service) Rerunnable(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
+	run, err := s.find(ctx, orgID, id)
+	if err != nil {
+		return Run{}, err
+	}
+	var kept bool
+	err = s.db.Pool.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2`,
+		orgID, run.SubmissionID).Scan(&kept)
+	if err != nil {
+		return Run{}, fmt.Errorf("look for the document of run %s: %w", id, err)
+	}
+	if !kept {
+		return Run{}, core.NewError(core.CodeDocumentGone,
+			"The run's document is no longer kept, so it cannot be checked again. Start a run with the document.")
+	}
+	return run, nil
+}
+
+// find reads one run of the organization.
+func (s *Service) find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
+	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Run{}, core.NotFound("run")
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("read run %s: %w", id, err)
+	}
+	return run, nil
 }
 
 // state reads how far a run is.

@@ -30,6 +30,7 @@ type RunBody struct {
 	ErrorCategory     ErrorCategory `json:"error_category"`
 	UserFriendlyError string        `json:"user_friendly_error"`
 	IdempotencyKey    string        `json:"idempotency_key"`
+	RerunOf           string        `json:"rerun_of"`
 	CreatedAt         string        `json:"created_at"`
 	StartedAt         string        `json:"started_at"`
 	EndedAt           string        `json:"ended_at"`
@@ -100,6 +101,9 @@ func renderRun(run Run, orgSlug string) RunBody {
 		EndedAt:           formatTime(run.EndedAt),
 		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
 		Steps:             []StepBody{},
+	}
+	if run.RerunOf != nil {
+		body.RerunOf = run.RerunOf.String()
 	}
 	if run.StartedAt != nil && run.EndedAt != nil {
 		body.DurationMS = run.EndedAt.Sub(*run.StartedAt).Milliseconds()

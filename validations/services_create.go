@@ -34,6 +34,8 @@ type WorkflowRef struct {
 	Version    int
 	Definition Definition
 	Digest     Digest
+	// Active says whether the workflow starts new runs.
+	Active bool
 }
 
 // Document is what was handed in.
@@ -56,28 +58,39 @@ type Prepared struct {
 
 // Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
 func Prepare(order Order, now time.Time) (Prepared, error) {
-	submissionID, err := uuid.NewV7()
+	submissionID, err := newID()
 	if err != nil {
-		return Prepared{}, fmt.Errorf("make an id: %w", err)
-	}
-	runID, err := uuid.NewV7()
-	if err != nil {
-		return Prepared{}, fmt.Errorf("make an id: %w", err)
+		return Prepared{}, err
 	}
 	// The database keeps microseconds; what is shown must be what is stored.
 	now = now.UTC().Truncate(time.Microsecond)
 	sum := sha256.Sum256(order.Document.Content)
+	submission := Submission{
+		OrgID: order.Principal.OrgID, ID: submissionID,
+		MediaType: order.Document.MediaType, Filename: order.Document.Filename, Name: order.Document.Name,
+		ShortDescription: order.Document.ShortDescription, Metadata: order.Document.Metadata,
+		Size: int64(len(order.Document.Content)), SHA256: sum[:], Content: order.Document.Content, CreatedAt: now,
+	}
+	return prepareRun(order, submission, nil, now)
+}
+
+// PrepareRerun is Prepare for the submission of an earlier run, which is checked again.
+func PrepareRerun(order Order, earlier Run, now time.Time) (Prepared, error) {
+	submission := Submission{OrgID: earlier.OrgID, ID: earlier.SubmissionID}
+	return prepareRun(order, submission, &earlier.ID, now.UTC().Truncate(time.Microsecond))
+}
+
+func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time.Time) (Prepared, error) {
+	runID, err := newID()
+	if err != nil {
+		return Prepared{}, err
+	}
 	prepared := Prepared{
-		Submission: Submission{
-			OrgID: order.Principal.OrgID, ID: submissionID,
-			MediaType: order.Document.MediaType, Filename: order.Document.Filename, Name: order.Document.Name,
-			ShortDescription: order.Document.ShortDescription, Metadata: order.Document.Metadata,
-			Size: int64(len(order.Document.Content)), SHA256: sum[:], Content: order.Document.Content, CreatedAt: now,
-		},
+		Submission: submission,
 		Run: Run{
-			OrgID: order.Principal.OrgID, ID: runID,
+			OrgID: order.Principal.OrgID, ID: runID, RerunOf: rerunOf,
 			WorkflowID: order.Workflow.ID, WorkflowSlug: order.Workflow.Slug, WorkflowVersion: order.Workflow.Version,
-			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submissionID, Source: order.Source,
+			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submission.ID, Source: order.Source,
 			State: StatePending, Result: ResultUnknown, Epoch: firstEpoch,
 			IdempotencyKey: order.IdempotencyKey, RequestID: order.RequestID, CreatedAt: now,
 		},
@@ -101,6 +114,11 @@ func Prepare(order Order, now time.Time) (Prepared, error) {
 // metric and period of each run must have been charged in the same transaction.
 func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
 	queueSubmissions(batch, prepared)
+	s.CreateReruns(batch, prepared...)
+}
+
+// CreateReruns is Create for runs whose submissions are there already.
+func (s *Service) CreateReruns(batch *core.Batch, prepared ...Prepared) {
 	s.queueRuns(batch, prepared)
 	staged := make([]jobs.Job, len(prepared))
 	for i, p := range prepared {
@@ -139,12 +157,12 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
-			created_by, created_at, sweep_after)
-		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity' ELSE now() + $16::bigint * interval '1 millisecond' END
+			created_by, created_at, rerun_of, sweep_after)
+		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity' ELSE now() + $17::bigint * interval '1 millisecond' END
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
-			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[]) AS r (org_id, id, workflow_id,
+			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[], $16::uuid[]) AS r (org_id, id, workflow_id,
 			workflow_version, workflow_slug, definition_digest, submission_id, source, usage_metric, usage_period,
-			idempotency_key, idempotency_key_id, request_id, created_by, created_at)`,
+			idempotency_key, idempotency_key_id, request_id, created_by, created_at, rerun_of)`,
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.OrgID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.WorkflowID }),
@@ -160,5 +178,6 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 		core.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
 		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
 		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
+		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		s.cfg.SweepAfter.Milliseconds())
 }

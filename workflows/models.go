@@ -28,3 +28,10 @@ type Version struct {
 	Digest     validations.Digest
 	Definition validations.Definition
 }
+
+// ref is what a run has to know of the version.
+func (v Version) ref() validations.WorkflowRef {
+	return validations.WorkflowRef{
+		ID: v.ID, Slug: v.Slug, Version: v.Number, Definition: v.Definition, Digest: v.Digest, Active: v.IsActive,
+	}
+}

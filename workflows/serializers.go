@@ -4,7 +4,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+// versionDraft is the body of a new version.
+type versionDraft struct {
+	Definition validations.Definition `json:"definition"`
+}
 
 // workflowBody is a workflow as clients see it.
 type workflowBody struct {

@@ -37,48 +37,98 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 	if err := s.check.Body(draft); err != nil {
 		return Version{}, err
 	}
-	if problems := draft.Definition.Check(); len(problems) > 0 {
-		fields := make([]core.FieldError, len(problems))
-		for i, problem := range problems {
-			fields[i] = core.FieldError{
-				Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
-			}
-		}
-		return Version{}, core.InvalidPayload("The configuration of a step is wrong; errors says where.", fields...)
+	if err := checkDefinition(draft.Definition); err != nil {
+		return Version{}, err
 	}
+	created, err := core.InTx(ctx, s.db, func(tx core.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
+	if err != nil {
+		return Version{}, fmt.Errorf("create workflow %q: %w", draft.Slug, err)
+	}
+	return created, nil
+}
+
+// checkDefinition compiles every step of a definition and reports what is wrong with pointers into the body.
+func checkDefinition(definition validations.Definition) error {
+	problems := definition.Check()
+	if len(problems) == 0 {
+		return nil
+	}
+	fields := make([]core.FieldError, len(problems))
+	for i, problem := range problems {
+		fields[i] = core.FieldError{
+			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
+		}
+	}
+	return core.InvalidPayload("The configuration of a step is wrong; errors says where.", fields...)
+}
+
+// create adds a checked draft as a workflow with its first version.
+func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Version{}, fmt.Errorf("make an id: %w", err)
 	}
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
-		return struct{}{}, insertWorkflow(ctx, tx, orgID, id, draft)
-	})
-	switch core.ViolatedConstraint(err) {
-	case "uq_workflows_slug":
-		return Version{}, core.InvalidPayload("The slug is taken.",
-			core.FieldError{Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug"})
-	case "ck_workflows_slug":
-		return Version{}, core.InvalidPayload("The slug is not well formed.", core.FieldError{
-			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
-		})
-	}
-	if err != nil {
-		return Version{}, fmt.Errorf("create workflow %q: %w", draft.Slug, err)
-	}
-	return s.Find(ctx, orgID, id.String(), 0)
-}
-
-func insertWorkflow(ctx context.Context, tx core.Tx, orgID, id uuid.UUID, draft Draft) error {
 	digest, err := validations.StoreDefinition(ctx, tx, orgID, draft.Definition)
 	if err != nil {
-		return err
+		return Version{}, err
 	}
-	batch := tx.NewBatch()
-	batch.Queue(`
+	version := Version{
+		Workflow: Workflow{
+			OrgID: orgID, ID: id, Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
+			IsActive: draft.IsActive, LatestVersion: 1,
+		},
+		Number: 1, Digest: digest, Definition: draft.Definition,
+	}
+	err = tx.QueryRow(ctx, `
 		INSERT INTO workflows (org_id, id, slug, name, description, is_active, latest_version)
-		VALUES ($1, $2, $3, $4, $5, $6, 1)`, orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive)
-	batch.Queue(`
-		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest) VALUES ($1, $2, 1, $3)`,
-		orgID, id, digest[:])
-	return batch.Send(ctx)
+		VALUES ($1, $2, $3, $4, $5, $6, 1) RETURNING created_at, updated_at`,
+		orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive).Scan(&version.CreatedAt, &version.UpdatedAt)
+	if err != nil {
+		return Version{}, slugFault(err)
+	}
+	return version, insertVersion(ctx, tx, version)
+}
+
+// createVersion adds a checked definition as the workflow's next version. The workflow's row is the lock
+// that numbers versions one by one.
+func createVersion(
+	ctx context.Context, tx core.Tx, workflow Version, definition validations.Definition,
+) (Version, error) {
+	digest, err := validations.StoreDefinition(ctx, tx, workflow.OrgID, definition)
+	if err != nil {
+		return Version{}, err
+	}
+	workflow.Digest, workflow.Definition = digest, definition
+	err = tx.QueryRow(ctx, `
+		UPDATE workflows SET latest_version = latest_version + 1, updated_at = now() WHERE org_id = $1 AND id = $2
+		RETURNING latest_version, updated_at`, workflow.OrgID, workflow.ID).Scan(&workflow.Number, &workflow.UpdatedAt)
+	if err != nil {
+		return Version{}, fmt.Errorf("number a version of workflow %s: %w", workflow.ID, err)
+	}
+	workflow.LatestVersion = workflow.Number
+	return workflow, insertVersion(ctx, tx, workflow)
+}
+
+func insertVersion(ctx context.Context, tx core.Tx, version Version) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest) VALUES ($1, $2, $3, $4)`,
+		version.OrgID, version.ID, version.Number, version.Digest[:])
+	if err != nil {
+		return fmt.Errorf("add version %d of workflow %s: %w", version.Number, version.ID, err)
+	}
+	return nil
+}
+
+func slugFault(err error) error {
+	switch core.ViolatedConstraint(err) {
+	case "uq_workflows_slug":
+		return core.InvalidPayload("The slug is taken.",
+			core.FieldError{Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug"})
+	case "ck_workflows_slug":
+		return core.InvalidPayload("The slug is not well formed.", core.FieldError{
+			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
+		})
+	default:
+		return fmt.Errorf("add a workflow: %w", err)
+	}
 }

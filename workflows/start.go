@@ -26,21 +26,18 @@ type StartRequest struct {
 	// Version is ?version= as it was sent; VersionGiven tells absent from empty.
 	Version      string
 	VersionGiven bool
-	// Key is the idempotency key; KeyGiven is false when the request has none.
-	Key      string
-	KeyGiven bool
-	Caller   idempotency.Caller
+	// Key is the idempotency key; KeyGiven is false when the request has none. KeyLifetime counts from the
+	// first use of a key and is not extended by replays.
+	Key         string
+	KeyGiven    bool
+	KeyLifetime time.Duration
+	Caller      idempotency.Caller
 }
 
 // StartAnswer is what a start is answered with.
 type StartAnswer struct {
-	Response idempotency.Response
-	RunID    uuid.UUID
-	// ExpiresAt is the key's end; zero when the request has no key.
-	ExpiresAt time.Time
-	Replayed  bool
-	// OriginalRequestID is the first request's id, set when Replayed.
-	OriginalRequestID string
+	idempotency.Answer
+	RunID uuid.UUID
 }
 
 // RunLimiter bounds how many runs an organization may start in a short time.
@@ -50,8 +47,6 @@ type RunLimiter interface {
 
 // StartConfig bounds starts.
 type StartConfig struct {
-	// KeyLifetime counts from the first use of a key and is not extended by replays.
-	KeyLifetime time.Duration
 	// CommitTimeout bounds the transaction, whatever the client does.
 	CommitTimeout time.Duration
 }
@@ -90,7 +85,7 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 	if err := s.checkNew(ctx, request); err != nil {
 		return StartAnswer{}, err
 	}
-	prepared, err := prepare(request, fingerprint, s.cfg.KeyLifetime)
+	prepared, err := prepare(request, fingerprint)
 	if err != nil {
 		return StartAnswer{}, err
 	}
@@ -107,8 +102,7 @@ func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
 	definition := request.Workflow.Definition
 	switch {
 	case !request.Workflow.IsActive:
-		return core.NewError(core.CodeWorkflowInactive,
-			"The workflow is inactive and starts no new runs. Activate it or use another one.")
+		return workflowInactive()
 	case len(definition.Steps) == 0:
 		return core.NewError(core.CodeWorkflowHasNoSteps, "The workflow has no steps, so there is nothing to check.")
 	case !definition.Takes(request.Body.MediaType):
@@ -119,6 +113,11 @@ func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
 		return core.RateLimited("Your organization starts too many runs.", wait)
 	}
 	return nil
+}
+
+func workflowInactive() *core.Error {
+	return core.NewError(core.CodeWorkflowInactive,
+		"The workflow is inactive and starts no new runs. Activate it or use another one.")
 }
 
 // fingerprint is what two requests have in common when they mean the same.
@@ -142,7 +141,5 @@ func replay(record idempotency.Record, fingerprint idempotency.Fingerprint) (Sta
 	if err := record.Decide(fingerprint); err != nil {
 		return StartAnswer{}, err
 	}
-	return StartAnswer{
-		Response: record.Response, RunID: record.RunID, ExpiresAt: record.ExpiresAt, Replayed: true, OriginalRequestID: record.RequestID,
-	}, nil
+	return StartAnswer{Answer: idempotency.ReplayOf(record), RunID: record.RunID}, nil
 }

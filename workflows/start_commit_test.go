@@ -51,7 +51,7 @@ func setupStarts(t *testing.T) bundle {
 	return bundle{
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
-			KeyLifetime: time.Hour, CommitTimeout: 20 * time.Second,
+			CommitTimeout: 20 * time.Second,
 		}, runs, openDoor{}, staged, nil),
 	}
 }
@@ -84,14 +84,14 @@ func (b bundle) tenant(t *testing.T, quota int64) tenant {
 func (tn tenant) start(t *testing.T, key, content string) start {
 	t.Helper()
 	request := StartRequest{
-		Principal: tn.principal, Workflow: tn.workflow, Key: key, KeyGiven: key != "",
+		Principal: tn.principal, Workflow: tn.workflow, Key: key, KeyGiven: key != "", KeyLifetime: time.Hour,
 		Body: StartBody{
 			Content: []byte(content), MediaType: "application/json", FingerprintMediaType: "application/json",
 			ContentDigest: idempotency.DigestBytes([]byte(content)),
 		},
 		Caller: idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "r-" + content},
 	}
-	prepared, err := prepare(request, request.fingerprint(), time.Hour)
+	prepared, err := prepare(request, request.fingerprint())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,7 +170,9 @@ func (s *Starter) finish(finished idempotency.Record, err error) (StartAnswer, e
 		return StartAnswer{}, err
 	}
 	s.staged.Wake()
-	return StartAnswer{Response: finished.Response, RunID: finished.RunID, ExpiresAt: finished.ExpiresAt}, nil
+	return StartAnswer{
+		Answer: idempotency.Answer{Response: finished.Response, ExpiresAt: finished.ExpiresAt}, RunID: finished.RunID,
+	}, nil
 }
 
 // errNoBilling means that a start beyond the quota was left over by a process that had a billing service.

@@ -25,9 +25,7 @@ func (s start) orgID() uuid.UUID {
 	return s.run.Run.OrgID
 }
 
-func prepare(
-	request StartRequest, fingerprint idempotency.Fingerprint, lifetime time.Duration,
-) (start, error) {
+func prepare(request StartRequest, fingerprint idempotency.Fingerprint) (start, error) {
 	var keyID uuid.UUID
 	if request.KeyGiven {
 		id, err := uuid.NewV7()
@@ -51,7 +49,7 @@ func prepare(
 		response: response,
 		claim: idempotency.Claim{
 			ID: keyID, OrgID: request.Principal.OrgID, Endpoint: EndpointStart, Key: request.Key,
-			Fingerprint: fingerprint, Caller: request.Caller, Lifetime: lifetime, RunID: run.Run.ID, Response: response,
+			Fingerprint: fingerprint, Caller: request.Caller, Lifetime: request.KeyLifetime, RunID: run.Run.ID, Response: response,
 		},
 		audit: core.AuditRecord{
 			ID: auditID, OrgID: request.Principal.OrgID, ActorID: request.Principal.UserID,
@@ -64,10 +62,7 @@ func prepare(
 func order(request StartRequest, keyID uuid.UUID) validations.Order {
 	return validations.Order{
 		Principal: request.Principal,
-		Workflow: validations.WorkflowRef{
-			ID: request.Workflow.ID, Slug: request.Workflow.Slug, Version: request.Workflow.Number,
-			Definition: request.Workflow.Definition, Digest: request.Workflow.Digest,
-		},
+		Workflow:  request.Workflow.ref(),
 		Document: validations.Document{
 			Content: request.Body.Content, MediaType: request.Body.MediaType, Filename: request.Body.Filename,
 			Name: request.Body.Name, ShortDescription: request.Body.ShortDescription, Metadata: request.Body.Metadata,

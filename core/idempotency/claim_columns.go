@@ -29,7 +29,7 @@ func claimColumns(claims []Claim) []any {
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		core.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.RunID }),
+		core.Column(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
 		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		core.Column(claims, (*Claim).lockNumber),
 		core.Column(claims, (*Claim).point),
@@ -60,6 +60,13 @@ func storedOnly[T any](c *Claim, part T) *T {
 		return nil
 	}
 	return &part
+}
+
+func knownRun(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
 }
 
 func knownAddress(ip netip.Addr) *netip.Addr {

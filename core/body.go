@@ -1,0 +1,60 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/labstack/echo/v4"
+)
+
+// ReadJSON reads a JSON body of at most limit bytes to its end and decodes it strictly: unknown members,
+// other spellings of their names, duplicates and whatever follows the value are refused with a pointer to
+// the place. It returns the bytes for who wants their digest.
+func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte, error) {
+	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
+	if err != nil || contentType != "application/json" {
+		return nil, NewError(CodeUnsupportedMediaType, "The body must be JSON; send Content-Type: application/json.")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, limit))
+	if err != nil {
+		return nil, bodyFault(err, limit)
+	}
+	if err := json.Unmarshal(body, value, json.RejectUnknownMembers(true)); err != nil {
+		return nil, invalidJSON(err)
+	}
+	return body, check.Body(value)
+}
+
+func bodyFault(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return NewError(CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d bytes.", limit))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return NewError(CodeRequestTimeout, "The body did not arrive in time.").Because(err)
+	}
+	return InvalidPayload("The connection ended before the body was complete.").Because(err)
+}
+
+func invalidJSON(err error) error {
+	var place jsontext.Pointer
+	detail := "is not well-formed JSON"
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		place, detail = semantic.JSONPointer, "has a member or a type that is not expected here"
+		if errors.Is(err, json.ErrUnknownName) {
+			detail = "is not a known member"
+		}
+	} else if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		place = syntactic.JSONPointer
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			detail = "is there twice"
+		}
+	}
+	return InvalidPayload("The body cannot be read; errors says where.",
+		FieldError{Pointer: string(place), Code: "invalid", Detail: detail}).Because(err)
+}

@@ -1,0 +1,113 @@
+package idempotency
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// HeaderWarning tells a client that its key was not understood, because it came under another name.
+const HeaderWarning = "Idempotency-Warning"
+
+// Key is what a request says about its idempotency key.
+type Key struct {
+	Value string
+	// Given is false when the request has no key.
+	Given bool
+}
+
+type keyKey struct{}
+
+// KeyFrom returns the key of a request on a route that Guard.Keyed protects.
+func KeyFrom(ctx context.Context) Key {
+	key, _ := ctx.Value(keyKey{}).(Key)
+	return key
+}
+
+// Guard protects routes that create something. Keyed goes to the route; the view then hands its work to Once.
+type Guard struct {
+	db *core.DB
+	// lifetime is how long a key is remembered where its organization has not said otherwise.
+	lifetime time.Duration
+}
+
+// NewGuard makes a Guard.
+func NewGuard(db *core.DB, lifetime time.Duration) *Guard {
+	return &Guard{db: db, lifetime: lifetime}
+}
+
+// Lifetime is how long a key of the principal's organization is remembered.
+func (g *Guard) Lifetime(principal core.Principal) time.Duration {
+	if principal.KeyLifetime > 0 {
+		return principal.KeyLifetime
+	}
+	return g.lifetime
+}
+
+// Keyed reads the request's key before the view. A key that is not well formed is refused, and so is none
+// where the organization requires one. A key under a name that is often mistaken for the right one is
+// answered with a warning, or refused where a key is required: it would protect nothing.
+func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		value, given, err := ParseKey(c.Request().Header)
+		if err != nil {
+			return err
+		}
+		principal, err := core.Caller(c)
+		if err != nil {
+			return err
+		}
+		if !given {
+			misnamed := misnamedKey(c.Request())
+			if principal.KeyRequired {
+				return keyRequired(misnamed)
+			}
+			if misnamed != "" {
+				c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
+			}
+		}
+		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// misnamedKey returns the name under which the request carries what is probably meant to be a key.
+func misnamedKey(r *http.Request) string {
+	for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
+		if r.Header.Get(name) != "" {
+			return name
+		}
+	}
+	query := r.URL.Query()
+	misnamed := slices.IndexFunc(keyParameters(), func(name string) bool { return hasParameter(query, name) })
+	if misnamed < 0 {
+		return ""
+	}
+	return "?" + keyParameters()[misnamed] + "="
+}
+
+func keyParameters() []string {
+	return []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"}
+}
+
+func hasParameter(query url.Values, name string) bool {
+	return query.Get(name) != ""
+}
+
+func keyRequired(misnamed string) *core.Error {
+	detail := "Your organization requires an Idempotency-Key header on requests that create something. " +
+		"Make a new key for each thing to be created, and send it again with every retry."
+	if misnamed != "" {
+		detail += " The request has " + misnamed + ", which is not understood."
+	}
+	err := core.NewError(core.CodeKeyRequired, detail)
+	err.Fields = []core.FieldError{{Parameter: Header, Code: "required", Detail: "must be given"}}
+	return err
+}

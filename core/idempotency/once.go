@@ -1,0 +1,137 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Operation says what a request is to do once. Two requests are the same when all of it is.
+type Operation struct {
+	Endpoint Endpoint
+	// Target is what the operation is about, such as the id of the workflow that gets a new version.
+	Target string
+	// Content is the digest of the request's body by meaning.
+	Content Digest
+	// KeyID and RunID are the ids of the key's row and of the run, where the operation creates one: each
+	// refers to the other. Without a KeyID the row gets one of its own.
+	KeyID uuid.UUID
+	RunID uuid.UUID
+}
+
+// Work does an operation inside the transaction that also claims its key, and returns the answer. It may
+// run twice and touches only the transaction.
+type Work func(ctx context.Context, tx core.Tx) (Response, error)
+
+// claiming is the recovery point of a key whose work is under way. It never outlives the transaction.
+const claiming Point = "claiming"
+
+// taking is what a transaction came to: the work's own answer, or somebody else's key.
+type taking struct {
+	answer   Answer
+	existing *Record
+	taken    bool
+}
+
+// Once does the work of a request exactly once and answers it: with the work's response, with the stored
+// one when the same request has been answered before, or with the refusal that the key's state asks for.
+// Call it when the caller is authorized and the request is read. Without a key it simply does the work.
+func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
+	ctx := c.Request().Context()
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	key := KeyFrom(ctx)
+	if !key.Given {
+		response, err := core.InTx(ctx, g.db, func(tx core.Tx) (Response, error) { return work(ctx, tx) })
+		if err != nil {
+			return err
+		}
+		return Answer{Response: response}.Write(c)
+	}
+	answer, err := g.once(ctx, g.claim(c, principal, key, operation), work)
+	if err != nil {
+		return err
+	}
+	return answer.Write(c)
+}
+
+func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
+	record, found, err := Lookup(ctx, g.db, claim.OrgID, claim.Endpoint, claim.Key)
+	if err != nil {
+		return Answer{}, core.Unavailable(err)
+	}
+	if found {
+		return answerOf(record, claim.Fingerprint)
+	}
+	done, err := core.InTx(ctx, g.db, func(tx core.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
+	switch {
+	case errors.Is(err, core.ErrOutcomeUnknown):
+		return Answer{}, unknownOutcome(err)
+	case err != nil:
+		return Answer{}, err
+	case done.taken:
+		return done.answer, nil
+	case done.existing != nil:
+		return answerOf(*done.existing, claim.Fingerprint)
+	default:
+		return Answer{}, InProgress(0)
+	}
+}
+
+// workUnder claims the key, does the work and stores its response, all in one transaction.
+func workUnder(ctx context.Context, tx core.Tx, claim Claim, work Work) (taking, error) {
+	outcomes, err := Take(ctx, tx, []Claim{claim})
+	if err != nil {
+		return taking{}, err
+	}
+	taken := outcomes[0]
+	if !taken.Claimed {
+		return taking{existing: taken.Existing}, nil
+	}
+	response, err := work(ctx, tx)
+	if err != nil {
+		return taking{}, err
+	}
+	if err := write(ctx, tx, claim.Held(taken.ExpiresAt), Respond(response)); err != nil {
+		return taking{}, err
+	}
+	return taking{taken: true, answer: Answer{Response: response, ExpiresAt: taken.ExpiresAt}}, nil
+}
+
+func (g *Guard) claim(c echo.Context, principal core.Principal, key Key, operation Operation) Claim {
+	caller := CallerOf(c)
+	keyID := operation.KeyID
+	if keyID == uuid.Nil {
+		keyID = uuid.New()
+	}
+	return Claim{
+		ID: keyID, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
+		Fingerprint: Request{
+			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
+			MediaType: "application/json", Content: operation.Content,
+		}.Fingerprint(),
+		Lifetime: g.Lifetime(principal), RunID: operation.RunID, Point: claiming, Lock: time.Minute,
+	}
+}
+
+func answerOf(record Record, fingerprint Fingerprint) (Answer, error) {
+	if err := record.Decide(fingerprint); err != nil {
+		return Answer{}, err
+	}
+	return ReplayOf(record), nil
+}
+
+func unknownOutcome(cause error) *core.Error {
+	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+
+		"Send the same request with the same key again: it makes the change or answers as the first request was answered.")
+	err.RetryAfter = commitRest
+	return err.Because(fmt.Errorf("do an operation once: %w", cause))
+}

@@ -1,0 +1,201 @@
+package validations
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func TestMain(m *testing.M) {
+	coretest.Main(m)
+}
+
+// testBundle is the service on a database of its own with one organization.
+type testBundle struct {
+	db      *core.DB
+	service *Service
+	staged  *jobs.Signal
+	orgID   uuid.UUID
+}
+
+func testConfig() Config {
+	return Config{Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, MaxAttempts: 3}
+}
+
+func setup(tb testing.TB, cfg Config) *testBundle {
+	tb.Helper()
+	b := &testBundle{db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New()}
+	var err error
+	if b.service, err = NewService(b.db, cfg, b.staged, slog.New(slog.DiscardHandler)); err != nil {
+		tb.Fatalf("make service: %v", err)
+	}
+	b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'org', 'Org')`, b.orgID)
+	return b
+}
+
+// engine is an engine that a test gives to a step.
+type engine func(ctx context.Context, doc engines.Document) (engines.Report, error)
+
+// Run calls the function.
+func (e engine) Run(ctx context.Context, doc engines.Document) (engines.Report, error) {
+	return e(ctx, doc)
+}
+
+func passing(context.Context, engines.Document) (engines.Report, error) {
+	return engines.Report{}, nil
+}
+
+func failing(context.Context, engines.Document) (engines.Report, error) {
+	return engines.Report{
+		Errors: 2, Findings: []engines.Finding{{Severity: engines.SeverityError, Code: "test.bad", Message: "bad"}},
+	}, nil
+}
+
+// counting counts how often the engine was run.
+func counting(n *atomic.Int64, e engine) engine {
+	return func(ctx context.Context, doc engines.Document) (engines.Report, error) {
+		n.Add(1)
+		return e(ctx, doc)
+	}
+}
+
+// start starts a run whose steps are these engines and returns its staged job.
+func (b *testBundle) start(tb testing.TB, steps ...engine) jobs.Job {
+	tb.Helper()
+	return b.startDefinition(tb, Definition{}, steps...)
+}
+
+// startDefinition makes the definition's missing steps, one for each engine.
+func (b *testBundle) startDefinition(tb testing.TB, definition Definition, steps ...engine) jobs.Job {
+	tb.Helper()
+	// The name makes the definition another than that of any other run.
+	definition.Accepts = []string{"text/" + uuid.NewString()}
+	ready := program{}
+	for i, step := range steps {
+		if i == len(definition.Steps) {
+			definition.Steps = append(definition.Steps, Step{})
+		}
+		definition.Steps[i].ID, definition.Steps[i].Name = uuid.NewString(), "Step"
+		definition.Steps[i].Type, definition.Steps[i].Config = "test", []byte("{}")
+		ready.engines = append(ready.engines, step)
+	}
+	ready.definition = definition
+	ref := b.publish(tb, definition)
+	if len(steps) > 0 {
+		b.service.compiled.Add(ref.Digest, ready)
+	}
+	return b.create(tb, ref)
+}
+
+// publish stores the definition as a workflow.
+func (b *testBundle) publish(tb testing.TB, definition Definition) WorkflowRef {
+	tb.Helper()
+	digest, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (Digest, error) {
+		return StoreDefinition(tb.Context(), tx, b.orgID, definition)
+	})
+	if err != nil {
+		tb.Fatalf("store definition: %v", err)
+	}
+	id := uuid.New()
+	slug := "w-" + id.String()
+	b.exec(tb, `
+		WITH workflow AS (
+			INSERT INTO workflows (org_id, id, slug, name, latest_version) VALUES ($1, $2, $3, 'W', 1))
+		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest) VALUES ($1, $2, 1, $4)`,
+		b.orgID, id, slug, digest[:])
+	return WorkflowRef{ID: id, Slug: slug, Version: 1, Definition: definition, Digest: digest}
+}
+
+func (b *testBundle) create(tb testing.TB, ref WorkflowRef) jobs.Job {
+	tb.Helper()
+	prepared, err := Prepare(Order{
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: SourceAPI, RequestID: "r",
+		Document: Document{Content: []byte("{}"), MediaType: "application/json", Filename: "a.json"},
+	}, time.Now())
+	if err != nil {
+		tb.Fatalf("prepare run: %v", err)
+	}
+	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
+	_, err = core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		b.service.Create(batch, prepared)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	if err != nil {
+		tb.Fatalf("create run: %v", err)
+	}
+	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}
+}
+
+func (b *testBundle) execute(tb testing.TB, job jobs.Job) {
+	tb.Helper()
+	if err := b.service.Execute(tb.Context(), job); err != nil {
+		tb.Errorf("Execute = %v, want nil", err)
+	}
+}
+
+func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := b.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// one reads one value.
+func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
+	tb.Helper()
+	rows, err := b.db.Pool.Query(tb.Context(), query, args...)
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// runRow is what execution changes of a run.
+type runRow struct {
+	State         RunState
+	Result        RunResult
+	Category      ErrorCategory
+	Errors        int64
+	RecoveryPoint int
+	Epoch         int
+	Attempts      int
+	Leased, Swept bool
+}
+
+func (b *testBundle) run(tb testing.TB, id uuid.UUID) runRow {
+	tb.Helper()
+	rows, err := b.db.Pool.Query(tb.Context(), `
+		SELECT state, result, error_category, error_count, recovery_point, epoch, attempts, lease_until IS NOT NULL,
+			sweep_after IS NOT NULL
+		FROM validation_runs WHERE id = $1`, id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[runRow])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return row
+}
+
+// steps lists the statuses of a run's stored steps in order.
+func (b *testBundle) steps(tb testing.TB, id uuid.UUID) string {
+	tb.Helper()
+	return one[string](tb, b, `SELECT coalesce(string_agg(ordinal || ' ' || status, ', ' ORDER BY ordinal), '')
+		FROM step_runs WHERE run_id = $1`, id)
+}

@@ -1,0 +1,98 @@
+package workflows
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// endpointRerun names the endpoint in idempotency keys.
+const endpointRerun idempotency.Endpoint = "run_rerun"
+
+// rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of
+// the workflow that the earlier run had.
+func (a *App) rerun(c echo.Context) error {
+	ctx := c.Request().Context()
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return core.NotFound("run")
+	}
+	earlier, err := a.runs.Rerunnable(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+		return err
+	}
+	order, err := a.rerunOrder(c, principal, earlier)
+	if err != nil {
+		return err
+	}
+	prepared, err := validations.PrepareRerun(order, earlier, time.Now())
+	if err != nil {
+		return err
+	}
+	operation := idempotency.Operation{
+		Endpoint: endpointRerun, Target: earlier.ID.String(), KeyID: order.IdempotencyKeyID, RunID: prepared.Run.ID,
+	}
+	err = a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+		return a.commitRerun(ctx, tx, prepared, order)
+	})
+	a.staged.Wake()
+	return err
+}
+
+// rerunOrder says what the rerun is to execute.
+func (a *App) rerunOrder(c echo.Context, principal core.Principal, earlier validations.Run) (validations.Order, error) {
+	ctx := c.Request().Context()
+	workflow, err := a.service.Find(ctx, principal.OrgID, earlier.WorkflowID.String(), earlier.WorkflowVersion)
+	if err != nil {
+		return validations.Order{}, err
+	}
+	order := validations.Order{
+		Principal: principal, Workflow: workflow.ref(), Source: validations.SourceAPI, RequestID: core.RequestID(ctx),
+	}
+	if key := idempotency.KeyFrom(ctx); key.Given {
+		order.IdempotencyKey, order.IdempotencyKeyID = key.Value, uuid.New()
+	}
+	return order, nil
+}
+
+// commitRerun charges the run and writes it, in the transaction that claims the key.
+func (a *App) commitRerun(
+	ctx context.Context, tx core.Tx, prepared validations.Prepared, order validations.Order,
+) (idempotency.Response, error) {
+	if !order.Workflow.Active {
+		return idempotency.Response{}, workflowInactive()
+	}
+	grants, err := users.ChargeRuns(ctx, tx, []uuid.UUID{prepared.Run.OrgID})
+	if err != nil {
+		return idempotency.Response{}, err
+	}
+	if !grants[0].Granted {
+		return idempotency.Response{}, users.QuotaExceeded(grants[0].Usage)
+	}
+	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = grants[0].Usage.Metric, grants[0].Usage.Period
+	auditID, err := uuid.NewV7()
+	if err != nil {
+		return idempotency.Response{}, err
+	}
+	batch := tx.NewBatch()
+	a.runs.CreateReruns(batch, prepared)
+	core.Audit(batch, core.AuditRecord{
+		ID: auditID, OrgID: prepared.Run.OrgID, ActorID: order.Principal.UserID, TokenID: order.Principal.TokenID,
+		Action: "run.rerun", TargetType: "run", TargetID: prepared.Run.ID.String(), RequestID: order.RequestID,
+	})
+	return created(prepared.Run.ID, prepared.Answer), batch.Send(ctx)
+}
