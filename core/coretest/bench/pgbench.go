@@ -28,14 +28,17 @@ var startScript string
 //go:embed replay.sql
 var replayScript string
 
-// logTime is the place of the latency, in microseconds, in a line of pgbench's log.
-const logTime = 2
+const (
+	// logTime is the place of the latency, in microseconds, in a line of pgbench's log.
+	logTime = 2
+
+	fillClients  = 8
+	fillDuration = 3 * time.Second
+)
 
 // yardstick runs pgbench.
 type yardstick struct {
-	program   string
-	url       string
-	dir       string
+	world     *world
 	variables []string
 	meter     meter
 }
@@ -52,7 +55,7 @@ func newYardstick(w *world, m meter) (yardstick, error) {
 	}
 	digest := fmt.Sprintf(`\x%x`, sha256.Sum256(content))
 	headers := fmt.Sprintf(`{"content_type": "application/json", "location": "/api/runs/%s/"}`, orgID(1))
-	y := yardstick{program: w.pgbench(), url: w.postgres.URL(), dir: w.dir, meter: m}
+	y := yardstick{world: w, meter: m}
 	for name, value := range map[string]string{
 		"org_prefix": orgPrefix, "workflow_prefix": workflowPrefix, "key_prefix": keyPrefix, "path": startPath(1),
 		"size": strconv.Itoa(len(content)), "digest": digest, "headers": headers,
@@ -66,14 +69,45 @@ func newYardstick(w *world, m meter) (yardstick, error) {
 // byteaText writes bytes as PostgreSQL reads them when they are mostly text.
 func byteaText(content []byte) string { return strings.ReplaceAll(string(content), `\`, `\\`) }
 
-// measure runs the script of the work for the given time.
+// fill writes what a service that has run for a while would have, and has PostgreSQL look at it. The plans for tables
+// that were empty when they were made are not those that matter.
+func (y yardstick) fill(ctx context.Context) error {
+	for _, what := range []work{workMany, workHot} {
+		if _, err := y.measure(ctx, what, fillClients, fillDuration); err != nil {
+			return err
+		}
+	}
+	if _, err := y.world.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+		return fmt.Errorf("gather statistics: %w", err)
+	}
+	return nil
+}
+
+// measure runs the script of the work for the given time. The service is frozen meanwhile, as it would hand over the
+// jobs that pgbench stages, and it never sees them.
 func (y yardstick) measure(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
-	logs := filepath.Join(y.dir, "pgbench-latencies")
+	var result sample
+	err := y.world.service.frozen(func() error {
+		var err error
+		result, err = y.run(ctx, what, clients, duration)
+		return err
+	})
+	if err != nil {
+		return sample{}, err
+	}
+	if _, err := y.world.db.Exec(ctx, "TRUNCATE staged_jobs"); err != nil {
+		return sample{}, fmt.Errorf("forget staged jobs: %w", err)
+	}
+	return result, nil
+}
+
+func (y yardstick) run(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
+	logs := filepath.Join(y.world.dir, "pgbench-latencies")
 	before, err := y.meter.read()
 	if err != nil {
 		return sample{}, err
 	}
-	cmd := exec.CommandContext(ctx, y.program, y.args(what, clients, duration, logs)...)
+	cmd := exec.CommandContext(ctx, y.world.pgbench(), y.args(what, clients, duration, logs)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopPatience
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -109,7 +143,7 @@ func (y yardstick) args(what work, clients int, duration time.Duration, logs str
 		"-D", "first=" + strconv.Itoa(first), "-D", "last=" + strconv.Itoa(last),
 		"--no-vacuum", "--protocol=prepared", "--client=" + strconv.Itoa(clients),
 		"--jobs=" + strconv.Itoa(min(clients, runtime.NumCPU())), "--time=" + strconv.Itoa(int(duration.Seconds())),
-		"--file=" + filepath.Join(y.dir, script), "--log", "--log-prefix=" + logs, y.url,
+		"--file=" + filepath.Join(y.world.dir, script), "--log", "--log-prefix=" + logs, y.world.postgres.URL(),
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,13 +50,17 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 	if err != nil {
 		return nil, err
 	}
+	show.say("filling the tables")
+	if err := bench.fill(ctx); err != nil {
+		return nil, err
+	}
 	service := loader{address: w.address, tenants: w.tenants, meter: m}
 	rows := planned(opts.clients)
-	const sides = 2
-	show.plan(opts.rounds * len(rows) * sides)
+	contest := contest{duration: opts.duration, yardstick: bench, service: service, settle: w.settle, show: show}
+	show.plan(opts.rounds * len(rows) * len(contest.sides(0, &pair{})))
 	for round := range opts.rounds {
 		for i := range rows {
-			p, err := measurePair(ctx, opts.duration, rows[i], bench, service, round%sides == 1, show)
+			p, err := contest.measure(ctx, round, rows[i])
 			if err != nil {
 				return nil, err
 			}
@@ -65,27 +70,45 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 	return rows, nil
 }
 
-func measurePair(
-	ctx context.Context, duration time.Duration, r row, bench, service measurer, serviceFirst bool, show *progress,
-) (pair, error) {
-	var p pair
-	sides := []struct {
-		name string
-		by   measurer
-		into *sample
-	}{{"pgbench", bench, &p.yardstick}, {"service", service, &p.service}}
-	if serviceFirst {
-		sides[0], sides[1] = sides[1], sides[0]
+// contest measures both sides in turn.
+type contest struct {
+	duration  time.Duration
+	yardstick measurer
+	service   measurer
+	// settle waits until nothing is left of what was measured before.
+	settle func(context.Context) error
+	show   *progress
+}
+
+type side struct {
+	name string
+	by   measurer
+	into *sample
+}
+
+// sides says who is measured in which order.
+func (c contest) sides(round int, p *pair) []side {
+	sides := []side{{"pgbench", c.yardstick, &p.yardstick}, {"service", c.service, &p.service}}
+	if round%len(sides) == 1 {
+		slices.Reverse(sides)
 	}
-	for _, side := range sides {
+	return sides
+}
+
+func (c contest) measure(ctx context.Context, round int, r row) (pair, error) {
+	var p pair
+	for _, side := range c.sides(round, &p) {
 		name := fmt.Sprintf("%s, clients: %d, %s", r.what, r.clients, side.name)
-		show.begin(name)
-		got, err := side.by.measure(ctx, r.what, r.clients, duration)
+		c.show.begin(name)
+		if err := c.settle(ctx); err != nil {
+			return pair{}, err
+		}
+		got, err := side.by.measure(ctx, r.what, r.clients, c.duration)
 		if err != nil {
 			return pair{}, err
 		}
 		*side.into = got
-		show.end(fmt.Sprintf("%s: %.0f/s", name, got.perSecond()))
+		c.show.end(fmt.Sprintf("%s: %.0f/s", name, got.perSecond()))
 	}
 	return p, nil
 }

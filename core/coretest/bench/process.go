@@ -78,6 +78,14 @@ func (p *process) await(ctx context.Context, answers func(context.Context) bool)
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
+// frozen does something while the server gets no processor time.
+func (p *process) frozen(do func() error) error {
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freeze %s: %w", filepath.Base(p.cmd.Path), err)
+	}
+	return errors.Join(do(), p.cmd.Process.Signal(syscall.SIGCONT))
+}
+
 // stop asks the server to end and waits for it.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {

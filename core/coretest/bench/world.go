@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
@@ -28,6 +29,7 @@ const (
 	// dataName is the one folder that is removed, as the folder around it is the user's choice.
 	dataName       = "run"
 	stopWorldLimit = 2 * time.Minute
+	settlePatience = 2 * time.Minute
 )
 
 // world is everything that is measured: the servers, and the organizations that start runs.
@@ -40,6 +42,7 @@ type world struct {
 	stopRedis func() error
 	redisName string
 	redisURL  string
+	redis     *redis.Client
 	// address is where the service listens.
 	address string
 	db      *pgx.Conn
@@ -95,6 +98,9 @@ func (w *world) stop(ctx context.Context) error {
 	if w.service != nil {
 		failures = append(failures, w.service.stop())
 	}
+	if w.redis != nil {
+		failures = append(failures, w.redis.Close())
+	}
 	if w.stopRedis != nil {
 		failures = append(failures, w.stopRedis())
 	}
@@ -102,6 +108,33 @@ func (w *world) stop(ctx context.Context) error {
 		failures = append(failures, w.postgres.Stop(ctx), os.RemoveAll(w.postgres.Dir()))
 	}
 	return errors.Join(append(failures, os.RemoveAll(w.dir), w.lock.Unlock())...)
+}
+
+// settle waits until the service has handed over all staged jobs, and lets Redis forget them. So no measurement pays for
+// the one before it, and Redis does not grow for want of workers.
+func (w *world) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		var staged bool
+		if err := w.db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM staged_jobs)").Scan(&staged); err != nil {
+			return fmt.Errorf("look for staged jobs: %w", err)
+		}
+		if !staged {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for staged jobs to be handed over: %w", ctx.Err())
+		case <-ticker.C:
+		}
+	}
+	if err := w.redis.FlushAll(ctx).Err(); err != nil {
+		return fmt.Errorf("empty Redis: %w", err)
+	}
+	return nil
 }
 
 func (w *world) binary() string { return filepath.Join(w.dir, "simplevalidations") }
@@ -200,6 +233,11 @@ func (w *world) populate(ctx context.Context) error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	w.db = db
+	target, err := redis.ParseURL(w.redisURL)
+	if err != nil {
+		return fmt.Errorf("read the Redis URL: %w", err)
+	}
+	w.redis = redis.NewClient(target)
 	if err := seed(ctx, db); err != nil {
 		return err
 	}
