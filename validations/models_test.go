@@ -1,0 +1,166 @@
+package validations
+
+import (
+	"crypto/sha256"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func TestRunsAreGuardedByTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	done := b.start(t, passing)
+	b.execute(t, done)
+	pending := b.start(t, passing)
+	b.exec(t, `UPDATE validation_runs SET epoch = 2, recovery_point = 1 WHERE id = $1`, pending.SubjectID)
+	for _, tt := range []struct {
+		name, statement, constraint string
+		completed                   bool
+	}{
+		{"ResultIsFinal", `UPDATE validation_runs SET result = 'FAIL' WHERE id = $1`, "tr_validation_runs_progress", true},
+		{
+			"StateIsFinal", `UPDATE validation_runs SET state = 'RUNNING', result = 'UNKNOWN', ended_at = NULL,
+				sweep_after = now() WHERE id = $1`, "tr_validation_runs_progress", true,
+		},
+		{
+			"CompletedRunsAreNotSwept", `UPDATE validation_runs SET sweep_after = now() WHERE id = $1`,
+			"ck_validation_runs_completed", true,
+		},
+		{
+			"EpochsOnlyGrow", `UPDATE validation_runs SET epoch = 1 WHERE id = $1`, "tr_validation_runs_progress", false,
+		},
+		{
+			"RecoveryPointsOnlyGrow", `UPDATE validation_runs SET recovery_point = 0 WHERE id = $1`,
+			"tr_validation_runs_progress", false,
+		},
+		{
+			"OnlyRunningRunsAreLeased", `UPDATE validation_runs SET lease_until = now() WHERE id = $1`,
+			"ck_validation_runs_lease", false,
+		},
+		{
+			"AResultNeedsAnEnd", `UPDATE validation_runs SET result = 'PASS' WHERE id = $1`,
+			"ck_validation_runs_completed", false,
+		},
+		{
+			"EveryPendingRunIsSwept", `UPDATE validation_runs SET sweep_after = NULL WHERE id = $1`,
+			"ck_validation_runs_completed", false,
+		},
+		{"StatesAreKnown", `UPDATE validation_runs SET state = 'X' WHERE id = $1`, "ck_validation_runs_state", false},
+		{
+			"SubmissionsOfRunsStay", `DELETE FROM submissions WHERE id = (SELECT submission_id FROM validation_runs
+				WHERE id = $1)`, "fk_validation_runs_submission", false,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			id := pending.SubjectID
+			if tt.completed {
+				id = done.SubjectID
+			}
+			_, err := b.db.Pool.Exec(t.Context(), tt.statement, id)
+			if got := core.ViolatedConstraint(err); got != tt.constraint {
+				t.Errorf("error = %v, want a violation of %s", err, tt.constraint)
+			}
+		})
+	}
+}
+
+func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	definition := Definition{Accepts: []string{"text/csv"}, Steps: []Step{{ID: "a", Name: "A", Config: []byte(`{"x":1}`)}}}
+	first := b.publish(t, definition)
+	second := b.publish(t, definition)
+	body, digest, err := definition.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Digest != second.Digest || first.Digest != digest || digest != sha256.Sum256(body) {
+		t.Errorf("digests = %x, %x, want the SHA-256 of the bytes, %x", first.Digest, second.Digest, digest)
+	}
+	if n := one[int64](t, b, `SELECT count(*) FROM definitions`); n != 1 {
+		t.Errorf("definitions = %d, want 1", n)
+	}
+	for _, statement := range []string{
+		`UPDATE definitions SET body = 'x'`, `UPDATE definitions SET created_at = now()`, `DELETE FROM definitions`,
+	} {
+		if _, err := b.db.Pool.Exec(t.Context(), statement); err == nil {
+			t.Errorf("%s succeeded, want it refused", statement)
+		}
+	}
+	read, err := b.service.Definition(t.Context(), b.orgID, digest)
+	if err != nil || len(read.Steps) != 1 || string(read.Steps[0].Config) != `{"x":1}` {
+		t.Errorf("Definition = %+v, %v, want what was stored", read, err)
+	}
+	if _, err := b.service.Definition(t.Context(), b.orgID, Digest{}); err == nil {
+		t.Error("a definition that is not there was found")
+	}
+}
+
+func TestDefinitionTakes(t *testing.T) {
+	t.Parallel()
+	definition := Definition{Accepts: []string{"text/csv", "application/json"}}
+	for mediaType, want := range map[string]bool{
+		"text/csv": true, "text/csv; charset=latin1": true, "TEXT/CSV": true, "application/json": true,
+		"text/csvx": false, "text": false, "": false, "application/xml": false, "text/csv;;;": true,
+	} {
+		if got := definition.Takes(mediaType); got != want {
+			t.Errorf("Takes(%q) = %t, want %t", mediaType, got, want)
+		}
+	}
+}
+
+func TestClientStatus(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		run      Run
+		want     string
+		friendly bool
+	}{
+		{Run{State: StatePending, Result: ResultUnknown}, "PENDING", false},
+		{Run{State: StateRunning, Result: ResultUnknown}, "RUNNING", false},
+		{Run{State: StateCompleted, Result: ResultPass}, "SUCCEEDED", false},
+		{Run{State: StateCompleted, Result: ResultFail, ErrorCategory: CategoryValidationFailed}, "FAILED", true},
+		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategoryRuntimeError}, "FAILED", true},
+		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategorySystemError}, "FAILED", true},
+		{Run{State: StateCompleted, Result: ResultCanceled}, "CANCELED", false},
+		{Run{State: StateCompleted, Result: ResultTimedOut, ErrorCategory: CategoryTimeout}, "TIMED_OUT", true},
+	} {
+		body := renderRun(tt.run, "org")
+		if body.Status != tt.want || (body.UserFriendlyError != "") != tt.friendly {
+			t.Errorf("status of %s %s = %s, %q, want %s", tt.run.State, tt.run.Result, body.Status,
+				body.UserFriendlyError, tt.want)
+		}
+	}
+}
+
+func TestRenderedSteps(t *testing.T) {
+	t.Parallel()
+	definition := Definition{Steps: []Step{{ID: "a"}, {ID: "b"}, {ID: "c"}}}
+	for _, tt := range []struct {
+		name string
+		run  Run
+		done []StepRun
+		want [3]StepStatus
+	}{
+		{"Pending", Run{State: StatePending}, nil, [3]StepStatus{StepPending, StepPending, StepPending}},
+		{
+			"Running", Run{State: StateRunning, RecoveryPoint: 1}, []StepRun{{Status: StepPassed}},
+			[3]StepStatus{StepPassed, StepRunning, StepPending},
+		},
+		{
+			"Completed", Run{State: StateCompleted, RecoveryPoint: 1}, []StepRun{{Status: StepFailed}},
+			[3]StepStatus{StepFailed, StepSkipped, StepSkipped},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for i, step := range renderSteps(tt.run, definition, tt.done, nil) {
+				if step.Status != tt.want[i] || step.Issues == nil {
+					t.Errorf("step %d = %s with issues %v, want %s and a list", i, step.Status, step.Issues, tt.want[i])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package validations
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+// sweep sweeps and wants that many runs staged.
+func (b *testBundle) sweep(tb testing.TB, want int) {
+	tb.Helper()
+	n, err := b.service.Sweep(tb.Context())
+	if n != want || err != nil {
+		tb.Fatalf("Sweep = %d, %v, want %d", n, err, want)
+	}
+}
+
+func TestSweepFindsWhatShouldHaveMoved(t *testing.T) {
+	t.Parallel()
+	const unstaged = `DELETE FROM staged_jobs; `
+	for _, tt := range []struct {
+		name, before string
+		want         int
+	}{
+		{"NotWhatIsNotDue", unstaged, 0},
+		{"PendingRunsWhoseJobWasLost", unstaged + `UPDATE validation_runs SET sweep_after = now()`, 1},
+		{"NotWhatIsStaged", `UPDATE validation_runs SET sweep_after = now()`, 0},
+		{"WhatIsStagedUnderAnOlderEpochOnly", `UPDATE validation_runs SET sweep_after = now(), epoch = 2`, 1},
+		{"NotWhatIsLeased", unstaged + `UPDATE validation_runs SET state = 'RUNNING', sweep_after = now(),
+			lease_until = now() + interval '1 minute'`, 0},
+		{"WhoseLeaseHasEnded", unstaged + `UPDATE validation_runs SET state = 'RUNNING', sweep_after = now(),
+			lease_until = now()`, 1},
+		{"WhoseLeaseWasGivenBack", unstaged + `UPDATE validation_runs SET state = 'RUNNING', sweep_after = now()`, 1},
+		{"NotWhatIsCompleted", unstaged + `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
+			ended_at = now(), sweep_after = NULL`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, testConfig())
+			job := b.start(t, passing)
+			b.exec(t, tt.before)
+			before := b.run(t, job.SubjectID)
+			b.sweep(t, tt.want)
+			after := b.run(t, job.SubjectID)
+			if after.Epoch != before.Epoch+tt.want || after.State != before.State || after.Attempts != before.Attempts {
+				t.Errorf("run = %+v after %+v, want %d epochs more and the same state", after, before, tt.want)
+			}
+			if tt.want == 1 && !one[bool](t, b, `SELECT kind = 'validations.execute' AND org_id = $1 AND epoch = $3
+				FROM staged_jobs WHERE subject_id = $2 ORDER BY id DESC LIMIT 1`, b.orgID, job.SubjectID, after.Epoch) {
+				t.Error("the run was not staged under its new epoch")
+			}
+			b.sweep(t, 0)
+		})
+	}
+}
+
+func TestSweepBacksOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	b.start(t, passing)
+	for _, minutes := range []int{1, 2, 4, 8, 16, 32, 64, 64, 64} {
+		b.exec(t, `DELETE FROM staged_jobs`)
+		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+		b.sweep(t, 1)
+		if !one[bool](t, b, `SELECT sweep_after BETWEEN now() + ($1 - 1) * interval '1 minute'
+			AND now() + $1 * interval '1 minute' FROM validation_runs`, minutes) {
+			t.Errorf("sweep_after = %s, want it in %d minutes",
+				one[string](t, b, `SELECT (sweep_after - now())::text FROM validation_runs`), minutes)
+		}
+	}
+}
+
+func TestSweepWakesTheEnqueuer(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	b.start(t, passing)
+	woken := func() bool {
+		select {
+		case <-b.staged.Ready():
+			return true
+		default:
+			return false
+		}
+	}
+	b.sweep(t, 0)
+	if woken() {
+		t.Error("the enqueuer was woken for nothing")
+	}
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+	b.sweep(t, 1)
+	if !woken() {
+		t.Error("the enqueuer was not woken")
+	}
+}
+
+func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	const runs = 40
+	for range runs {
+		b.start(t, passing)
+	}
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+	var total atomic.Int64
+	var sweepers sync.WaitGroup
+	for range 8 {
+		sweepers.Go(func() {
+			n, err := b.service.Sweep(t.Context())
+			if err != nil {
+				t.Errorf("Sweep: %v", err)
+			}
+			total.Add(int64(n))
+		})
+	}
+	sweepers.Wait()
+	n, err := b.service.Sweep(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total.Load() + int64(n); got != runs {
+		t.Errorf("swept = %d, want %d", got, runs)
+	}
+	if !one[bool](t, b, `SELECT count(*) = $1 AND count(DISTINCT subject_id) = $1 AND min(epoch) = 2 AND max(epoch) = 2
+		FROM staged_jobs`, runs) {
+		t.Error("the runs were not staged once each")
+	}
+}
+
+func TestSweptRunIsExecutedOnceWhateverTheQueueStillHolds(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	var n atomic.Int64
+	old := b.start(t, counting(&n, passing))
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+	b.sweep(t, 1)
+	swept := jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: old.SubjectID, Epoch: 2}
+	for _, job := range []jobs.Job{old, swept, old, swept} {
+		b.execute(t, job)
+	}
+	if n.Load() != 1 {
+		t.Errorf("engine runs = %d, want 1", n.Load())
+	}
+	b.wantRun(t, swept, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1}, "0 PASSED")
+}
