@@ -108,10 +108,11 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 func TestStartWaitEnds(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
-	stop := s.waits(t)
 
 	t.Run("WithTheTime", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s.waits(t)
 		run := decoded[validations.RunBody](t, s.must(t, http.StatusCreated, s.start(t, "t").with("Prefer", "wait=1")))
 		if run.State != validations.StatePending {
 			t.Errorf("state = %s, want PENDING", run.State)
@@ -119,7 +120,9 @@ func TestStartWaitEnds(t *testing.T) {
 	})
 
 	t.Run("WithTheProcess", func(t *testing.T) {
-		stop()
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s.waits(t)()
 		run := decoded[validations.RunBody](t, s.must(t, http.StatusCreated, s.start(t, "p").with("Prefer", "wait=60")))
 		if run.State != validations.StatePending {
 			t.Errorf("state = %s, want PENDING", run.State)

@@ -75,7 +75,8 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
 		users:    users.New(accounts), userService: accounts,
 		validations: validations.New(runs, check), runService: runs,
-		workflows:       workflows.New(flows, starter, inband, guard, check, workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
+		workflows: workflows.New(flows, starter, inband, guard, check,
+			workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
 		workflowService: flows,
 	}, nil
 }

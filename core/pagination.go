@@ -50,7 +50,8 @@ func (q PageQuery) Parse() (Cursor, error) {
 	if q.Size != "" {
 		size, err := strconv.Atoi(q.Size)
 		if err != nil || size < 1 || size > MaxPageSize {
-			return Cursor{}, InvalidParameter("page_size", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+			return Cursor{}, InvalidParameter("page_size",
+				fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
 		}
 		cursor.Size = size
 	}

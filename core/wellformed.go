@@ -18,8 +18,8 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := c.Request()
 		if size := headerBytes(request.Header); size > maxHeaderBytes {
-			return NewError(CodeRequestHeaderTooLarge,
-				fmt.Sprintf("The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
+			return NewError(CodeRequestHeaderTooLarge, fmt.Sprintf(
+				"The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
 		}
 		if !storable(request.URL.Path) {
 			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")

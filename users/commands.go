@@ -81,8 +81,9 @@ func setQuotaCommand(open Open) *cobra.Command {
 
 func setOverageCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "set-overage SLUG on|off", Short: "Let an organization start runs beyond its quota, each charged on its own",
-		Args: cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
+		Use:   "set-overage SLUG on|off",
+		Short: "Let an organization start runs beyond its quota, each charged on its own",
+		Args:  cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {
 				return fmt.Errorf("overage billing is on or off, not %q", args[1])
@@ -102,8 +103,9 @@ func setOverageCommand(open Open) *cobra.Command {
 func setKeysCommand(open Open) *cobra.Command {
 	var policy KeyPolicy
 	command := &cobra.Command{
-		Use: "set-keys SLUG", Short: "Set whether an organization's requests need idempotency keys, and how long they last",
-		Args: cobra.ExactArgs(1),
+		Use:   "set-keys SLUG",
+		Short: "Set whether an organization's requests need idempotency keys, and how long they last",
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
 				org, err := s.Organization(ctx, args[0])
@@ -115,7 +117,8 @@ func setKeysCommand(open Open) *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
-	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are remembered (default: as everywhere)")
+	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0,
+		"how long keys are remembered (default: as everywhere)")
 	return command
 }
 

@@ -29,8 +29,8 @@ func New(
 	limits BodyLimits,
 ) *App {
 	return &App{
-		service: service, runs: service.runs, staged: starts.staged, starts: starts, inband: inband, guard: guard, check: check,
-		limits: limits,
+		service: service, runs: service.runs, staged: starts.staged, starts: starts, inband: inband, guard: guard,
+		check: check, limits: limits,
 	}
 }
 

@@ -49,7 +49,8 @@ func prepare(request StartRequest, fingerprint idempotency.Fingerprint) (start, 
 		response: response,
 		claim: idempotency.Claim{
 			ID: keyID, OrgID: request.Principal.OrgID, Endpoint: EndpointStart, Key: request.Key,
-			Fingerprint: fingerprint, Caller: request.Caller, Lifetime: request.KeyLifetime, RunID: run.Run.ID, Response: response,
+			Fingerprint: fingerprint, Caller: request.Caller, Lifetime: request.KeyLifetime,
+			RunID: run.Run.ID, Response: response,
 		},
 		audit: core.AuditRecord{
 			ID: auditID, OrgID: request.Principal.OrgID, ActorID: request.Principal.UserID,

@@ -45,7 +45,7 @@ func (a *App) create(c echo.Context) error {
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, c, principal, "workflow.create", version)
+		return announce(ctx, tx, principal, "workflow.create", version)
 	})
 }
 
@@ -76,7 +76,7 @@ func (a *App) createVersion(c echo.Context) error {
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, c, principal, "workflow.create_version", version)
+		return announce(ctx, tx, principal, "workflow.create_version", version)
 	})
 }
 
@@ -103,7 +103,7 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 
 // announce audits the new version and renders it as the answer.
 func announce(
-	ctx context.Context, tx core.Tx, c echo.Context, principal core.Principal, action string, version Version,
+	ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version,
 ) (idempotency.Response, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -112,7 +112,7 @@ func announce(
 	batch := tx.NewBatch()
 	core.Audit(batch, core.AuditRecord{
 		ID: id, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID, Action: action,
-		TargetType: "workflow", TargetID: version.ID.String(), RequestID: core.RequestID(c.Request().Context()),
+		TargetType: "workflow", TargetID: version.ID.String(), RequestID: core.RequestID(ctx),
 		Detail: fmt.Sprintf("version %d", version.Number),
 	})
 	if err := batch.Send(ctx); err != nil {

@@ -34,7 +34,8 @@ const claimQuery = `
 		locked_until, epoch, created_at, expires_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
 		c.request_id, c.ip, c.agent, c.status,
-		CASE WHEN c.status IS NOT NULL THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
+		CASE WHEN c.status IS NOT NULL
+			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
 		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
 		now() + make_interval(secs => c.lifetime)
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],

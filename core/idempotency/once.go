@@ -131,7 +131,7 @@ func answerOf(record Record, fingerprint Fingerprint) (Answer, error) {
 
 func unknownOutcome(cause error) *core.Error {
 	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+
-		"Send the same request with the same key again: it makes the change or answers as the first request was answered.")
+		"Send the same request with the same key again: it makes the change or answers as the first one was answered.")
 	err.RetryAfter = commitRest
 	return err.Because(fmt.Errorf("do an operation once: %w", cause))
 }

@@ -176,8 +176,8 @@ func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) error 
 	} else {
 		_, err = tx.Exec(ctx, `
 			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '',
-				response_status = $4, response_headers = json_build_object('content_type', $5::text, 'location', $6::text),
-				response_body = $7
+				response_status = $4, response_body = $7,
+				response_headers = json_build_object('content_type', $5::text, 'location', $6::text)
 			WHERE org_id = $1 AND id = $2`,
 			held.OrgID, held.ID, PointFinished, outcome.response.Status, outcome.response.Headers.ContentType,
 			outcome.response.Headers.Location, outcome.response.Body)

@@ -20,17 +20,20 @@ import (
 // A server lives until it has answered between leastLife and mostLife keys.
 const leastLife, mostLife = 5, 60
 
-func TestServerKilledUnderLoad(t *testing.T) {
+// TestServersKilledUnderLoad has clients turn from server to server, so that they send a request again to one while
+// the database still commits what the other was killed at.
+func TestServersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	s := serve(t, i.settings)
-	base := s.url()
-	l := startLoad(t, i.harbour.Tokens.Executor, func() string { return base })
-	for range serverKills {
+	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
+	bases := []string{servers[0].url(), servers[1].url()}
+	l := startLoad(t, i.harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
+	for n := range serverKills {
 		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
-		s.kill()
+		killed := servers[n%len(servers)]
+		killed.kill()
 		checkInvariants(t, i.db)
-		s = s.again(t, i.settings)
+		servers[n%len(servers)] = killed.again(t, i.settings)
 	}
 	l.finish(t)
 	checkAtRest(t, i.db)

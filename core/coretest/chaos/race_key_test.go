@@ -112,7 +112,7 @@ func checkOneEffect(tb testing.TB, i *installation, key string, first sent) {
 
 func TestOneKeyAtOnce(t *testing.T) {
 	t.Parallel()
-	i := install(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m")
+	i := install(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m", "SV_DB_MAX_CONNS=20")
 	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
 	c := newClient(t, i.harbour.Tokens.Executor)
 	firsts := map[string]sent{}

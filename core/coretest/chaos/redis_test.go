@@ -36,12 +36,14 @@ func fill(tb testing.TB, i *installation, s *server, name string) *history {
 	tb.Helper()
 	h := newHistory()
 	c := newClient(tb, i.harbour.Tokens.Executor)
+	document := readings(tb, "")
 	var group sync.WaitGroup
 	const clients = 8
 	for n := range clients {
 		group.Go(func() {
 			for k := n; k < pendingRuns; k += clients {
-				o := readings(tb, fmt.Sprintf("%s-%d", name, k))
+				o := document
+				o.key = fmt.Sprintf("%s-%d", name, k)
 				a, err := c.try(tb.Context(), s.url(), o)
 				if err != nil || !a.created() {
 					tb.Errorf("start with key %s = %d, %v, want 201", o.key, a.status, err)

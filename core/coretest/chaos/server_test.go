@@ -29,7 +29,7 @@ func (s *server) url() string { return "http://" + s.address }
 // briskly are settings with which everything that is waited for happens soon. Later settings win over earlier ones.
 func briskly(settings ...string) []string {
 	return append([]string{
-		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=12", "SV_REQUESTS_PER_SECOND=0", "SV_ENQUEUE_INTERVAL=50ms",
+		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=8", "SV_REQUESTS_PER_SECOND=0", "SV_ENQUEUE_INTERVAL=50ms",
 		"SV_RUN_LEASE=2s", "SV_RUN_SWEEP_AFTER=1s", "SV_SWEEP_INTERVAL=100ms", "SV_RUN_MAX_ATTEMPTS=1000",
 		"SV_SHUTDOWN_GRACE=10s",
 	}, settings...)
