@@ -158,11 +158,13 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
 			created_by, created_at, rerun_of, sweep_after)
-		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity' ELSE now() + $17::bigint * interval '1 millisecond' END
+		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity'
+			ELSE now() + $17::bigint * interval '1 millisecond' END
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
 			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[],
-			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest, submission_id, source, usage_metric, usage_period,
-			idempotency_key, idempotency_key_id, request_id, created_by, created_at, rerun_of)`,
+			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
+			created_by, created_at, rerun_of)`,
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.OrgID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.WorkflowID }),

@@ -82,7 +82,8 @@ func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Vers
 	err = tx.QueryRow(ctx, `
 		INSERT INTO workflows (org_id, id, slug, name, description, is_active, latest_version)
 		VALUES ($1, $2, $3, $4, $5, $6, 1) RETURNING created_at, updated_at`,
-		orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive).Scan(&version.CreatedAt, &version.UpdatedAt)
+		orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive,
+	).Scan(&version.CreatedAt, &version.UpdatedAt)
 	if err != nil {
 		return Version{}, slugFault(err)
 	}
