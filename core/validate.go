@@ -42,10 +42,11 @@ func (v *Validator) Fields(value any) ([]FieldError, error) {
 		return nil, fmt.Errorf("check %T: %w", value, err)
 	}
 	fields := make([]FieldError, len(broken))
+	pointer := strings.NewReplacer(".", "/", "[", "/", "]", "")
 	for i, rule := range broken {
 		_, place, _ := strings.Cut(rule.Namespace(), ".")
 		fields[i] = FieldError{
-			Pointer: "/" + strings.ReplaceAll(place, ".", "/"),
+			Pointer: "/" + pointer.Replace(place),
 			Code:    rule.Tag(),
 			Detail:  explain(rule),
 		}
