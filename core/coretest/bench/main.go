@@ -51,7 +51,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitUsage
 	}
-	if err := bench(ctx, opts, stdout, newProgress(stderr)); err != nil {
+	err = bench(ctx, opts, stdout, newProgress(stderr))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(stderr, "bench: interrupted:", err)
+		return exitFailed
+	case err != nil:
 		fmt.Fprintln(stderr, "bench:", err)
 		return exitFailed
 	}

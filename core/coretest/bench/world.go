@@ -43,6 +43,8 @@ type world struct {
 	redisName string
 	redisURL  string
 	redis     *redis.Client
+	// busy says how much others asked of the machine before.
+	busy string
 	// address is where the service listens.
 	address string
 	db      *pgx.Conn
@@ -65,7 +67,7 @@ func startWorld(ctx context.Context, dir string, show *progress) (*world, error)
 	if err != nil {
 		return nil, fmt.Errorf("lock folder: %w", err)
 	}
-	w := &world{dir: filepath.Join(dir, dataName), lock: lock}
+	w := &world{dir: filepath.Join(dir, dataName), lock: lock, busy: loadAverage()}
 	if err := makeEmpty(w.dir); err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -110,8 +112,8 @@ func (w *world) stop(ctx context.Context) error {
 	return errors.Join(append(failures, os.RemoveAll(w.dir), w.lock.Unlock())...)
 }
 
-// settle waits until the service has handed over all staged jobs, and lets Redis forget them. So no measurement pays for
-// the one before it, and Redis does not grow for want of workers.
+// settle waits until the service has handed over all staged jobs, and lets Redis forget them. So no measurement pays
+// for the one before it, and Redis does not grow for want of workers.
 func (w *world) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settlePatience)
 	defer cancel()
@@ -248,14 +250,24 @@ func (w *world) populate(ctx context.Context) error {
 	return err
 }
 
-// describe names the versions in use, as far as they can be found out.
+// describe names the versions in use, and how busy the machine was already, as far as that can be found out.
 func (w *world) describe(ctx context.Context) string {
 	var version string
 	if err := w.db.QueryRow(ctx, "SHOW server_version").Scan(&version); err != nil {
 		version = "of unknown version"
 	}
 	version, _, _ = strings.Cut(version, " ")
-	return "PostgreSQL " + version + ", " + w.redisName
+	return "PostgreSQL " + version + ", " + w.redisName + w.busy
+}
+
+// loadAverage is of the minute before; where there is no /proc it is not known.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(text), " ")
+	return ", load average before " + minute
 }
 
 // makeEmpty also removes what a killed benchmark left behind.
