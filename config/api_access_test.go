@@ -128,7 +128,8 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 		"a token cut short":  {"Bearer " + s.Harbour.Tokens.Owner[:40]},
 		"a token too long":   {"Bearer " + s.Harbour.Tokens.Owner + strings.Repeat("A", 200)},
 		"a token in capital": {"Bearer " + strings.ToUpper(s.Harbour.Tokens.Owner)},
-		"bad UTF-8":          {"Bearer \xff\xfe"}, "a revoked token": {"Bearer " + revoked}, "an expired token": {"Bearer " + expired},
+		"bad UTF-8":          {"Bearer \xff\xfe"}, "a revoked token": {"Bearer " + revoked},
+		"an expired token": {"Bearer " + expired},
 	} {
 		credentials = append(credentials, badCredential{name, authorization, core.CodeNotAuthenticated, "Bearer"})
 	}

@@ -31,10 +31,28 @@ func TestErrorsOfTheFrameworkAreProblems(t *testing.T) {
 		{"FolderAbove", call{path: "/docs/samples/../../go.mod"}, core.CodeNotFound, ""},
 		{"EncodedFolderAbove", call{path: "/docs/samples/%2e%2e%2f%2e%2e%2fdocs.go"}, core.CodeNotFound, ""},
 		{"DoubleSlash", call{path: "//api//me/"}, core.CodeNotFound, ""},
-		{"Unstart", call{method: "GET", path: "/api/workflows/building/start/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, POST"},
-		{"PostToAList", call{method: "POST", path: "/api/runs/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
-		{"DeleteRun", call{method: "DELETE", path: "/api/runs/" + unknownID + "/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
-		{"UnknownMethod", call{method: "BREW", path: "/api/me/", token: owner}, core.CodeMethodNotAllowed, "OPTIONS, GET"},
+		{
+			"Unstart",
+			call{method: "GET", path: "/api/workflows/building/start/", token: owner},
+			core.CodeMethodNotAllowed, "OPTIONS, POST",
+		},
+		{
+			"PostToAList",
+			call{method: "POST", path: "/api/runs/", token: owner},
+			core.CodeMethodNotAllowed,
+			"OPTIONS, GET",
+		},
+		{
+			"DeleteRun",
+			call{method: "DELETE", path: "/api/runs/" + unknownID + "/", token: owner},
+			core.CodeMethodNotAllowed, "OPTIONS, GET",
+		},
+		{
+			"UnknownMethod",
+			call{method: "BREW", path: "/api/me/", token: owner},
+			core.CodeMethodNotAllowed,
+			"OPTIONS, GET",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +89,8 @@ func TestUnreachableDatabaseIsAProblem(t *testing.T) {
 	s := setup(t)
 	s.db.Pool.Close()
 	for _, c := range []call{
-		{path: "/api/me/", token: s.Harbour.Tokens.Owner}, {path: "/api/runs/", token: s.Harbour.Tokens.Owner},
+		{path: "/api/me/", token: s.Harbour.Tokens.Owner},
+		{path: "/api/runs/", token: s.Harbour.Tokens.Owner},
 		s.start(t, "down"),
 	} {
 		got := s.do(t, c)
@@ -129,7 +148,8 @@ func TestHostileTextInAddresses(t *testing.T) {
 			for _, place := range []string{
 				"/api/runs/?workflow=*", "/api/runs/?idempotency_key=*", "/api/runs/?state=*", "/api/runs/?since=*",
 				"/api/runs/?until=*", "/api/runs/?cursor=*", "/api/runs/?page_size=*", "/api/runs/?*=1",
-				"/api/runs/*/", "/api/runs/*", "/api/workflows/*/", "/api/workflows/?cursor=*", "/api/workflows/*/start/",
+				"/api/runs/*/", "/api/runs/*", "/api/workflows/*/", "/api/workflows/?cursor=*",
+				"/api/workflows/*/start/",
 				"/api/workflows/building/?version=*", "/api/*/", "/*", "/docs/*", "/docs/samples/*", "/api/docs/*",
 			} {
 				s.wantNoServerError(t, "GET "+strings.ReplaceAll(place, "*", text)+" HTTP/1.1", "", "")
@@ -165,7 +185,8 @@ func TestHostileHeaders(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"BadUTF8": "\xff\xfe", "Overlong": "\xc0\x80", "NotASCII": "ä\u2028\U0001F600", "Tab": "a\tb",
-		"Long": strings.Repeat("x", 20_000), "Percent": "UTF-8''%00%ff", "Quoted": `"a\"b`, "Commas": strings.Repeat(",;=", 500),
+		"Long": strings.Repeat("x", 20_000), "Percent": "UTF-8''%00%ff", "Quoted": `"a\"b`,
+		"Commas": strings.Repeat(",;=", 500),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,11 +229,15 @@ func TestHostileBodies(t *testing.T) {
 			`{"content":"x","name":"\u0000"}`, `{"content":"x","metadata":{"a":"\u0000"}}`,
 			`{"content":"x","metadata":{"a":1e999999}}`, `{"content":"x","filename":"\u0000"}`,
 			`{"content":"x","short_description":"\u0007"}`, `{"content":null}`, `{"content":{"a":"\u0000"}}`,
-			strings.Repeat("[", 20_000), `{"content":` + strings.Repeat("[", 20_000), `{"a":1,"a":2}`, "1e400", `"\ud800"`,
+			strings.Repeat("[", 20_000), `{"content":` + strings.Repeat("[", 20_000), `{"a":1,"a":2}`, "1e400",
+			`"\ud800"`,
 			`{"content":"x","content_type":"a/b; c=\u0000"}`, `{"CONTENT":"x"}`, "\ufeff{}",
 		},
-		"application/yaml":                {"\x00", "\xff", "a: &a [*a]", "%YAML 9.9\n---\n", "a: !!binary \x01"},
-		"multipart/form-data; boundary=X": {"--X", "--X--", "--X\r\n\r\n", "\x00", "--X\r\nContent-Disposition: \xff\r\n\r\n\r\n--X--\r\n"},
+		"application/yaml": {"\x00", "\xff", "a: &a [*a]", "%YAML 9.9\n---\n", "a: !!binary \x01"},
+		"multipart/form-data; boundary=X": {
+			"--X", "--X--", "--X\r\n\r\n", "\x00",
+			"--X\r\nContent-Disposition: \xff\r\n\r\n\r\n--X--\r\n",
+		},
 		"multipart/form-data":             {"--X--"},
 		"multipart/mixed; boundary=X":     {"--X--"},
 		"text/plain; charset=\xff":        {"a"},
@@ -228,7 +253,10 @@ func TestHostileBodies(t *testing.T) {
 	t.Run("TextPartsOfAForm", func(t *testing.T) {
 		t.Parallel()
 		for _, part := range []string{"name", "filename", "metadata", "short_description", "content_type"} {
-			for _, text := range []string{"\x00", "\xff", "\xed\xa0\x80", "{\"a\":\"\\u0000\"}", "\x1b[2J", strings.Repeat("ä", 70_000)} {
+			for _, text := range []string{
+				"\x00", "\xff", "\xed\xa0\x80", "{\"a\":\"\\u0000\"}", "\x1b[2J",
+				strings.Repeat("ä", 70_000),
+			} {
 				contentType, body := form("X", `name="file"`, "application/json", "{}", `name="`+part+`"`, "", text)
 				s.wantNoServerError(t, head, "Content-Type: "+contentType+"\r\n", body)
 			}
@@ -237,13 +265,17 @@ func TestHostileBodies(t *testing.T) {
 	t.Run("StartedRunsEnd", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		for _, text := range []string{"\x00", "\xff", "{", `{"a":"\u0000"}`, `{"\u0000":"\ud800"}`, "1e400", `{"building":{"\u0000":1}}`} {
+		for _, text := range []string{
+			"\x00", "\xff", "{", `{"a":"\u0000"}`, `{"\u0000":"\ud800"}`, "1e400",
+			`{"building":{"\u0000":1}}`,
+		} {
 			s.must(t, http.StatusCreated,
 				s.start(t, "").to("/api/workflows/building/start/").withBody("application/json", text))
 			s.must(t, http.StatusCreated, s.start(t, "").withBody("text/csv", "meter_id,"+text+"\n"+text+","+text))
 		}
 		s.work(t)
-		if others := one[string](t, s, `SELECT coalesce(string_agg(r.result || ' of ' || encode(s.content, 'escape'), ', '), '')
+		if others := one[string](t, s, `
+			SELECT coalesce(string_agg(r.result || ' of ' || encode(s.content, 'escape'), ', '), '')
 			FROM validation_runs AS r JOIN submissions AS s ON s.id = r.submission_id
 			WHERE r.result <> 'FAIL'`); others != "" {
 			t.Errorf("runs = %s, want FAIL each", others)
@@ -269,7 +301,8 @@ func (s *stage) wantNoServerError(tb testing.TB, requestLine, header, body strin
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		tb.Fatal(err)
 	}
-	request := requestLine + "\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	request := requestLine + "\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n"
 	if !strings.HasPrefix(header, "Authorization") {
 		request += "Authorization: Bearer " + s.Harbour.Tokens.Executor + "\r\n"
 	}

@@ -24,7 +24,8 @@ func TestRetryIsRecognizedByItsMeaning(t *testing.T) {
 	}{
 		{"SameBytes", raw, raw},
 		{"CharsetOfUTF8", raw, raw.with("Content-Type", "TEXT/CSV; charset=UTF-8")},
-		{"TracingHeaders", raw, raw.with("Traceparent", "00-1").with("Prefer", "respond-async").with("User-Agent", "x")},
+		{"TracingHeaders", raw, raw.with("Traceparent", "00-1").with("Prefer", "respond-async").with("User-Agent",
+			"x")},
 		{"OtherQueryParameters", raw, raw.to(raw.path + "?trace=1")},
 		{
 			"MemberOrder", envelope,
@@ -34,8 +35,10 @@ func TestRetryIsRecognizedByItsMeaning(t *testing.T) {
 			"RawDocumentByStructure", building.withBody("application/json", `{"a":[1,2],"b":null}`),
 			building.withBody("application/json", "{ \"b\": null,\n \"a\": [1, 2] }"),
 		},
-		{"Boundary", parts, parts.withBody(form("other-boundary", `name="file"; filename="a.csv"`, "text/csv", csv, `name="name"`, "", "N"))},
-		{"OrderOfParts", parts, parts.withBody(form("one", `name="name"`, "", "N", `name="file"; filename="a.csv"`, "text/csv", csv))},
+		{"Boundary", parts, parts.withBody(form("other-boundary", `name="file"; filename="a.csv"`, "text/csv", csv,
+			`name="name"`, "", "N"))},
+		{"OrderOfParts", parts, parts.withBody(form("one", `name="name"`, "", "N", `name="file"; filename="a.csv"`,
+			"text/csv", csv))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +94,8 @@ func TestOtherRequestUnderAUsedKey(t *testing.T) {
 				t.Errorf("the refusal tells the first run: %s", got.body)
 			}
 			wantHeader(t, got, map[string]string{"Idempotent-Replayed": "", "Location": "", "Idempotency-Key": tt.name})
-			if n := one[int64](t, s, `SELECT count(*) FROM validation_runs WHERE idempotency_key = $1`, tt.name); n != 1 {
+			if n := one[int64](t, s, `SELECT count(*) FROM validation_runs WHERE idempotency_key = $1`,
+				tt.name); n != 1 {
 				t.Errorf("runs of the key = %d, want 1", n)
 			}
 		})

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type isolation struct {
 
 func TestResponsesNeverMix(t *testing.T) {
 	t.Parallel()
-	i := &isolation{stage: setup(t), marker: regexp.MustCompile(`mk-[0-9]{7}`), happened: map[string]int{}}
+	i := &isolation{stage: setup(t), marker: regexp.MustCompile(`mk-\d{7}`), happened: map[string]int{}}
 	i.addRoutes()
 	const atOnce = 16
 	numbers := make(chan int)
@@ -140,7 +141,7 @@ func (i *isolation) startAndRead(ctx context.Context, marker string) error {
 	if err != nil {
 		return err
 	}
-	if string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
+	if !bytes.Equal(again.body, first.body) || again.header.Get("Idempotent-Replayed") != "true" {
 		return fmt.Errorf("replay = %s, want %s", again.body, first.body)
 	}
 	read := call{path: first.header.Get("Location"), token: i.Harbour.Tokens.Viewer}
@@ -194,8 +195,10 @@ func (i *isolation) abort(ctx context.Context, marker string) error {
 		return err
 	}
 	body := i.startOf(marker).body
-	_, err = fmt.Fprintf(conn, "POST /api/workflows/building/start/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Idempotency-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	_,
+		err = fmt.Fprintf(conn,
+		"POST /api/workflows/building/start/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Idempotency-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		i.Harbour.Tokens.Executor, marker, len(body), body[:len(body)/2])
 	i.count(kindAborted)
 	return errors.Join(err, conn.Close())

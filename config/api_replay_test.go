@@ -167,7 +167,8 @@ func TestReplayEndsWithTheKey(t *testing.T) {
 		s := setup(t)
 		s.started(t, s.start(t, "x"))
 		s.exec(t, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now(),
-			locked_until = now() + interval '1 minute', recovery_point = 'reserved', response_status = NULL, response_headers = NULL, response_body = NULL`)
+			locked_until = now() + interval '1 minute', recovery_point = 'reserved', response_status = NULL,
+			response_headers = NULL, response_body = NULL`)
 		s.refused(t, core.CodeKeyInProgress, s.start(t, "x"))
 		s.wantRows(t, rowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
 	})
@@ -230,7 +231,8 @@ func (s *stage) versions(tb testing.TB) map[string]string {
 		"workflows", "organizations", "memberships", "api_tokens",
 	} {
 		versions[table] = one[string](tb, s,
-			`SELECT coalesce(string_agg(t.ctid || ' ' || t.xmin || ' ' || t.xmax, ',' ORDER BY t.ctid), '') FROM `+table+` AS t`)
+			`SELECT coalesce(string_agg(t.ctid || ' ' || t.xmin || ' ' || t.xmax, ',' ORDER BY t.ctid), '')
+			FROM `+table+` AS t`)
 	}
 	return versions
 }

@@ -192,21 +192,25 @@ func TestRunDetail(t *testing.T) {
 	}{
 		{
 			"good/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{}, []string{},
+			validations.CountsBody{},
+			[]string{},
 		},
 		{
 			"good/building.json", "building", "application/json", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{}, []string{},
+			validations.CountsBody{},
+			[]string{},
 		},
 		{
 			"warn/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{Warnings: 1}, []string{"WARNING rule.estimated_share 0:0"},
+			validations.CountsBody{Warnings: 1},
+			[]string{"WARNING rule.estimated_share 0:0"},
 		},
 		{
 			"bad/meter-readings.csv", "meter-readings", "text/csv", "FAIL", "FAILED", "FAILED",
 			validations.CountsBody{Errors: 8},
 			[]string{
-				"ERROR csv.type.number 5:31", "ERROR csv.minimum 9:31", "ERROR csv.pattern 12:1", "ERROR csv.enum 14:37",
+				"ERROR csv.type.number 5:31", "ERROR csv.minimum 9:31", "ERROR csv.pattern 12:1",
+				"ERROR csv.enum 14:37",
 				"ERROR csv.primary_key 17:1", "ERROR csv.type.datetime 20:10", "ERROR csv.row.field_count 22:1",
 				"ERROR rule.missing_is_zero 24:31",
 			},
@@ -223,12 +227,14 @@ func TestRunDetail(t *testing.T) {
 		t.Run(strings.ReplaceAll(tt.sample, "/", "-"), func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
-			start := s.start(t, "").to("/api/workflows/"+tt.workflow+"/start/").withBody(tt.contentType, sampleText(t, tt.sample))
+			start := s.start(t, "").to("/api/workflows/"+tt.workflow+"/start/").withBody(tt.contentType,
+				sampleText(t, tt.sample))
 			first := s.started(t, start)
 			s.work(t)
 			got := s.must(t, http.StatusOK, start.to("/api/runs/"+first.ID.String()).get())
 			run := decoded[validations.RunBody](t, got)
-			if run.State != "COMPLETED" || run.Result != tt.result || run.Status != tt.status || run.Counts != tt.counts {
+			if run.State != "COMPLETED" || run.Result != tt.result || run.Status != tt.status ||
+				run.Counts != tt.counts {
 				t.Errorf("run = %s %s %s %+v, want COMPLETED %s %s %+v",
 					run.State, run.Result, run.Status, run.Counts, tt.result, tt.status, tt.counts)
 			}
@@ -272,10 +278,12 @@ func wantTimes(tb testing.TB, run validations.RunBody) {
 		}
 	}
 	if run.CreatedAt > run.StartedAt || run.StartedAt > run.EndedAt || run.DurationMS < 0 {
-		tb.Errorf("times = %s, %s, %s, %d ms, want them in order", run.CreatedAt, run.StartedAt, run.EndedAt, run.DurationMS)
+		tb.Errorf("times = %s, %s, %s, %d ms, want them in order", run.CreatedAt, run.StartedAt, run.EndedAt,
+			run.DurationMS)
 	}
 	if failed := run.Result == validations.ResultFail; failed != (run.Error != "") ||
-		failed != (run.UserFriendlyError != "") || failed != (run.ErrorCategory == validations.CategoryValidationFailed) {
+		failed != (run.UserFriendlyError != "") ||
+		failed != (run.ErrorCategory == validations.CategoryValidationFailed) {
 		tb.Errorf("error = %q, %q, %q with result %s", run.Error, run.UserFriendlyError, run.ErrorCategory, run.Result)
 	}
 }

@@ -81,14 +81,19 @@ func TestStartRefusals(t *testing.T) {
 		{"NameOfAFolder", good.with("X-Filename", "dir/"), core.CodeInvalidPayload, "folder"},
 		{"MultipartWithoutFile", good.withBody(form("X", `name="name"`, "", "a")), core.CodeInvalidPayload, "file"},
 		{
-			"MultipartWithUnknownPart", good.withBody(form("X", `name="file"`, "text/csv", csv, `name="org_id"`, "", "1")),
+			"MultipartWithUnknownPart", good.withBody(form("X", `name="file"`, "text/csv", csv, `name="org_id"`, "",
+				"1")),
 			core.CodeInvalidPayload, "unknown",
 		},
 		{
-			"MultipartCutOff", good.withBody("multipart/form-data; boundary=X", "--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\na"),
+			"MultipartCutOff", good.withBody("multipart/form-data; boundary=X",
+				"--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\na"),
 			core.CodeInvalidPayload, "boundary",
 		},
-		{"BodyTooLarge", good.withBody("text/csv", strings.Repeat("a", smallBody+1)), core.CodePayloadTooLarge, strconv.Itoa(smallBody)},
+		{
+			"BodyTooLarge", good.withBody("text/csv", strings.Repeat("a", smallBody+1)), core.CodePayloadTooLarge,
+			strconv.Itoa(smallBody),
+		},
 		{
 			"TypeNotAccepted", good.withBody("application/pdf", "%PDF"),
 			core.CodeUnsupportedMediaType, "application/pdf",
@@ -177,7 +182,10 @@ func TestStartChecksInOrder(t *testing.T) {
 	for _, tt := range []refusal{
 		{name: "TokenBeforeKey", call: good.by("").with("Idempotency-Key", ""), code: core.CodeNotAuthenticated},
 		{name: "TokenBeforeWorkflow", call: unknown.by("no"), code: core.CodeNotAuthenticated},
-		{name: "KeyBeforeVersion", call: good.to(good.path+"?version=0").with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
+		{
+			name: "KeyBeforeVersion", call: good.to(good.path+"?version=0").with("Idempotency-Key", ""),
+			code: core.CodeKeyInvalid,
+		},
 		{name: "KeyBeforeWorkflow", call: unknown.with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
 		{name: "KeyBeforeRole", call: viewer.with("Idempotency-Key", ""), code: core.CodeKeyInvalid},
 		{name: "WorkflowBeforeRole", call: viewer.to(unknown.path), code: core.CodeNotFound},
@@ -189,16 +197,25 @@ func TestStartChecksInOrder(t *testing.T) {
 		{name: "BodyBeforeReplay", call: used.withBody("text/csv", ""), code: core.CodeInvalidPayload},
 		{name: "SizeBeforeActivity", call: inactive.withBody("text/csv", tooLarge), code: core.CodePayloadTooLarge},
 		{name: "BodyBeforeActivity", call: inactive.withBody("text/csv", ""), code: core.CodeInvalidPayload},
-		{name: "MediaTypeBeforeActivity", call: inactive.withBody("nonsense", "a"), code: core.CodeUnsupportedMediaType},
+		{
+			name: "MediaTypeBeforeActivity", call: inactive.withBody("nonsense", "a"),
+			code: core.CodeUnsupportedMediaType,
+		},
 		{name: "ReuseBeforeActivity", call: used.to(inactive.path), code: core.CodeKeyReused},
 		{name: "ReuseBeforeSteps", call: used.to(stepless.path), code: core.CodeKeyReused},
 		{name: "ReuseBeforeAcceptance", call: used.withBody("application/pdf", "%"), code: core.CodeKeyReused},
 		{name: "ActivityBeforeSteps", call: good.to("/api/workflows/idle/start/"), code: core.CodeWorkflowInactive},
 		{name: "ActivityBeforeAcceptance", call: inactive, code: core.CodeWorkflowInactive},
 		{name: "ActivityBeforeQuota", call: tiny.to(inactive.path), code: core.CodeWorkflowInactive},
-		{name: "StepsBeforeAcceptance", call: stepless.withBody("application/pdf", "%"), code: core.CodeWorkflowHasNoSteps},
+		{
+			name: "StepsBeforeAcceptance", call: stepless.withBody("application/pdf", "%"),
+			code: core.CodeWorkflowHasNoSteps,
+		},
 		{name: "StepsBeforeQuota", call: tiny.to(stepless.path), code: core.CodeWorkflowHasNoSteps},
-		{name: "AcceptanceBeforeQuota", call: tiny.withBody("application/pdf", "%"), code: core.CodeUnsupportedMediaType},
+		{
+			name: "AcceptanceBeforeQuota", call: tiny.withBody("application/pdf", "%"),
+			code: core.CodeUnsupportedMediaType,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -280,7 +297,8 @@ func TestStartAfterARefusalUnderTheSameKey(t *testing.T) {
 		},
 		{
 			name: "Quota", refused: s.start(t, "").by(s.Tiny.Tokens.Executor), code: core.CodeQuotaExceeded,
-			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`, then: s.start(t, "").by(s.Tiny.Tokens.Executor),
+			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`,
+			then: s.start(t, "").by(s.Tiny.Tokens.Executor),
 		},
 		{
 			name: "Activation", refused: s.start(t, "").to("/api/workflows/legacy-import/start/"),

@@ -112,7 +112,10 @@ func TestStartWithoutKeyIsNotRemembered(t *testing.T) {
 	s := setup(t)
 	first := s.must(t, http.StatusCreated, s.start(t, ""))
 	second := s.must(t, http.StatusCreated, s.start(t, ""))
-	wantHeader(t, first, map[string]string{"Idempotency-Expires": "", "Idempotency-Key": "", "Cache-Control": "no-store"})
+	wantHeader(t, first, map[string]string{
+		"Idempotency-Expires": "", "Idempotency-Key": "",
+		"Cache-Control": "no-store",
+	})
 	if first.header.Get("Location") == second.header.Get("Location") {
 		t.Error("two starts without a key are one run")
 	}
@@ -207,7 +210,8 @@ func TestStartFindsItsWorkflow(t *testing.T) {
 			t.Parallel()
 			run := s.started(t, s.start(t, "").to(tt.path))
 			if run.Workflow.String() != id || run.WorkflowVersion != tt.version {
-				t.Errorf("workflow = %s version %d, want %s version %d", run.Workflow, run.WorkflowVersion, id, tt.version)
+				t.Errorf("workflow = %s version %d, want %s version %d", run.Workflow, run.WorkflowVersion, id,
+					tt.version)
 			}
 		})
 	}

@@ -54,7 +54,8 @@ func TestRequestIDs(t *testing.T) {
 	})
 
 	for name, sent := range map[string]string{
-		"None": "", "Long": strings.Repeat("a", 129), "Space": "a b", "Newline": "a\nb", "NotUTF8": "\xff", "Tail": "a\n",
+		"None": "", "Long": strings.Repeat("a", 129), "Space": "a b", "Newline": "a\nb", "NotUTF8": "\xff",
+		"Tail": "a\n",
 	} {
 		t.Run("Replace"+name, func(t *testing.T) {
 			t.Parallel()
@@ -106,9 +107,11 @@ func TestAccessLog(t *testing.T) {
 		request.Header.Set(core.HeaderRequestID, "r1")
 		_, lines := serve(t, request, func(echo.Context) error { return core.NotFound("thing") })
 		var line struct {
-			Msg, Method, Route, Code string
-			Status                   int
-			RequestID                string `json:"request_id"`
+			Method    string `json:"method"`
+			Route     string `json:"route"`
+			Status    int    `json:"status"`
+			Code      string `json:"code"`
+			RequestID string `json:"request_id"`
 		}
 		if err := json.Unmarshal([]byte(lines), &line); err != nil {
 			t.Fatalf("log = %s: %v", lines, err)

@@ -40,7 +40,8 @@ func TestPageQuery(t *testing.T) {
 		})
 	}
 	for name, query := range map[string]core.PageQuery{
-		"SizeZero": {Size: "0"}, "SizeTooLarge": {Size: "201"}, "SizeNegative": {Size: "-1"}, "SizeNoNumber": {Size: "ten"},
+		"SizeZero": {Size: "0"}, "SizeTooLarge": {Size: "201"}, "SizeNegative": {Size: "-1"},
+		"SizeNoNumber":  {Size: "ten"},
 		"SizeBeyondInt": {Size: strings.Repeat("9", 30)}, "CursorNoBase64": {Cursor: "!"},
 		"CursorTooShort": {Cursor: encode('n', id)[:20]}, "CursorTooLong": {Cursor: encode('n', id) + "AAAA"},
 		"CursorOfNoDirection": {Cursor: encode('x', id)},

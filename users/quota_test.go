@@ -39,7 +39,8 @@ func TestChargeRuns(t *testing.T) {
 		used := []int64{1, 0, 1, 2, 2, 2, 0, 3}
 		for i, grant := range grants {
 			if grant.Usage.Used != used[i] || grant.Usage.Metric != users.MetricRuns {
-				t.Errorf("usage %d = %d %s, want %d %s", i, grant.Usage.Used, grant.Usage.Metric, used[i], users.MetricRuns)
+				t.Errorf("usage %d = %d %s, want %d %s", i, grant.Usage.Used, grant.Usage.Metric, used[i],
+					users.MetricRuns)
 			}
 		}
 		for org, want := range map[uuid.UUID]int64{two: 2, none: 0, free: 3} {
@@ -204,7 +205,8 @@ func TestSetRunQuota(t *testing.T) {
 			if err := b.service.SetRunQuota(t.Context(), org, step.quota); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(step.want, granted(b.charge(t, slices.Repeat([]uuid.UUID{org}, len(step.want))...))); diff != "" {
+			if diff := cmp.Diff(step.want, granted(b.charge(t,
+				slices.Repeat([]uuid.UUID{org}, len(step.want))...))); diff != "" {
 				t.Errorf("grants (-want +got):\n%s", diff)
 			}
 		}
@@ -242,7 +244,8 @@ func TestSetRunQuota(t *testing.T) {
 		if b.charge(t, other)[0].Granted {
 			t.Error("the other organization's quota was raised")
 		}
-		if !one[bool](t, b, `SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records`, org) {
+		if !one[bool](t, b,
+			`SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records`, org) {
 			t.Error("the audit record does not say what the operator did")
 		}
 	})

@@ -41,7 +41,8 @@ func TestToken(t *testing.T) {
 		if strings.Contains(row, secret[9:]) {
 			t.Errorf("the row has the secret: %s", row)
 		}
-		if prefix := one[string](t, b, `SELECT prefix FROM api_tokens WHERE digest = $1`, sum[:]); prefix != secret[:9] {
+		if prefix := one[string](t, b, `SELECT prefix FROM api_tokens WHERE digest = $1`,
+			sum[:]); prefix != secret[:9] {
 			t.Errorf("prefix = %q, want %q", prefix, secret[:9])
 		}
 		if audits := one[string](t, b, `SELECT string_agg(a::text, ' ') FROM audit_records AS a`); strings.Contains(
@@ -66,7 +67,8 @@ func TestToken(t *testing.T) {
 		if _, err := b.authenticate(t, secret); err != nil {
 			t.Errorf("a fresh token = %v, want it to work", err)
 		}
-		if !one[bool](t, b, `SELECT expires_at = created_at + interval '1 hour' FROM api_tokens WHERE label = 'limited'`) {
+		if !one[bool](t, b,
+			`SELECT expires_at = created_at + interval '1 hour' FROM api_tokens WHERE label = 'limited'`) {
 			t.Error("the token does not expire an hour after its creation")
 		}
 		b.exec(t, `UPDATE api_tokens SET expires_at = now() WHERE label = 'limited'`)
@@ -178,7 +180,8 @@ func TestOrganization(t *testing.T) {
 	for _, slug := range []string{"", "-a", "A", "a b", "ä", "a_b", strings.Repeat("a", 64), "a\n"} {
 		t.Run("RefusesTheSlug"+slug[:min(len(slug), 5)], func(t *testing.T) {
 			t.Parallel()
-			if _, err := b.service.CreateOrganization(t.Context(), slug, "Name", nil); !errors.Is(err, core.InvalidPayload("")) {
+			if _, err := b.service.CreateOrganization(t.Context(), slug, "Name", nil); !errors.Is(err,
+				core.InvalidPayload("")) {
 				t.Errorf("CreateOrganization(%q) = %v, want %s", slug, err, core.CodeInvalidPayload)
 			}
 		})

@@ -18,7 +18,10 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 		name, statement, constraint string
 		completed                   bool
 	}{
-		{"ResultIsFinal", `UPDATE validation_runs SET result = 'FAIL' WHERE id = $1`, "tr_validation_runs_progress", true},
+		{
+			"ResultIsFinal", `UPDATE validation_runs SET result = 'FAIL' WHERE id = $1`, "tr_validation_runs_progress",
+			true,
+		},
 		{
 			"StateIsFinal", `UPDATE validation_runs SET state = 'RUNNING', result = 'UNKNOWN', ended_at = NULL,
 				sweep_after = now() WHERE id = $1`, "tr_validation_runs_progress", true,
@@ -28,7 +31,8 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 			"ck_validation_runs_completed", true,
 		},
 		{
-			"EpochsOnlyGrow", `UPDATE validation_runs SET epoch = 1 WHERE id = $1`, "tr_validation_runs_progress", false,
+			"EpochsOnlyGrow", `UPDATE validation_runs SET epoch = 1 WHERE id = $1`, "tr_validation_runs_progress",
+			false,
 		},
 		{
 			"RecoveryPointsOnlyGrow", `UPDATE validation_runs SET recovery_point = 0 WHERE id = $1`,
@@ -69,7 +73,10 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	definition := Definition{Accepts: []string{"text/csv"}, Steps: []Step{{ID: "a", Name: "A", Config: []byte(`{"x":1}`)}}}
+	definition := Definition{
+		Accepts: []string{"text/csv"},
+		Steps:   []Step{{ID: "a", Name: "A", Config: []byte(`{"x":1}`)}},
+	}
 	first := b.publish(t, definition)
 	second := b.publish(t, definition)
 	body, digest, err := definition.Encode()
@@ -146,11 +153,15 @@ func TestRenderedSteps(t *testing.T) {
 	}{
 		{"Pending", Run{State: StatePending}, nil, [3]StepStatus{StepPending, StepPending, StepPending}},
 		{
-			"Running", Run{State: StateRunning, RecoveryPoint: 1}, []StepRun{{Status: StepPassed}},
+			"Running",
+			Run{State: StateRunning, RecoveryPoint: 1},
+			[]StepRun{{Status: StepPassed}},
 			[3]StepStatus{StepPassed, StepRunning, StepPending},
 		},
 		{
-			"Completed", Run{State: StateCompleted, RecoveryPoint: 1}, []StepRun{{Status: StepFailed}},
+			"Completed",
+			Run{State: StateCompleted, RecoveryPoint: 1},
+			[]StepRun{{Status: StepFailed}},
 			[3]StepStatus{StepFailed, StepSkipped, StepSkipped},
 		},
 	} {

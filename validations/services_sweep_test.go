@@ -145,5 +145,6 @@ func TestSweptRunIsExecutedOnceWhateverTheQueueStillHolds(t *testing.T) {
 	if n.Load() != 1 {
 		t.Errorf("engine runs = %d, want 1", n.Load())
 	}
-	b.wantRun(t, swept, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1}, "0 PASSED")
+	b.wantRun(t, swept, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1},
+		"0 PASSED")
 }
