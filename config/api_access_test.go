@@ -28,14 +28,22 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 	run := s.started(tb, s.start(tb, ""))
 	workflow := "/api/workflows/" + s.Harbour.Workflows[1].ID.String() + "/"
 	start := s.start(tb, "").to(workflow + "start/")
+	const definition = `"definition":{"accepts":["text/csv"],"steps":[
+		{"id":"a","name":"A","type":"json_schema","config":{"schema":{}}}]}}`
+	create := start.to("/api/workflows/").withBody("application/json", `{"slug":"made","name":"Made",`+definition)
+	version := start.to(workflow+"versions/").withBody("application/json", "{"+definition)
+	rerun := call{method: http.MethodPost, path: "/api/runs/" + run.ID.String() + "/rerun/"}
 	return map[string]access{
-		"GET /api/me/":                   {call{path: "/api/me/"}, 200, 200, 200, 200},
-		"GET /api/usage/":                {call{path: "/api/usage/"}, 200, 200, 200, 200},
-		"GET /api/runs/":                 {call{path: "/api/runs/"}, 200, 200, 200, 200},
-		"GET /api/runs/:id/":             {call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404},
-		"GET /api/workflows/":            {call{path: "/api/workflows/"}, 200, 200, 200, 200},
-		"GET /api/workflows/:id/":        {call{path: workflow}, 200, 200, 200, 404},
-		"POST /api/workflows/:id/start/": {start, 403, 201, 201, 404},
+		"POST /api/workflows/":              {create, 403, 403, 201, 201},
+		"POST /api/workflows/:id/versions/": {version, 403, 403, 201, 404},
+		"POST /api/runs/:id/rerun/":         {rerun, 403, 201, 201, 404},
+		"GET /api/me/":                      {call{path: "/api/me/"}, 200, 200, 200, 200},
+		"GET /api/usage/":                   {call{path: "/api/usage/"}, 200, 200, 200, 200},
+		"GET /api/runs/":                    {call{path: "/api/runs/"}, 200, 200, 200, 200},
+		"GET /api/runs/:id/":                {call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404},
+		"GET /api/workflows/":               {call{path: "/api/workflows/"}, 200, 200, 200, 200},
+		"GET /api/workflows/:id/":           {call{path: workflow}, 200, 200, 200, 404},
+		"POST /api/workflows/:id/start/":    {start, 403, 201, 201, 404},
 	}
 }
 
