@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
@@ -90,6 +91,8 @@ func explain(rule validator.FieldError) string {
 		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
 	case "uuid":
 		return "must be a UUID"
+	case "excludesrune":
+		return "must not have the character " + strconv.QuoteToASCII(rule.Param())
 	case "gt":
 		return "must be more than " + rule.Param()
 	default:

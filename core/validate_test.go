@@ -23,6 +23,7 @@ type checkedBody struct {
 	ID     string        `json:"id"     validate:"omitempty,uuid"`
 	Items  []checkedItem `json:"items"  validate:"dive"`
 	Inside checkedItem   `json:"inside"`
+	Text   string        `json:"text"   validate:"excludesrune=\x00"`
 }
 
 type checkedQuery struct {
@@ -37,7 +38,7 @@ func TestValidatorBody(t *testing.T) {
 	if err := check.Body(good); err != nil {
 		t.Errorf("Body of a good body = %v, want nil", err)
 	}
-	bad := checkedBody{Title: "too long", Kind: "c", ID: "1", Items: []checkedItem{{"x"}, {}}}
+	bad := checkedBody{Title: "too long", Kind: "c", ID: "1", Items: []checkedItem{{"x"}, {}}, Text: "a\x00"}
 	err := check.Body(bad)
 	clientErr, ok := errors.AsType[*core.Error](err)
 	if !ok || clientErr.Code != core.CodeInvalidPayload {
@@ -50,6 +51,7 @@ func TestValidatorBody(t *testing.T) {
 		{Pointer: "/id", Code: "uuid", Detail: "must be a UUID"},
 		{Pointer: "/items/1/name", Code: "required", Detail: "must be given"},
 		{Pointer: "/inside/name", Code: "required", Detail: "must be given"},
+		{Pointer: "/text", Code: "excludesrune", Detail: `must not have the character "\x00"`},
 	}
 	if diff := cmp.Diff(want, clientErr.Fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)

@@ -24,8 +24,8 @@ type Definition struct {
 // Step is one validator with its configuration.
 type Step struct {
 	// ID names the step in runs; it is unique within the definition and stays across versions.
-	ID                string          `json:"id"                  validate:"required,max=100"`
-	Name              string          `json:"name"                validate:"required,max=200"`
+	ID                string          `json:"id"                  validate:"required,max=100,excludesrune=\x00"`
+	Name              string          `json:"name"                validate:"required,max=200,excludesrune=\x00"`
 	Type              string          `json:"type"                validate:"required"`
 	Config            json.RawMessage `json:"config"              validate:"required"`
 	ContinueOnFailure bool            `json:"continue_on_failure"`

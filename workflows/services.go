@@ -24,9 +24,9 @@ func NewService(db *core.DB, runs *validations.Service, check *core.Validator) *
 
 // Draft is a workflow that is to be created.
 type Draft struct {
-	Slug        string                 `json:"slug"        validate:"required,max=63"`
-	Name        string                 `json:"name"        validate:"required,max=200"`
-	Description string                 `json:"description" validate:"max=2000"`
+	Slug        string                 `json:"slug"        validate:"required,max=63,excludesrune=\x00"`
+	Name        string                 `json:"name"        validate:"required,max=200,excludesrune=\x00"`
+	Description string                 `json:"description" validate:"max=2000,excludesrune=\x00"`
 	IsActive    bool                   `json:"is_active"`
 	Definition  validations.Definition `json:"definition"`
 }
