@@ -59,6 +59,8 @@ func TestStartRefusals(t *testing.T) {
 		{"VersionZero", good.to(good.path + "?version=0"), core.CodeInvalidParameter, "whole number"},
 		{"VersionEmpty", good.to(good.path + "?version="), core.CodeInvalidParameter, "whole number"},
 		{"VersionNoNumber", good.to(good.path + "?version=latest"), core.CodeInvalidParameter, "whole number"},
+		{"VersionUnreadable", good.to(good.path + "?version=%zz"), core.CodeInvalidParameter, "cannot be read"},
+		{"VersionBehindASemicolon", good.to(good.path + "?a=1;version=2"), core.CodeInvalidParameter, "cannot be read"},
 		{"VersionTooLarge", good.to(good.path + "?version=2147483648"), core.CodeInvalidParameter, "whole number"},
 
 		{"NoBody", good.withBody("text/csv", ""), core.CodeInvalidPayload, "empty"},

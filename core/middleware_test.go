@@ -142,6 +142,8 @@ func TestWellFormed(t *testing.T) {
 		"/thing/1/?a=%00":            http.StatusBadRequest,
 		"/thing/1/?a=x&a=%ff":        http.StatusBadRequest,
 		"/thing/1/?%00=1":            http.StatusBadRequest,
+		"/thing/1/?a=%zz":            http.StatusBadRequest,
+		"/thing/1/?a=1;b=2":          http.StatusBadRequest,
 	} {
 		answer, _ := serve(t, get(t, target), ok)
 		if answer.Code != want {

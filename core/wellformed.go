@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +25,12 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 		if !storable(request.URL.Path) {
 			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")
 		}
-		for name, values := range request.URL.Query() {
+		query, err := url.ParseQuery(request.URL.RawQuery)
+		if err != nil {
+			// Left out instead, a broken ?version= would start the run of another version.
+			return InvalidParameter("query", "has a parameter that cannot be read; separate them by & and write % as %25")
+		}
+		for name, values := range query {
 			if !storable(name) || !storable(strings.Join(values, "")) {
 				return InvalidParameter(strings.ToValidUTF8(name, "?"), "must be UTF-8 without NUL")
 			}
