@@ -16,6 +16,7 @@ import (
 const (
 	enqueueBatch     = 500
 	purgeBatch       = 1000
+	activityInterval = 3 * time.Second
 	lastUseInterval  = 10 * time.Second
 	workerGraceShare = 2
 )
@@ -83,6 +84,9 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	if part.plays(roleWeb) {
 		loops = append(loops, tasks.Loop{
 			Name: "waiters", Interval: validations.WaitInterval, RunOnce: p.waiters.RunOnce,
+		}, tasks.Loop{
+			Name: "activity of keys", Interval: activityInterval,
+			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },
 		}, tasks.Loop{
 			Name: "last use of tokens", Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
 		})

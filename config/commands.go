@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -174,27 +173,6 @@ func (p Program) migrateStatus(ctx context.Context) error {
 		}
 	}
 	return errors.Join(table.Flush(), b.close(ctx))
-}
-
-func (p Program) idempotencyCommand() *cobra.Command {
-	group := &cobra.Command{Use: "idempotency", Short: "Look after idempotency keys"}
-	var dryRun bool
-	purge := &cobra.Command{
-		Use: "purge", Short: "Delete expired, finished keys", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, _ Settings, b *backend) error {
-				if dryRun {
-					n, err := idempotency.CountExpired(ctx, b.db)
-					return report(p.Stdout, err, "%d expired keys would be deleted\n", n)
-				}
-				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
-				return report(p.Stdout, err, "%d expired keys deleted\n", n)
-			})
-		},
-	}
-	purge.Flags().BoolVar(&dryRun, "dry-run", false, "only count them")
-	group.AddCommand(purge)
-	return group
 }
 
 func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {

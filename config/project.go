@@ -36,6 +36,10 @@ type Project struct {
 	validations *validations.App
 	workflows   *workflows.App
 
+	keys *idempotency.App
+
+	activity  *idempotency.Activity
+	inspector *idempotency.Inspector
 	waiters   *validations.Waiters
 	inband    *validations.Inband
 	completer *idempotency.Completer
@@ -59,26 +63,26 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	accounts := users.NewService(db, check)
-	flows := workflows.NewService(db, runs, check)
-	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
-	starter := workflows.NewStarter(db, workflows.StartConfig{
-		CommitTimeout: settings.CommitTimeout,
-	}, runs, ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
-	guard := idempotency.NewGuard(db, settings.IdempotencyTTL)
-	waiters := validations.NewWaiters(db)
-	inband := validations.NewInband(runs, waiters, settings.InbandRuns, log)
-	return &Project{
-		waiters: waiters, inband: inband,
-		completer: idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow()),
-		settings:  settings, db: db, redis: client, log: log, staged: staged,
+	p := &Project{
+		settings: settings, db: db, redis: client, log: log, staged: staged,
 		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
-		users:    users.New(accounts), userService: accounts,
-		validations: validations.New(runs, check), runService: runs,
-		workflows: workflows.New(flows, starter, inband, guard, check,
-			workflows.DefaultBodyLimits(settings.MaxBodyBytes)),
-		workflowService: flows,
-	}, nil
+		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
+		inspector:   idempotency.NewInspector(db, settings.CompleteMaxAttempts),
+		userService: users.NewService(db, check), runService: runs,
+		workflowService: workflows.NewService(db, runs, check),
+	}
+	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
+	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity)
+	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
+	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
+		ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
+	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
+	p.users = users.New(p.userService)
+	p.validations = validations.New(runs, check)
+	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard, check,
+		workflows.DefaultBodyLimits(settings.MaxBodyBytes))
+	p.keys = idempotency.NewApp(p.inspector, check)
+	return p, nil
 }
 
 func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
@@ -91,5 +95,5 @@ func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
 }
 
 func (p *Project) apps() []App {
-	return []App{p.users, p.validations, p.workflows}
+	return []App{p.users, p.validations, p.workflows, p.keys}
 }

@@ -15,6 +15,7 @@ const (
 	CodeKeyRequired           Code = "idempotency_key_required"
 	CodeKeyInProgress         Code = "idempotency_key_in_progress"
 	CodeKeyReused             Code = "idempotency_key_reused"
+	CodeKeyNotReleasable      Code = "idempotency_key_not_releasable"
 	CodeNotAuthenticated      Code = "not_authenticated"
 	CodePaymentRequired       Code = "payment_required"
 	CodePermissionDenied      Code = "permission_denied"
@@ -61,6 +62,7 @@ func Codes() []CodeSpec {
 		{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", false},
 		{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", false},
 		{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},
+		{CodeKeyNotReleasable, http.StatusUnprocessableEntity, "Idempotency key not releasable", false},
 		{CodeWorkflowInactive, http.StatusUnprocessableEntity, "Workflow is inactive", false},
 		{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
 		{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},

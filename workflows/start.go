@@ -56,6 +56,7 @@ type Starter struct {
 	db     *core.DB
 	cfg    StartConfig
 	runs   *validations.Service
+	guard  *idempotency.Guard
 	limit  RunLimiter
 	staged *jobs.Signal
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
@@ -64,15 +65,16 @@ type Starter struct {
 
 // NewStarter makes a Starter. A nil overage means that there is no billing service.
 func NewStarter(
-	db *core.DB, cfg StartConfig, runs *validations.Service, limit RunLimiter, staged *jobs.Signal, overage *Overage,
+	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, limit RunLimiter,
+	staged *jobs.Signal, overage *Overage,
 ) *Starter {
-	return &Starter{db: db, cfg: cfg, runs: runs, limit: limit, staged: staged, overage: overage}
+	return &Starter{db: db, cfg: cfg, runs: runs, guard: guard, limit: limit, staged: staged, overage: overage}
 }
 
 // Start starts a run, or answers as the key's first request was answered. Replays are looked up before
 // anything is checked that only concerns new runs, so they cost no quota and work on an inactive workflow.
 func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer, error) {
-	fingerprint := request.fingerprint()
+	fingerprint := request.Fingerprint()
 	if request.KeyGiven {
 		record, found, err := idempotency.Lookup(ctx, s.db, request.Principal.OrgID, EndpointStart, request.Key)
 		if err != nil {
@@ -120,8 +122,8 @@ func workflowInactive() *core.Error {
 		"The workflow is inactive and starts no new runs. Activate it or use another one.")
 }
 
-// fingerprint is what two requests have in common when they mean the same.
-func (r StartRequest) fingerprint() idempotency.Fingerprint {
+// Fingerprint is what two requests have in common when they mean the same.
+func (r StartRequest) Fingerprint() idempotency.Fingerprint {
 	if !r.KeyGiven {
 		return idempotency.Fingerprint{}
 	}

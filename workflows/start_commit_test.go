@@ -52,7 +52,7 @@ func setupStarts(t *testing.T) bundle {
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
 			CommitTimeout: 20 * time.Second,
-		}, runs, openDoor{}, staged, nil),
+		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity()), openDoor{}, staged, nil),
 	}
 }
 
@@ -91,7 +91,7 @@ func (tn tenant) start(t *testing.T, key, content string) start {
 		},
 		Caller: idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "r-" + content},
 	}
-	prepared, err := prepare(request, request.fingerprint())
+	prepared, err := prepare(request, request.Fingerprint())
 	if err != nil {
 		t.Fatal(err)
 	}

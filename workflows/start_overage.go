@@ -147,9 +147,9 @@ func (s *Starter) launch(ctx context.Context, record idempotency.Record) (idempo
 func (s *Starter) answerFrom(
 	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
 ) (StartAnswer, error) {
-	answer, err := replay(record, fingerprint)
+	answer, err := s.guard.Answer(record, fingerprint)
 	if !errors.Is(err, core.NewError(core.CodeKeyInProgress, "")) || !record.Abandoned() {
-		return answer, err
+		return StartAnswer{Answer: answer, RunID: record.RunID}, err
 	}
 	if s.overage == nil {
 		return StartAnswer{}, core.Unavailable(errNoBilling)

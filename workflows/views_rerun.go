@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,8 +64,13 @@ func (a *App) rerunOrder(c echo.Context, principal core.Principal, earlier valid
 	order := validations.Order{
 		Principal: principal, Workflow: workflow.ref(), Source: validations.SourceAPI, RequestID: core.RequestID(ctx),
 	}
-	if key := idempotency.KeyFrom(ctx); key.Given {
-		order.IdempotencyKey, order.IdempotencyKeyID = key.Value, uuid.New()
+	key := idempotency.KeyFrom(ctx)
+	if !key.Given {
+		return order, nil
+	}
+	order.IdempotencyKey = key.Value
+	if order.IdempotencyKeyID, err = uuid.NewV7(); err != nil {
+		return validations.Order{}, fmt.Errorf("make an id: %w", err)
 	}
 	return order, nil
 }

@@ -31,13 +31,13 @@ const claimQuery = `
 	INSERT INTO idempotency_keys AS k (id, org_id, key, endpoint, request_method, request_path,
 		fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, request_ip,
 		user_agent, response_status, response_headers, response_body, validation_run_id, recovery_point,
-		locked_until, epoch, created_at, expires_at)
+		locked_until, epoch, created_at, expires_at, finished_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
 		c.request_id, c.ip, c.agent, c.status,
 		CASE WHEN c.status IS NOT NULL
 			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
 		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
-		now() + make_interval(secs => c.lifetime)
+		now() + make_interval(secs => c.lifetime), CASE WHEN c.status IS NOT NULL THEN now() END
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
 		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
@@ -56,7 +56,8 @@ const claimQuery = `
 		response_headers = excluded.response_headers, response_body = excluded.response_body,
 		validation_run_id = excluded.validation_run_id, recovery_point = excluded.recovery_point,
 		locked_until = excluded.locked_until, epoch = excluded.epoch, created_at = excluded.created_at,
-		expires_at = excluded.expires_at, attempts = 0, retry_at = NULL, last_error = ''
+		expires_at = excluded.expires_at, attempts = 0, retry_at = NULL, last_error = '',
+		finished_at = excluded.finished_at
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
 	RETURNING k.id, k.expires_at`
 

@@ -35,11 +35,23 @@ type Guard struct {
 	db *core.DB
 	// lifetime is how long a key is remembered where its organization has not said otherwise.
 	lifetime time.Duration
+	activity *Activity
 }
 
-// NewGuard makes a Guard.
-func NewGuard(db *core.DB, lifetime time.Duration) *Guard {
-	return &Guard{db: db, lifetime: lifetime}
+// NewGuard makes a Guard that counts what keys are asked for in the activity.
+func NewGuard(db *core.DB, lifetime time.Duration, activity *Activity) *Guard {
+	return &Guard{db: db, lifetime: lifetime, activity: activity}
+}
+
+// Answer answers a request with the fingerprint from a key that is there: with its response, or with the
+// refusal that its state asks for. It is counted.
+func (g *Guard) Answer(record Record, fingerprint Fingerprint) (Answer, error) {
+	err := record.Decide(fingerprint)
+	g.activity.note(record, err)
+	if err != nil {
+		return Answer{}, err
+	}
+	return ReplayOf(record), nil
 }
 
 // Lifetime is how long a key of the principal's organization is remembered.

@@ -56,7 +56,11 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 		}
 		return Answer{Response: response}.Write(c)
 	}
-	answer, err := g.once(ctx, g.claim(c, principal, key, operation), work)
+	claim, err := g.claim(c, principal, key, operation)
+	if err != nil {
+		return err
+	}
+	answer, err := g.once(ctx, claim, work)
 	if err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 		return Answer{}, core.Unavailable(err)
 	}
 	if found {
-		return answerOf(record, claim.Fingerprint)
+		return g.Answer(record, claim.Fingerprint)
 	}
 	done, err := core.InTx(ctx, g.db, func(tx core.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
@@ -80,7 +84,7 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 	case done.taken:
 		return done.answer, nil
 	case done.existing != nil:
-		return answerOf(*done.existing, claim.Fingerprint)
+		return g.Answer(*done.existing, claim.Fingerprint)
 	default:
 		return Answer{}, InProgress(0)
 	}
@@ -106,27 +110,25 @@ func workUnder(ctx context.Context, tx core.Tx, claim Claim, work Work) (taking,
 	return taking{taken: true, answer: Answer{Response: response, ExpiresAt: taken.ExpiresAt}}, nil
 }
 
-func (g *Guard) claim(c echo.Context, principal core.Principal, key Key, operation Operation) Claim {
+func (g *Guard) claim(
+	c echo.Context, principal core.Principal, key Key, operation Operation,
+) (Claim, error) {
 	caller := CallerOf(c)
-	keyID := operation.KeyID
-	if keyID == uuid.Nil {
-		keyID = uuid.New()
+	if operation.KeyID == uuid.Nil {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return Claim{}, fmt.Errorf("make an id: %w", err)
+		}
+		operation.KeyID = id
 	}
 	return Claim{
-		ID: keyID, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
+		ID: operation.KeyID, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
 		Fingerprint: Request{
 			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
 			MediaType: "application/json", Content: operation.Content,
 		}.Fingerprint(),
 		Lifetime: g.Lifetime(principal), RunID: operation.RunID, Point: claiming, Lock: time.Minute,
-	}
-}
-
-func answerOf(record Record, fingerprint Fingerprint) (Answer, error) {
-	if err := record.Decide(fingerprint); err != nil {
-		return Answer{}, err
-	}
-	return ReplayOf(record), nil
+	}, nil
 }
 
 func unknownOutcome(cause error) *core.Error {

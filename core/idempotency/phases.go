@@ -175,7 +175,7 @@ func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) error 
 			held.OrgID, held.ID, outcome.point)
 	} else {
 		_, err = tx.Exec(ctx, `
-			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '',
+			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '', finished_at = now(),
 				response_status = $4, response_body = $7,
 				response_headers = json_build_object('content_type', $5::text, 'location', $6::text)
 			WHERE org_id = $1 AND id = $2`,

@@ -43,6 +43,8 @@ func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
 			WHERE expires_at <= now() AND recovery_point = $1
 			ORDER BY expires_at LIMIT $2
 			FOR UPDATE SKIP LOCKED
+		), activity AS (
+			DELETE FROM key_activity a USING gone WHERE a.org_id = gone.org_id AND a.key_id = gone.id
 		)
 		DELETE FROM idempotency_keys k USING gone
 		WHERE k.org_id = gone.org_id AND k.id = gone.id`, PointFinished, batch)

@@ -1,0 +1,231 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+func (p Program) idempotencyCommand() *cobra.Command {
+	group := &cobra.Command{Use: "idempotency", Short: "Look after idempotency keys"}
+	group.AddCommand(p.purgeKeysCommand(), p.listKeysCommand(), p.showKeyCommand(), p.releaseKeyCommand(),
+		p.explainCommand())
+	return group
+}
+
+func (p Program) purgeKeysCommand() *cobra.Command {
+	var dryRun bool
+	command := &cobra.Command{
+		Use: "purge", Short: "Delete expired, finished keys", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, _ Settings, b *backend) error {
+				if dryRun {
+					n, err := idempotency.CountExpired(ctx, b.db)
+					return report(p.Stdout, err, "%d expired keys would be deleted\n", n)
+				}
+				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
+				return report(p.Stdout, err, "%d expired keys deleted\n", n)
+			})
+		},
+	}
+	command.Flags().BoolVar(&dryRun, "dry-run", false, "only count them")
+	return command
+}
+
+// withTenant runs a command on an organization that is named by --org.
+func (p Program) withTenant(
+	ctx context.Context, slug string, do func(context.Context, *Project, core.Principal) error,
+) error {
+	return p.withBackend(ctx, func(ctx context.Context, settings Settings, b *backend) error {
+		project, err := NewProject(settings, b.db, nil, b.log)
+		if err != nil {
+			return err
+		}
+		org, err := project.userService.Organization(ctx, slug)
+		if err != nil {
+			return err
+		}
+		return do(ctx, project, core.Principal{OrgID: org.ID, OrgSlug: org.Slug, Role: core.RoleOwner})
+	})
+}
+
+func (p Program) listKeysCommand() *cobra.Command {
+	var org string
+	var filter idempotency.EntryFilter
+	command := &cobra.Command{
+		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+				entries, err := project.inspector.List(ctx, who.OrgID, filter, core.Cursor{Size: core.MaxPageSize})
+				if err != nil {
+					return err
+				}
+				table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+				_, err = fmt.Fprintln(table, "ID\tSTATE\tENDPOINT\tKEY\tREPLAYS\tEXPIRES")
+				for _, e := range entries {
+					_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n",
+						e.ID, e.State, e.Endpoint, e.Key, e.Replays, core.FormatTime(e.ExpiresAt))
+					err = errors.Join(err, lineErr)
+				}
+				return errors.Join(err, table.Flush())
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&filter.Key, "key", "", "only this key")
+	command.Flags().StringVar(&filter.State, "state", "", "only in_progress, abandoned, dead, finished or expired ones")
+	return command
+}
+
+func (p Program) showKeyCommand() *cobra.Command {
+	var org string
+	command := &cobra.Command{
+		Use: "show ID --org SLUG", Short: "Show a key and its timeline", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+				entry, err := project.inspector.Find(ctx, who.OrgID, id)
+				if err != nil {
+					return err
+				}
+				return p.printKey(entry)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	return command
+}
+
+func (p Program) printKey(entry idempotency.Entry) error {
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintf(table, "key\t%s\nendpoint\t%s\nstate\t%s\n", entry.Key, entry.Endpoint, entry.State)
+	if entry.RunID != nil {
+		_, runErr := fmt.Fprintf(table, "run\t%s\n", entry.RunID)
+		err = errors.Join(err, runErr)
+	}
+	if entry.LastError != "" {
+		_, lastErr := fmt.Fprintf(table, "last error\t%s\n", entry.LastError)
+		err = errors.Join(err, lastErr)
+	}
+	for _, event := range entry.Timeline() {
+		_, eventErr := fmt.Fprintf(table, "%s\t%s\t%s\n", event.At, event.Event, event.Detail)
+		err = errors.Join(err, eventErr)
+	}
+	return errors.Join(err, table.Flush())
+}
+
+func (p Program) releaseKeyCommand() *cobra.Command {
+	var org, reason string
+	command := &cobra.Command{
+		Use: "release ID --org SLUG --reason TEXT", Short: "Free a key whose request was abandoned",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			if reason == "" {
+				return &UsageError{Reason: "say why with --reason: it is kept in the audit records"}
+			}
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+				auditID, err := uuid.NewV7()
+				if err != nil {
+					return fmt.Errorf("make an id: %w", err)
+				}
+				err = project.inspector.Release(ctx, who.OrgID, id, core.AuditRecord{
+					ID: auditID, OrgID: who.OrgID, Action: "idempotency_key.release", TargetType: "idempotency_key",
+					TargetID: id.String(), Detail: reason,
+				})
+				return report(p.Stdout, err, "released %s\n", id)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&reason, "reason", "", "why the key is released")
+	return command
+}
+
+// explained is what explain needs besides the file.
+type explained struct {
+	org, workflow, mediaType, filename, version string
+}
+
+func (p Program) explainCommand() *cobra.Command {
+	var request explained
+	command := &cobra.Command{
+		Use:   "explain FILE --org SLUG --workflow W",
+		Short: "Print the fingerprint of a start with FILE as its body, and the fingerprint's parts",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := os.ReadFile(args[0])
+			if err != nil {
+				return fmt.Errorf("read the document: %w", err)
+			}
+			if request.filename == "" {
+				request.filename = filepath.Base(args[0])
+			}
+			return p.withTenant(cmd.Context(), request.org,
+				func(ctx context.Context, project *Project, who core.Principal) error {
+					return p.explain(ctx, project, who, request, content)
+				})
+		},
+	}
+	command.Flags().StringVar(&request.org, "org", "", "the organization's slug")
+	command.Flags().StringVarP(&request.workflow, "workflow", "w", "", "the workflow's id or slug")
+	command.Flags().StringVar(&request.mediaType, "content-type", "application/octet-stream", "the Content-Type to be sent")
+	command.Flags().StringVar(&request.filename, "filename", "", "the X-Filename to be sent (default: the file's name)")
+	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
+	return command
+}
+
+func (p Program) explain(
+	ctx context.Context, project *Project, who core.Principal, asked explained, content []byte,
+) error {
+	workflow, err := project.workflowService.Find(ctx, who.OrgID, asked.workflow, 0)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("make the request: %w", err)
+	}
+	request.Header.Set("Content-Type", asked.mediaType)
+	request.Header.Set("X-Filename", asked.filename)
+	body, err := workflows.ReadStartBody(request, workflows.DefaultBodyLimits(project.settings.MaxBodyBytes))
+	if err != nil {
+		return err
+	}
+	fingerprint := workflows.StartRequest{
+		Principal: who, Workflow: workflow, Body: body, KeyGiven: true,
+		Version: asked.version, VersionGiven: asked.version != "", Caller: idempotency.Caller{Method: http.MethodPost},
+	}.Fingerprint()
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	_, err = fmt.Fprintf(table, "fingerprint\t%x\n version\t%d\n", fingerprint.Sum, fingerprint.Version)
+	_, partsErr := fmt.Fprintf(table, " workflow\t%x\tworkflow %s, version %q\n", fingerprint.Target, workflow.ID, asked.version)
+	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, body.FingerprintMediaType)
+	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, body.Options)
+	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())
+}
+
+func parseID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil, &UsageError{Reason: text + " is not a key's id; idempotency list shows them"}
+	}
+	return id, nil
+}

@@ -1,0 +1,161 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// State is what people call a key's condition.
+type State string
+
+// The states of a key.
+const (
+	// StateInProgress: somebody holds the key.
+	StateInProgress State = "in_progress"
+	// StateAbandoned: the request stopped between phases and nobody holds the key; the completer will.
+	StateAbandoned State = "abandoned"
+	// StateDead: the completer has given up; a person has to look.
+	StateDead State = "dead"
+	// StateFinished: the response is stored and replayed.
+	StateFinished State = "finished"
+	// StateExpired: the key's time is over, and it is as good as not there.
+	StateExpired State = "expired"
+)
+
+// Entry is a key as people look at it, without bodies.
+type Entry struct {
+	ID            uuid.UUID
+	Key           string
+	Endpoint      Endpoint
+	State         State
+	RequestMethod string
+	RequestPath   string
+	RequestID     string
+	RunID         *uuid.UUID
+	Status        *int
+	Point         Point
+	Epoch         int
+	Attempts      int
+	LastError     string
+	CreatedAt     time.Time
+	FinishedAt    *time.Time
+	ExpiresAt     time.Time
+	LockedUntil   *time.Time
+	Replays       int64
+	Mismatches    int64
+	Conflicts     int64
+	LastReplayAt  *time.Time
+	LastRefusalAt *time.Time
+}
+
+// EntryFilter narrows a list of keys; empty members do not narrow.
+type EntryFilter struct {
+	Key      string `query:"key" validate:"max=255"`
+	Endpoint string `query:"endpoint" validate:"max=100"`
+	State    string `query:"state" validate:"omitempty,oneof=in_progress abandoned dead finished expired"`
+}
+
+// Inspector shows keys to people and lets them free stuck ones.
+type Inspector struct {
+	db          *core.DB
+	maxAttempts int
+}
+
+// NewInspector makes an Inspector; maxAttempts is the completer's.
+func NewInspector(db *core.DB, maxAttempts int) *Inspector {
+	return &Inspector{db: db, maxAttempts: maxAttempts}
+}
+
+// entryQuery reads entries; $1 is the organization and $2 the completer's bound.
+const entryQuery = `
+	SELECT * FROM (
+		SELECT k.id, k.key, k.endpoint, CASE
+				WHEN k.recovery_point = 'finished' AND k.expires_at <= now() THEN 'expired'
+				WHEN k.recovery_point = 'finished' THEN 'finished'
+				WHEN k.locked_until > now() THEN 'in_progress'
+				WHEN k.attempts >= $2 THEN 'dead'
+				ELSE 'abandoned' END AS state,
+			k.request_method, k.request_path, k.request_id, k.validation_run_id, k.response_status, k.recovery_point,
+			k.epoch, k.attempts, k.last_error, k.created_at, k.finished_at, k.expires_at, k.locked_until,
+			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0), a.last_replay_at, a.last_refusal_at
+		FROM idempotency_keys AS k
+		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
+		WHERE k.org_id = $1) AS e`
+
+// List reads one page of the organization's keys, newest first, and one entry more.
+func (i *Inspector) List(
+	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
+) ([]Entry, error) {
+	comparison, order, from := "<", "DESC", cursor.ID
+	if cursor.Backward {
+		comparison, order = ">", "ASC"
+	} else if from == uuid.Nil {
+		from = uuid.Max
+	}
+	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id `+comparison+` $3
+			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
+		ORDER BY id `+order+` LIMIT $7`,
+		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Entry])
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return entries, nil
+}
+
+// Find reads one key of the organization.
+func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error) {
+	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id = $3`, orgID, i.maxAttempts, id)
+	if err != nil {
+		return Entry{}, fmt.Errorf("read key %s: %w", id, err)
+	}
+	entry, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Entry])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Entry{}, core.NotFound("idempotency key")
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("read key %s: %w", id, err)
+	}
+	return entry, nil
+}
+
+// Release frees a stuck key: one that has a run is handed to the completer again, with all its attempts;
+// one without a run is deleted, so that its request can be sent anew. A key that somebody holds or that
+// is finished is not released. The deed is audited with its reason.
+func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+	_, err := core.InTx(ctx, i.db, func(tx core.Tx) (struct{}, error) {
+		var releasable, hasRun bool
+		err := tx.QueryRow(ctx, `
+			SELECT recovery_point <> 'finished' AND locked_until <= now(), validation_run_id IS NOT NULL
+			FROM idempotency_keys WHERE org_id = $1 AND id = $2 FOR UPDATE`, orgID, id).Scan(&releasable, &hasRun)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return struct{}{}, core.NotFound("idempotency key")
+		}
+		if err != nil {
+			return struct{}{}, fmt.Errorf("lock key %s: %w", id, err)
+		}
+		if !releasable {
+			return struct{}{}, core.NewError(core.CodeKeyNotReleasable,
+				"Only a key whose request was abandoned can be released: this one is finished or somebody holds it.")
+		}
+		batch := tx.NewBatch()
+		if hasRun {
+			batch.Queue(`UPDATE idempotency_keys SET attempts = 0, retry_at = NULL WHERE org_id = $1 AND id = $2`, orgID, id)
+		} else {
+			batch.Queue(`DELETE FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
+		}
+		core.Audit(batch, audit)
+		return struct{}{}, batch.Send(ctx)
+	})
+	return err
+}

@@ -1,0 +1,210 @@
+package idempotency
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const maxReleaseBody = 16 << 10
+
+// App shows an organization's keys over the API.
+type App struct {
+	inspector *Inspector
+	check     *core.Validator
+}
+
+// NewApp makes the app.
+func NewApp(inspector *Inspector, check *core.Validator) *App {
+	return &App{inspector: inspector, check: check}
+}
+
+// Routes adds the app's routes to the authenticated API.
+func (a *App) Routes(api *echo.Group) {
+	api.GET("/idempotency-keys/", a.list)
+	api.GET("/idempotency-keys/:id/", a.read)
+	api.POST("/idempotency-keys/:id/release/", a.release)
+}
+
+type entriesQuery struct {
+	core.PageQuery
+	EntryFilter
+}
+
+// releaseBody says why a key is released.
+type releaseBody struct {
+	Reason string `json:"reason" validate:"required,max=500"`
+}
+
+// entryBody is a key as clients see it: no bodies, no digests.
+type entryBody struct {
+	ID             uuid.UUID   `json:"id"`
+	Key            string      `json:"key"`
+	Endpoint       Endpoint    `json:"endpoint"`
+	State          State       `json:"state"`
+	RequestMethod  string      `json:"request_method"`
+	RequestPath    string      `json:"request_path"`
+	RequestID      string      `json:"request_id"`
+	Run            string      `json:"run"`
+	ResponseStatus int         `json:"response_status"`
+	RecoveryPoint  Point       `json:"recovery_point"`
+	CreatedAt      string      `json:"created_at"`
+	FinishedAt     string      `json:"finished_at"`
+	ExpiresAt      string      `json:"expires_at"`
+	LockedUntil    string      `json:"locked_until"`
+	Replays        int64       `json:"replays"`
+	Mismatches     int64       `json:"mismatches"`
+	Conflicts      int64       `json:"conflicts"`
+	Takeovers      int         `json:"takeovers"`
+	Attempts       int         `json:"attempts"`
+	LastError      string      `json:"last_error"`
+	Timeline       []EventBody `json:"timeline"`
+}
+
+// EventBody is one line of a key's timeline.
+type EventBody struct {
+	At     string `json:"at"`
+	Event  string `json:"event"`
+	Detail string `json:"detail"`
+}
+
+func (a *App) list(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	var query entriesQuery
+	if err := core.BindQuery(c, a.check, &query); err != nil {
+		return err
+	}
+	cursor, err := query.Parse()
+	if err != nil {
+		return err
+	}
+	entries, err := a.inspector.List(c.Request().Context(), principal.OrgID, query.EntryFilter, cursor)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
+	return c.JSON(http.StatusOK, core.MapPage(page, renderEntry))
+}
+
+func (a *App) read(c echo.Context) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	entry, err := a.inspector.Find(c.Request().Context(), principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	body := renderEntry(entry)
+	body.Timeline = entry.Timeline()
+	return c.JSON(http.StatusOK, body)
+}
+
+func (a *App) release(c echo.Context) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if _, err := a.inspector.Find(ctx, principal.OrgID, id); err != nil {
+		return err
+	}
+	if err := principal.Require(core.RoleAdmin, "release idempotency keys"); err != nil {
+		return err
+	}
+	var body releaseBody
+	if _, err := core.ReadJSON(c, a.check, maxReleaseBody, &body); err != nil {
+		return err
+	}
+	auditID, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make an id: %w", err)
+	}
+	err = a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
+		ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
+		Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(),
+		RequestID: core.RequestID(ctx), Detail: body.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return core.Principal{}, uuid.Nil, err
+	}
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return core.Principal{}, uuid.Nil, core.NotFound("idempotency key")
+	}
+	return principal, id, nil
+}
+
+func renderEntry(e Entry) entryBody {
+	body := entryBody{
+		ID: e.ID, Key: e.Key, Endpoint: e.Endpoint, State: e.State, RequestMethod: e.RequestMethod,
+		RequestPath: e.RequestPath, RequestID: e.RequestID, RecoveryPoint: e.Point, CreatedAt: core.FormatTime(e.CreatedAt),
+		FinishedAt: formatKnown(e.FinishedAt), ExpiresAt: core.FormatTime(e.ExpiresAt),
+		LockedUntil: formatKnown(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
+		Takeovers: e.Epoch - firstEpoch, Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
+	}
+	if e.RunID != nil {
+		body.Run = e.RunID.String()
+	}
+	if e.Status != nil {
+		body.ResponseStatus = *e.Status
+	}
+	return body
+}
+
+// Timeline tells the key's story in the order of its times.
+func (e Entry) Timeline() []EventBody {
+	type event struct {
+		at     *time.Time
+		name   string
+		detail string
+	}
+	events := []event{{&e.CreatedAt, "received", e.RequestMethod + " " + e.RequestPath + ", request " + e.RequestID}}
+	if e.FinishedAt == nil {
+		events = append(events, event{e.LockedUntil, "locked_until", "at recovery point " + string(e.Point)})
+	} else {
+		events = append(events, event{e.FinishedAt, "finished", "response stored"})
+	}
+	if e.Epoch > firstEpoch {
+		events[len(events)-1].detail += fmt.Sprintf(", taken over %d times", e.Epoch-firstEpoch)
+	}
+	if e.Replays > 0 {
+		events = append(events, event{e.LastReplayAt, "replayed", fmt.Sprintf("%d times, this was the last", e.Replays)})
+	}
+	if refused := e.Mismatches + e.Conflicts; refused > 0 {
+		events = append(events, event{e.LastRefusalAt, "refused", fmt.Sprintf(
+			"%d times for another request, %d times while in progress; this was the last", e.Mismatches, e.Conflicts)})
+	}
+	events = append(events, event{&e.ExpiresAt, "expires", "the key is forgotten"})
+	events = slices.DeleteFunc(events, func(ev event) bool { return ev.at == nil })
+	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(*b.at) })
+	timeline := make([]EventBody, len(events))
+	for i, ev := range events {
+		timeline[i] = EventBody{At: core.FormatTime(*ev.at), Event: ev.name, Detail: ev.detail}
+	}
+	return timeline
+}
+
+func formatKnown(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return core.FormatTime(*at)
+}
