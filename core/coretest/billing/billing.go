@@ -242,7 +242,7 @@ func babble(w http.ResponseWriter) {
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = io.WriteString(conn, "200 everything is fine\n") // Whether it arrives makes no difference.
-	_ = conn.Close()                                       // As before.
+	_ = conn.Close()                                        // As before.
 }
 
 func flush(w http.ResponseWriter) {
