@@ -10,18 +10,19 @@ import (
 
 func TestHostileDefinitions(t *testing.T) {
 	t.Parallel()
-	const good = `{"slug":"SLUG","name":"Name","description":"Text","is_active":true,"definition":{"accepts":["text/csv"],` +
-		`"steps":[{"id":"step-1","name":"Step","type":"json_schema","config":{"schema":{"type":"object"}}}]}}`
+	const good = `{"slug":"SLUG","name":"Name","description":"Text","is_active":true,` +
+		`"definition":{"accepts":["text/csv"],"steps":[{"id":"step-1","name":"Step","type":"json_schema","config":{"schema":{"type":"object"}}}]}}`
 	for name, text := range map[string]string{
-		"NUL": `\u0000`, "LoneSurrogate": `\ud800`, "BadUTF8": "\xff", "Control": `\u001b`, "Quote": `\"`, "Newline": `\n`,
+		"NUL": `\u0000`, "LoneSurrogate": `\ud800`, "BadUTF8": "\xff", "Control": `\u001b`, "Quote": `\"`,
+		"Newline": `\n`,
 		"Long": strings.Repeat("ä", 3000), "Empty": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
 			for member, value := range map[string]string{
-				"slug": "SLUG", "name": "Name", "description": "Text", "accepts": "text/csv", "id": "step-1", "step": "Step",
-				"type": "json_schema", "schema": "object",
+				"slug": "SLUG", "name": "Name", "description": "Text", "accepts": "text/csv", "id": "step-1",
+				"step": "Step", "type": "json_schema", "schema": "object",
 			} {
 				slug := strings.ToLower(name + "-" + member)
 				body := strings.Replace(strings.Replace(good, `"`+value+`"`, `"`+text+`"`, 1), "SLUG", slug, 1)

@@ -28,7 +28,7 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 		query, err := url.ParseQuery(request.URL.RawQuery)
 		if err != nil {
 			// Left out instead, a broken ?version= would start the run of another version.
-			return InvalidParameter("query", "has a parameter that cannot be read; separate them by & and write % as %25")
+			return InvalidParameter("query", "has a parameter that cannot be read; separate by & and write % as %25")
 		}
 		for name, values := range query {
 			if !storable(name) || !storable(strings.Join(values, "")) {
