@@ -130,26 +130,42 @@ const inbandPerCPU = 2
 func LoadSettings(environ []string) (Settings, []string, error) {
 	variables := env.ToMap(environ)
 	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU()}
-	var problems []string
-	err := env.ParseWithOptions(&settings, env.Options{Environment: variables})
-	if all, ok := errors.AsType[env.AggregateError](err); ok {
-		for _, one := range all.Errors {
-			problems = append(problems, one.Error())
-		}
-	} else if err != nil {
-		problems = append(problems, err.Error())
-	}
+	problems := unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))
 	fields, err := core.NewValidator().Fields(settings)
 	if err != nil {
 		return Settings{}, nil, err
 	}
 	for _, field := range fields {
-		problems = append(problems, strings.TrimPrefix(field.Pointer, "/")+" "+field.Detail)
+		name := strings.TrimPrefix(field.Pointer, "/")
+		// What could not be read was told already; its zero value breaks the rule as well.
+		if !slices.ContainsFunc(problems, func(told string) bool { return strings.HasPrefix(told, name+" ") }) {
+			problems = append(problems, name+" "+field.Detail)
+		}
 	}
 	if len(problems) > 0 {
 		return Settings{}, nil, &UsageError{Reason: "the settings are wrong:\n  " + strings.Join(problems, "\n  ")}
 	}
 	return settings, unknownVariables(variables), nil
+}
+
+// unreadable says which variables have a value of the wrong kind.
+func unreadable(err error) []string {
+	if err == nil {
+		return nil
+	}
+	all, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
+		return []string{err.Error()}
+	}
+	problems := make([]string, len(all.Errors))
+	for i, one := range all.Errors {
+		problems[i] = one.Error()
+		if wrong, ok := errors.AsType[env.ParseError](one); ok {
+			field, _ := reflect.TypeFor[Settings]().FieldByName(wrong.Name)
+			problems[i] = fmt.Sprintf("%s cannot be read as %s: %v", field.Tag.Get("env"), wrong.Type, wrong.Err)
+		}
+	}
+	return problems
 }
 
 func unknownVariables(variables map[string]string) []string {

@@ -33,9 +33,12 @@ func TestLoadSettings(t *testing.T) {
 		if _, ok := errors.AsType[*UsageError](err); !ok {
 			t.Fatalf("err = %v, want a usage error", err)
 		}
-		for _, part := range []string{"SV_ADDR", "RunLease", "SV_WORKERS", "SV_LOG_FORMAT"} {
+		for _, part := range []string{"SV_ADDR", "SV_RUN_LEASE", "SV_WORKERS", "SV_LOG_FORMAT"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("err = %q, want it to name %s", err, part)
+			}
+			if strings.Count(err.Error(), part) > 1 {
+				t.Errorf("err = %q, want it to name %s once", err, part)
 			}
 		}
 	})
