@@ -34,7 +34,7 @@ type runDetail struct {
 
 // runDetail reads one run of the organization with its steps and the first findings of each.
 func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
-	run, err := s.find(ctx, orgID, id)
+	run, err := s.Find(ctx, orgID, id)
 	if err != nil {
 		return runDetail{}, err
 	}
@@ -51,27 +51,23 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 	return detail, err
 }
 
-// Rerunnable reads a run whose document can be checked again. Retention may have removed it.
-func (s *Service) Rerunnable(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
-	run, err := s.find(ctx, orgID, id)
-	if err != nil {
-		return Run{}, err
-	}
+// RequireDocument answers document_gone where retention has removed the run's document.
+func RequireDocument(ctx context.Context, tx core.Tx, run Run) error {
 	var kept bool
-	err = s.db.Pool.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2`,
-		orgID, run.SubmissionID).Scan(&kept)
+	err := tx.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2`,
+		run.OrgID, run.SubmissionID).Scan(&kept)
 	if err != nil {
-		return Run{}, fmt.Errorf("look for the document of run %s: %w", id, err)
+		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)
 	}
 	if !kept {
-		return Run{}, core.NewError(core.CodeDocumentGone,
+		return core.NewError(core.CodeDocumentGone,
 			"The run's document is no longer kept, so it cannot be checked again. Start a run with the document.")
 	}
-	return run, nil
+	return nil
 }
 
-// find reads one run of the organization.
-func (s *Service) find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
+// Find reads one run of the organization, without its steps.
+func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return Run{}, core.NotFound("run")

@@ -29,7 +29,7 @@ func (a *App) rerun(c echo.Context) error {
 	if err != nil {
 		return core.NotFound("run")
 	}
-	earlier, err := a.runs.Rerunnable(ctx, principal.OrgID, id)
+	earlier, err := a.runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,10 @@ func (a *App) commitRerun(
 ) (idempotency.Response, error) {
 	if !order.Workflow.Active {
 		return idempotency.Response{}, workflowInactive()
+	}
+	// Here and not before: a replay needs no document.
+	if err := validations.RequireDocument(ctx, tx, prepared.Run); err != nil {
+		return idempotency.Response{}, err
 	}
 	grants, err := users.ChargeRuns(ctx, tx, []uuid.UUID{prepared.Run.OrgID})
 	if err != nil {
