@@ -91,6 +91,8 @@ func explain(rule validator.FieldError) string {
 		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
 	case "uuid":
 		return "must be a UUID"
+	case "unique":
+		return "must not have the same " + strings.ToLower(rule.Param()) + " twice"
 	case "excludesrune":
 		return "must not have the character " + strconv.QuoteToASCII(rule.Param())
 	case "gt":

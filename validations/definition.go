@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -18,7 +20,7 @@ import (
 type Definition struct {
 	// Accepts lists media types as type/subtype.
 	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
-	Steps   []Step   `json:"steps"   validate:"max=50,dive"`
+	Steps   []Step   `json:"steps"   validate:"max=50,unique=ID,dive"`
 }
 
 // Step is one validator with its configuration.
@@ -49,18 +51,36 @@ func (d Definition) Takes(mediaType string) bool {
 	return slices.Contains(d.Accepts, baseType(mediaType))
 }
 
-// Check compiles every step and returns what is wrong with their configurations, with pointers into
-// the definition.
+// Check compiles every step and returns what is wrong with their configurations and with the media types,
+// with pointers into the definition.
 func (d Definition) Check() []engines.ConfigError {
 	var problems []engines.ConfigError
+	for i, accepted := range d.Accepts {
+		if !isMediaType(accepted) {
+			problems = append(problems, engines.ConfigError{
+				Pointer: fmt.Sprintf("/accepts/%d", i), Code: "media_type",
+				Detail: "must be type/subtype in lower case, without parameters and wildcards",
+			})
+		}
+	}
 	for i, step := range d.Steps {
 		_, errs := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
 		for _, problem := range errs {
-			problem.Pointer = fmt.Sprintf("/steps/%d/config%s", i, problem.Pointer)
+			place := "config"
+			if problem.Code == engines.CodeUnknownKind {
+				place = "type"
+			}
+			problem.Pointer = fmt.Sprintf("/steps/%d/%s%s", i, place, problem.Pointer)
 			problems = append(problems, problem)
 		}
 	}
 	return problems
+}
+
+// isMediaType reports whether a document can have the media type as Takes compares it: any other would never match.
+func isMediaType(text string) bool {
+	base, _, err := mime.ParseMediaType(text)
+	return err == nil && base == text && strings.Contains(base, "/") && !strings.Contains(base, "*")
 }
 
 // StoreDefinition adds the definition to the organization's, if it is not there yet, and returns its digest.

@@ -37,7 +37,7 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 	if err := s.check.Body(draft); err != nil {
 		return Version{}, err
 	}
-	if err := checkDefinition(draft.Definition); err != nil {
+	if err := draft.validate(); err != nil {
 		return Version{}, err
 	}
 	created, err := core.InTx(ctx, s.db, func(tx core.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
@@ -45,6 +45,16 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 		return Version{}, fmt.Errorf("create workflow %q: %w", draft.Slug, err)
 	}
 	return created, nil
+}
+
+// validate makes the checks that the tags cannot express.
+func (d Draft) validate() error {
+	// Find takes whatever reads as a UUID for an id, so the slug would lead nowhere.
+	if _, err := uuid.Parse(d.Slug); err == nil {
+		return core.InvalidPayload("The slug is not well formed.",
+			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not look like a UUID"})
+	}
+	return checkDefinition(d.Definition)
 }
 
 // checkDefinition compiles every step of a definition and reports what is wrong with pointers into the body.
@@ -59,7 +69,7 @@ func checkDefinition(definition validations.Definition) error {
 			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
 		}
 	}
-	return core.InvalidPayload("The configuration of a step is wrong; errors says where.", fields...)
+	return core.InvalidPayload("The definition is wrong; errors says where.", fields...)
 }
 
 // create adds a checked draft as a workflow with its first version.

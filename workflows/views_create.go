@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -36,7 +37,7 @@ func (a *App) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkDefinition(draft.Definition); err != nil {
+	if err := draft.validate(); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
@@ -95,10 +96,10 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 		return idempotency.Digest{}, err
 	}
 	digest, err := idempotency.DigestJSON(body, maxDefinitionDepth)
-	if err != nil {
-		return idempotency.Digest{}, core.InvalidPayload("The body cannot be read.").Because(err)
+	if fault, ok := errors.AsType[*idempotency.JSONError](err); ok {
+		return idempotency.Digest{}, core.InvalidPayload("The body cannot be read: it is " + fault.Reason + ".").Because(err)
 	}
-	return digest, nil
+	return digest, err
 }
 
 // announce audits the new version and renders it as the answer.

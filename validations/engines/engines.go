@@ -29,6 +29,9 @@ const (
 	KindTable      = "table"
 )
 
+// CodeUnknownKind is the code of the fault that Compile finds in a kind that it does not know.
+const CodeUnknownKind = "config.kind"
+
 // Finding is one thing an engine has to say about a document.
 //
 // Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
@@ -118,6 +121,6 @@ func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []Conf
 		}
 		return engine, nil
 	default:
-		return nil, []ConfigError{{Code: "config.kind", Detail: "unknown kind of validator " + quote(kind)}}
+		return nil, []ConfigError{{Code: CodeUnknownKind, Detail: "unknown kind of validator " + quote(kind)}}
 	}
 }
