@@ -11,11 +11,12 @@ import (
 func TestHostileDefinitions(t *testing.T) {
 	t.Parallel()
 	const good = `{"slug":"SLUG","name":"Name","description":"Text","is_active":true,` +
-		`"definition":{"accepts":["text/csv"],"steps":[{"id":"step-1","name":"Step","type":"json_schema","config":{"schema":{"type":"object"}}}]}}`
+		`"definition":{"accepts":["text/csv"],"steps":[{"id":"step-1","name":"Step","type":"json_schema",` +
+		`"config":{"schema":{"type":"object"}}}]}}`
 	for name, text := range map[string]string{
 		"NUL": `\u0000`, "LoneSurrogate": `\ud800`, "BadUTF8": "\xff", "Control": `\u001b`, "Quote": `\"`,
 		"Newline": `\n`,
-		"Long": strings.Repeat("ä", 3000), "Empty": "",
+		"Long":    strings.Repeat("ä", 3000), "Empty": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
