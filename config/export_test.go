@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -22,6 +23,7 @@ type Cast struct {
 	Workflows *workflows.Service
 	Waiters   *validations.Waiters
 	Inband    *validations.Inband
+	Completer *idempotency.Completer
 	Redis     redis.UniversalClient
 }
 
@@ -34,6 +36,6 @@ func (p *Project) Cast(ctx context.Context) (Cast, error) {
 	return Cast{
 		Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1],
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
-		Waiters: p.waiters, Inband: p.inband,
+		Waiters: p.waiters, Inband: p.inband, Completer: p.completer,
 	}, nil
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,8 +126,10 @@ func (c contract) checkProblem(status int, header http.Header, body []byte) erro
 	if want := "/docs/errors/" + string(problem.Code) + "/"; problem.Type != want || problem.Title != spec.Title {
 		return fmt.Errorf("type = %q and title = %q, want %q and %q", problem.Type, problem.Title, want, spec.Title)
 	}
-	if got := header.Get(core.HeaderRequestID); problem.RequestID != got {
-		return fmt.Errorf("request_id = %q, want that of the header, %q", problem.RequestID, got)
+	// A remembered problem names the request that it was first given to.
+	want := cmp.Or(header.Get("Original-Request-Id"), header.Get(core.HeaderRequestID))
+	if problem.RequestID != want {
+		return fmt.Errorf("request_id = %q, want that of the header, %q", problem.RequestID, want)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,24 +58,29 @@ func (s *Starter) startOverage(ctx context.Context, original start) (StartAnswer
 	})
 	switch {
 	case err != nil:
-		return StartAnswer{}, startError(err, st)
+		return StartAnswer{}, startError(err, original)
 	case taken.Existing != nil:
 		return s.answerFrom(ctx, *taken.Existing, st.claim.Fingerprint)
 	case !taken.Claimed:
 		return StartAnswer{}, idempotency.InProgress(0)
 	}
-	answer, err := s.drive(ctx, st.claim.Held(taken.ExpiresAt))
-	if err != nil && !original.keyed {
+	finished, err := s.overage.Engine.Drive(ctx, s.Flow(), st.claim.Held(taken.ExpiresAt))
+	if original.keyed {
+		return s.finish(finished, err)
+	}
+	if err != nil {
 		return StartAnswer{}, leftToUs(err, st)
 	}
-	return answer, err
+	// The key is ours, and its end says nothing to a client that has none.
+	finished.ExpiresAt = time.Time{}
+	return s.finish(finished, nil)
 }
 
 // leftToUs tells a client without a key that a repetition would be another start.
 func leftToUs(err error, st start) error {
 	left := core.NewError(core.CodeUnavailable, "The run is reserved and will be started when its charge is known. "+
 		"Look for run_id instead of sending the request again; with an Idempotency-Key it could simply be repeated.")
-	left.RunID, left.Retryable = st.run.Run.ID.String(), false
+	left.RunID, left.Retryable, left.RetryAfter = st.run.Run.ID.String(), false, time.Second
 	return left.Because(err)
 }
 
@@ -157,12 +163,9 @@ func (s *Starter) answerFrom(
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
 	finished, err := s.overage.Engine.Resume(ctx, s.Flow(), record)
-	return s.finish(finished, err)
-}
-
-func (s *Starter) drive(ctx context.Context, held idempotency.Record) (StartAnswer, error) {
-	finished, err := s.overage.Engine.Drive(ctx, s.Flow(), held)
-	return s.finish(finished, err)
+	resumed, err := s.finish(finished, err)
+	resumed.OriginalRequestID = record.RequestID
+	return resumed, err
 }
 
 func (s *Starter) finish(finished idempotency.Record, err error) (StartAnswer, error) {

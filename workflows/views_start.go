@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -42,7 +43,8 @@ func (a *App) start(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if wait := preferredWait(c.Request().Header); wait > 0 {
+	// A declined start has no run to wait for.
+	if wait := preferredWait(c.Request().Header); wait > 0 && answer.Response.Status == http.StatusCreated {
 		return a.answerLater(c, principal, answer, wait)
 	}
 	return answer.Write(c)

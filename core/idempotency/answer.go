@@ -21,7 +21,8 @@ type Answer struct {
 	// ExpiresAt is the key's end; zero when the request has no key.
 	ExpiresAt time.Time
 	Replayed  bool
-	// OriginalRequestID is the first request's id, set when Replayed.
+	// OriginalRequestID is the first request's id, set when Replayed and when this request went on where the
+	// first one stopped.
 	OriginalRequestID string
 }
 
@@ -44,6 +45,8 @@ func (a Answer) WriteHeaders(c echo.Context) {
 	}
 	if a.Replayed {
 		header.Set("Idempotent-Replayed", "true")
+	}
+	if a.OriginalRequestID != "" {
 		header.Set("Original-Request-Id", a.OriginalRequestID)
 	}
 }

@@ -219,6 +219,7 @@ func answer(w http.ResponseWriter, behavior Behavior, made Charge) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	case Garbage:
 		babble(w)
+		return
 	case DropAfter:
 		panic(http.ErrAbortHandler)
 	case Truncate:
