@@ -223,8 +223,8 @@ func (p Program) explain(
 }
 
 func parseID(text string) (uuid.UUID, error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
+	id, ok := core.ParseID(text)
+	if !ok {
 		return uuid.Nil, &UsageError{Reason: text + " is not a key's id; idempotency list shows them"}
 	}
 	return id, nil

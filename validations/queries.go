@@ -164,7 +164,7 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 	if filter.Workflow == "" {
 		return query
 	}
-	if id, err := uuid.Parse(filter.Workflow); err == nil {
+	if id, ok := core.ParseID(filter.Workflow); ok {
 		return query.Where("workflow_id = ?", id)
 	}
 	return query.Where("workflow_slug = ?", filter.Workflow)

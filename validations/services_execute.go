@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -65,7 +65,9 @@ func (s *Service) executeLeased(ctx context.Context, run Run) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := s.keepLease(ctx, run)
+	ctx, stop := core.KeepAlive(ctx, s.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
+		return s.lost(ctx, run)
+	})
 	defer stop()
 	for ordinal := run.RecoveryPoint; ordinal < len(ready.engines); ordinal++ {
 		completed, err := s.executeStep(ctx, run, ready, ordinal, document)
@@ -127,46 +129,15 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, error) {
 	return run, err
 }
 
-// keepLease renews the lease until stop is called. When the lease is lost the context ends with errLeaseLost.
-func (s *Service) keepLease(ctx context.Context, run Run) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		ticker := time.NewTicker(s.cfg.Lease / heartbeatsPerLease)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if err := s.renew(ctx, run); errors.Is(err, errLeaseLost) {
-					cancel(err)
-					return
-				}
-			}
-		}
-	})
-	return ctx, func() {
-		cancel(nil)
-		done.Wait()
-	}
-}
-
-// renew returns errLeaseLost when another holder has the run; any other failure is tried again at the
-// next beat, and if none gets through the lease ends by itself.
-func (s *Service) renew(ctx context.Context, run Run) error {
+// lost renews the lease and reports whether another holder has the run. A failed renewal is tried again at
+// the next beat, and if none gets through the lease ends by itself.
+func (s *Service) lost(ctx context.Context, run Run) bool {
 	tag, err := s.db.Pool.Exec(ctx, `
 		UPDATE validation_runs SET lease_until = now() + $4::bigint * interval '1 millisecond',
 			sweep_after = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
 		run.OrgID, run.ID, run.Epoch, s.cfg.Lease.Milliseconds())
-	if err != nil {
-		return fmt.Errorf("renew the lease: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
-		return errLeaseLost
-	}
-	return nil
+	return err == nil && tag.RowsAffected() == 0
 }
 
 // release gives the lease back so that the sweeper can stage the run again soon. It must work after the

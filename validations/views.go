@@ -3,7 +3,6 @@ package validations
 import (
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -20,8 +19,8 @@ func (a *App) getRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := uuid.Parse(c.Param("id"))
-	if err != nil {
+	id, ok := core.ParseID(c.Param("id"))
+	if !ok {
 		return core.NotFound("run")
 	}
 	body, err := a.service.show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)

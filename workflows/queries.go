@@ -19,7 +19,7 @@ const versionColumns = `w.org_id, w.id, w.slug, w.name, w.description, w.is_acti
 // version 0, the latest. What the organization does not have is not found, whoever has it.
 func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
 	column, name := "slug", any(idOrSlug)
-	if id, err := uuid.Parse(idOrSlug); err == nil {
+	if id, ok := core.ParseID(idOrSlug); ok {
 		column, name = "id", id
 	}
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`

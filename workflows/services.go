@@ -74,6 +74,10 @@ func checkDefinition(definition validations.Definition) error {
 
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
+	if _, ok := core.ParseID(draft.Slug); ok {
+		return Version{}, core.InvalidPayload("The slug looks like an id.",
+			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not have the form of a UUID"})
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Version{}, fmt.Errorf("make an id: %w", err)

@@ -25,8 +25,8 @@ func (a *App) rerun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := uuid.Parse(c.Param("id"))
-	if err != nil {
+	id, ok := core.ParseID(c.Param("id"))
+	if !ok {
 		return core.NotFound("run")
 	}
 	earlier, err := a.runs.Find(ctx, principal.OrgID, id)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -102,7 +101,9 @@ func (e *Engine) Resume(ctx context.Context, flow Flow, record Record) (Record, 
 // Drive brings a held key to its end and returns the finished record. When that fails the key keeps its
 // recovery point and its lock is given back, and the error is unavailable: the same request may be sent again.
 func (e *Engine) Drive(ctx context.Context, flow Flow, held Record) (Record, error) {
-	driving, stop := e.keepLock(ctx, held)
+	driving, stop := core.KeepAlive(ctx, e.cfg.Lock/beatsPerLock, errLockLost, func(ctx context.Context) bool {
+		return e.lost(ctx, held)
+	})
 	finished, err := e.drive(driving, flow, held)
 	if err != nil && errors.Is(context.Cause(driving), errLockLost) {
 		err = errLockLost
@@ -225,31 +226,6 @@ func (e *Engine) giveBack(ctx context.Context, held Record, reason error) {
 		held.OrgID, held.ID, held.Epoch, reason.Error(), PointFinished)
 	if err != nil {
 		e.log.WarnContext(ctx, "key not given back", "key_id", held.ID, "error", err)
-	}
-}
-
-// keepLock renews the lock until stop is called; when it is lost the context ends with errLockLost.
-func (e *Engine) keepLock(ctx context.Context, held Record) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		ticker := time.NewTicker(e.cfg.Lock / beatsPerLock)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if e.lost(ctx, held) {
-					cancel(errLockLost)
-					return
-				}
-			}
-		}
-	})
-	return ctx, func() {
-		cancel(nil)
-		beating.Wait()
 	}
 }
 

@@ -145,8 +145,8 @@ func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {
 	if err != nil {
 		return core.Principal{}, uuid.Nil, err
 	}
-	id, err := uuid.Parse(c.Param("id"))
-	if err != nil {
+	id, ok := core.ParseID(c.Param("id"))
+	if !ok {
 		return core.Principal{}, uuid.Nil, core.NotFound("idempotency key")
 	}
 	return principal, id, nil
