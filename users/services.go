@@ -92,6 +92,10 @@ type KeyPolicy struct {
 // SetKeyPolicy sets how the organization wants its keys, from the next request on. Keys that are in use
 // keep the end they were given.
 func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyPolicy) error {
+	outOfBounds := core.InvalidPayload("Keys are remembered for a minute at least and 30 days at most.")
+	if policy.Lifetime < 0 {
+		return outOfBounds
+	}
 	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`
@@ -101,7 +105,7 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_keys", describeKeys(policy))
 	})
 	if core.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
-		return core.InvalidPayload("Keys are remembered for a minute at least and 30 days at most.")
+		return outOfBounds
 	}
 	return err
 }

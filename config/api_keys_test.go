@@ -1,0 +1,242 @@
+package config_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+// keyed has a good request without a key for every operation that takes one, by its name in keys.
+func (s *stage) keyed(tb testing.TB, slug string) map[string]call {
+	tb.Helper()
+	run := s.started(tb, s.start(tb, "seed-of-"+slug))
+	return map[string]call{
+		"workflow_create":  s.creation("", slug),
+		"workflow_version": s.versionOf("", "/api/workflows/building/"),
+		"workflow_start":   s.start(tb, ""),
+		"run_rerun":        s.rerun("", run.ID),
+	}
+}
+
+func TestOperationsDoNotShareKeys(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	answers := make(map[string]answer)
+	calls := s.keyed(t, "apart")
+	for endpoint, c := range calls {
+		answers[endpoint] = s.must(t, http.StatusCreated, c.with("Idempotency-Key", "shared"))
+		wantHeader(t, answers[endpoint], map[string]string{"Idempotent-Replayed": ""})
+	}
+	for endpoint, c := range calls {
+		wantReplay(t, answers[endpoint], s.do(t, c.with("Idempotency-Key", "shared")))
+	}
+	got := one[string](t, s, `SELECT string_agg(endpoint, ' ' ORDER BY endpoint) FROM idempotency_keys WHERE key = 'shared'`)
+	if want := "run_rerun workflow_create workflow_start workflow_version"; got != want {
+		t.Errorf("endpoints of the key = %s, want %s", got, want)
+	}
+}
+
+func TestOrganizationsDoNotShareKeys(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	theirs := s.started(t, s.start(t, "").by(s.Tiny.Tokens.Executor))
+	for endpoint, c := range s.keyed(t, "ours") {
+		ours := s.must(t, http.StatusCreated, c.with("Idempotency-Key", "shared"))
+		c = c.by(s.Tiny.Tokens.Owner)
+		if endpoint == "run_rerun" {
+			c = c.to(s.rerun("", theirs.ID).path)
+		}
+		other := s.must(t, http.StatusCreated, c.with("Idempotency-Key", "shared"))
+		wantHeader(t, other, map[string]string{"Idempotent-Replayed": "", "Original-Request-Id": ""})
+		if other.header.Get("Location") == ours.header.Get("Location") {
+			t.Errorf("%s: two organizations got one object for one key", endpoint)
+		}
+	}
+}
+
+func TestKeysCanBeRequired(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	calls := s.keyed(t, "required")
+	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{Required: true})
+	for endpoint, c := range calls {
+		t.Run(endpoint, func(t *testing.T) {
+			t.Parallel()
+			problem := wantProblem(t, s.do(t, c), core.CodeKeyRequired)
+			want := []core.FieldError{{Parameter: "Idempotency-Key", Code: "required", Detail: "must be given"}}
+			if diff := cmp.Diff(want, problem.Errors); diff != "" || problem.Retryable {
+				t.Errorf("problem = %+v, want one that is not retryable and errors (-want +got):\n%s", problem, diff)
+			}
+			got := s.do(t, c.with("X-Idempotency-Key", "k"))
+			problem = wantProblem(t, got, core.CodeKeyRequired)
+			if !strings.Contains(problem.Detail, "X-Idempotency-Key, which is not understood") {
+				t.Errorf("detail = %q, want the name that is not understood", problem.Detail)
+			}
+			s.refused(t, core.CodeKeyRequired, c.to(c.path+"?idempotency_key=k"))
+			s.refused(t, core.CodeKeyInvalid, c.with("Idempotency-Key", ""))
+			s.refused(t, core.CodeNotAuthenticated, c.by(""))
+			s.must(t, http.StatusCreated, c.with("Idempotency-Key", endpoint))
+		})
+	}
+
+	t.Run("LeavesTheRestAlone", func(t *testing.T) {
+		t.Parallel()
+		s.must(t, http.StatusOK, call{path: "/api/runs/", token: s.Harbour.Tokens.Viewer})
+		s.must(t, http.StatusCreated, s.start(t, "").by(s.Tiny.Tokens.Executor))
+	})
+}
+
+func TestRequiringKeysKeepsReplays(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.must(t, http.StatusCreated, s.start(t, "before"))
+	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{Required: true})
+	wantReplay(t, first, s.do(t, s.start(t, "before")))
+	before := s.rowCounts(t)
+	s.refused(t, core.CodeKeyRequired, s.start(t, ""))
+	s.wantRows(t, before)
+	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{})
+	s.must(t, http.StatusCreated, s.start(t, ""))
+}
+
+func TestMisnamedKeysAreNoticed(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	calls := s.keyed(t, "misnamed")
+
+	t.Run("OnEveryOperation", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range calls {
+			got := s.must(t, http.StatusCreated, c.with("X-Idempotency-Key", "k"))
+			wantHeader(t, got, map[string]string{
+				"Idempotency-Warning": "X-Idempotency-Key is not understood; send Idempotency-Key",
+				"Idempotency-Key":     "", "Idempotency-Expires": "",
+			})
+		}
+	})
+
+	t.Run("UnderEveryName", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
+			c := calls["workflow_start"]
+			c = c.with(name, "k")
+			got := s.must(t, http.StatusCreated, c)
+			wantHeader(t, got, map[string]string{"Idempotency-Warning": name + " is not understood; send Idempotency-Key"})
+			again := s.must(t, http.StatusCreated, c)
+			if again.header.Get("Location") == got.header.Get("Location") {
+				t.Errorf("%s protects, want a warning that it does not", name)
+			}
+		}
+		for _, name := range []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"} {
+			c := calls["workflow_start"]
+			got := s.must(t, http.StatusCreated, c.to(c.path+"?"+name+"=k"))
+			wantHeader(t, got, map[string]string{
+				"Idempotency-Warning": "?" + name + "= is not understood; send Idempotency-Key",
+			})
+		}
+	})
+
+	t.Run("NotBesideAKey", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t, "right").with("X-Idempotency-Key", "wrong")
+		first := s.must(t, http.StatusCreated, c)
+		wantHeader(t, first, map[string]string{"Idempotency-Warning": "", "Idempotency-Key": "right"})
+		wantReplay(t, first, s.do(t, c))
+	})
+
+	t.Run("NotWithoutAny", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []call{s.start(t, ""), s.start(t, "").to("/api/workflows/meter-readings/start/?idempotency_key=")} {
+			wantHeader(t, s.must(t, http.StatusCreated, c), map[string]string{"Idempotency-Warning": ""})
+		}
+	})
+
+	t.Run("AlsoInARefusal", func(t *testing.T) {
+		t.Parallel()
+		got := s.do(t, s.start(t, "").withBody("text/csv", "").with("Idempotence-Key", "k"))
+		wantProblem(t, got, core.CodeInvalidPayload)
+		wantHeader(t, got, map[string]string{
+			"Idempotency-Warning": "Idempotence-Key is not understood; send Idempotency-Key",
+		})
+	})
+}
+
+func TestKeysLiveAsTheOrganizationWants(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.must(t, http.StatusCreated, s.start(t, "before"))
+	calls := s.keyed(t, "lifetime")
+	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{Lifetime: 90 * time.Minute})
+	wantReplay(t, first, s.do(t, s.start(t, "before")))
+	for endpoint, c := range calls {
+		c = c.with("Idempotency-Key", "after")
+		from := time.Now()
+		got := s.must(t, http.StatusCreated, c)
+		expires, err := http.ParseTime(got.header.Get("Idempotency-Expires"))
+		if err != nil || expires.Before(from.Add(90*time.Minute-2*time.Second)) ||
+			expires.After(time.Now().Add(90*time.Minute+time.Second)) {
+			t.Errorf("%s: Idempotency-Expires = %q, want a date in 90 minutes", endpoint, got.header.Get("Idempotency-Expires"))
+		}
+		wantReplay(t, got, s.do(t, c))
+	}
+	theirs := s.must(t, http.StatusCreated, s.start(t, "after").by(s.Tiny.Tokens.Executor))
+	wantMinutes := func(key string, want int) {
+		t.Helper()
+		if got := one[int](t, s, `SELECT max(extract(epoch FROM expires_at - created_at) / 60)::int
+			FROM idempotency_keys WHERE key = $1 AND org_id = $2`, key, s.Harbour.ID); got != want {
+			t.Errorf("key %s lives for %d minutes, want %d", key, got, want)
+		}
+	}
+	wantMinutes("before", 24*60)
+	wantMinutes("after", 90)
+	if expires, err := http.ParseTime(theirs.header.Get("Idempotency-Expires")); err != nil ||
+		expires.Before(time.Now().Add(23*time.Hour)) {
+		t.Errorf("another organization's key ends at %v, want in 24 hours", expires)
+	}
+	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{})
+	s.must(t, http.StatusCreated, s.start(t, "default"))
+	wantMinutes("default", 24*60)
+}
+
+func TestKeyPolicyIsBounded(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, lifetime := range []time.Duration{
+		-time.Hour, time.Nanosecond, time.Minute - time.Millisecond, 30*24*time.Hour + time.Second, 1 << 62,
+	} {
+		err := s.Users.SetKeyPolicy(t.Context(), s.Harbour.ID, users.KeyPolicy{Lifetime: lifetime})
+		if !errors.Is(err, core.NewError(core.CodeInvalidPayload, "")) {
+			t.Errorf("SetKeyPolicy with %v = %v, want %s", lifetime, err, core.CodeInvalidPayload)
+		}
+	}
+	audited := `SELECT count(*) FROM audit_records WHERE action = 'organization.set_keys' AND org_id = $1`
+	if n := one[int64](t, s, audited, s.Harbour.ID); n != 0 {
+		t.Errorf("audited changes = %d after refusals, want 0", n)
+	}
+	for _, lifetime := range []time.Duration{time.Minute, 30 * 24 * time.Hour} {
+		s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{Lifetime: lifetime})
+		s.must(t, http.StatusCreated, s.start(t, lifetime.String()))
+		if !one[bool](t, s, `SELECT expires_at - created_at = make_interval(secs => $2)
+			FROM idempotency_keys WHERE key = $1`, lifetime.String(), lifetime.Seconds()) {
+			t.Errorf("the key does not live for %v", lifetime)
+		}
+	}
+	if n := one[int64](t, s, audited, s.Harbour.ID); n != 2 {
+		t.Errorf("audited changes = %d, want 2", n)
+	}
+}
+
+func (s *stage) setKeyPolicy(tb testing.TB, orgID uuid.UUID, policy users.KeyPolicy) {
+	tb.Helper()
+	if err := s.Users.SetKeyPolicy(tb.Context(), orgID, policy); err != nil {
+		tb.Fatalf("set key policy: %v", err)
+	}
+}
