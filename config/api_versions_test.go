@@ -1,0 +1,166 @@
+package config_test
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func TestCreateVersion(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	created := decoded[workflowAnswer](t, s.must(t, http.StatusCreated, s.creation("", "grown")))
+	address := "/api/workflows/" + created.ID.String() + "/"
+	author, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+	got := s.must(t, http.StatusCreated, s.versionOf("v", "/api/workflows/grown/").by(author).with("Request-Id", "req-v"))
+	second := decoded[workflowAnswer](t, got)
+
+	t.Run("AnswersWithTheNextVersion", func(t *testing.T) {
+		t.Parallel()
+		want := created
+		want.Version, want.UpdatedAt = 2, second.UpdatedAt
+		if diff := cmp.Diff(want, second); diff != "" {
+			t.Errorf("workflow (-version 1 +version 2):\n%s", diff)
+		}
+		wantHeader(t, got, map[string]string{
+			"Location": address, "Content-Type": "application/json", "Idempotency-Key": "v", "Cache-Control": "no-store",
+			"Idempotent-Replayed": "",
+		})
+		shown := decoded[workflowAnswer](t, s.must(t, http.StatusOK, call{path: address, token: author}))
+		if diff := cmp.Diff(second, shown); diff != "" {
+			t.Errorf("workflow (-answered +shown):\n%s", diff)
+		}
+	})
+
+	t.Run("RemembersWhoDidIt", func(t *testing.T) {
+		t.Parallel()
+		if !one[bool](t, s, `SELECT org_id = $1 AND target_type = 'workflow' AND target_id = $2 AND request_id = 'req-v'
+				AND actor_id IS NOT NULL AND token_id IS NOT NULL AND detail = 'version 2'
+			FROM audit_records WHERE action = 'workflow.create_version'`, s.Harbour.ID, created.ID.String()) {
+			t.Error("the audit record does not say who added the version")
+		}
+		if !one[bool](t, s, `SELECT endpoint = 'workflow_version' AND recovery_point = 'finished' AND response_body = $1
+			FROM idempotency_keys WHERE key = 'v'`, got.body) {
+			t.Error("the key's row does not have the answer")
+		}
+	})
+
+	t.Run("LeavesTheOldOneAsItWas", func(t *testing.T) {
+		t.Parallel()
+		old := decoded[workflowAnswer](t, s.must(t, http.StatusOK, call{path: address + "?version=1", token: author}))
+		want := created
+		want.UpdatedAt = second.UpdatedAt
+		if diff := cmp.Diff(want, old); diff != "" {
+			t.Errorf("version 1 (-created +shown):\n%s", diff)
+		}
+	})
+}
+
+func TestRunsKeepTheirVersion(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.must(t, http.StatusCreated, s.creation("", "kept"))
+	start := func(key, query string) call {
+		c := s.start(t, key).to("/api/workflows/kept/start/" + query)
+		// It has what version 1 requires and not what version 2 does.
+		return c.withBody("application/json", `{"site":1}`)
+	}
+	first := s.must(t, http.StatusCreated, start("old", ""))
+	s.must(t, http.StatusCreated, s.versionOf("", "/api/workflows/kept/"))
+	old := decoded[validations.RunBody](t, first)
+	latest, pinned := s.started(t, start("latest", "")), s.started(t, start("pinned", "?version=1"))
+	rerun := s.started(t, s.rerun("", old.ID))
+
+	wantReplay(t, first, s.do(t, start("old", "")))
+	s.refused(t, core.CodeKeyReused, start("old", "?version=1"))
+	s.refused(t, core.CodeNotFound, start("none", "?version=3"))
+	s.work(t)
+	for name, tt := range map[string]struct {
+		id      uuid.UUID
+		version int
+		result  validations.RunResult
+	}{
+		"started before": {old.ID, 1, validations.ResultPass}, "started after": {latest.ID, 2, validations.ResultFail},
+		"pinned": {pinned.ID, 1, validations.ResultPass}, "repeated": {rerun.ID, 1, validations.ResultPass},
+	} {
+		if run := s.shown(t, tt.id); run.WorkflowVersion != tt.version || run.Result != tt.result {
+			t.Errorf("run %s = version %d %s, want version %d %s",
+				name, run.WorkflowVersion, run.Result, tt.version, tt.result)
+		}
+	}
+	if _, err := s.db.Pool.Exec(t.Context(), `UPDATE definitions SET created_at = now()`); err == nil {
+		t.Error("a definition was changed, want it to be immutable")
+	}
+}
+
+func TestCreateVersionReplay(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := "/api/workflows/building/"
+	first := s.must(t, http.StatusCreated, s.versionOf("r", building))
+	s.must(t, http.StatusCreated, s.versionOf("next", building))
+	before := s.tally(t)
+	byID := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
+	spaced := `{ "definition" : ` + requiring("other") + " }\n"
+
+	wantReplay(t, first, s.do(t, s.versionOf("r", building)))
+	wantReplay(t, first, s.do(t, s.versionOf("r", byID)))
+	wantReplay(t, first, s.do(t, s.versionOf("r", building).withBody("application/json", spaced)))
+	for name, tt := range map[string]struct {
+		call    call
+		differs []string
+	}{
+		"another workflow": {s.versionOf("r", "/api/workflows/meter-readings/"), []string{"workflow"}},
+		"another body":     {s.versionOf("r", building).withBody("application/json", versionBody("x")), []string{"content"}},
+	} {
+		problem := wantProblem(t, s.do(t, tt.call), core.CodeKeyReused)
+		if diff := cmp.Diff(tt.differs, problem.Differs); diff != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", name, diff)
+		}
+	}
+	s.refused(t, core.CodePermissionDenied, s.versionOf("r", building).by(s.Harbour.Tokens.Executor))
+	if after := s.tally(t); after != before {
+		t.Errorf("rows = %s, want %s", after, before)
+	}
+}
+
+func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
+	t.Parallel()
+	const rivals = 16
+	s := setup(t)
+	calls := make([]call, 0, 2*rivals)
+	for i := range rivals {
+		c := s.versionOf("v-"+strconv.Itoa(i), "/api/workflows/building/")
+		c = c.withBody("application/json", versionBody("member"+strconv.Itoa(i)))
+		calls = append(calls, c, c)
+	}
+	got := s.together(t, calls)
+	numbers := make(map[int]bool)
+	for i, answer := range got {
+		if answer.status != http.StatusConflict {
+			numbers[decoded[workflowAnswer](t, answer).Version] = true
+			continue
+		}
+		wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
+		numbers[decoded[workflowAnswer](t, s.must(t, http.StatusCreated, calls[i])).Version] = true
+	}
+	want := make(map[int]bool)
+	for number := 2; number <= rivals+1; number++ {
+		want[number] = true
+	}
+	if diff := cmp.Diff(want, numbers); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	stored := one[[]int](t, s, `SELECT array_agg(number ORDER BY number) FROM workflow_versions
+		WHERE workflow_id = $1`, s.Harbour.Workflows[0].ID)
+	if len(stored) != rivals+1 || stored[0] != 1 || !slices.IsSorted(stored) || stored[rivals] != rivals+1 {
+		t.Errorf("stored versions = %v, want 1 to %d", stored, rivals+1)
+	}
+}
