@@ -7,8 +7,10 @@ import (
 	"net"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -51,6 +53,11 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 	}
 	pgxConfig.MaxConns = cfg.MaxConns
 	pgxConfig.ConnConfig.ConnectTimeout = connectTimeout
+	// Without it ids travel as text through database/sql's Valuer, which costs a tenth of a start's CPU.
+	pgxConfig.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxuuid.Register(conn.TypeMap())
+		return nil
+	}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
 	pgxConfig.ConnConfig.DialFunc = dialer.DialContext
 	pool, err := pgxpool.NewWithConfig(ctx, pgxConfig)
