@@ -36,7 +36,7 @@ func badDefinitions(wrap func(definition string) string) []badBody {
 				"/definition/steps/1/name /definition/steps/1/type",
 		},
 		{"StepsOfOneID", step(good + `,` + good), "/definition/steps"},
-		{"StepsTooMany", step(strings.Repeat(good+",", 50) + strings.Replace(good, `"a"`, `"b"`, 1)), "/definition/steps"},
+		{"StepsTooMany", step(strings.Repeat(good+",", 50) + good), "/definition/steps"},
 		{"StepNameWithNUL", step(strings.Replace(good, `"A"`, `"\u0000"`, 1)), "/definition/steps/0/name"},
 		{"StepOfWrongType", step(`{"id":7}`), "/definition/steps/0/id"},
 		{"StepOfUnknownType", step(strings.Replace(good, "json_schema", "magic", 1)), "/definition/steps/0/type"},
@@ -74,7 +74,6 @@ func TestCreateWorkflowRefusesBodies(t *testing.T) {
 		badBody{"SlugTooLong", drafted(strings.Repeat("s", 64), requiring("site")), "/slug"},
 		badBody{"SlugWithNUL", drafted(`s\u0000`, requiring("site")), "/slug"},
 		badBody{"SlugLikeAnID", drafted(unknownID, requiring("site")), "/slug"},
-		badBody{"SlugLikeAnIDWithoutHyphens", drafted(strings.ReplaceAll(unknownID, "-", ""), requiring("site")), "/slug"},
 		badBody{"NameTooLong", of(`"slug":"bad","name":"` + strings.Repeat("ä", 201) + `"`), "/name"},
 		badBody{"NameWithNUL", of(`"slug":"bad","name":"a\u0000"`), "/name"},
 		badBody{"DescriptionWithNUL", of(`"slug":"bad","name":"a","description":"\u0000"`), "/description"},
@@ -140,7 +139,7 @@ func TestCreateRefusals(t *testing.T) {
 		{"CreateWithLongKey", s.creation(strings.Repeat("k", 256), "a"), core.CodeKeyTooLong},
 		{"CreateTooLarge", s.creation("", "a").withBody("application/json", large), core.CodePayloadTooLarge},
 		{"CreateOfYAML", s.creation("", "a").withBody("application/yaml", "{}"), core.CodeUnsupportedMediaType},
-		{"CreateOfAForm", s.creation("", "a").withBody(form("X", `name="slug"`, "", "a")), core.CodeUnsupportedMediaType},
+		{"CreateOfAForm", s.creation("", "a").withBody(form("X", `name="a"`, "", "a")), core.CodeUnsupportedMediaType},
 		{"CreateOfNoType", s.creation("", "a").withBody("", drafted("a", "{}")), core.CodeUnsupportedMediaType},
 		{"RoleBeforeBody", s.creation("", "a").by(viewer).withBody("text/csv", ""), core.CodePermissionDenied},
 		{"VersionByExecutor", s.versionOf("", building).by(executor), core.CodePermissionDenied},
@@ -150,7 +149,7 @@ func TestCreateRefusals(t *testing.T) {
 		{"WorkflowBeforeRole", s.versionOf("", foreign).by(viewer), core.CodeNotFound},
 		{"VersionWithBadKey", s.versionOf("", building).with("Idempotency-Key", ""), core.CodeKeyInvalid},
 		{"VersionTooLarge", s.versionOf("", building).withBody("application/json", large), core.CodePayloadTooLarge},
-		{"VersionOfText", s.versionOf("", building).withBody("text/plain", versionBody("a")), core.CodeUnsupportedMediaType},
+		{"VersionOfText", s.versionOf("", building).withBody("text/plain", "{}"), core.CodeUnsupportedMediaType},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +176,10 @@ func TestCreateAfterARefusalUnderTheSameKey(t *testing.T) {
 		then    call
 	}{
 		{"CorrectedSlug", s.creation("k1", "building"), core.CodeInvalidPayload, s.creation("k1", "corrected")},
-		{"Promotion", s.creation("k2", "b").by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, s.creation("k2", "b")},
+		{
+			"Promotion", s.creation("k2", "b").by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied,
+			s.creation("k2", "b"),
+		},
 		{
 			"CorrectedType", s.creation("k3", "c").withBody("text/plain", "c"), core.CodeUnsupportedMediaType,
 			s.creation("k3", "c"),

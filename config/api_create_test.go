@@ -194,7 +194,8 @@ func TestCreateReplay(t *testing.T) {
 			t.Fatalf("%s: the answer above is no replay", name)
 		}
 	}
-	explicit := strings.Replace(drafted("repeated", requiring("site")), `"id":"shape"`, `"id":"shape","continue_on_failure":false`, 1)
+	explicit := strings.Replace(drafted("repeated", requiring("site")), `"id":"shape"`,
+		`"id":"shape","continue_on_failure":false`, 1)
 	for name, c := range map[string]call{
 		"AnotherSlug":      s.creation("r", "another"),
 		"AnotherMember":    s.creation("r", "").withBody("application/json", drafted("repeated", requiring("floor"))),

@@ -38,7 +38,8 @@ func TestOperationsDoNotShareKeys(t *testing.T) {
 	for endpoint, c := range calls {
 		wantReplay(t, answers[endpoint], s.do(t, c.with("Idempotency-Key", "shared")))
 	}
-	got := one[string](t, s, `SELECT string_agg(endpoint, ' ' ORDER BY endpoint) FROM idempotency_keys WHERE key = 'shared'`)
+	got := one[string](t, s, `SELECT string_agg(endpoint, ' ' ORDER BY endpoint)
+		FROM idempotency_keys WHERE key = 'shared'`)
 	if want := "run_rerun workflow_create workflow_start workflow_version"; got != want {
 		t.Errorf("endpoints of the key = %s, want %s", got, want)
 	}
@@ -125,11 +126,15 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 
 	t.Run("UnderEveryName", func(t *testing.T) {
 		t.Parallel()
-		for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
+		for _, name := range []string{
+			"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key",
+		} {
 			c := calls["workflow_start"]
 			c = c.with(name, "k")
 			got := s.must(t, http.StatusCreated, c)
-			wantHeader(t, got, map[string]string{"Idempotency-Warning": name + " is not understood; send Idempotency-Key"})
+			wantHeader(t, got, map[string]string{
+				"Idempotency-Warning": name + " is not understood; send Idempotency-Key",
+			})
 			again := s.must(t, http.StatusCreated, c)
 			if again.header.Get("Location") == got.header.Get("Location") {
 				t.Errorf("%s protects, want a warning that it does not", name)
@@ -154,7 +159,8 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 
 	t.Run("NotWithoutAny", func(t *testing.T) {
 		t.Parallel()
-		for _, c := range []call{s.start(t, ""), s.start(t, "").to("/api/workflows/meter-readings/start/?idempotency_key=")} {
+		plain := s.start(t, "")
+		for _, c := range []call{plain, plain.to(plain.path + "?idempotency_key=")} {
 			wantHeader(t, s.must(t, http.StatusCreated, c), map[string]string{"Idempotency-Warning": ""})
 		}
 	})
@@ -180,10 +186,11 @@ func TestKeysLiveAsTheOrganizationWants(t *testing.T) {
 		c = c.with("Idempotency-Key", "after")
 		from := time.Now()
 		got := s.must(t, http.StatusCreated, c)
-		expires, err := http.ParseTime(got.header.Get("Idempotency-Expires"))
+		line := got.header.Get("Idempotency-Expires")
+		expires, err := http.ParseTime(line)
 		if err != nil || expires.Before(from.Add(90*time.Minute-2*time.Second)) ||
 			expires.After(time.Now().Add(90*time.Minute+time.Second)) {
-			t.Errorf("%s: Idempotency-Expires = %q, want a date in 90 minutes", endpoint, got.header.Get("Idempotency-Expires"))
+			t.Errorf("%s: Idempotency-Expires = %q, want a date in 90 minutes", endpoint, line)
 		}
 		wantReplay(t, got, s.do(t, c))
 	}

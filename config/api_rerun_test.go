@@ -81,7 +81,8 @@ func TestRerunIsExecuted(t *testing.T) {
 	for _, id := range []uuid.UUID{second.ID, third.ID} {
 		run := s.shown(t, id)
 		if run.Result != validations.ResultPass || run.Submission != first.Submission || run.RerunOf == "" {
-			t.Errorf("run = %s of %s repeating %q, want PASS of %s", run.Result, run.Submission, run.RerunOf, first.Submission)
+			t.Errorf("run = %s of %s repeating %q, want PASS of %s",
+				run.Result, run.Submission, run.RerunOf, first.Submission)
 		}
 	}
 	s.wantRows(t, rowCounts{Submissions: 1, Runs: 3, Audits: 1, Used: 3})

@@ -19,7 +19,8 @@ func TestCreateVersion(t *testing.T) {
 	created := decoded[workflowAnswer](t, s.must(t, http.StatusCreated, s.creation("", "grown")))
 	address := "/api/workflows/" + created.ID.String() + "/"
 	author, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
-	got := s.must(t, http.StatusCreated, s.versionOf("v", "/api/workflows/grown/").by(author).with("Request-Id", "req-v"))
+	addition := s.versionOf("v", "/api/workflows/grown/").by(author).with("Request-Id", "req-v")
+	got := s.must(t, http.StatusCreated, addition)
 	second := decoded[workflowAnswer](t, got)
 
 	t.Run("AnswersWithTheNextVersion", func(t *testing.T) {
@@ -30,8 +31,8 @@ func TestCreateVersion(t *testing.T) {
 			t.Errorf("workflow (-version 1 +version 2):\n%s", diff)
 		}
 		wantHeader(t, got, map[string]string{
-			"Location": address, "Content-Type": "application/json", "Idempotency-Key": "v", "Cache-Control": "no-store",
-			"Idempotent-Replayed": "",
+			"Location": address, "Content-Type": "application/json", "Idempotency-Key": "v",
+			"Cache-Control": "no-store", "Idempotent-Replayed": "",
 		})
 		shown := decoded[workflowAnswer](t, s.must(t, http.StatusOK, call{path: address, token: author}))
 		if diff := cmp.Diff(second, shown); diff != "" {
@@ -108,6 +109,7 @@ func TestCreateVersionReplay(t *testing.T) {
 	s.must(t, http.StatusCreated, s.versionOf("next", building))
 	before := s.tally(t)
 	byID := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
+	another := s.versionOf("r", building).withBody("application/json", versionBody("x"))
 	spaced := `{ "definition" : ` + requiring("other") + " }\n"
 
 	wantReplay(t, first, s.do(t, s.versionOf("r", building)))
@@ -118,7 +120,7 @@ func TestCreateVersionReplay(t *testing.T) {
 		differs []string
 	}{
 		"another workflow": {s.versionOf("r", "/api/workflows/meter-readings/"), []string{"workflow"}},
-		"another body":     {s.versionOf("r", building).withBody("application/json", versionBody("x")), []string{"content"}},
+		"another body":     {another, []string{"content"}},
 	} {
 		problem := wantProblem(t, s.do(t, tt.call), core.CodeKeyReused)
 		if diff := cmp.Diff(tt.differs, problem.Differs); diff != "" {

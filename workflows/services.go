@@ -49,10 +49,10 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 
 // validate makes the checks that the tags cannot express.
 func (d Draft) validate() error {
-	// Find takes whatever reads as a UUID for an id, so the slug would lead nowhere.
-	if _, err := uuid.Parse(d.Slug); err == nil {
-		return core.InvalidPayload("The slug is not well formed.",
-			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not look like a UUID"})
+	// Find would take the slug for an id.
+	if _, ok := core.ParseID(d.Slug); ok {
+		return core.InvalidPayload("The slug looks like an id.",
+			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not have the form of a UUID"})
 	}
 	return checkDefinition(d.Definition)
 }
@@ -74,10 +74,6 @@ func checkDefinition(definition validations.Definition) error {
 
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
-	if _, ok := core.ParseID(draft.Slug); ok {
-		return Version{}, core.InvalidPayload("The slug looks like an id.",
-			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not have the form of a UUID"})
-	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Version{}, fmt.Errorf("make an id: %w", err)

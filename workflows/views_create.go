@@ -97,7 +97,8 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 	}
 	digest, err := idempotency.DigestJSON(body, maxDefinitionDepth)
 	if fault, ok := errors.AsType[*idempotency.JSONError](err); ok {
-		return idempotency.Digest{}, core.InvalidPayload("The body cannot be read: it is " + fault.Reason + ".").Because(err)
+		detail := "The body cannot be read: it is " + fault.Reason + "."
+		return idempotency.Digest{}, core.InvalidPayload(detail).Because(err)
 	}
 	return digest, err
 }
