@@ -52,7 +52,7 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	if !key.Given {
 		response, err := core.InTx(ctx, g.db, func(tx core.Tx) (Response, error) { return work(ctx, tx) })
 		if err != nil {
-			return err
+			return failed(err, operation.RunID, false)
 		}
 		return Answer{Response: response}.Write(c)
 	}
@@ -77,10 +77,8 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 	}
 	done, err := core.InTx(ctx, g.db, func(tx core.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
-	case errors.Is(err, core.ErrOutcomeUnknown):
-		return Answer{}, unknownOutcome(err)
 	case err != nil:
-		return Answer{}, err
+		return Answer{}, failed(err, claim.RunID, true)
 	case done.taken:
 		return done.answer, nil
 	case done.existing != nil:
@@ -131,9 +129,23 @@ func (g *Guard) claim(
 	}, nil
 }
 
-func unknownOutcome(cause error) *core.Error {
-	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+
-		"Send the same request with the same key again: it makes the change or answers as the first one was answered.")
-	err.RetryAfter = commitRest
+// failed says what the failure of a transaction means for its operation. The run is nil where there is none.
+func failed(cause error, runID uuid.UUID, keyed bool) error {
+	if core.IsContention(cause) {
+		return core.Unavailable(cause)
+	}
+	if !errors.Is(cause, core.ErrOutcomeUnknown) {
+		return cause
+	}
+	advice := "Look for it before you repeat the request; with an Idempotency-Key it could simply be repeated."
+	if keyed {
+		advice = "Send the same request with the same key again: " +
+			"it makes the change or answers as the first one was answered."
+	}
+	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+advice)
+	err.RetryAfter, err.Retryable = commitRest, keyed
+	if runID != uuid.Nil {
+		err.RunID = runID.String()
+	}
 	return err.Because(fmt.Errorf("do an operation once: %w", cause))
 }

@@ -1,0 +1,88 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// once sends a request to a protected route whose work ends with the error, without a key if key is "".
+func once(t *testing.T, db *core.DB, key string, runID uuid.UUID, failure error) error {
+	t.Helper()
+	guard := idempotency.NewGuard(db, time.Hour, idempotency.NewActivity())
+	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+	if key != "" {
+		request.Header.Set(idempotency.Header, key)
+	}
+	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
+	view := guard.Keyed(func(c echo.Context) error {
+		operation := idempotency.Operation{Endpoint: endpoint, RunID: runID}
+		return guard.Once(c, operation, func(context.Context, core.Tx) (idempotency.Response, error) {
+			return idempotency.Response{}, failure
+		})
+	})
+	return view(echo.New().NewContext(request.WithContext(ctx), httptest.NewRecorder()))
+}
+
+func TestOnceTellsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	runID := uuid.New()
+	for name, tt := range map[string]struct {
+		key       string
+		runID     uuid.UUID
+		shown     string
+		retryable bool
+	}{
+		"WithAKey":          {"k1", runID, runID.String(), true},
+		"WithoutAKey":       {"", runID, runID.String(), false},
+		"WithAKeyAndNoRun":  {"k2", uuid.Nil, "", true},
+		"WithNeitherOfBoth": {"", uuid.Nil, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := once(t, db, tt.key, tt.runID, fmt.Errorf("commit: %w", core.ErrOutcomeUnknown))
+			clientErr, ok := errors.AsType[*core.Error](err)
+			if !ok || clientErr.Code != core.CodeOutcomeUnknown {
+				t.Fatalf("Once = %v, want %s", err, core.CodeOutcomeUnknown)
+			}
+			if clientErr.RunID != tt.shown || clientErr.Retryable != tt.retryable || clientErr.RetryAfter <= 0 {
+				t.Errorf("error = run %q retryable %t after %v, want run %q retryable %t and a time to wait",
+					clientErr.RunID, clientErr.Retryable, clientErr.RetryAfter, tt.shown, tt.retryable)
+			}
+			if !errors.Is(err, core.ErrOutcomeUnknown) {
+				t.Error("the cause is lost")
+			}
+		})
+	}
+}
+
+func TestOnceTellsContentionFromFaults(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	for code, want := range map[string]core.Code{
+		"40001": core.CodeUnavailable, "40P01": core.CodeUnavailable, "55P03": core.CodeUnavailable,
+		"42601": core.CodeInternal,
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			for _, key := range []string{"", "k" + code} {
+				err := once(t, db, key, uuid.Nil, fmt.Errorf("work: %w", &pgconn.PgError{Code: code}))
+				if got := core.AsError(err).Code; got != want {
+					t.Errorf("with key %q: code = %s, want %s", key, got, want)
+				}
+			}
+		})
+	}
+}
