@@ -67,7 +67,9 @@ func (p Program) listKeysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
 				entries, err := project.inspector.List(ctx, who.OrgID, filter, core.Cursor{Size: core.MaxPageSize})
 				if err != nil {
 					return err
@@ -98,7 +100,9 @@ func (p Program) showKeyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
 				entry, err := project.inspector.Find(ctx, who.OrgID, id)
 				if err != nil {
 					return err
@@ -142,7 +146,9 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 			if reason == "" {
 				return &UsageError{Reason: "say why with --reason: it is kept in the audit records"}
 			}
-			return p.withTenant(cmd.Context(), org, func(ctx context.Context, project *Project, who core.Principal) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
 				auditID, err := uuid.NewV7()
 				if err != nil {
 					return fmt.Errorf("make an id: %w", err)
@@ -187,7 +193,8 @@ func (p Program) explainCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&request.org, "org", "", "the organization's slug")
 	command.Flags().StringVarP(&request.workflow, "workflow", "w", "", "the workflow's id or slug")
-	command.Flags().StringVar(&request.mediaType, "content-type", "application/octet-stream", "the Content-Type to be sent")
+	command.Flags().StringVar(&request.mediaType, "content-type", "application/octet-stream",
+		"the Content-Type to be sent")
 	command.Flags().StringVar(&request.filename, "filename", "", "the X-Filename to be sent (default: the file's name)")
 	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
 	return command
@@ -216,7 +223,8 @@ func (p Program) explain(
 	}.Fingerprint()
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	_, err = fmt.Fprintf(table, "fingerprint\t%x\n version\t%d\n", fingerprint.Sum, fingerprint.Version)
-	_, partsErr := fmt.Fprintf(table, " workflow\t%x\tworkflow %s, version %q\n", fingerprint.Target, workflow.ID, asked.version)
+	_, partsErr := fmt.Fprintf(table, " workflow\t%x\tworkflow %s, version %q\n",
+		fingerprint.Target, workflow.ID, asked.version)
 	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, body.FingerprintMediaType)
 	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, body.Options)
 	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())

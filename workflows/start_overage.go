@@ -131,7 +131,8 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 		Status: problem.Code.Spec().Status, Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
 	}
 	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
-		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID, "The charge for a run beyond the quota was declined.")
+		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID,
+			"The charge for a run beyond the quota was declined.")
 		return idempotency.Respond(response), err
 	}, nil
 }

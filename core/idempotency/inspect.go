@@ -84,7 +84,8 @@ const entryQuery = `
 				ELSE 'abandoned' END AS state,
 			k.request_method, k.request_path, k.request_id, k.validation_run_id, k.response_status, k.recovery_point,
 			k.epoch, k.attempts, k.last_error, k.created_at, k.finished_at, k.expires_at, k.locked_until,
-			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0), a.last_replay_at, a.last_refusal_at
+			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0),
+			a.last_replay_at, a.last_refusal_at
 		FROM idempotency_keys AS k
 		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
 		WHERE k.org_id = $1) AS e`
@@ -150,7 +151,8 @@ func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core
 		}
 		batch := tx.NewBatch()
 		if hasRun {
-			batch.Queue(`UPDATE idempotency_keys SET attempts = 0, retry_at = NULL WHERE org_id = $1 AND id = $2`, orgID, id)
+			batch.Queue(`
+				UPDATE idempotency_keys SET attempts = 0, retry_at = NULL WHERE org_id = $1 AND id = $2`, orgID, id)
 		} else {
 			batch.Queue(`DELETE FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
 		}

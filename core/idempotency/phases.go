@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -104,7 +105,7 @@ func (e *Engine) Drive(ctx context.Context, flow Flow, held Record) (Record, err
 	driving, stop := core.KeepAlive(ctx, e.cfg.Lock/beatsPerLock, errLockLost, func(ctx context.Context) bool {
 		return e.lost(ctx, held)
 	})
-	finished, err := e.drive(driving, flow, held)
+	finished, err := withoutPanic(func() (Record, error) { return e.drive(driving, flow, held) })
 	if err != nil && errors.Is(context.Cause(driving), errLockLost) {
 		err = errLockLost
 	}
@@ -176,8 +177,9 @@ func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) error 
 			held.OrgID, held.ID, outcome.point)
 	} else {
 		_, err = tx.Exec(ctx, `
-			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '', finished_at = now(),
-				response_status = $4, response_body = $7,
+			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '',
+				finished_at = now(),
+				response_status = $4, response_body = coalesce($7, ''::bytea),
 				response_headers = json_build_object('content_type', $5::text, 'location', $6::text)
 			WHERE org_id = $1 AND id = $2`,
 			held.OrgID, held.ID, PointFinished, outcome.response.Status, outcome.response.Headers.ContentType,
@@ -243,6 +245,24 @@ func (e *Engine) lost(ctx context.Context, held Record) bool {
 func (e *Engine) finished(ctx context.Context, held Record) bool {
 	record, found, err := Lookup(ctx, e.db, held.OrgID, held.Endpoint, held.Key)
 	return err == nil && found && record.ID == held.ID && record.Epoch == held.Epoch && record.Finished()
+}
+
+// withoutPanic turns a panic of a phase into an error: the key is given back and its tries stay bounded, where a
+// panic would end the process of every completer that takes the key.
+func withoutPanic(drive func() (Record, error)) (Record, error) {
+	var (
+		finished Record
+		err      error
+	)
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		finished, err = drive()
+	}()
+	return finished, err
 }
 
 func resumable(cause error) *core.Error {

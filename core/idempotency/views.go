@@ -155,8 +155,8 @@ func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {
 func renderEntry(e Entry) entryBody {
 	body := entryBody{
 		ID: e.ID, Key: e.Key, Endpoint: e.Endpoint, State: e.State, RequestMethod: e.RequestMethod,
-		RequestPath: e.RequestPath, RequestID: e.RequestID, RecoveryPoint: e.Point, CreatedAt: core.FormatTime(e.CreatedAt),
-		FinishedAt: formatKnown(e.FinishedAt), ExpiresAt: core.FormatTime(e.ExpiresAt),
+		RequestPath: e.RequestPath, RequestID: e.RequestID, RecoveryPoint: e.Point,
+		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: formatKnown(e.FinishedAt), ExpiresAt: core.FormatTime(e.ExpiresAt),
 		LockedUntil: formatKnown(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
 		Takeovers: e.Epoch - firstEpoch, Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
 	}
@@ -186,7 +186,9 @@ func (e Entry) Timeline() []EventBody {
 		events[len(events)-1].detail += fmt.Sprintf(", taken over %d times", e.Epoch-firstEpoch)
 	}
 	if e.Replays > 0 {
-		events = append(events, event{e.LastReplayAt, "replayed", fmt.Sprintf("%d times, this was the last", e.Replays)})
+		events = append(events, event{
+			e.LastReplayAt, "replayed", fmt.Sprintf("%d times, this was the last", e.Replays),
+		})
 	}
 	if refused := e.Mismatches + e.Conflicts; refused > 0 {
 		events = append(events, event{e.LastRefusalAt, "refused", fmt.Sprintf(
