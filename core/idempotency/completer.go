@@ -76,7 +76,7 @@ func (c *Completer) takeAbandoned(ctx context.Context) ([]Record, error) {
 				ORDER BY retry_at NULLS FIRST, locked_until LIMIT $2 FOR UPDATE SKIP LOCKED)
 			UPDATE idempotency_keys SET epoch = epoch + 1, attempts = attempts + 1,
 				locked_until = now() + $3::bigint * interval '1 millisecond',
-				retry_at = now() + least($4::float8 * power(2, attempts), $5::float8) * interval '1 second'
+				retry_at = now() + least($4::float8 * power(2, least(attempts, 30)), $5::float8) * interval '1 second'
 			FROM abandoned WHERE org_id = org AND id = key_id
 			RETURNING `+recordColumns,
 			c.maxAttempts, completeBatch, c.engine.cfg.Lock.Milliseconds(),
