@@ -63,7 +63,9 @@ func TestStartWait(t *testing.T) {
 
 	t.Run("IgnoresWhatItCannotUnderstand", func(t *testing.T) {
 		t.Parallel()
-		for _, preference := range []string{"wait", "wait=", "wait=x", "wait=-1", "wait=0", "waiting=9", "return=minimal"} {
+		for _, preference := range []string{
+			"wait", "wait=", "wait=x", "wait=-1", "wait=0", "waiting=9", "return=minimal",
+		} {
 			got := s.must(t, http.StatusCreated, s.start(t, "").with("Prefer", preference))
 			if applied := got.header.Get("Preference-Applied"); applied != "" {
 				t.Errorf("%q: Preference-Applied = %q, want none", preference, applied)

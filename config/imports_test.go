@@ -42,7 +42,9 @@ func layers() []layer {
 		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: coretest,
-			may:    []string{"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "docs", "migrations"},
+			may: []string{
+				"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "docs", "migrations",
+			},
 		},
 		{folder: "users", may: foundation},
 		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs"}},

@@ -128,7 +128,8 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 		return nil, fmt.Errorf("render a problem: %w", err)
 	}
 	response := idempotency.Response{
-		Status: problem.Code.Spec().Status, Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
+		Status:  problem.Code.Spec().Status,
+		Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
 	}
 	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
 		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID,

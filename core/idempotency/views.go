@@ -156,7 +156,8 @@ func renderEntry(e Entry) entryBody {
 	body := entryBody{
 		ID: e.ID, Key: e.Key, Endpoint: e.Endpoint, State: e.State, RequestMethod: e.RequestMethod,
 		RequestPath: e.RequestPath, RequestID: e.RequestID, RecoveryPoint: e.Point,
-		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: formatKnown(e.FinishedAt), ExpiresAt: core.FormatTime(e.ExpiresAt),
+		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: formatKnown(e.FinishedAt),
+		ExpiresAt:   core.FormatTime(e.ExpiresAt),
 		LockedUntil: formatKnown(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
 		Takeovers: e.Epoch - firstEpoch, Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
 	}
