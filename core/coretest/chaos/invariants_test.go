@@ -51,7 +51,7 @@ func always() []invariant {
 				SELECT FROM validation_runs AS r WHERE r.org_id = s.org_id AND r.submission_id = s.id)`},
 		{"a run was started once in the audit records", `
 			SELECT target_id, r.id, count(*) FROM (
-				SELECT target_id FROM audit_records WHERE action = 'run.start') AS a
+				SELECT target_id FROM audit_records WHERE action IN ('run.start', 'run.reserve')) AS a
 			FULL JOIN validation_runs AS r ON r.id::text = a.target_id
 			GROUP BY 1, 2 HAVING count(*) <> 1 OR target_id IS NULL OR r.id IS NULL`},
 		{"the steps that are done come before those that are not", `

@@ -1,0 +1,265 @@
+package chaos
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+)
+
+const unfinishedKeys = `SELECT count(*) FROM idempotency_keys
+	WHERE recovery_point <> 'finished' OR locked_until IS NOT NULL`
+
+// overage is an installation with a billing service, one of whose organizations starts beyond its quota.
+type overage struct {
+	*installation
+
+	billing *billing.Server
+	client  *client
+	order   order
+
+	mu      sync.Mutex
+	created []answer
+}
+
+func installOverage(tb testing.TB) *overage {
+	tb.Helper()
+	const secret = "of the billing service"
+	service := billing.New(secret)
+	listener := httptest.NewServer(service)
+	tb.Cleanup(listener.Close)
+	i := install(tb, "SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+secret,
+		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=100ms")
+	execute(tb, i.settings, "", "org", "set-quota", i.tiny.Slug, "0")
+	execute(tb, i.settings, "", "org", "set-overage", i.tiny.Slug, "on")
+	return &overage{
+		installation: i, billing: service, client: newClient(tb, i.tiny.Tokens.Executor), order: building(tb, "beyond"),
+	}
+}
+
+func (o *overage) web(tb testing.TB) *server {
+	tb.Helper()
+	return serve(tb, o.settings, "--only", "web")
+}
+
+// worker executes runs and completes what was abandoned.
+func (o *overage) worker(tb testing.TB) *process {
+	tb.Helper()
+	return launch(tb, o.settings, "", "serve", "--only", "worker")
+}
+
+// atFirst does something the first time that the billing service comes to a moment, and keeps it there meanwhile.
+func (o *overage) atFirst(moment billing.Moment, do func()) {
+	var once sync.Once
+	o.billing.Watch(func(now billing.Moment) {
+		if now == moment {
+			once.Do(do)
+		}
+	})
+}
+
+// request sends the order in the background; that it gets no answer is one of the things that happen to it.
+func (o *overage) request(tb testing.TB, base string) *sync.WaitGroup {
+	tb.Helper()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if a, err := o.client.try(tb.Context(), base, o.order); err == nil {
+			o.note(tb, a)
+		}
+	})
+	return &group
+}
+
+// note keeps an answer with a run and checks that any other one asks for a retry.
+func (o *overage) note(tb testing.TB, a answer) {
+	tb.Helper()
+	if !a.created() {
+		if a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable || !a.problem().Retryable {
+			tb.Errorf("answer = %d %s, want 201 or one that asks for a retry", a.status, a.body)
+		}
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.created = append(o.created, a)
+}
+
+// retry sends the order until it is answered with the run.
+func (o *overage) retry(tb testing.TB, base string) {
+	tb.Helper()
+	await(tb, "a retry is answered with the run", func() bool {
+		a := o.client.start(tb, base, o.order)
+		o.note(tb, a)
+		return a.created() || tb.Failed()
+	})
+}
+
+func (o *overage) awaitFinished(tb testing.TB) {
+	tb.Helper()
+	await(tb, "the request is finished", func() bool { return count(tb, o.db, unfinishedKeys) == 0 })
+}
+
+// check demands one run, one count, one charge, one answer, and nothing left held.
+func (o *overage) check(tb testing.TB, base string) {
+	tb.Helper()
+	checkAtRest(tb, o.db)
+	o.retry(tb, base)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := o.created[len(o.created)-1]
+	if !last.replayed() {
+		tb.Error("the answer after the end is no replay")
+	}
+	firsts := slices.DeleteFunc(slices.Clone(o.created), answer.replayed)
+	if len(firsts) > 2 {
+		tb.Errorf("first answers = %d, want two at most: the frozen holder's and its successor's", len(firsts))
+	}
+	for _, a := range o.created {
+		if !bytes.Equal(a.body, last.body) {
+			tb.Errorf("answer = %s, want %s", a.body, last.body)
+		}
+	}
+	run := last.run(tb)
+	if charges := o.billing.Charges(); len(charges) != 1 || charges[0].RunID != run.String() || o.billing.Refused() != 0 {
+		tb.Errorf("charges = %+v with %d calls refused, want one for run %s", charges, o.billing.Refused(), run)
+	}
+	for query, want := range map[string]int{
+		unfinishedKeys:                         0,
+		"SELECT count(*) FROM validation_runs": 1,
+		"SELECT count(*) FROM validation_runs WHERE result = 'PASS' AND usage_metric = 'runs_overage'":      1,
+		"SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs_overage'":           1,
+		"SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs'":                   0,
+		"SELECT count(*) FROM audit_records WHERE action IN ('run.start', 'run.reserve')":                   1,
+		"SELECT count(*) FROM idempotency_keys WHERE response_status = 201 AND recovery_point = 'finished'": 1,
+	} {
+		if got := count(tb, o.db, query); got != want {
+			tb.Errorf("%s = %d, want %d", query, got, want)
+		}
+	}
+}
+
+// killedAt kills the server that charges, when the billing service comes to the moment.
+func killedAt(tb testing.TB, moment billing.Moment) *overage {
+	tb.Helper()
+	o := installOverage(tb)
+	if moment == billing.Received {
+		o.billing.Script(billing.DropBefore)
+	}
+	s := o.web(tb)
+	o.atFirst(moment, s.kill)
+	o.request(tb, s.url()).Wait()
+	<-s.ended
+	if moment != billing.Answered && count(tb, o.db, unfinishedKeys) != 1 {
+		tb.Error("the killed server left nothing behind, so the kill showed nothing")
+	}
+	return o
+}
+
+func TestServerKilledWhileItCharges(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []billing.Moment{billing.Received, billing.Acted, billing.Answered} {
+		t.Run("FinishedByARetry:"+string(moment), func(t *testing.T) {
+			t.Parallel()
+			o := killedAt(t, moment)
+			s := o.web(t)
+			o.retry(t, s.url())
+			o.worker(t)
+			o.check(t, s.url())
+		})
+
+		t.Run("FinishedByTheCompleter:"+string(moment), func(t *testing.T) {
+			t.Parallel()
+			o := killedAt(t, moment)
+			o.worker(t)
+			o.awaitFinished(t)
+			o.check(t, o.web(t).url())
+		})
+
+		t.Run("FinishedByBothAtOnce:"+string(moment), func(t *testing.T) {
+			t.Parallel()
+			o := killedAt(t, moment)
+			// One whole server has both, and the second one makes them race with another completer.
+			s := serve(t, o.settings)
+			o.worker(t)
+			o.retry(t, s.url())
+			o.check(t, s.url())
+		})
+	}
+}
+
+// frozenAtCharge is a server that was stopped when the billing service received its charge.
+type frozenAtCharge struct {
+	*overage
+
+	server *server
+	answer *sync.WaitGroup
+}
+
+func freezeAtCharge(tb testing.TB) frozenAtCharge {
+	tb.Helper()
+	o := installOverage(tb)
+	s := o.web(tb)
+	frozen := make(chan error, 1)
+	o.atFirst(billing.Received, func() { frozen <- s.cmd.Process.Signal(syscall.SIGSTOP) })
+	f := frozenAtCharge{overage: o, server: s, answer: o.request(tb, s.url())}
+	if err := <-frozen; err != nil {
+		tb.Fatalf("freeze: %v", err)
+	}
+	return f
+}
+
+func (f frozenAtCharge) thaw(tb testing.TB) {
+	tb.Helper()
+	f.server.signal(tb, syscall.SIGCONT)
+	f.answer.Wait()
+}
+
+func TestServerFrozenWhileItCharges(t *testing.T) {
+	t.Parallel()
+
+	t.Run("WakesAfterItsSuccessorHasFinished", func(t *testing.T) {
+		t.Parallel()
+		f := freezeAtCharge(t)
+		second := f.web(t)
+		f.retry(t, second.url())
+		f.thaw(t)
+		f.worker(t)
+		f.check(t, second.url())
+	})
+
+	t.Run("WakesWhileItsSuccessorCharges", func(t *testing.T) {
+		t.Parallel()
+		f := freezeAtCharge(t)
+		await(t, "the frozen server's charge is made", func() bool { return len(f.billing.Charges()) == 1 })
+		charging, release := make(chan struct{}), make(chan struct{})
+		t.Cleanup(sync.OnceFunc(func() { close(release) }))
+		f.atFirst(billing.Received, func() { close(charging); <-release })
+		second := f.web(t)
+		retried := make(chan struct{})
+		go func() { defer close(retried); f.retry(t, second.url()) }()
+		<-charging
+		f.thaw(t)
+		if got := count(t, f.db, `SELECT count(*) FROM idempotency_keys
+			WHERE recovery_point = 'run_reserved' AND epoch = 2`); got != 1 {
+			t.Error("the frozen server has moved the key of its successor")
+		}
+		release <- struct{}{}
+		<-retried
+		f.worker(t)
+		f.check(t, second.url())
+	})
+
+	t.Run("WakesAfterTheCompleterHasFinished", func(t *testing.T) {
+		t.Parallel()
+		f := freezeAtCharge(t)
+		f.worker(t)
+		f.awaitFinished(t)
+		f.thaw(t)
+		f.check(t, f.server.url())
+	})
+}
