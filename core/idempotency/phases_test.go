@@ -3,7 +3,6 @@ package idempotency_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -389,187 +387,6 @@ func TestEngineStops(t *testing.T) {
 		}
 		r.wantFinished(t, "k", 2)
 	})
-}
-
-func TestEngineTakesOver(t *testing.T) {
-	t.Parallel()
-
-	t.Run("WhenTheLockOfADeadHolderHasRunOut", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, shortLock)
-		held := r.begin(t, "k")
-		_, err := r.engine.Resume(t.Context(), r.flow, held)
-		checkCode(t, err, core.CodeKeyInProgress)
-		coretest.Eventually(t, func() bool { return r.lookup(t, "k").Abandoned() })
-		if _, err := r.resume(t, "k"); err != nil {
-			t.Fatalf("resume: %v", err)
-		}
-		r.wantFinished(t, "k", 2)
-	})
-
-	t.Run("NotWhileTheKeyIsHeld", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, longLock)
-		blocked, release := r.blockAt(t, pointBegun)
-		held := r.begin(t, "k")
-		var holder sync.WaitGroup
-		holder.Go(func() {
-			if _, err := r.engine.Drive(t.Context(), r.flow, held); err != nil {
-				t.Errorf("drive: %v", err)
-			}
-		})
-		<-blocked
-		_, err := r.resume(t, "k")
-		checkCode(t, err, core.CodeKeyInProgress)
-		if rest := core.AsError(err).RetryAfter; rest < longLock-time.Minute {
-			t.Errorf("Retry-After = %s, want the rest of the lock", rest)
-		}
-		release()
-		holder.Wait()
-		r.wantFinished(t, "k", 1)
-	})
-
-	t.Run("AndTheStaleHolderAnswersWithWhatItsSuccessorStored", func(t *testing.T) {
-		t.Parallel()
-		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {
-			r := newRig(t, longLock)
-			blocked, release := r.blockAt(t, point)
-			held := r.begin(t, "k")
-			var stale sync.WaitGroup
-			stale.Go(func() {
-				got, err := r.engine.Drive(t.Context(), r.flow, held)
-				if diff := cmp.Diff(wantResponse(), got.Response); err != nil || diff != "" {
-					t.Errorf("stale holder at %s: %v, response (-want +got):\n%s", point, err, diff)
-				}
-			})
-			<-blocked
-			r.lapse(t, "k")
-			if _, err := r.resume(t, "k"); err != nil {
-				t.Errorf("resume: %v", err)
-			}
-			release()
-			stale.Wait()
-			r.wantFinished(t, "k", 2)
-		}
-	})
-
-	t.Run("AndTheStaleHolderSaysUnavailableWhileItsSuccessorWorks", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, longLock)
-		staleBlocked, staleRelease := r.blockAt(t, pointCalled)
-		held := r.begin(t, "k")
-		var stale, successor sync.WaitGroup
-		stale.Go(func() {
-			_, err := r.engine.Drive(t.Context(), r.flow, held)
-			wantResumable(t, err)
-		})
-		<-staleBlocked
-		r.lapse(t, "k")
-		blocked, release := r.blockAt(t, pointCalled)
-		left := r.lookup(t, "k")
-		successor.Go(func() {
-			if _, err := r.engine.Resume(t.Context(), r.flow, left); err != nil {
-				t.Errorf("resume: %v", err)
-			}
-		})
-		<-blocked
-		staleRelease()
-		stale.Wait()
-		if now := r.lookup(t, "k"); now.Point != pointCalled || now.Epoch != 2 || now.LockRest <= 0 {
-			t.Errorf("record = %+v, want it held by the successor", now)
-		}
-		release()
-		successor.Wait()
-		r.wantFinished(t, "k", 2)
-	})
-
-	t.Run("AndTheStaleHoldersPhaseIsStopped", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, shortLock)
-		held := r.begin(t, "k")
-		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
-			r.exec(t, `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now() + interval '1 hour'`)
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		_, err := r.engine.Drive(t.Context(), r.flow, held)
-		wantResumable(t, err)
-		if now := r.lookup(t, "k"); now.LockRest <= 0 {
-			t.Errorf("record = %+v, want its holder's lock left alone", now)
-		}
-	})
-}
-
-func TestEngineKeepsASlowPhasesKey(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, shortLock)
-	blocked, release := r.blockAt(t, pointBegun)
-	held := r.begin(t, "k")
-	var slow sync.WaitGroup
-	slow.Go(func() {
-		if _, err := r.engine.Drive(t.Context(), r.flow, held); err != nil {
-			t.Errorf("drive: %v", err)
-		}
-	})
-	<-blocked
-	completer := idempotency.NewCompleter(r.engine, 1, r.flow)
-	begun := time.Now()
-	coretest.Eventually(t, func() bool {
-		if n, err := completer.RunOnce(t.Context()); n != 0 || err != nil {
-			t.Errorf("completer = %d, %v, want it to leave the key alone", n, err)
-		}
-		return time.Since(begun) > 5*shortLock
-	})
-	release()
-	slow.Wait()
-	r.wantFinished(t, "k", 1)
-	r.wantCalls(t, held, 1)
-}
-
-func TestEngineRace(t *testing.T) {
-	t.Parallel()
-	const rivals = 24
-	r := newRig(t, longLock)
-	for round := range 10 {
-		key := fmt.Sprintf("k%d", round)
-		r.begin(t, key)
-		r.lapse(t, key)
-		left := r.lookup(t, key)
-		completer := idempotency.NewCompleter(r.engine, 1, r.flow)
-		var (
-			race sync.WaitGroup
-			mu   sync.Mutex
-			won  int
-		)
-		win := func(n int) { mu.Lock(); won += n; mu.Unlock() }
-		race.Go(func() {
-			n, err := completer.RunOnce(t.Context())
-			if err != nil {
-				t.Errorf("complete: %v", err)
-			}
-			win(n)
-		})
-		for range rivals {
-			race.Go(func() {
-				_, err := r.engine.Resume(t.Context(), r.flow, left)
-				if err == nil {
-					win(1)
-					return
-				}
-				checkCode(t, err, core.CodeKeyInProgress)
-			})
-		}
-		race.Wait()
-		if won != 1 {
-			t.Errorf("winners = %d, want 1", won)
-		}
-		r.wantFinished(t, key, 2)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.calls) != 10 {
-		t.Errorf("foreign calls = %d, want 10", len(r.calls))
-	}
 }
 
 func TestDerivedKey(t *testing.T) {
