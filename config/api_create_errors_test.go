@@ -95,13 +95,13 @@ func TestCreateVersionRefusesBodies(t *testing.T) {
 }
 
 // wantBodiesRefused checks that each body is refused at the places it names and leaves nothing behind.
-func (s *stage) wantBodiesRefused(t *testing.T, tests []badBody, make func(key string) call) {
+func (s *stage) wantBodiesRefused(t *testing.T, tests []badBody, keyed func(key string) call) {
 	t.Helper()
 	before := s.tally(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := s.do(t, make(tt.name).withBody("application/json", tt.body))
+			got := s.do(t, keyed(tt.name).withBody("application/json", tt.body))
 			problem := wantProblem(t, got, core.CodeInvalidPayload)
 			var pointers []string
 			for _, field := range problem.Errors {

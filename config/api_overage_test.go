@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -243,7 +244,7 @@ func TestOverageDeclined(t *testing.T) {
 			t.Fatalf("status = %d, want 402; body %s", declined.status, declined.body)
 		}
 		wantHeader(t, declined, map[string]string{"Idempotent-Replayed": "", "Original-Request-Id": "the-first"})
-		if replayed := s.do(t, c); string(replayed.body) != string(declined.body) {
+		if replayed := s.do(t, c); !bytes.Equal(replayed.body, declined.body) {
 			t.Errorf("replay = %s, want %s", replayed.body, declined.body)
 		}
 		s.wantBooks(t, books{Runs: 1, Charges: 1})
@@ -277,7 +278,7 @@ func TestOverageInterrupted(t *testing.T) {
 			wantFirst(t, first)
 			s.wantOneRun(t)
 			again := s.do(t, c)
-			if again.status != first.status || string(again.body) != string(first.body) {
+			if again.status != first.status || !bytes.Equal(again.body, first.body) {
 				t.Errorf("replay = %d %s, want %d %s", again.status, again.body, first.status, first.body)
 			}
 			wantHeader(t, again, map[string]string{"Idempotent-Replayed": "true"})
@@ -372,7 +373,8 @@ func (s overageStage) hold(tb testing.TB) (<-chan struct{}, func()) {
 	return charging, release
 }
 
-// retryAtOnce sends one start from many clients at once, each until it gets the run, and demands one run and equal bytes.
+// retryAtOnce sends one start from many clients at once, each until it gets the run, and demands one run and
+// equal bytes.
 func (s overageStage) retryAtOnce(tb testing.TB, key string) {
 	tb.Helper()
 	const clients = 12
@@ -390,14 +392,15 @@ func (s overageStage) retryAtOnce(tb testing.TB, key string) {
 				}
 			}
 			if err != nil || answers[i].status != http.StatusCreated {
-				tb.Errorf("answer = %d %s, %v, want 201 after any number of 409", answers[i].status, answers[i].body, err)
+				tb.Errorf("answer = %d %s, %v, want 201 after any number of 409",
+					answers[i].status, answers[i].body, err)
 			}
 		})
 	}
 	group.Wait()
 	firsts := 0
 	for _, got := range answers {
-		if string(got.body) != string(answers[0].body) {
+		if !bytes.Equal(got.body, answers[0].body) {
 			tb.Errorf("body = %s, want %s", got.body, answers[0].body)
 		}
 		if got.header.Get("Idempotent-Replayed") == "" {

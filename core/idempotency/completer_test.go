@@ -147,7 +147,8 @@ func TestCompleterFinishes(t *testing.T) {
 					if err != nil {
 						t.Errorf("complete: %v", err)
 					}
-					if taken.Add(int64(n)); n == 0 {
+					taken.Add(int64(n))
+					if n == 0 {
 						return
 					}
 				}

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -19,6 +20,9 @@ type courier struct {
 }
 
 func (c *courier) deliver(_ context.Context, key string) error {
+	if key == "" {
+		return errors.New("a parcel is delivered under a key")
+	}
 	c.delivered[key] = true
 	return nil
 }

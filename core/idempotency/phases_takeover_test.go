@@ -111,6 +111,7 @@ func TestEngineTakesOver(t *testing.T) {
 		r := newRig(t, shortLock)
 		held := r.begin(t, "k")
 		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
+			//nolint:contextcheck // the statement is another process's, which has its own context
 			r.exec(t, `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now() + interval '1 hour'`)
 			<-ctx.Done()
 			return ctx.Err()

@@ -1,5 +1,6 @@
 // Package billing is a billing service as the product expects one from its operator, for tests and to try overage
-// billing with: it checks the signature of a call, and however often a charge is asked for under one key it is made once.
+// billing with: it checks the signature of a call, and however often a charge is asked for under one key it is
+// made once.
 //
 // It keeps everything in memory and moves no money. What goes wrong in a real one can be scripted.
 package billing
@@ -49,11 +50,11 @@ const (
 
 // Charge is one logical charge.
 type Charge struct {
-	Key      string
+	Key      string `json:"-"`
 	OrgID    string `json:"org_id"`
 	RunID    string `json:"run_id"`
 	Metric   string `json:"metric"`
-	Declined bool
+	Declined bool   `json:"-"`
 
 	body []byte
 }

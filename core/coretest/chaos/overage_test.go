@@ -48,9 +48,9 @@ func (o *overage) web(tb testing.TB) *server {
 }
 
 // worker executes runs and completes what was abandoned.
-func (o *overage) worker(tb testing.TB) *process {
+func (o *overage) worker(tb testing.TB) {
 	tb.Helper()
-	return launch(tb, o.settings, "", "serve", "--only", "worker")
+	launch(tb, o.settings, "", "serve", "--only", "worker")
 }
 
 // atFirst does something the first time that the billing service comes to a moment, and keeps it there meanwhile.
@@ -125,7 +125,8 @@ func (o *overage) check(tb testing.TB, base string) {
 		}
 	}
 	run := last.run(tb)
-	if charges := o.billing.Charges(); len(charges) != 1 || charges[0].RunID != run.String() || o.billing.Refused() != 0 {
+	charges := o.billing.Charges()
+	if len(charges) != 1 || charges[0].RunID != run.String() || o.billing.Refused() != 0 {
 		tb.Errorf("charges = %+v with %d calls refused, want one for run %s", charges, o.billing.Refused(), run)
 	}
 	for query, want := range map[string]int{

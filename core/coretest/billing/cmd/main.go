@@ -25,7 +25,7 @@ func main() {
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if err := run(log, *addr, *decline); err != nil {
-		log.Error("the billing service ended", "error", err) //nolint:sloglint // there is no context left
+		log.Error("the billing service ended", "error", err)
 		os.Exit(exitFailed)
 	}
 }
@@ -43,7 +43,7 @@ func run(log *slog.Logger, addr string, decline bool) error {
 		if moment == billing.Acted {
 			charges := service.Charges()
 			last := charges[len(charges)-1]
-			log.Info("charged", "charges", len(charges), "key", last.Key, //nolint:sloglint // a hook has no context
+			log.Info("charged", "charges", len(charges), "key", last.Key,
 				"org_id", last.OrgID, "declined", last.Declined)
 		}
 	})

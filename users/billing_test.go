@@ -1,4 +1,4 @@
-package billing_test
+package users_test
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-const secret = "billing-secret"
+const billingSecret = "billing-secret"
 
-func serve(tb testing.TB) (*billing.Server, *users.Billing) {
+func serveBilling(tb testing.TB) (*billing.Server, *users.Billing) {
 	tb.Helper()
-	service := billing.New(secret)
+	service := billing.New(billingSecret)
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
-	return service, users.NewBilling(listener.URL, secret)
+	return service, users.NewBilling(listener.URL, billingSecret)
 }
 
 func newCharge(key string) users.Charge {
@@ -35,7 +35,7 @@ func TestServer(t *testing.T) {
 
 	t.Run("MakesAChargeOnceHoweverOftenItIsAskedFor", func(t *testing.T) {
 		t.Parallel()
-		service, client := serve(t)
+		service, client := serveBilling(t)
 		charge := newCharge("sv-charge-1")
 		for range 3 {
 			if accepted, err := client.Charge(t.Context(), charge); err != nil || !accepted {
@@ -56,7 +56,7 @@ func TestServer(t *testing.T) {
 
 	t.Run("RemembersThatItDeclined", func(t *testing.T) {
 		t.Parallel()
-		service, client := serve(t)
+		service, client := serveBilling(t)
 		service.Script(billing.Decline)
 		charge := newCharge("sv-charge-2")
 		for range 2 {
@@ -68,7 +68,7 @@ func TestServer(t *testing.T) {
 
 	t.Run("RefusesAnotherChargeUnderAUsedKey", func(t *testing.T) {
 		t.Parallel()
-		service, client := serve(t)
+		service, client := serveBilling(t)
 		if _, err := client.Charge(t.Context(), newCharge("k")); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestServer(t *testing.T) {
 		service := billing.New("another")
 		listener := httptest.NewServer(service)
 		t.Cleanup(listener.Close)
-		_, err := users.NewBilling(listener.URL, secret).Charge(t.Context(), newCharge("k"))
+		_, err := users.NewBilling(listener.URL, billingSecret).Charge(t.Context(), newCharge("k"))
 		if err == nil || len(service.Charges()) != 0 || service.Refused() != 1 {
 			t.Errorf("error = %v with %d charges, want an error and none", err, len(service.Charges()))
 		}
@@ -90,7 +90,7 @@ func TestServer(t *testing.T) {
 
 	t.Run("HangsWhileItsHookDoes", func(t *testing.T) {
 		t.Parallel()
-		service, client := serve(t)
+		service, client := serveBilling(t)
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestServerFails(t *testing.T) {
 	for behavior, wantCharges := range tests {
 		t.Run(string(behavior), func(t *testing.T) {
 			t.Parallel()
-			service, client := serve(t)
+			service, client := serveBilling(t)
 			service.Script(behavior)
 			charge := newCharge("k")
 			if accepted, err := client.Charge(t.Context(), charge); err == nil {
@@ -133,7 +133,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	body := `{"org_id":"1"}`
-	good := users.Sign([]byte(secret), now, []byte(body))
+	good := users.Sign([]byte(billingSecret), now, []byte(body))
 	tests := map[string]struct {
 		signature, body string
 		at              time.Time
@@ -154,7 +154,7 @@ func TestVerify(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := billing.Verify([]byte(secret), tt.signature, []byte(tt.body), tt.at)
+			err := billing.Verify([]byte(billingSecret), tt.signature, []byte(tt.body), tt.at)
 			if got := err == nil; got != tt.valid {
 				t.Errorf("verify = %v, want valid %t", err, tt.valid)
 			}
@@ -164,7 +164,7 @@ func TestVerify(t *testing.T) {
 
 func TestServerRefusesWithoutSignature(t *testing.T) {
 	t.Parallel()
-	service := billing.New(secret)
+	service := billing.New(billingSecret)
 	recorder := httptest.NewRecorder()
 	service.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
 	if recorder.Code != http.StatusUnauthorized || service.Calls() != 0 {
