@@ -33,17 +33,22 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 	create := start.to("/api/workflows/").withBody("application/json", `{"slug":"made","name":"Made",`+definition)
 	version := start.to(workflow+"versions/").withBody("application/json", "{"+definition)
 	rerun := call{method: http.MethodPost, path: "/api/runs/" + run.ID.String() + "/rerun/"}
+	key := "/api/idempotency-keys/" + s.abandoned(tb, "accessible").ID.String() + "/"
+	release := start.to(key+"release/").withBody("application/json", `{"reason":"why"}`)
 	return map[string]access{
-		"POST /api/workflows/":              {create, 403, 403, 201, 201},
-		"POST /api/workflows/:id/versions/": {version, 403, 403, 201, 404},
-		"POST /api/runs/:id/rerun/":         {rerun, 403, 201, 201, 404},
-		"GET /api/me/":                      {call{path: "/api/me/"}, 200, 200, 200, 200},
-		"GET /api/usage/":                   {call{path: "/api/usage/"}, 200, 200, 200, 200},
-		"GET /api/runs/":                    {call{path: "/api/runs/"}, 200, 200, 200, 200},
-		"GET /api/runs/:id/":                {call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404},
-		"GET /api/workflows/":               {call{path: "/api/workflows/"}, 200, 200, 200, 200},
-		"GET /api/workflows/:id/":           {call{path: workflow}, 200, 200, 200, 404},
-		"POST /api/workflows/:id/start/":    {start, 403, 201, 201, 404},
+		"GET /api/idempotency-keys/":              {call{path: "/api/idempotency-keys/"}, 200, 200, 200, 200},
+		"GET /api/idempotency-keys/:id/":          {call{path: key}, 200, 200, 200, 404},
+		"POST /api/idempotency-keys/:id/release/": {release, 403, 403, 204, 404},
+		"POST /api/workflows/":                    {create, 403, 403, 201, 201},
+		"POST /api/workflows/:id/versions/":       {version, 403, 403, 201, 404},
+		"POST /api/runs/:id/rerun/":               {rerun, 403, 201, 201, 404},
+		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},
+		"GET /api/usage/":                         {call{path: "/api/usage/"}, 200, 200, 200, 200},
+		"GET /api/runs/":                          {call{path: "/api/runs/"}, 200, 200, 200, 200},
+		"GET /api/runs/:id/":                      {call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404},
+		"GET /api/workflows/":                     {call{path: "/api/workflows/"}, 200, 200, 200, 200},
+		"GET /api/workflows/:id/":                 {call{path: workflow}, 200, 200, 200, 404},
+		"POST /api/workflows/:id/start/":          {start, 403, 201, 201, 404},
 	}
 }
 

@@ -24,6 +24,7 @@ type Cast struct {
 	Waiters   *validations.Waiters
 	Inband    *validations.Inband
 	Completer *idempotency.Completer
+	Activity  *idempotency.Activity
 	Redis     redis.UniversalClient
 }
 
@@ -36,6 +37,6 @@ func (p *Project) Cast(ctx context.Context) (Cast, error) {
 	return Cast{
 		Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1],
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
-		Waiters: p.waiters, Inband: p.inband, Completer: p.completer,
+		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}, nil
 }

@@ -39,7 +39,7 @@ type entriesQuery struct {
 
 // releaseBody says why a key is released.
 type releaseBody struct {
-	Reason string `json:"reason" validate:"required,max=500"`
+	Reason string `json:"reason" validate:"required,max=500,excludesrune=\x00"`
 }
 
 // entryBody is a key as clients see it: no bodies, no digests.
