@@ -41,7 +41,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) error {
 	for ctx.Err() == nil {
 		n, err := l.runOnce(ctx)
 		work.add(ctx, n)
-		if n > 0 {
+		if err == nil || n > 0 {
 			failures = 0
 		}
 		switch {

@@ -170,6 +170,27 @@ func TestLoopAfterFailure(t *testing.T) {
 		})
 	})
 
+	t.Run("ForgetsFailuresAfterAnIdleRun", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			var begun []time.Time
+			l := startLoop(t, "flapping", time.Second, func(context.Context) (int, error) {
+				begun = append(begun, time.Now())
+				if len(begun)%2 == 0 {
+					return 0, nil
+				}
+				return 0, failure
+			})
+			passing(time.Minute)
+			for i := 1; i < len(begun); i += 2 {
+				if pause := begun[i].Sub(begun[i-1]); pause > 200*time.Millisecond {
+					t.Errorf("pause after failure %d = %s, want 0.2 s at most: a good run lay before it", i, pause)
+				}
+			}
+			l.stop(t)
+		})
+	})
+
 	t.Run("SurvivesAPanic", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
