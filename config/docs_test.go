@@ -142,6 +142,10 @@ func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
 			tb.Errorf("page has no heading %q", heading)
 		}
 	}
+	// A key that was used before may come back with a refused request, so no page can say that it is free.
+	if strings.Contains(page, "still unused") {
+		tb.Error("page says that the key is still unused, want only what this request did with it")
+	}
 	_, rest, _ := strings.Cut(page, "```json\n")
 	shown, _, ok := strings.Cut(rest, "```")
 	if !ok {
