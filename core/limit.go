@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// limiter gives every statement and every wait for a connection a deadline, so that a database that is
+// frozen or cut off makes requests fail instead of hang. It is called through pgx's tracing, which lets a
+// tracer replace the context of a call.
+type limiter struct {
+	limit time.Duration
+}
+
+type (
+	cancelKey    struct{}
+	unlimitedKey struct{}
+)
+
+// Unlimited returns a context whose statements have no deadline of the pool's, for work such as migrations
+// that may take as long as it takes.
+func Unlimited(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unlimitedKey{}, true)
+}
+
+// TraceQueryStart begins the time of a statement.
+func (l limiter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return l.begin(ctx)
+}
+
+// TraceQueryEnd ends it.
+func (limiter) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	end(ctx)
+}
+
+// TraceBatchStart begins the time of a batch.
+func (l limiter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return l.begin(ctx)
+}
+
+// TraceBatchQuery leaves the batch's time as it is.
+func (limiter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd ends it.
+func (limiter) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
+	end(ctx)
+}
+
+// TraceAcquireStart begins the time of waiting for a connection.
+func (l limiter) TraceAcquireStart(
+	ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData,
+) context.Context {
+	return l.begin(ctx)
+}
+
+// TraceAcquireEnd ends it.
+func (limiter) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
+	end(ctx)
+}
+
+func (l limiter) begin(ctx context.Context) context.Context {
+	if ctx.Value(unlimitedKey{}) != nil {
+		return ctx
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
+	return context.WithValue(ctx, cancelKey{}, cancel)
+}
+
+func end(ctx context.Context) {
+	if cancel, ok := ctx.Value(cancelKey{}).(context.CancelFunc); ok {
+		cancel()
+	}
+}
