@@ -108,6 +108,18 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 	})
 }
 
+func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s.waits(t)
+	s.exec(t, `ALTER TABLE findings RENAME TO lost`)
+	got := s.must(t, http.StatusCreated, s.start(t, "lost").with("Prefer", "wait=1"))
+	run := decoded[validations.RunBody](t, got)
+	if run.State != validations.StatePending || got.header.Get("Preference-Applied") != "" {
+		t.Errorf("answer = %s %q, want the ordinary one", run.State, got.header.Get("Preference-Applied"))
+	}
+}
+
 func TestStartWaitEnds(t *testing.T) {
 	t.Parallel()
 

@@ -55,7 +55,7 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 	if err != nil {
 		return nil, err
 	}
-	if err := migrations.Up(ctx, b.db.SQL); err != nil {
+	if err := migrations.Up(core.Unlimited(ctx), b.db.SQL); err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	return b, nil

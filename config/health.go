@@ -33,13 +33,17 @@ func registerHealth(e *echo.Echo, project *Project) {
 func (p *Project) ready(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 	defer cancel()
+	redisCtx, redisCancel := context.WithTimeout(c.Request().Context(), readyTimeout)
+	defer redisCancel()
+	redisState := make(chan error, 1)
+	go func() { redisState <- p.redis.Ping(redisCtx).Err() }()
 	body := readyBody{Status: "ok", Database: "ok", Redis: "ok"}
 	if pending, err := migrations.Pending(ctx, p.db.SQL); err != nil {
 		body.Status, body.Database = "unavailable", "unreachable"
 	} else if pending {
 		body.Status, body.Database = "unavailable", "migrations pending"
 	}
-	if err := p.redis.Ping(ctx).Err(); err != nil {
+	if err := <-redisState; err != nil {
 		body.Redis = "degraded"
 	}
 	status := http.StatusOK

@@ -40,6 +40,8 @@ type DB struct {
 }
 
 const (
+	// graceForServer lets the server's own time limit speak first, because its error says more.
+	graceForServer = 2 * time.Second
 	// tcpUserTimeout bounds how long sent data may stay unacknowledged before the connection is dead.
 	tcpUserTimeout = 20 * time.Second
 	connectTimeout = 5 * time.Second
@@ -58,6 +60,7 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 		pgxuuid.Register(conn.TypeMap())
 		return nil
 	}
+	pgxConfig.ConnConfig.Tracer = limiter{limit: cfg.StatementTimeout + graceForServer}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
 	pgxConfig.ConnConfig.DialFunc = dialer.DialContext
 	pool, err := pgxpool.NewWithConfig(ctx, pgxConfig)

@@ -2,8 +2,12 @@ package core
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -51,8 +55,12 @@ func IsUnavailable(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
-	_, isNetwork := errors.AsType[net.Error](err)
-	return isNetwork || errors.Is(err, context.DeadlineExceeded) || pgconn.SafeToRetry(err)
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return pgconn.SafeToRetry(err) || slices.ContainsFunc([]error{
+		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone,
+	}, func(broken error) bool { return errors.Is(err, broken) })
 }
 
 // IsContention reports whether the database refused a transaction only because of others that ran

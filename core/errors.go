@@ -65,10 +65,11 @@ func RateLimited(detail string, wait time.Duration) *Error {
 	return err
 }
 
-// Unavailable says that the service cannot answer now and that the same request may be sent again.
+// Unavailable says that the service cannot answer now, that the request has changed nothing and that it
+// may be sent again.
 func Unavailable(cause error) *Error {
 	err := NewError(CodeUnavailable,
-		"The service cannot answer right now. Nothing was started; send the same request again.")
+		"The service cannot answer right now. This request has changed nothing; send it again.")
 	err.RetryAfter = time.Second
 	return err.Because(cause)
 }

@@ -41,6 +41,10 @@ func HandleError(log *slog.Logger) echo.HTTPErrorHandler {
 			return
 		}
 		clientErr := AsError(err)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			// Nobody is left to read the answer; for the log it is the client's, whatever it has broken.
+			clientErr = NewError(CodeRequestTimeout, "The client went away.").Because(err)
+		}
 		status := clientErr.Code.Spec().Status
 		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,

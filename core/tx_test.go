@@ -2,7 +2,10 @@ package core_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -151,7 +154,9 @@ type cutter struct {
 	// forward says whether the server still gets the COMMIT whose answer the client never sees.
 	forward bool
 	armed   atomic.Bool
-	open    sync.WaitGroup
+	// frozen lets nothing through any more, without a word.
+	frozen atomic.Bool
+	open   sync.WaitGroup
 }
 
 func newCutter(tb testing.TB, address string, forward bool) (*cutter, string) {
@@ -206,6 +211,9 @@ func (c *cutter) pump(client, server net.Conn) {
 		if err != nil {
 			return
 		}
+		if c.frozen.Load() {
+			continue
+		}
 		if c.armed.Load() && strings.Contains(strings.ToLower(string(buffer[:n])), "commit") {
 			c.armed.Store(false)
 			_ = client.Close()
@@ -246,6 +254,37 @@ func TestInTxTellsAnUnknownOutcome(t *testing.T) {
 			}
 			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == want })
 		})
+	}
+}
+
+func TestStatementsEndWhenTheDatabaseIsFrozen(t *testing.T) {
+	t.Parallel()
+	proxy, through := newCutter(t, coretest.DatabaseURL(t), false)
+	db, err := core.OpenDatabase(t.Context(), core.DatabaseConfig{
+		URL: through, MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond, IdleTimeout: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // Its connections are frozen.
+	proxy.frozen.Store(true)
+	if _, err := db.Pool.Exec(t.Context(), `SELECT 1`); !core.IsUnavailable(err) {
+		t.Errorf("err = %v, want one that says unavailable", err)
+	}
+	_, err = core.InTx(t.Context(), db, func(tx core.Tx) (int, error) { return 0, nil })
+	if !core.IsUnavailable(err) || errors.Is(err, core.ErrOutcomeUnknown) {
+		t.Errorf("err = %v, want one that says unavailable and that nothing happened", err)
+	}
+}
+
+func TestLostConnectionsAreUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone, context.DeadlineExceeded,
+	} {
+		if err := fmt.Errorf("read: %w", lost); !core.IsUnavailable(err) || core.AsError(err).Code != core.CodeUnavailable {
+			t.Errorf("%v: want it to be unavailable", lost)
+		}
 	}
 }
 

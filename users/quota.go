@@ -91,12 +91,13 @@ func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uui
 	if err != nil || len(counters) == len(orgs) {
 		return counters, err
 	}
-	// The first start of a month: the counter takes the quota that the operator has set.
+	// The first start of a month: the counter takes the quota that the operator has set. The lock lets no
+	// change of that quota slip between its reading and the counter.
 	_, err = tx.Exec(ctx, `
 		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
 		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
 		FROM organizations WHERE id = ANY ($1)
-		ORDER BY id
+		ORDER BY id FOR SHARE
 		ON CONFLICT DO NOTHING`, orgs, MetricRuns)
 	if err != nil {
 		return nil, fmt.Errorf("open usage counters: %w", err)

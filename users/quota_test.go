@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -22,6 +23,34 @@ func granted(grants []users.Grant) []bool {
 		list[i] = grant.Granted
 	}
 	return list
+}
+
+func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "new-month", 5)
+	set := make(chan error, 1)
+	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
+		// The counter is opened with the old quota; the change must not slip in unseen.
+		if _, err := users.ChargeRuns(t.Context(), tx, []uuid.UUID{org}); err != nil {
+			return 0, err
+		}
+		go func() {
+			nine := int64(9)
+			set <- b.service.SetRunQuota(t.Context(), org, &nine)
+		}()
+		coretest.Eventually(t, func() bool {
+			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0 || len(set) > 0
+		})
+		return 0, nil
+	})
+	if err := errors.Join(err, <-set); err != nil {
+		t.Fatal(err)
+	}
+	if quota := one[int64](t, b, `SELECT quota FROM usage_counters WHERE org_id = $1`, org); quota != 9 {
+		t.Errorf("quota of the month = %d, want the 9 that was set", quota)
+	}
 }
 
 func TestChargeRuns(t *testing.T) {

@@ -70,14 +70,14 @@ func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Du
 	})
 }
 
-// Wait waits for the end of a run that was created earlier.
-func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) error {
+// Wait waits for the end of a run that was created earlier. When it cannot be told how far the run is, it
+// does not wait.
+func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
 	state, err := i.service.state(ctx, orgID, id)
 	if err != nil || state == StateCompleted {
-		return err
+		return
 	}
 	i.waiters.wait(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {})
-	return nil
 }
 
 // Show returns the run as clients see it now.

@@ -179,7 +179,9 @@ func startError(err error, st start) error {
 		return unknown.Because(err)
 	}
 	if core.IsUnavailable(err) || core.IsContention(err) {
-		return core.Unavailable(err)
+		unavailable := core.Unavailable(err)
+		unavailable.Detail = "The service cannot answer right now. Nothing was started; send the same request again."
+		return unavailable
 	}
 	return err
 }

@@ -160,7 +160,7 @@ func (s *Starter) answerFrom(
 		return StartAnswer{Answer: answer, RunID: record.RunID}, err
 	}
 	if s.overage == nil {
-		return StartAnswer{}, core.Unavailable(errNoBilling)
+		return StartAnswer{}, idempotency.Resumable(errNoBilling)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()

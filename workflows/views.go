@@ -55,8 +55,8 @@ func pinnedVersion(c echo.Context) (int, error) {
 		return 0, nil
 	}
 	version, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || version < 1 {
-		return 0, core.InvalidParameter("version", "must be a whole number from 1")
+	if err != nil || version < 1 || strconv.FormatInt(version, 10) != text || len(c.QueryParams()["version"]) > 1 {
+		return 0, core.InvalidParameter("version", "must be one whole number from 1, written in digits alone")
 	}
 	return int(version), nil
 }

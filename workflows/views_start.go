@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -50,22 +51,26 @@ func (a *App) start(c echo.Context) error {
 	return answer.Write(c)
 }
 
+// showTimeout bounds the reading of the run after the wait.
+const showTimeout = 5 * time.Second
+
 // answerLater answers with the run as it is when it is completed or the time is over. What is stored
-// under the key is the ordinary answer all the same.
+// under the key is the ordinary answer all the same, and that is also what is answered when the run cannot
+// be read: it has been started, and no later trouble may say otherwise.
 func (a *App) answerLater(
 	c echo.Context, principal core.Principal, answer StartAnswer, wait time.Duration,
 ) error {
 	ctx := c.Request().Context()
 	if answer.Replayed {
-		if err := a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait); err != nil {
-			return err
-		}
+		a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait)
 	} else {
 		a.inband.WaitNew(ctx, principal.OrgID, answer.RunID, wait)
 	}
+	ctx, cancel := context.WithTimeout(ctx, showTimeout)
+	defer cancel()
 	body, err := a.inband.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
 	if err != nil {
-		return err
+		return answer.Write(c)
 	}
 	answer.WriteHeaders(c)
 	c.Response().Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))

@@ -32,6 +32,9 @@ type Work func(ctx context.Context, tx core.Tx) (Response, error)
 // claiming is the recovery point of a key whose work is under way. It never outlives the transaction.
 const claiming Point = "claiming"
 
+// onceTimeout bounds the transaction of an operation.
+const onceTimeout = 15 * time.Second
+
 // taking is what a transaction came to: the work's own answer, or somebody else's key.
 type taking struct {
 	answer   Answer
@@ -68,6 +71,9 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 }
 
 func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
+	// What has begun is finished or refused, also when the client has gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), onceTimeout)
+	defer cancel()
 	record, found, err := Lookup(ctx, g.db, claim.OrgID, claim.Endpoint, claim.Key)
 	if err != nil {
 		return Answer{}, core.Unavailable(err)

@@ -120,7 +120,7 @@ func (e *Engine) Drive(ctx context.Context, flow Flow, held Record) (Record, err
 	if clientErr, ok := errors.AsType[*core.Error](err); ok {
 		return Record{}, clientErr
 	}
-	return Record{}, resumable(err)
+	return Record{}, Resumable(err)
 }
 
 func (e *Engine) drive(ctx context.Context, flow Flow, held Record) (Record, error) {
@@ -199,7 +199,7 @@ func (e *Engine) takeOver(ctx context.Context, record Record) (Record, error) {
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND recovery_point = $4 AND locked_until <= now()`,
 		record.OrgID, record.ID, record.Epoch, record.Point, e.cfg.Lock.Milliseconds())
 	if err != nil {
-		return Record{}, core.Unavailable(fmt.Errorf("take key %s over: %w", record.ID, err))
+		return Record{}, Resumable(fmt.Errorf("take key %s over: %w", record.ID, err))
 	}
 	if tag.RowsAffected() == 0 {
 		return Record{}, InProgress(record.LockRest)
@@ -214,7 +214,7 @@ func (e *Engine) reread(ctx context.Context, held Record) (Record, error) {
 	if err == nil && found && record.ID == held.ID && record.Finished() {
 		return record, nil
 	}
-	return Record{}, resumable(errors.Join(errLockLost, err))
+	return Record{}, Resumable(errors.Join(errLockLost, err))
 }
 
 // giveBack frees the lock at once and notes why the request stopped. It must work after the request's
@@ -265,7 +265,8 @@ func withoutPanic(drive func() (Record, error)) (Record, error) {
 	return finished, err
 }
 
-func resumable(cause error) *core.Error {
+// Resumable says that a request of several phases has begun, and that it goes on when it is sent again.
+func Resumable(cause error) *core.Error {
 	err := core.NewError(core.CodeUnavailable, "The request has begun but could not be finished right now. "+
 		"Send the same request with the same key again: it goes on where it stopped.")
 	err.RetryAfter = commitRest

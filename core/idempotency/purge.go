@@ -29,7 +29,7 @@ func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 			return total, fmt.Errorf("purge expired keys: %w", err)
 		}
 		if n == 0 {
-			return total, nil
+			return total, purgeActivity(ctx, db)
 		}
 	}
 }
@@ -43,8 +43,6 @@ func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
 			WHERE expires_at <= now() AND recovery_point = $1
 			ORDER BY expires_at LIMIT $2
 			FOR UPDATE SKIP LOCKED
-		), activity AS (
-			DELETE FROM key_activity a USING gone WHERE a.org_id = gone.org_id AND a.key_id = gone.id
 		)
 		DELETE FROM idempotency_keys k USING gone
 		WHERE k.org_id = gone.org_id AND k.id = gone.id`, PointFinished, batch)
@@ -52,6 +50,18 @@ func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
 		return 0, err
 	}
 	return deleted.RowsAffected(), nil
+}
+
+// purgeActivity deletes what was counted for keys that are gone: purged, released, or taken over under a
+// new id.
+func purgeActivity(ctx context.Context, db *core.DB) error {
+	_, err := db.Pool.Exec(ctx, `
+		DELETE FROM key_activity AS a WHERE NOT EXISTS (
+			SELECT FROM idempotency_keys AS k WHERE k.org_id = a.org_id AND k.id = a.key_id)`)
+	if err != nil {
+		return fmt.Errorf("purge the activity of keys: %w", err)
+	}
+	return nil
 }
 
 // CountExpired counts the keys that Purge would delete.
