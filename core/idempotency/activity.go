@@ -35,8 +35,20 @@ func NewActivity() *Activity {
 	return &Activity{counts: make(map[trackedKey]tally)}
 }
 
-// note counts what a request has got from a key: a replay, or the refusal err.
+// note counts what a request has got from a key: a replay, or the refusal err. A retry that goes on with an
+// abandoned request is neither.
 func (a *Activity) note(record Record, err error) {
+	var replays, mismatches, conflicts int64
+	switch {
+	case err == nil:
+		replays = 1
+	case core.AsError(err).Code == core.CodeKeyReused:
+		mismatches = 1
+	case core.AsError(err).Code == core.CodeKeyInProgress && !record.Abandoned():
+		conflicts = 1
+	default:
+		return
+	}
 	key := trackedKey{orgID: record.OrgID, keyID: record.ID}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,14 +57,9 @@ func (a *Activity) note(record Record, err error) {
 		return
 	}
 	counted.trackedKey = key
-	switch {
-	case err == nil:
-		counted.replays++
-	case core.AsError(err).Code == core.CodeKeyReused:
-		counted.mismatches++
-	case core.AsError(err).Code == core.CodeKeyInProgress:
-		counted.conflicts++
-	}
+	counted.replays += replays
+	counted.mismatches += mismatches
+	counted.conflicts += conflicts
 	a.counts[key] = counted
 }
 

@@ -1,0 +1,193 @@
+package idempotency_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// asked is what the activity of a key holds.
+type asked struct {
+	Replays, Mismatches, Conflicts int64
+	Replayed, Refused              bool
+}
+
+// activityOf reads what is written about a key; the second result is false where nothing is.
+func activityOf(tb testing.TB, db *core.DB, keyID uuid.UUID) (asked, bool) {
+	tb.Helper()
+	rows, err := db.Pool.Query(tb.Context(), `
+		SELECT replays, mismatches, conflicts, last_replay_at IS NOT NULL, last_refusal_at IS NOT NULL
+		FROM key_activity WHERE key_id = $1`, keyID)
+	if err != nil {
+		tb.Fatalf("read activity: %v", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[asked])
+	if err != nil {
+		tb.Fatalf("read activity: %v", err)
+	}
+	if len(found) == 0 {
+		return asked{}, false
+	}
+	return found[0], true
+}
+
+func mustFlush(tb testing.TB, activity *idempotency.Activity, db *core.DB) {
+	tb.Helper()
+	if n, err := activity.Flush(tb.Context(), db); n != 0 || err != nil {
+		tb.Fatalf("flush = %d, %v, want 0 and no error", n, err)
+	}
+}
+
+// finishedRecord is a key that replays to a request with its own fingerprint.
+func finishedRecord(org uuid.UUID) idempotency.Record {
+	return idempotency.Record{
+		ID: uuid.Must(uuid.NewV7()), OrgID: org, Point: idempotency.PointFinished,
+		Fingerprint: newClaim(org, "k", "a").Fingerprint,
+	}
+}
+
+func TestActivity(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	org := uuid.New()
+	other := newClaim(org, "k", "b").Fingerprint
+
+	t.Run("CountsEachAnswerByItsKind", func(t *testing.T) {
+		t.Parallel()
+		activity := idempotency.NewActivity()
+		guard := idempotency.NewGuard(db, time.Hour, activity)
+		record := finishedRecord(org)
+		held := record
+		held.Point, held.LockRest = "started", time.Minute
+		_, err := guard.Answer(record, record.Fingerprint)
+		checkCode(t, err, "")
+		_, err = guard.Answer(record, other)
+		checkCode(t, err, core.CodeKeyReused)
+		mustFlush(t, activity, db)
+		_, err = guard.Answer(held, record.Fingerprint)
+		checkCode(t, err, core.CodeKeyInProgress)
+		_, err = guard.Answer(record, record.Fingerprint)
+		checkCode(t, err, "")
+		mustFlush(t, activity, db)
+		mustFlush(t, activity, db)
+		want := asked{Replays: 2, Mismatches: 1, Conflicts: 1, Replayed: true, Refused: true}
+		got, _ := activityOf(t, db, record.ID)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("activity (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("DoesNotCountWhatIsNeitherReplayedNorRefused", func(t *testing.T) {
+		t.Parallel()
+		activity := idempotency.NewActivity()
+		guard := idempotency.NewGuard(db, time.Hour, activity)
+		// An abandoned request goes on under its retry.
+		abandoned, unknown := finishedRecord(org), finishedRecord(org)
+		abandoned.Point = "started"
+		unknown.Fingerprint.Version = 9
+		_, err := guard.Answer(abandoned, abandoned.Fingerprint)
+		checkCode(t, err, core.CodeKeyInProgress)
+		_, err = guard.Answer(unknown, other)
+		checkCode(t, err, core.CodeUnavailable)
+		mustFlush(t, activity, db)
+		for _, record := range []idempotency.Record{abandoned, unknown} {
+			if got, found := activityOf(t, db, record.ID); found {
+				t.Errorf("activity = %+v, want none", got)
+			}
+		}
+	})
+
+	t.Run("LosesWhatCannotBeWritten", func(t *testing.T) {
+		t.Parallel()
+		activity := idempotency.NewActivity()
+		guard := idempotency.NewGuard(db, time.Hour, activity)
+		record := finishedRecord(org)
+		_, err := guard.Answer(record, record.Fingerprint)
+		checkCode(t, err, "")
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := activity.Flush(ended, db); err == nil {
+			t.Error("flushed after its context, want an error")
+		}
+		mustFlush(t, activity, db)
+		if got, found := activityOf(t, db, record.ID); found {
+			t.Errorf("activity = %+v, want none", got)
+		}
+	})
+}
+
+func TestActivityIsBounded(t *testing.T) {
+	t.Parallel()
+	const tracked = 100_000
+	db := setup(t)
+	activity := idempotency.NewActivity()
+	guard := idempotency.NewGuard(db, time.Hour, activity)
+	record := finishedRecord(uuid.New())
+	first := record.ID
+	for range tracked + 10 {
+		_, err := guard.Answer(record, record.Fingerprint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.ID = uuid.New()
+	}
+	record.ID = first
+	_, err := guard.Answer(record, record.Fingerprint)
+	checkCode(t, err, "")
+	mustFlush(t, activity, db)
+	var rows, replays int64
+	err = db.Pool.QueryRow(t.Context(), `SELECT count(*), sum(replays) FROM key_activity`).Scan(&rows, &replays)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows != tracked || replays != tracked+1 {
+		t.Errorf("activity = %d replays of %d keys, want %d of %d: a known key is counted on",
+			replays, rows, tracked+1, tracked)
+	}
+}
+
+func TestPurgeForgetsActivity(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	org := uuid.New()
+	activity := idempotency.NewActivity()
+	guard := idempotency.NewGuard(db, time.Hour, activity)
+	ids := make(map[string]uuid.UUID)
+	for _, key := range []string{"kept", "purged", "renewed", "released"} {
+		claim := newClaim(org, key, "a")
+		record := finishedRecord(org)
+		record.ID = mustTakeID(t, db, claim)
+		ids[key] = record.ID
+		if _, err := guard.Answer(record, record.Fingerprint); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustFlush(t, activity, db)
+	expire(t, db, "purged")
+	expire(t, db, "renewed")
+	mustTake(t, db, newClaim(org, "renewed", "b"))
+	if _, err := db.Pool.Exec(t.Context(), `DELETE FROM idempotency_keys WHERE key = 'released'`); err != nil {
+		t.Fatal(err)
+	}
+	wantPurged(t, db, 1, 1)
+	for key, want := range map[string]bool{"kept": true, "purged": false, "renewed": false, "released": false} {
+		if _, found := activityOf(t, db, ids[key]); found != want {
+			t.Errorf("activity of the key that was %s is there = %t, want %t", key, found, want)
+		}
+	}
+}
+
+func mustTakeID(t *testing.T, db *core.DB, claim idempotency.Claim) uuid.UUID {
+	t.Helper()
+	if outcome := mustTake(t, db, claim)[0]; !outcome.Claimed {
+		t.Fatalf("outcome = %+v, want claimed", outcome)
+	}
+	return claim.ID
+}
