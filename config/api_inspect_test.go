@@ -429,9 +429,9 @@ func TestKeyReleaseNeedsAnAdministratorAndAReason(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	good := s.release(s.abandoned(t, "stuck").ID)
-	before := s.versions(t)
 	author, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
 	admin, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAdmin)
+	before := s.versions(t)
 	for _, token := range []string{s.Harbour.Tokens.Viewer, s.Harbour.Tokens.Executor, author} {
 		s.refused(t, core.CodePermissionDenied, good.by(token))
 	}
