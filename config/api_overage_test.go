@@ -35,7 +35,7 @@ func setupOverage(tb testing.TB) overageStage {
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
 	s := overageStage{billing: service, stage: setup(tb, func(settings *config.Settings) {
-		settings.BillingURL, settings.BillingSecret = listener.URL, secret
+		settings.BillingURL, settings.BillingSecret = config.Secret(listener.URL), secret
 	})}
 	s.exec(tb, `UPDATE organizations SET run_quota = 0, overage_billing = true WHERE id = $1`, s.Harbour.ID)
 	return s

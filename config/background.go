@@ -29,7 +29,7 @@ func startBackground(
 ) error {
 	calendar, err := tasks.NewCalendar(project.db, project.periodic(), project.log)
 	if err != nil {
-		return &UsageError{Reason: "SV_PURGE_SCHEDULE: " + err.Error()}
+		return err
 	}
 	for _, loop := range project.loops(part, client) {
 		group.Go(func() error { return loop.Run(ctx, project.log) })

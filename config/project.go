@@ -90,7 +90,7 @@ func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
 		return nil
 	}
 	return &workflows.Overage{
-		Engine: engine, Billing: users.NewBilling(settings.BillingURL, string(settings.BillingSecret)),
+		Engine: engine, Billing: users.NewBilling(string(settings.BillingURL), string(settings.BillingSecret)),
 	}
 }
 

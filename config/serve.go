@@ -104,7 +104,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	}
 	queue, err := tasks.ParseRedisURL(address)
 	if err != nil {
-		return &UsageError{Reason: "REDIS_URL: " + err.Error()}
+		return err
 	}
 	tasks.LogRedisClient(b.log)
 	client := queue.Client()

@@ -48,7 +48,7 @@ type Settings struct {
 	DBIdleTimeout time.Duration `env:"SV_DB_IDLE_TIMEOUT" envDefault:"10s" validate:"min=100ms"`
 
 	// BillingURL is where runs beyond a quota are charged; empty means that there are none.
-	BillingURL string `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
+	BillingURL Secret `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
 	// BillingSecret signs the calls of the billing service.
 	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
 	// KeyLock is how long the holder of a key of several phases may be silent before another takes it over.
@@ -101,15 +101,23 @@ func (s Secret) String() string {
 		return ""
 	}
 	address, err := url.Parse(string(s))
-	if err != nil || address.Scheme == "" {
+	if err != nil || address.Scheme == "" || address.Opaque != "" {
 		return "(set)"
 	}
 	query := address.Query()
-	if query.Has("password") {
-		query.Set("password", "xxxxx")
-		address.RawQuery = query.Encode()
+	for name := range query {
+		if secretParameter(name) {
+			query.Set(name, "xxxxx")
+		}
 	}
+	address.RawQuery = query.Encode()
 	return address.Redacted()
+}
+
+func secretParameter(name string) bool {
+	return slices.ContainsFunc([]string{"password", "secret", "token", "key"}, func(word string) bool {
+		return strings.Contains(strings.ToLower(name), word)
+	})
 }
 
 // UsageError is an error of whoever called the program: wrong settings or arguments. The program ends with 2.
@@ -135,17 +143,21 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 	if err != nil {
 		return Settings{}, nil, err
 	}
-	for _, field := range fields {
+	for _, field := range append(fields, unusable(settings)...) {
 		name := strings.TrimPrefix(field.Pointer, "/")
 		// What could not be read was told already; its zero value breaks the rule as well.
 		if !slices.ContainsFunc(problems, func(told string) bool { return strings.HasPrefix(told, name+" ") }) {
 			problems = append(problems, name+" "+field.Detail)
 		}
 	}
+	unknown := unknownVariables(variables)
 	if len(problems) > 0 {
+		for _, name := range unknown {
+			problems = append(problems, name+" is not a setting")
+		}
 		return Settings{}, nil, &UsageError{Reason: "the settings are wrong:\n  " + strings.Join(problems, "\n  ")}
 	}
-	return settings, unknownVariables(variables), nil
+	return settings, unknown, nil
 }
 
 // unreadable says which variables have a value of the wrong kind.

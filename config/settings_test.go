@@ -43,6 +43,48 @@ func TestLoadSettings(t *testing.T) {
 		}
 	})
 
+	t.Run("WhatOtherPartsReadIsToldWithTheRest", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := LoadSettings([]string{
+			"SV_PURGE_SCHEDULE=hourly", "REDIS_URL=http://cache", "DATABASE_URL=postgres://db/app?sslmode=sometimes",
+			"SV_WORKERS=0", "SV_ADRR=127.0.0.1:1",
+		})
+		if _, ok := errors.AsType[*UsageError](err); !ok {
+			t.Fatalf("err = %v, want a usage error", err)
+		}
+		for _, part := range []string{
+			"SV_PURGE_SCHEDULE", "REDIS_URL", "redis://", "DATABASE_URL", "sslmode", "SV_WORKERS", "SV_ADRR",
+		} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("err = %q, want it to name %s", err, part)
+			}
+		}
+	})
+
+	for _, address := range []string{
+		"DATABASE_URL=postgres://app:sesame@db:port/app", "DATABASE_URL=postgres://app:sesame%zz@db/app",
+		"DATABASE_URL=postgres://app:x/sesame@db/app", "DATABASE_URL=postgres://app:sesame/x@db/app",
+		"DATABASE_URL=postgres://app:1/sesame@db/app?sslmode=bad", "DATABASE_URL=postgres://app:x@sesame@db:port/app",
+		"DATABASE_URL=postgres://app:sesame@db/app?sslmode=bad", "DATABASE_URL=host=db password=sesame sslmode=bad",
+		"DATABASE_URL=postgres://db/app?password=sesame&sslmode=bad", "DATABASE_URL=host=db password = sesame sslmode=bad",
+		"REDIS_URL=redis://:sesame@cache:6379/db", "REDIS_URL=redis://:sesame/x@cache:6379/0",
+		"REDIS_URL=http://:sesame@cache", "REDIS_URL=redis://:sesame%zz@cache", "REDIS_URL=redis-sentinel://:sesame@cache",
+	} {
+		t.Run("PasswordIsNotTold "+address, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := LoadSettings([]string{address})
+			if _, ok := errors.AsType[*UsageError](err); !ok {
+				t.Fatalf("err = %v, want a usage error", err)
+			}
+			if name, _, _ := strings.Cut(address, "="); !strings.Contains(err.Error(), name) {
+				t.Errorf("err = %q, want it to name %s", err, name)
+			}
+			if strings.Contains(err.Error(), "sesame") {
+				t.Errorf("err = %q, want it without the password", err)
+			}
+		})
+	}
+
 	t.Run("UnknownVariablesAreListed", func(t *testing.T) {
 		t.Parallel()
 		_, unknown, err := LoadSettings([]string{"SV_ADRR=x", "SV_ADDR=127.0.0.1:1", "OTHER=1"})
@@ -52,10 +94,19 @@ func TestLoadSettings(t *testing.T) {
 	})
 }
 
+func TestSettingsBillingURL(t *testing.T) {
+	t.Parallel()
+	_, _, err := LoadSettings([]string{"SV_BILLING_URL=billing", "SV_BILLING_SECRET=x"})
+	if err == nil || !strings.Contains(err.Error(), "SV_BILLING_URL") {
+		t.Errorf("err = %v, want it to refuse an address without http", err)
+	}
+}
+
 func TestSettingsPrint(t *testing.T) {
 	t.Parallel()
 	settings, _, err := LoadSettings([]string{
 		"DATABASE_URL=postgres://app:sesame@db/app?password=sesame", "REDIS_URL=redis://:sesame@cache:6379/0",
+		"SV_BILLING_URL=https://us:sesame@billing/charges?token=sesame", "SV_BILLING_SECRET=key:sesame",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +115,8 @@ func TestSettingsPrint(t *testing.T) {
 	if err := settings.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), "sesame") || !strings.Contains(out.String(), "cache:6379") {
+	if strings.Contains(out.String(), "sesame") || !strings.Contains(out.String(), "cache:6379") ||
+		!strings.Contains(out.String(), "billing/charges") {
 		t.Errorf("printed %s, want the addresses without their passwords", out.String())
 	}
 }

@@ -24,6 +24,12 @@ type schedule struct {
 	next cron.Schedule
 }
 
+// CheckSchedule says what is wrong with a cron expression, before anything is due by it.
+func CheckSchedule(spec string) error {
+	_, err := parseSchedule(spec)
+	return err
+}
+
 func parseSchedule(spec string) (schedule, error) {
 	// A zone with daylight saving time has hours that come twice or not at all.
 	if strings.HasPrefix(spec, "TZ=") || strings.HasPrefix(spec, "CRON_TZ=") {

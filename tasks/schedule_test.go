@@ -74,7 +74,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := parseSchedule(spec); err == nil {
+			if err := CheckSchedule(spec); err == nil {
 				t.Errorf("parsed %q, want an error", spec)
 			}
 		})
