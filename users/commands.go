@@ -30,8 +30,8 @@ func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
 		setKeysCommand(open))
-	user := &cobra.Command{Use: "user", Short: "Create users"}
-	user.AddCommand(createUserCommand(open))
+	user := &cobra.Command{Use: "user", Short: "Create users and make them members"}
+	user.AddCommand(createUserCommand(open), addUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
 	token.AddCommand(createTokenCommand(open))
 	return []*cobra.Command{org, user, token}
@@ -137,10 +137,17 @@ func createUserCommand(open Open) *cobra.Command {
 				}
 			}
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				user, err := s.CreateUser(ctx, args[0], name, password)
-				if err == nil && org != "" {
-					err = s.join(ctx, org, user, core.Role(role))
+				if org == "" {
+					user, err := s.CreateUser(ctx, args[0], name, password)
+					return say(cmd, err, "%s\n", user.ID)
 				}
+				organization, err := s.Organization(ctx, org)
+				if err != nil {
+					return err
+				}
+				user, err := s.CreateMember(ctx, MemberRequest{
+					OrgID: organization.ID, Role: core.Role(role), Email: args[0], Name: name, Password: password,
+				})
 				return say(cmd, err, "%s\n", user.ID)
 			})
 		},
@@ -149,6 +156,32 @@ func createUserCommand(open Open) *cobra.Command {
 	command.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password from standard input")
 	command.Flags().StringVar(&org, "org", "", "make the user a member of this organization")
 	command.Flags().StringVar(&role, "role", string(core.RoleOwner), "the member's role")
+	return command
+}
+
+func addUserCommand(open Open) *cobra.Command {
+	var org, role string
+	command := &cobra.Command{
+		Use: "add EMAIL --org SLUG --role ROLE", Short: "Make a user a member of an organization, or change the role",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				organization, err := s.Organization(ctx, org)
+				if err != nil {
+					return err
+				}
+				user, err := s.User(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				err = s.SetMembership(ctx, organization.ID, user.ID, core.Role(role))
+				return say(cmd, err, "%s is %s of %s\n", user.Email, role, organization.Slug)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&role, "role", "", "owner, admin, author, executor or viewer")
+	requireFlags(command, "org", "role")
 	return command
 }
 
@@ -171,6 +204,10 @@ func createTokenCommand(open Open) *cobra.Command {
 				secret, err := s.CreateToken(ctx, TokenRequest{
 					OrgID: organization.ID, UserID: user.ID, Label: label, Role: core.Role(role), ValidFor: validFor,
 				})
+				if errors.Is(err, errNotMember) {
+					return fmt.Errorf("%s is not a member of %s; first run: user add %s --org %s --role ROLE",
+						user.Email, organization.Slug, user.Email, organization.Slug)
+				}
 				return say(cmd, err, "%s\n", secret)
 			})
 		},
@@ -180,16 +217,14 @@ func createTokenCommand(open Open) *cobra.Command {
 	command.Flags().StringVar(&label, "label", "command line", "what the token is for")
 	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the most that the token may do")
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's life, for example 720h (default: for ever)")
+	requireFlags(command, "org", "user")
 	return command
 }
 
-// join makes a new user a member of the organization.
-func (s *Service) join(ctx context.Context, slug string, user User, role core.Role) error {
-	org, err := s.Organization(ctx, slug)
-	if err != nil {
-		return err
+func requireFlags(command *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = command.MarkFlagRequired(name) // The flag is there: it was defined above.
 	}
-	return s.SetMembership(ctx, org.ID, user.ID, role)
 }
 
 func parseQuota(text string) (*int64, error) {

@@ -26,8 +26,12 @@ func NewService(db *core.DB, check *core.Validator) *Service {
 	return &Service{db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}}
 }
 
-// errTaken means that the name is in use.
-var errTaken = errors.New("is taken")
+var (
+	// errTaken means that the name is in use.
+	errTaken = errors.New("is taken")
+	// errNotMember means that a token would be of no use: its owner has no role in the organization.
+	errNotMember = errors.New("the user is not a member of the organization")
+)
 
 // CreateOrganization adds a tenant. A nil quota is unlimited.
 func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
@@ -56,7 +60,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 func (s *Service) Organization(ctx context.Context, slug string) (Organization, error) {
 	org, err := gorm.G[Organization](s.db.Gorm).Where("slug = ?", slug).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return Organization{}, core.NotFound("organization")
+		return Organization{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no organization %q.", slug))
 	}
 	if err != nil {
 		return Organization{}, fmt.Errorf("find organization %q: %w", slug, err)
@@ -134,6 +138,47 @@ func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool)
 
 // CreateUser adds a user. An empty password means that the user cannot sign in with one.
 func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
+	user, err := s.newUser(email, name, password)
+	if err != nil {
+		return User{}, err
+	}
+	if err := insertUser(ctx, s.db.Gorm, user); err != nil {
+		return User{}, err
+	}
+	return user, nil
+}
+
+// MemberRequest asks for a new user who is a member of an organization.
+type MemberRequest struct {
+	OrgID uuid.UUID
+	Role  core.Role
+	Email string
+	Name  string
+	// Password may be empty: the user cannot sign in with one then.
+	Password string
+}
+
+// CreateMember adds a user together with the membership, or neither.
+func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User, error) {
+	if err := checkRole(request.Role); err != nil {
+		return User{}, err
+	}
+	user, err := s.newUser(request.Email, request.Name, request.Password)
+	if err != nil {
+		return User{}, err
+	}
+	return core.InTx(ctx, s.db, func(tx core.Tx) (User, error) {
+		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
+			return User{}, err
+		}
+		return user, upsertMembership(ctx, tx.Gorm(ctx), Membership{
+			OrgID: request.OrgID, UserID: user.ID, Role: request.Role, CreatedAt: user.CreatedAt,
+		})
+	})
+}
+
+// newUser checks what the user is made of and hashes the password, which takes too long for a transaction.
+func (s *Service) newUser(email, name, password string) (User, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return User{}, fmt.Errorf("make an id: %w", err)
@@ -147,21 +192,25 @@ func (s *Service) CreateUser(ctx context.Context, email, name, password string) 
 			return User{}, fmt.Errorf("hash the password: %w", err)
 		}
 	}
-	err = gorm.G[User](s.db.Gorm).Create(ctx, &user)
+	return user, nil
+}
+
+func insertUser(ctx context.Context, db *gorm.DB, user User) error {
+	err := gorm.G[User](db).Create(ctx, &user)
 	if core.ViolatedConstraint(err) == "uq_users_email" {
-		return User{}, fmt.Errorf("user %q %w", user.Email, errTaken)
+		return fmt.Errorf("user %q %w", user.Email, errTaken)
 	}
 	if err != nil {
-		return User{}, fmt.Errorf("create user %q: %w", user.Email, err)
+		return fmt.Errorf("create user %q: %w", user.Email, err)
 	}
-	return user, nil
+	return nil
 }
 
 // User finds a user by the e-mail address.
 func (s *Service) User(ctx context.Context, email string) (User, error) {
 	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", normalizeEmail(email)).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return User{}, core.NotFound("user")
+		return User{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", normalizeEmail(email)))
 	}
 	if err != nil {
 		return User{}, fmt.Errorf("find user %q: %w", email, err)
@@ -171,11 +220,23 @@ func (s *Service) User(ctx context.Context, email string) (User, error) {
 
 // SetMembership makes the user a member with the role, or changes the member's role.
 func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role core.Role) error {
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	return upsertMembership(ctx, s.db.Gorm, Membership{
+		OrgID: orgID, UserID: userID, Role: role, CreatedAt: time.Now(),
+	})
+}
+
+func checkRole(role core.Role) error {
 	if !role.Allows(core.RoleViewer) {
 		return core.InvalidPayload("A role is one of owner, admin, author, executor, viewer.")
 	}
-	membership := Membership{OrgID: orgID, UserID: userID, Role: role, CreatedAt: time.Now()}
-	err := gorm.G[Membership](s.db.Gorm, clause.OnConflict{
+	return nil
+}
+
+func upsertMembership(ctx context.Context, db *gorm.DB, membership Membership) error {
+	err := gorm.G[Membership](db, clause.OnConflict{
 		Columns:   []clause.Column{{Name: "org_id"}, {Name: "user_id"}},
 		DoUpdates: clause.AssignmentColumns([]string{"role"}),
 	}).Create(ctx, &membership)
@@ -211,6 +272,9 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	}
 	secret, digest, prefix := newSecret()
 	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		if err := requireMember(ctx, tx, request.OrgID, request.UserID); err != nil {
+			return struct{}{}, err
+		}
 		batch := tx.NewBatch()
 		batch.Queue(`
 			INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
@@ -229,10 +293,23 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	return secret, nil
 }
 
+func requireMember(ctx context.Context, tx core.Tx, orgID, userID uuid.UUID) error {
+	var member bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memberships WHERE org_id = $1 AND user_id = $2)`,
+		orgID, userID).Scan(&member)
+	if err != nil {
+		return fmt.Errorf("look for the membership: %w", err)
+	}
+	if !member {
+		return errNotMember
+	}
+	return nil
+}
+
 // EnsureOrganization returns the organization with the slug and creates it when it is not there.
 func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
 	org, err := s.Organization(ctx, slug)
-	if !errors.Is(err, core.NotFound("organization")) {
+	if !errors.Is(err, core.NewError(core.CodeNotFound, "")) {
 		return org, err
 	}
 	org, err = s.CreateOrganization(ctx, slug, name, quota)
@@ -245,7 +322,7 @@ func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quo
 // EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
 func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
 	user, err := s.User(ctx, email)
-	if !errors.Is(err, core.NotFound("user")) {
+	if !errors.Is(err, core.NewError(core.CodeNotFound, "")) {
 		return user, err
 	}
 	user, err = s.CreateUser(ctx, email, name, "")

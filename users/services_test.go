@@ -221,6 +221,34 @@ func TestUser(t *testing.T) {
 	}
 }
 
+func TestCreateMember(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "org", 1)
+	request := users.MemberRequest{OrgID: org, Role: core.RoleAuthor, Email: "b@org.example"}
+	for name, change := range map[string]func(*users.MemberRequest){
+		"Role":         func(r *users.MemberRequest) { r.Role = "bogus" },
+		"Organization": func(r *users.MemberRequest) { r.OrgID = uuid.New() },
+		"Email":        func(r *users.MemberRequest) { r.Email = "b" },
+	} {
+		wrong := request
+		change(&wrong)
+		if _, err := b.service.CreateMember(t.Context(), wrong); err == nil {
+			t.Errorf("CreateMember with a wrong %s = nil, want an error", name)
+		}
+		if n := one[int64](t, b, `SELECT count(*) FROM users`); n != 0 {
+			t.Errorf("users after a wrong %s = %d, want 0", name, n)
+		}
+	}
+	user, err := b.service.CreateMember(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if role := one[string](t, b, `SELECT role FROM memberships WHERE user_id = $1`, user.ID); role != "author" {
+		t.Errorf("role = %s, want author", role)
+	}
+}
+
 func TestSetMembership(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
