@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -32,7 +33,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", err); printErr != nil {
+	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
 		return 1
 	}
 	if _, ok := errors.AsType[*UsageError](err); ok {
@@ -42,6 +43,17 @@ func (p Program) Run(ctx context.Context, args []string) int {
 }
 
 const exitUsage = 2
+
+// explainError adds what is wrong with each member, which a client reads in the problem document.
+func explainError(err error) string {
+	text := err.Error()
+	if broken, ok := errors.AsType[*core.Error](err); ok {
+		for _, field := range broken.Fields {
+			text += "\n  " + field.Pointer + field.Parameter + " " + field.Detail
+		}
+	}
+	return text
+}
 
 func (p Program) command() *cobra.Command {
 	root := &cobra.Command{
@@ -66,7 +78,27 @@ func (p Program) command() *cobra.Command {
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.idempotencyCommand())
 	root.AddCommand(users.Commands(p.openUsers)...)
+	refuseWrongUse(root)
 	return root
+}
+
+// refuseWrongUse makes wrong arguments and missing flags errors of use, in every command at once: the apps' commands
+// do not know of exit codes.
+func refuseWrongUse(command *cobra.Command) {
+	checkArgs := command.Args
+	command.Args = func(cmd *cobra.Command, args []string) error {
+		err := cmd.ValidateRequiredFlags()
+		if err == nil && checkArgs != nil {
+			err = checkArgs(cmd, args)
+		}
+		if _, told := errors.AsType[*UsageError](err); err == nil || told {
+			return err
+		}
+		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
+	}
+	for _, child := range command.Commands() {
+		refuseWrongUse(child)
+	}
 }
 
 // settings loads the settings and makes the log, which goes to standard error: standard output is data.

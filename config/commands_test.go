@@ -1,0 +1,70 @@
+package config_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// console is a command line on a database of its own.
+type console struct {
+	environ []string
+}
+
+func setupConsole(tb testing.TB) console {
+	tb.Helper()
+	return console{environ: []string{
+		"DATABASE_URL=" + dbtest.DatabaseURL(tb), "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
+	}}
+}
+
+// run returns the exit code, what is printed, and the complaint.
+func (c console) run(tb testing.TB, args ...string) (int, string, string) {
+	tb.Helper()
+	var out, complaint bytes.Buffer
+	code := config.Program{
+		Environ: c.environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaint,
+	}.Run(tb.Context(), args)
+	return code, out.String(), complaint.String()
+}
+
+func TestCommandsRefuse(t *testing.T) {
+	t.Parallel()
+	c := setupConsole(t)
+	for name, tt := range map[string]struct {
+		args  []string
+		code  int
+		parts []string
+	}{
+		"MissingFlags":    {[]string{"token", "create"}, 2, []string{`"org"`, `"user"`, "token create --help"}},
+		"MissingArgument": {[]string{"org", "create"}, 2, []string{"org create --help"}},
+		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
+		"UnknownFlag":     {[]string{"user", "create", "a@x.example", "--rank"}, 2, []string{"--rank", "--help"}},
+		"NoOrganization": {
+			[]string{"token", "create", "--org", "acme", "--user", "a@x.example"}, 1, []string{`no organization "acme"`},
+		},
+		"WrongMembers": {
+			[]string{"user", "create", "nobody", "--name", strings.Repeat("n", 201)}, 1,
+			[]string{"\n  /Email ", "\n  /Name must be at most 200"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, out, complaint := c.run(t, tt.args...)
+			if code != tt.code || out != "" {
+				t.Errorf("exit code = %d, output %q, want %d and none", code, out, tt.code)
+			}
+			for _, part := range tt.parts {
+				if !strings.Contains(complaint, part) {
+					t.Errorf("complaint = %q, want it to name %s", complaint, part)
+				}
+			}
+			if strings.Contains(complaint, "in your organization") {
+				t.Errorf("complaint = %q, want nothing of the caller's organization", complaint)
+			}
+		})
+	}
+}
