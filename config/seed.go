@@ -86,15 +86,6 @@ func (p Program) seedCommand() *cobra.Command {
 	return command
 }
 
-// showDemo seeds and prints how to use what was seeded, before the server starts.
-func (p Program) showDemo(ctx context.Context, project *Project) error {
-	output, err := project.seedDemo(ctx)
-	if err != nil {
-		return err
-	}
-	return printDemo(p.Stdout, output)
-}
-
 // seedDemo makes what is missing of the demonstration and new tokens each time: the secrets of earlier
 // ones are not known to anybody but their holders, and they go on working.
 func (p *Project) seedDemo(ctx context.Context) (demoOutput, error) {

@@ -118,12 +118,28 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	if err != nil {
 		return err
 	}
+	ready := func() error { return nil }
 	if demo {
-		if err := p.showDemo(ctx, project); err != nil {
+		seeded, err := project.seedDemo(ctx)
+		if err != nil {
 			return err
 		}
+		ready = func() error { return printDemo(p.Stdout, seeded) }
 	}
-	return p.runParts(ctx, project, part, queue, client, b)
+	return runParts(ctx, process{
+		project: project, part: part, queue: queue, client: client, backend: b, ready: ready,
+	})
+}
+
+// process is what a process runs on, and which part of the service it plays.
+type process struct {
+	project *Project
+	part    role
+	queue   tasks.Redis
+	client  redis.UniversalClient
+	backend *backend
+	// ready is called once requests are accepted.
+	ready func() error
 }
 
 // checkRedis refuses a Redis that evicts keys. One that is away is no reason not to start: runs are accepted without
@@ -140,26 +156,31 @@ func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Log
 }
 
 // runParts runs the process's parts until ctx ends or one of them fails.
-func (p Program) runParts(
-	ctx context.Context, project *Project, part role, queue tasks.Redis, client redis.UniversalClient, b *backend,
-) error {
+func runParts(ctx context.Context, p process) error {
 	// What has been started ends also when the rest cannot be started.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
-	if b.private != nil && b.private.Owned() {
-		group.Go(func() error { return watch(ctx, b.private) })
+	if private := p.backend.private; private != nil && private.Owned() {
+		group.Go(func() error { return watch(ctx, private) })
 	}
-	if part.plays(roleWeb) {
-		if err := startWeb(ctx, group, project); err != nil {
-			return err
-		}
-	}
-	if err := startBackground(ctx, group, project, part, queue, client); err != nil {
+	if err := startParts(ctx, group, p); err != nil {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
 	return group.Wait()
+}
+
+func startParts(ctx context.Context, group *errgroup.Group, p process) error {
+	if p.part.plays(roleWeb) {
+		if err := startWeb(ctx, group, p.project); err != nil {
+			return err
+		}
+	}
+	if err := startBackground(ctx, group, p.project, p.part, p.queue, p.client); err != nil {
+		return err
+	}
+	return p.ready()
 }
 
 func startWeb(ctx context.Context, group *errgroup.Group, project *Project) error {

@@ -1,0 +1,78 @@
+package config_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config"
+)
+
+// caller tries to reach the service as soon as something is printed, and then ends it.
+type caller struct {
+	address string
+	stop    context.CancelFunc
+	printed string
+	err     error
+}
+
+func (c *caller) Write(p []byte) (int, error) {
+	c.printed += string(p)
+	conn, err := new(net.Dialer).Dial("tcp", c.address)
+	if err != nil {
+		c.err = err
+	} else {
+		c.err = conn.Close()
+	}
+	c.stop()
+	return len(p), nil
+}
+
+func TestServeDemo(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsReadyWhenItSaysSo", func(t *testing.T) {
+		t.Parallel()
+		c := setupConsole(t)
+		taken := listen(t)
+		address := taken.Addr().String()
+		if err := taken.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		out := &caller{address: address, stop: cancel}
+		var complaint bytes.Buffer
+		code := config.Program{
+			Environ: append(c.environ, "SV_ADDR="+address), Stdout: out, Stderr: &complaint,
+		}.Run(ctx, []string{"serve", "--demo"})
+		if code != 0 || !strings.Contains(out.printed, "ready") {
+			t.Fatalf("exit code = %d, output %q, complaint %q, want 0 and the demonstration",
+				code, out.printed, complaint.String())
+		}
+		if out.err != nil {
+			t.Errorf("reaching the service = %v, want it to listen", out.err)
+		}
+	})
+
+	t.Run("SaysNothingWhereItCannotListen", func(t *testing.T) {
+		t.Parallel()
+		c := setupConsole(t)
+		c.environ = append(c.environ, "SV_ADDR="+listen(t).Addr().String())
+		if code, out, complaint := c.run(t, "serve", "--demo"); code == 0 || out != "" {
+			t.Errorf("exit code = %d, output %q, complaint %q, want a failure and no output", code, out, complaint)
+		}
+	})
+}
+
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = listener.Close() }) // It may be closed already.
+	return listener
+}
