@@ -128,6 +128,36 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
+// Somebody may follow one page after the other, and a key that stood for another request is refused.
+func TestGuidesHaveTheirOwnKeys(t *testing.T) {
+	t.Parallel()
+
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string][]byte{"README": readme}
+	for _, name := range []string{"guides/getting-started", "guides/operations"} {
+		page, ok := docs.Page(name)
+		if !ok {
+			t.Fatalf("there is no page %s", name)
+		}
+		pages[name] = page
+	}
+	// The start that both tours begin with is the same request.
+	owner := map[string]string{"first-1": "all"}
+	for name, page := range pages {
+		for _, match := range regexp.MustCompile(`'Idempotency-Key: ([^']+)'`).FindAllSubmatch(page, -1) {
+			key := string(match[1])
+			if of, used := owner[key]; used && of != name && of != "all" {
+				t.Errorf("%s and %s both use the key %s, want their own", of, name, key)
+			} else if !used {
+				owner[key] = name
+			}
+		}
+	}
+}
+
 // checkErrorPage holds what a page says of its code against the code.
 func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
 	tb.Helper()
