@@ -46,7 +46,7 @@ func TestLoadSettings(t *testing.T) {
 	t.Run("WhatOtherPartsReadIsToldWithTheRest", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{
-			"SV_PURGE_SCHEDULE=hourly", "REDIS_URL=http://cache", "DATABASE_URL=postgres://db/app?sslmode=sometimes",
+			"SV_PURGE_SCHEDULE=hourly", "REDIS_URL=cache", "DATABASE_URL=postgres://db/app?sslmode=sometimes",
 			"SV_WORKERS=0", "SV_ADRR=127.0.0.1:1",
 		})
 		if _, ok := errors.AsType[*UsageError](err); !ok {

@@ -37,7 +37,10 @@ func unusable(settings Settings) []core.FieldError {
 func unreadableAddress(address Secret, err error) string {
 	const unsaid = `is not a usable address; in a password, write "/", "@", "?", "#" and "%" as %2F, %40, %3F, %23 and %25`
 	parsed, parseErr := url.Parse(string(address))
-	if parseErr != nil || parsed.Scheme == "" || strings.Count(string(address), "@") > 1 {
+	if parseErr != nil || strings.Count(string(address), "@") > 1 {
+		return unsaid
+	}
+	if list := parsed.Scheme == "" && strings.Contains(string(address), "="); list {
 		return unsaid
 	}
 	if parsed.User == nil && strings.Contains(string(address), "@") {
