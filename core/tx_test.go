@@ -261,7 +261,8 @@ func TestStatementsEndWhenTheDatabaseIsFrozen(t *testing.T) {
 	t.Parallel()
 	proxy, through := newCutter(t, coretest.DatabaseURL(t), false)
 	db, err := core.OpenDatabase(t.Context(), core.DatabaseConfig{
-		URL: through, MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond, IdleTimeout: time.Second,
+		URL: through, MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond,
+		IdleTimeout: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +283,8 @@ func TestLostConnectionsAreUnavailable(t *testing.T) {
 	for _, lost := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone, context.DeadlineExceeded,
 	} {
-		if err := fmt.Errorf("read: %w", lost); !core.IsUnavailable(err) || core.AsError(err).Code != core.CodeUnavailable {
+		err := fmt.Errorf("read: %w", lost)
+		if !core.IsUnavailable(err) || core.AsError(err).Code != core.CodeUnavailable {
 			t.Errorf("%v: want it to be unavailable", lost)
 		}
 	}
