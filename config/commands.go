@@ -46,13 +46,13 @@ const exitUsage = 2
 
 // explainError adds what is wrong with each member, which a client reads in the problem document.
 func explainError(err error) string {
-	text := err.Error()
+	lines := []string{err.Error()}
 	if broken, ok := errors.AsType[*core.Error](err); ok {
 		for _, field := range broken.Fields {
-			text += "\n  " + field.Pointer + field.Parameter + " " + field.Detail
+			lines = append(lines, field.Pointer+field.Parameter+" "+field.Detail)
 		}
 	}
-	return text
+	return strings.Join(lines, "\n  ")
 }
 
 func (p Program) command() *cobra.Command {

@@ -44,10 +44,13 @@ func TestCommandsRefuse(t *testing.T) {
 		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
 		"UnknownFlag":     {[]string{"user", "create", "a@x.example", "--rank"}, 2, []string{"--rank", "--help"}},
 		"NoOrganization": {
-			[]string{"token", "create", "--org", "acme", "--user", "a@x.example"}, 1, []string{`no organization "acme"`},
+			[]string{"token", "create", "--org", "acme", "--user", "a@x.example"},
+			1,
+			[]string{`no organization "acme"`},
 		},
 		"WrongMembers": {
-			[]string{"user", "create", "nobody", "--name", strings.Repeat("n", 201)}, 1,
+			[]string{"user", "create", "nobody", "--name", strings.Repeat("n", 201)},
+			1,
 			[]string{"\n  /Email ", "\n  /Name must be at most 200"},
 		},
 	} {

@@ -66,9 +66,11 @@ func TestLoadSettings(t *testing.T) {
 		"DATABASE_URL=postgres://app:x/sesame@db/app", "DATABASE_URL=postgres://app:sesame/x@db/app",
 		"DATABASE_URL=postgres://app:1/sesame@db/app?sslmode=bad", "DATABASE_URL=postgres://app:x@sesame@db:port/app",
 		"DATABASE_URL=postgres://app:sesame@db/app?sslmode=bad", "DATABASE_URL=host=db password=sesame sslmode=bad",
-		"DATABASE_URL=postgres://db/app?password=sesame&sslmode=bad", "DATABASE_URL=host=db password = sesame sslmode=bad",
+		"DATABASE_URL=postgres://db/app?password=sesame&sslmode=bad",
+		"DATABASE_URL=host=db password = sesame sslmode=bad",
 		"REDIS_URL=redis://:sesame@cache:6379/db", "REDIS_URL=redis://:sesame/x@cache:6379/0",
-		"REDIS_URL=http://:sesame@cache", "REDIS_URL=redis://:sesame%zz@cache", "REDIS_URL=redis-sentinel://:sesame@cache",
+		"REDIS_URL=http://:sesame@cache", "REDIS_URL=redis://:sesame%zz@cache",
+		"REDIS_URL=redis-sentinel://:sesame@cache",
 	} {
 		t.Run("PasswordIsNotTold "+address, func(t *testing.T) {
 			t.Parallel()
