@@ -35,7 +35,7 @@ func unusable(settings Settings) []core.FieldError {
 // unreadableAddress gives the reason only where it is certain which part of the address is the password: one that
 // holds a / or a @ ends up in a port or in a path, and from there in the reason.
 func unreadableAddress(address Secret, err error) string {
-	const unsaid = `is not a usable address; write "/", "@", "?", "#" and "%" as %2F, %40, %3F, %23 and %25 in a password`
+	const unsaid = `is no usable address; write "/", "@", "?", "#" and "%" as %2F, %40, %3F, %23 and %25 in a password`
 	parsed, parseErr := url.Parse(string(address))
 	if parseErr != nil || strings.Count(string(address), "@") > 1 {
 		return unsaid
