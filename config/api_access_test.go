@@ -45,10 +45,12 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},
 		"GET /api/usage/":                         {call{path: "/api/usage/"}, 200, 200, 200, 200},
 		"GET /api/runs/":                          {call{path: "/api/runs/"}, 200, 200, 200, 200},
-		"GET /api/runs/:id/":                      {call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404},
-		"GET /api/workflows/":                     {call{path: "/api/workflows/"}, 200, 200, 200, 200},
-		"GET /api/workflows/:id/":                 {call{path: workflow}, 200, 200, 200, 404},
-		"POST /api/workflows/:id/start/":          {start, 403, 201, 201, 404},
+		"GET /api/runs/:id/": {
+			call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404,
+		},
+		"GET /api/workflows/":            {call{path: "/api/workflows/"}, 200, 200, 200, 200},
+		"GET /api/workflows/:id/":        {call{path: workflow}, 200, 200, 200, 404},
+		"POST /api/workflows/:id/start/": {start, 403, 201, 201, 404},
 	}
 }
 
