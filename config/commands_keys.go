@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/google/uuid"
@@ -67,6 +68,9 @@ func (p Program) listKeysCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFilter(filter); err != nil {
+				return err
+			}
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
@@ -91,10 +95,19 @@ func (p Program) listKeysCommand() *cobra.Command {
 	return command
 }
 
+// checkFilter refuses a misspelt state, which would look as if there were no such keys.
+func checkFilter(filter idempotency.EntryFilter) error {
+	fields, err := core.NewValidator().Fields(filter)
+	if err != nil || fields == nil {
+		return err
+	}
+	return &UsageError{Reason: "--" + strings.TrimPrefix(fields[0].Pointer, "/") + " " + fields[0].Detail}
+}
+
 func (p Program) showKeyCommand() *cobra.Command {
 	var org string
 	command := &cobra.Command{
-		Use: "show ID --org SLUG", Short: "Show a key and its timeline", Args: cobra.ExactArgs(1),
+		Use: "show ID --org SLUG", Short: "Show a key and its timeline", Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
 			if err != nil {
@@ -137,7 +150,7 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 	var org, reason string
 	command := &cobra.Command{
 		Use: "release ID --org SLUG --reason TEXT", Short: "Free a key whose request was abandoned",
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
 			if err != nil {
@@ -176,13 +189,13 @@ func (p Program) explainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain FILE --org SLUG --workflow W",
 		Short: "Print the fingerprint of a start with FILE as its body, and the fingerprint's parts",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := os.ReadFile(args[0])
 			if err != nil {
 				return fmt.Errorf("read the document: %w", err)
 			}
-			if request.filename == "" {
+			if !cmd.Flags().Changed("filename") {
 				request.filename = filepath.Base(args[0])
 			}
 			return p.withTenant(cmd.Context(), request.org,
@@ -195,7 +208,8 @@ func (p Program) explainCommand() *cobra.Command {
 	command.Flags().StringVarP(&request.workflow, "workflow", "w", "", "the workflow's id or slug")
 	command.Flags().StringVar(&request.mediaType, "content-type", "application/octet-stream",
 		"the Content-Type to be sent")
-	command.Flags().StringVar(&request.filename, "filename", "", "the X-Filename to be sent (default: the file's name)")
+	command.Flags().StringVar(&request.filename, "filename", "",
+		`the X-Filename to be sent, "" for none (default: the file's name)`)
 	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
 	return command
 }
@@ -228,6 +242,13 @@ func (p Program) explain(
 	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, body.FingerprintMediaType)
 	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, body.Options)
 	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())
+}
+
+func oneArg(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return &UsageError{Reason: fmt.Sprintf("%s takes 1 argument, got %d", cmd.CommandPath(), len(args))}
+	}
+	return nil
 }
 
 func parseID(text string) (uuid.UUID, error) {
