@@ -43,7 +43,8 @@ func TestKeyCommands(t *testing.T) {
 	}
 	change(t, i.db, `
 		UPDATE idempotency_keys SET recovery_point = 'run_reserved', response_status = NULL, response_headers = NULL,
-			response_body = NULL, finished_at = NULL, locked_until = now(), attempts = 20, last_error = 'billing is down'
+			response_body = NULL, finished_at = NULL, locked_until = now(), attempts = 20,
+			last_error = 'billing is down'
 		WHERE key IN ('stuck', 'lost')`)
 	change(t, i.db, `UPDATE idempotency_keys SET validation_run_id = NULL WHERE key = 'lost'`)
 	keys := func(command string, args ...string) []string {
@@ -80,11 +81,13 @@ func TestKeyCommands(t *testing.T) {
 		stuck, lost := keyID(t, i.db, "stuck"), keyID(t, i.db, "lost")
 		wantSaid(t, execute(t, i.settings, "", keys("show", stuck)...), "dead", "billing is down", "run_reserved")
 		wantSaid(t, refuse(t, i.settings, keys("release", stuck)...), "--reason")
-		wantSaid(t, fails(t, i.settings, keys("release", keyID(t, i.db, "done"), "--reason", "why")...), "not_releasable")
+		said := fails(t, i.settings, keys("release", keyID(t, i.db, "done"), "--reason", "why")...)
+		wantSaid(t, said, "not_releasable")
 		for _, id := range []string{stuck, lost} {
 			wantSaid(t, execute(t, i.settings, "", keys("release", id, "--reason", "it is back")...), "released "+id)
 		}
-		if got := count(t, i.db, `SELECT count(*) FROM idempotency_keys WHERE attempts = 0 AND key = 'stuck'`); got != 1 {
+		got := count(t, i.db, `SELECT count(*) FROM idempotency_keys WHERE attempts = 0 AND key = 'stuck'`)
+		if got != 1 {
 			t.Errorf("released keys with a run and all attempts = %d, want 1", got)
 		}
 		if got := count(t, i.db, `SELECT count(*) FROM idempotency_keys WHERE key = 'lost'`); got != 0 {
