@@ -162,9 +162,9 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				auditID, err := uuid.NewV7()
+				auditID, err := core.NewID()
 				if err != nil {
-					return fmt.Errorf("make an id: %w", err)
+					return err
 				}
 				err = project.inspector.Release(ctx, who.OrgID, id, core.AuditRecord{
 					ID: auditID, OrgID: who.OrgID, Action: "idempotency_key.release", TargetType: "idempotency_key",

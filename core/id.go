@@ -1,6 +1,10 @@
 package core
 
-import "github.com/google/uuid"
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+)
 
 // idLength is that of the one form in which ids are shown: 36 characters with hyphens.
 const idLength = 36
@@ -12,4 +16,13 @@ func ParseID(text string) (uuid.UUID, bool) {
 	}
 	id, err := uuid.Parse(text)
 	return id, err == nil
+}
+
+// NewID makes an id that sorts by the time of its making (UUIDv7).
+func NewID() (uuid.UUID, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("make an id: %w", err)
+	}
+	return id, nil
 }

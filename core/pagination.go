@@ -68,6 +68,19 @@ func (q PageQuery) Parse() (Cursor, error) {
 	return cursor, nil
 }
 
+// Window returns how a list's query reads the page: the ids on this side of one, in this order. The
+// comparison and the order are parts of SQL.
+func (c Cursor) Window() (string, string, uuid.UUID) {
+	switch {
+	case c.Backward:
+		return ">", "ASC", c.ID
+	case c.ID == uuid.Nil:
+		return "<", "DESC", uuid.Max
+	default:
+		return "<", "DESC", c.ID
+	}
+}
+
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
 // read oldest first). The row beyond the size only tells that there is more.
 func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.URL) Page[T] {

@@ -35,9 +35,9 @@ var (
 
 // CreateOrganization adds a tenant. A nil quota is unlimited.
 func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return Organization{}, fmt.Errorf("make an id: %w", err)
+		return Organization{}, err
 	}
 	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: quota, CreatedAt: time.Now()}
 	if err := s.check.Body(org); err != nil {
@@ -116,9 +116,9 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 
 // auditOperator sends a batch together with the record of an operator's deed.
 func (s *Service) auditOperator(ctx context.Context, batch *core.Batch, orgID uuid.UUID, action, detail string) error {
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return fmt.Errorf("make an id: %w", err)
+		return err
 	}
 	core.Audit(batch, core.AuditRecord{
 		ID: id, OrgID: orgID, Action: action, TargetType: "organization", TargetID: orgID.String(), Detail: detail,
@@ -179,9 +179,9 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 
 // newUser checks what the user is made of and hashes the password, which takes too long for a transaction.
 func (s *Service) newUser(email, name, password string) (User, error) {
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return User{}, fmt.Errorf("make an id: %w", err)
+		return User{}, err
 	}
 	user := User{ID: id, Email: normalizeEmail(email), Name: name, CreatedAt: time.Now()}
 	if err := s.check.Body(user); err != nil {
@@ -262,13 +262,13 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	if err := s.check.Body(request); err != nil {
 		return "", err
 	}
-	tokenID, err := uuid.NewV7()
+	tokenID, err := core.NewID()
 	if err != nil {
-		return "", fmt.Errorf("make an id: %w", err)
+		return "", err
 	}
-	auditID, err := uuid.NewV7()
+	auditID, err := core.NewID()
 	if err != nil {
-		return "", fmt.Errorf("make an id: %w", err)
+		return "", err
 	}
 	secret, digest, prefix := newSecret()
 	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {

@@ -131,14 +131,8 @@ func scanFinding(row pgx.CollectableRow) (Finding, error) {
 func (s *Service) listRuns(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
 	query := s.db.Gorm.WithContext(ctx).Model(&Run{}).Where("org_id = ?", orgID).Limit(cursor.Size + 1)
 	query = narrow(query, filter)
-	if cursor.Backward {
-		query = query.Where("id > ?", cursor.ID).Order("id")
-	} else {
-		query = query.Order("id DESC")
-		if cursor.ID != uuid.Nil {
-			query = query.Where("id < ?", cursor.ID)
-		}
-	}
+	comparison, order, from := cursor.Window()
+	query = query.Where("id "+comparison+" ?", from).Order("id " + order)
 	var runs []Run
 	if err := query.Find(&runs).Error; err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)

@@ -115,7 +115,7 @@ func complete(ctx context.Context, tx core.Tx, run Run, end ending) error {
 }
 
 func writeStep(ctx context.Context, tx core.Tx, step StepRun, findings []engines.Finding) error {
-	id, err := newID()
+	id, err := core.NewID()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func findingColumns() []string {
 func findingRows(step StepRun, findings []engines.Finding) ([][]any, error) {
 	rows := make([][]any, len(findings))
 	for i, f := range findings {
-		id, err := newID()
+		id, err := core.NewID()
 		if err != nil {
 			return nil, err
 		}

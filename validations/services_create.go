@@ -58,7 +58,7 @@ type Prepared struct {
 
 // Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
 func Prepare(order Order, now time.Time) (Prepared, error) {
-	submissionID, err := newID()
+	submissionID, err := core.NewID()
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -81,7 +81,7 @@ func PrepareRerun(order Order, earlier Run, now time.Time) (Prepared, error) {
 }
 
 func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time.Time) (Prepared, error) {
-	runID, err := newID()
+	runID, err := core.NewID()
 	if err != nil {
 		return Prepared{}, err
 	}

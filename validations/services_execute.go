@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -173,12 +172,4 @@ func cause(ctx context.Context, err error) error {
 		return errLeaseLost
 	}
 	return err
-}
-
-func newID() (uuid.UUID, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("make an id: %w", err)
-	}
-	return id, nil
 }

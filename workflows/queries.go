@@ -43,13 +43,7 @@ func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, ve
 
 // list reads one page of the organization's workflows and one row more.
 func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor) ([]Version, error) {
-	comparison, order := "<", "DESC"
-	from := cursor.ID
-	if cursor.Backward {
-		comparison, order = ">", "ASC"
-	} else if from == uuid.Nil {
-		from = uuid.Max
-	}
+	comparison, order, from := cursor.Window()
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`
 		FROM workflows AS w
 		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id AND v.number = w.latest_version

@@ -74,9 +74,9 @@ func checkDefinition(definition validations.Definition) error {
 
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return Version{}, fmt.Errorf("make an id: %w", err)
+		return Version{}, err
 	}
 	digest, err := validations.StoreDefinition(ctx, tx, orgID, draft.Definition)
 	if err != nil {

@@ -188,9 +188,9 @@ func keyed(st start) (start, error) {
 	if st.keyed {
 		return st, nil
 	}
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return start{}, fmt.Errorf("make an id: %w", err)
+		return start{}, err
 	}
 	st.keyed = true
 	st.claim.ID, st.claim.Key = id, "sv-"+id.String()

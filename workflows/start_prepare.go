@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,15 +27,15 @@ func (s start) orgID() uuid.UUID {
 func prepare(request StartRequest, fingerprint idempotency.Fingerprint) (start, error) {
 	var keyID uuid.UUID
 	if request.KeyGiven {
-		id, err := uuid.NewV7()
+		id, err := core.NewID()
 		if err != nil {
-			return start{}, fmt.Errorf("make an id: %w", err)
+			return start{}, err
 		}
 		keyID = id
 	}
-	auditID, err := uuid.NewV7()
+	auditID, err := core.NewID()
 	if err != nil {
-		return start{}, fmt.Errorf("make an id: %w", err)
+		return start{}, err
 	}
 	run, err := validations.Prepare(order(request, keyID), time.Now())
 	if err != nil {

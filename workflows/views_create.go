@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -107,9 +106,9 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 func announce(
 	ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version,
 ) (idempotency.Response, error) {
-	id, err := uuid.NewV7()
+	id, err := core.NewID()
 	if err != nil {
-		return idempotency.Response{}, fmt.Errorf("make an id: %w", err)
+		return idempotency.Response{}, err
 	}
 	batch := tx.NewBatch()
 	core.Audit(batch, core.AuditRecord{

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,8 +68,8 @@ func (a *App) rerunOrder(c echo.Context, principal core.Principal, earlier valid
 		return order, nil
 	}
 	order.IdempotencyKey = key.Value
-	if order.IdempotencyKeyID, err = uuid.NewV7(); err != nil {
-		return validations.Order{}, fmt.Errorf("make an id: %w", err)
+	if order.IdempotencyKeyID, err = core.NewID(); err != nil {
+		return validations.Order{}, err
 	}
 	return order, nil
 }
@@ -94,7 +93,7 @@ func (a *App) commitRerun(
 		return idempotency.Response{}, users.QuotaExceeded(grants[0].Usage)
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = grants[0].Usage.Metric, grants[0].Usage.Period
-	auditID, err := uuid.NewV7()
+	auditID, err := core.NewID()
 	if err != nil {
 		return idempotency.Response{}, err
 	}

@@ -94,12 +94,7 @@ const entryQuery = `
 func (i *Inspector) List(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
 ) ([]Entry, error) {
-	comparison, order, from := "<", "DESC", cursor.ID
-	if cursor.Backward {
-		comparison, order = ">", "ASC"
-	} else if from == uuid.Nil {
-		from = uuid.Max
-	}
+	comparison, order, from := cursor.Window()
 	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id `+comparison+` $3
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,

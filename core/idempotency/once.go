@@ -119,9 +119,9 @@ func (g *Guard) claim(
 ) (Claim, error) {
 	caller := CallerOf(c)
 	if operation.KeyID == uuid.Nil {
-		id, err := uuid.NewV7()
+		id, err := core.NewID()
 		if err != nil {
-			return Claim{}, fmt.Errorf("make an id: %w", err)
+			return Claim{}, err
 		}
 		operation.KeyID = id
 	}

@@ -125,9 +125,9 @@ func (a *App) release(c echo.Context) error {
 	if _, err := core.ReadJSON(c, a.check, maxReleaseBody, &body); err != nil {
 		return err
 	}
-	auditID, err := uuid.NewV7()
+	auditID, err := core.NewID()
 	if err != nil {
-		return fmt.Errorf("make an id: %w", err)
+		return err
 	}
 	err = a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
 		ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
