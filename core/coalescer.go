@@ -1,0 +1,162 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+var (
+	// ErrOverloaded says that too many callers are waiting already and that nothing was done.
+	ErrOverloaded = errors.New("too many callers are waiting")
+	// errLeaderGone says that the work for a group ended without a result, because it panicked.
+	errLeaderGone = errors.New("the group's leader ended without a result")
+)
+
+// CoalescerLimits bound a Coalescer.
+type CoalescerLimits struct {
+	// Groups is how many groups are worked on at once.
+	Groups int
+	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
+	Members int
+	Weight  int
+	// Waiting is how many callers may wait for their turn.
+	Waiting int
+}
+
+// Coalescer lets concurrent callers share work that costs little more for many than for one, such as a commit.
+//
+// Nobody waits in order to be grouped: a caller who finds no group at work begins at once and alone, and those
+// who come meanwhile form the next group, in the order of their arrival. Each group is worked on by one of its
+// members, its leader, so nothing runs behind the callers' backs: when all of them have returned, nothing is
+// left to be drained.
+type Coalescer[T, R any] struct {
+	limits CoalescerLimits
+	weigh  func(T) int
+	do     func(context.Context, []T) []R
+
+	mu      sync.Mutex
+	working int
+	waiting []*member[T, R]
+}
+
+// member is a caller. Its result may be read when done is closed.
+type member[T, R any] struct {
+	item   T
+	leads  chan struct{}
+	done   chan struct{}
+	result R
+	err    error
+}
+
+// NewCoalescer makes a Coalescer whose work is do, which gets the leader's context and returns one result for
+// each item, in their order.
+func NewCoalescer[T, R any](
+	limits CoalescerLimits, weigh func(T) int, do func(context.Context, []T) []R,
+) *Coalescer[T, R] {
+	return &Coalescer[T, R]{limits: limits, weigh: weigh, do: do}
+}
+
+// Do has the work done for the item, alone or together with others, and returns its result. A caller whose
+// context ends leaves as long as its turn has not come; after that Do returns when the work is done.
+func (c *Coalescer[T, R]) Do(ctx context.Context, item T) (R, error) {
+	m := &member[T, R]{item: item, leads: make(chan struct{}), done: make(chan struct{})}
+	if !c.join(m) {
+		return m.result, ErrOverloaded
+	}
+	canceled := ctx.Done()
+	for {
+		select {
+		case <-m.leads:
+			c.lead(ctx, m)
+			return m.result, m.err
+		case <-m.done:
+			return m.result, m.err
+		case <-canceled:
+			if c.leave(m) {
+				return m.result, context.Cause(ctx)
+			}
+			canceled = nil
+		}
+	}
+}
+
+// join makes the caller a leader when there is room for another group, else lets it wait. It reports whether
+// there was room for either.
+func (c *Coalescer[T, R]) join(m *member[T, R]) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.working < c.limits.Groups:
+		c.working++
+		close(m.leads)
+	case len(c.waiting) < c.limits.Waiting:
+		c.waiting = append(c.waiting, m)
+	default:
+		return false
+	}
+	return true
+}
+
+// leave takes back one whose turn has not come.
+func (c *Coalescer[T, R]) leave(m *member[T, R]) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting, m)
+	if i < 0 {
+		return false
+	}
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	return true
+}
+
+// lead does the work for the leader and those who wait behind it, and then gives the lead to the next group.
+// The members get an answer also when the work panics; the panic itself goes on in the leader.
+func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
+	group := c.gather(leader)
+	var results []R
+	defer func() {
+		for i, m := range group {
+			if i < len(results) {
+				m.result = results[i]
+			} else {
+				m.err = errLeaderGone
+			}
+			close(m.done)
+		}
+		c.handOver()
+	}()
+	items := make([]T, len(group))
+	for i, m := range group {
+		items[i] = m.item
+	}
+	results = c.do(ctx, items)
+}
+
+func (c *Coalescer[T, R]) gather(leader *member[T, R]) []*member[T, R] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group, weight := []*member[T, R]{leader}, c.weigh(leader.item)
+	for _, m := range c.waiting {
+		weight += c.weigh(m.item)
+		if len(group) == c.limits.Members || weight > c.limits.Weight {
+			break
+		}
+		group = append(group, m)
+	}
+	c.waiting = slices.Delete(c.waiting, 0, len(group)-1)
+	return group
+}
+
+func (c *Coalescer[T, R]) handOver() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		c.working--
+		return
+	}
+	next := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	close(next.leads)
+}

@@ -1,0 +1,234 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// line is a Coalescer of numbers whose groups end when they are told to. The result is the number doubled.
+type line struct {
+	*core.Coalescer[int, int]
+
+	begun chan []int
+	end   chan struct{}
+}
+
+func newLine(limits core.CoalescerLimits) line {
+	l := line{begun: make(chan []int), end: make(chan struct{})}
+	l.Coalescer = core.NewCoalescer(limits, func(n int) int { return n },
+		func(_ context.Context, items []int) []int {
+			l.begun <- items
+			<-l.end
+			doubled := make([]int, len(items))
+			for i, n := range items {
+				doubled[i] = 2 * n
+			}
+			return doubled
+		})
+	return l
+}
+
+// arrive lets callers come one after the other.
+func (l line) arrive(ctx context.Context, t *testing.T, callers *sync.WaitGroup, items ...int) {
+	t.Helper()
+	for _, n := range items {
+		callers.Go(func() {
+			got, err := l.Do(ctx, n)
+			if err != nil || got != 2*n {
+				t.Errorf("result for %d = %d, %v, want %d", n, got, err, 2*n)
+			}
+		})
+		synctest.Wait()
+	}
+}
+
+func wide(groups int) core.CoalescerLimits {
+	return core.CoalescerLimits{Groups: groups, Members: 10, Weight: 100, Waiting: 10}
+}
+
+func TestCoalescer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		limits core.CoalescerLimits
+		items  []int
+		groups [][]int
+	}{
+		{"ALoneCallerIsServedAtOnce", wide(1), []int{1}, [][]int{{1}}},
+		{"WhoComesMeanwhileFormsTheNextGroup", wide(1), []int{1, 2, 3, 4}, [][]int{{1}, {2, 3, 4}}},
+		{"SeveralGroupsAtOnce", wide(2), []int{1, 2, 3, 4}, [][]int{{1}, {2}, {3, 4}}},
+		{
+			"BoundedInMembers",
+			core.CoalescerLimits{Groups: 1, Members: 2, Weight: 100, Waiting: 10},
+			[]int{1, 2, 3, 4},
+			[][]int{{1}, {2, 3}, {4}},
+		},
+		{
+			"BoundedInWeight",
+			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10},
+			[]int{1, 4, 6, 5},
+			[][]int{{1}, {4, 6}, {5}},
+		},
+		{
+			"OneThatIsTooHeavyGoesAlone",
+			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10},
+			[]int{1, 50, 2, 60},
+			[][]int{{1}, {50}, {2}, {60}},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLine(tt.limits)
+				var callers sync.WaitGroup
+				var groups [][]int
+				callers.Go(func() {
+					for range tt.groups {
+						groups = append(groups, <-l.begun)
+					}
+				})
+				l.arrive(t.Context(), t, &callers, tt.items...)
+				for range tt.groups {
+					l.end <- struct{}{}
+					synctest.Wait()
+				}
+				callers.Wait()
+				if diff := cmp.Diff(tt.groups, groups); diff != "" {
+					t.Errorf("groups (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 2})
+		var callers sync.WaitGroup
+		callers.Go(func() { <-l.begun; <-l.begun })
+		l.arrive(t.Context(), t, &callers, 1, 2, 3)
+		if _, err := l.Do(t.Context(), 4); !errors.Is(err, core.ErrOverloaded) {
+			t.Errorf("error = %v, want %v", err, core.ErrOverloaded)
+		}
+		close(l.end)
+		callers.Wait()
+	})
+}
+
+func TestCoalescerLetsThoseGoWhoStillWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(wide(1))
+		ctx, cancel := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		var second []int
+		callers.Go(func() { <-l.begun; second = <-l.begun })
+		// The first is at work already and stays although its context ends.
+		l.arrive(ctx, t, &callers, 1)
+		callers.Go(func() {
+			if _, err := l.Do(ctx, 2); !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v, want %v", err, context.Canceled)
+			}
+		})
+		synctest.Wait()
+		l.arrive(t.Context(), t, &callers, 3)
+		cancel()
+		synctest.Wait()
+		close(l.end)
+		callers.Wait()
+		if !slices.Equal(second, []int{3}) {
+			t.Errorf("second group = %v, want only the one who stayed", second)
+		}
+	})
+}
+
+func TestCoalescerAnswersWhenTheWorkPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun, fail := make(chan struct{}), make(chan struct{})
+		c := core.NewCoalescer(wide(1), func(int) int { return 1 }, func(_ context.Context, items []int) []int {
+			if len(items) > 1 {
+				panic("on purpose")
+			}
+			begun <- struct{}{}
+			<-fail
+			return items
+		})
+		var callers sync.WaitGroup
+		var panics, refusals atomic.Int64
+		call := func(n int) {
+			defer func() {
+				if recover() != nil {
+					panics.Add(1)
+				}
+			}()
+			if _, err := c.Do(t.Context(), n); err != nil {
+				refusals.Add(1)
+			}
+		}
+		callers.Go(func() { call(1) })
+		<-begun
+		callers.Go(func() { call(2) })
+		callers.Go(func() { call(3) })
+		synctest.Wait()
+		close(fail)
+		callers.Wait()
+		if panics.Load() != 1 || refusals.Load() != 1 {
+			t.Errorf("panics = %d, errors = %d, want the leader's panic and an error for its follower",
+				panics.Load(), refusals.Load())
+		}
+		// The next one finds it in order.
+		callers.Go(func() { <-begun })
+		if got, err := c.Do(t.Context(), 4); got != 4 || err != nil {
+			t.Errorf("result after a panic = %d, %v, want 4", got, err)
+		}
+		callers.Wait()
+	})
+}
+
+func TestCoalescerServesEverybodyOnce(t *testing.T) {
+	t.Parallel()
+	const callersAtOnce, rounds = 32, 200
+	var served atomic.Int64
+	c := core.NewCoalescer(core.CoalescerLimits{Groups: 2, Members: 8, Weight: 100, Waiting: callersAtOnce},
+		func(int) int { return 1 },
+		func(_ context.Context, items []int) []int {
+			served.Add(int64(len(items)))
+			return items
+		})
+	var callers sync.WaitGroup
+	var left atomic.Int64
+	for i := range callersAtOnce {
+		callers.Go(func() {
+			for n := range rounds {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n%3)*time.Microsecond+time.Nanosecond)
+				if n%3 == 0 {
+					ctx = t.Context()
+				}
+				got, err := c.Do(ctx, i*rounds+n)
+				cancel()
+				switch {
+				case errors.Is(err, context.DeadlineExceeded):
+					left.Add(1)
+				case err != nil || got != i*rounds+n:
+					t.Errorf("result for %d = %d, %v", i*rounds+n, got, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if got, want := served.Load(), callersAtOnce*rounds-left.Load(); got != want {
+		t.Errorf("served = %d, want each of those who stayed once, %d", got, want)
+	}
+}
