@@ -61,6 +61,7 @@ type Starter struct {
 	staged *jobs.Signal
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
 	overage *Overage
+	commits *core.Coalescer[start, result]
 }
 
 // NewStarter makes a Starter. A nil overage means that there is no billing service.
@@ -68,7 +69,11 @@ func NewStarter(
 	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, limit RunLimiter,
 	staged *jobs.Signal, overage *Overage,
 ) *Starter {
-	return &Starter{db: db, cfg: cfg, runs: runs, guard: guard, limit: limit, staged: staged, overage: overage}
+	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, limit: limit, staged: staged, overage: overage}
+	s.commits = core.NewCoalescer(core.CoalescerLimits{
+		Groups: groupsAtOnce, Members: groupMembers, Weight: groupBytes, Waiting: groupsWaiting * groupMembers,
+	}, start.size, s.commit)
+	return s
 }
 
 // Start starts a run, or answers as the key's first request was answered. Replays are looked up before
@@ -91,7 +96,7 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 	if err != nil {
 		return StartAnswer{}, err
 	}
-	result := s.commit(ctx, []start{prepared})[0]
+	result := s.commitShared(ctx, prepared)
 	beyondQuota := errors.Is(result.err, core.NewError(core.CodeQuotaExceeded, ""))
 	if beyondQuota && request.Principal.Overage && s.overage != nil {
 		return s.startOverage(ctx, prepared)

@@ -1,11 +1,36 @@
 package workflows
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
+
+const (
+	// groupsAtOnce is small because the starts of one busy organization wait for each other's counter anyway.
+	groupsAtOnce = 2
+	groupMembers = 256
+	groupBytes   = 8 << 20
+	// groupsWaiting is how many full groups may wait. Beyond that the database does not keep up, and a start is
+	// better told so than kept waiting.
+	groupsWaiting = 4
+)
+
+// commitShared commits a start together with those that arrive while another commit is under way.
+func (s *Starter) commitShared(ctx context.Context, prepared start) result {
+	shared, err := s.commits.Do(ctx, prepared)
+	switch {
+	case err == nil:
+		return shared
+	case errors.Is(err, core.ErrOverloaded), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return result{err: core.Unavailable(err)}
+	default:
+		return result{err: startError(fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err), prepared)}
+	}
+}
 
 // follower is a start whose key another start of the group leads.
 type follower struct {

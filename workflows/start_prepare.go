@@ -24,6 +24,11 @@ func (s start) orgID() uuid.UUID {
 	return s.run.Run.OrgID
 }
 
+// size is what the start weighs in a group.
+func (s start) size() int {
+	return len(s.run.Submission.Content)
+}
+
 func prepare(request StartRequest, fingerprint idempotency.Fingerprint) (start, error) {
 	var keyID uuid.UUID
 	if request.KeyGiven {
