@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // wantSaid demands that a process said all of the words.
@@ -31,33 +32,33 @@ func TestSettings(t *testing.T) {
 
 	t.Run("AllThatIsWrongAtOnce", func(t *testing.T) {
 		t.Parallel()
-		said := refuse(t, []string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"},
+		said := program.Refuse(t, []string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"},
 			"config", "show")
 		wantSaid(t, said, "SV_ADDR", "soon", "SV_WORKERS", "SV_LOG_FORMAT")
 	})
 
 	t.Run("WrongOnesKeepTheServerFromStarting", func(t *testing.T) {
 		t.Parallel()
-		working := briskly("DATABASE_URL="+coretest.DatabaseURL(t), "REDIS_URL="+coretest.Redis(t))
+		working := program.Briskly("DATABASE_URL="+coretest.DatabaseURL(t), "REDIS_URL="+coretest.Redis(t))
 		for _, setting := range []string{"SV_WORKERS=0", "SV_PURGE_SCHEDULE=whenever", "REDIS_URL=http://127.0.0.1:1"} {
 			name, _, _ := strings.Cut(setting, "=")
 			settings := append(slices.Clip(working), setting)
-			wantSaid(t, refuse(t, settings, "serve"), name)
+			wantSaid(t, program.Refuse(t, settings, "serve"), name)
 		}
 	})
 
 	t.Run("UnknownOnesAreNamed", func(t *testing.T) {
 		t.Parallel()
-		p := launch(t, []string{"SV_WORKER=3"}, "", "config", "show")
-		if got := p.exitCode(t); got != 0 {
+		p := program.Launch(t, []string{"SV_WORKER=3"}, "", "config", "show")
+		if got := p.ExitCode(t); got != 0 {
 			t.Errorf("exit code = %d, want 0", got)
 		}
-		wantSaid(t, p.stderr.String(), "SV_WORKER", "unknown")
+		wantSaid(t, p.Stderr(), "SV_WORKER", "unknown")
 	})
 
 	t.Run("ShownWithoutSecrets", func(t *testing.T) {
 		t.Parallel()
-		said := execute(t, []string{
+		said := program.Execute(t, []string{
 			"DATABASE_URL=postgres://someone:s3cret-one@db.example/app?password=s3cret-two",
 			"REDIS_URL=redis://:s3cret-three@queue.example:6379/0", "SV_WORKERS=3",
 		}, "", "config", "show")
@@ -72,7 +73,7 @@ func TestSettings(t *testing.T) {
 		for _, args := range [][]string{
 			{"sevre"}, {"serve", "now"}, {"serve", "--only", "queue"}, {"serve", "--olny"}, {"seed"},
 		} {
-			wantSaid(t, refuse(t, nil, args...), "simplevalidations:")
+			wantSaid(t, program.Refuse(t, nil, args...), "simplevalidations:")
 		}
 	})
 }
@@ -107,71 +108,73 @@ func onServer(tb testing.TB, statement string) {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const migrators = 6
-	settings := briskly("DATABASE_URL="+emptyDatabase(t), "SV_DB_MAX_CONNS=4")
-	before := execute(t, settings, "", "migrate", "status")
+	settings := program.Briskly("DATABASE_URL="+emptyDatabase(t), "SV_DB_MAX_CONNS=4")
+	before := program.Execute(t, settings, "", "migrate", "status")
 	wantSaid(t, before, "pending", "00001_users.sql")
 	if strings.Contains(before, "applied") {
 		t.Errorf("status of an empty database = %s, want nothing applied", before)
 	}
-	all := make([]*process, migrators)
+	all := make([]*program.Process, migrators)
 	for n := range all {
-		all[n] = launch(t, settings, "", "migrate", "up")
+		all[n] = program.Launch(t, settings, "", "migrate", "up")
 	}
 	for _, p := range all {
-		if got := p.exitCode(t); got != 0 {
+		if got := p.ExitCode(t); got != 0 {
 			t.Errorf("exit code of a migrator = %d, want 0", got)
 		}
 	}
-	after := execute(t, settings, "", "migrate", "status")
+	after := program.Execute(t, settings, "", "migrate", "status")
 	if strings.Contains(after, "pending") || strings.Count(after, "applied") != strings.Count(before, "pending") {
 		t.Errorf("status = %s, want each of these applied: %s", after, before)
 	}
-	seed(t, settings)
+	program.Seed(t, settings)
 }
 
 func TestSeedTwice(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	twice := seed(t, i.settings)
-	again := twice.harbour
-	if again.ID != i.harbour.ID || twice.tiny.ID != i.tiny.ID {
-		t.Errorf("organizations = %s and %s, want %s and %s again", again.ID, twice.tiny.ID, i.harbour.ID, i.tiny.ID)
+	i := program.Install(t)
+	twice := program.Seed(t, i.Settings)
+	again := twice.Harbour
+	if again.ID != i.Harbour.ID || twice.Tiny.ID != i.Tiny.ID {
+		t.Errorf("organizations = %s and %s, want %s and %s again", again.ID, twice.Tiny.ID, i.Harbour.ID, i.Tiny.ID)
 	}
-	s := serve(t, i.settings)
-	o := building(t, "seeded")
-	first := newClient(t, i.harbour.Tokens.Executor).start(t, s.url(), o)
-	wantCreated(t, first)
-	wantReplay(t, newClient(t, again.Tokens.Executor).start(t, s.url(), o), first)
-	wantProblem(t, newClient(t, again.Tokens.Viewer).start(t, s.url(), o),
+	s := program.Serve(t, i.Settings)
+	o := program.Building(t, "seeded")
+	first := program.NewClient(t, i.Harbour.Tokens.Executor).Start(t, s.URL(), o)
+	program.WantCreated(t, first)
+	program.WantReplay(t, program.NewClient(t, again.Tokens.Executor).Start(t, s.URL(), o), first)
+	program.WantProblem(t, program.NewClient(t, again.Tokens.Viewer).Start(t, s.URL(), o),
 		http.StatusForbidden, core.CodePermissionDenied)
-	wantProblem(t, newClient(t, again.Tokens.Executor+"x").start(t, s.url(), o),
+	program.WantProblem(t, program.NewClient(t, again.Tokens.Executor+"x").Start(t, s.URL(), o),
 		http.StatusUnauthorized, core.CodeNotAuthenticated)
-	checkAtRest(t, i.db)
+	program.CheckAtRest(t, i.DB)
 }
 
 func TestAccountCommands(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	s := serve(t, i.settings)
+	i := program.Install(t)
+	s := program.Serve(t, i.Settings)
 
 	t.Run("ANewMemberStartsRuns", func(t *testing.T) {
 		t.Parallel()
-		execute(t, i.settings, "correct horse battery\n", "user", "create", "new@harbour-energy.example",
+		program.Execute(t, i.Settings, "correct horse battery\n", "user", "create", "new@harbour-energy.example",
 			"--name", "New", "--password-stdin", "--org", "harbour-energy", "--role", "executor")
 		token := createToken(t, i, "harbour-energy", "new@harbour-energy.example")
-		first := newClient(t, token).start(t, s.url(), building(t, "new-member"))
-		wantCreated(t, first)
-		wantReplay(t, newClient(t, i.harbour.Tokens.Owner).start(t, s.url(), building(t, "new-member")), first)
+		first := program.NewClient(t, token).Start(t, s.URL(), program.Building(t, "new-member"))
+		program.WantCreated(t, first)
+		owner := program.NewClient(t, i.Harbour.Tokens.Owner)
+		program.WantReplay(t, owner.Start(t, s.URL(), program.Building(t, "new-member")), first)
 	})
 
 	t.Run("ANewOrganizationSeesNothingOfOthers", func(t *testing.T) {
 		t.Parallel()
-		execute(t, i.settings, "", "org", "create", "new-org", "--name", "New organization", "--runs", "5")
-		execute(t, i.settings, "", "user", "create", "owner@new-org.example", "--org", "new-org")
-		c := newClient(t, createToken(t, i, "new-org", "owner@new-org.example"))
-		wantProblem(t, c.start(t, s.url(), building(t, "new-org")), http.StatusNotFound, core.CodeNotFound)
-		if a := c.get(t, s.url()+"/api/me/"); a.status != http.StatusOK {
-			t.Errorf("answer = %d, want 200: %s", a.status, a.body)
+		program.Execute(t, i.Settings, "", "org", "create", "new-org", "--name", "New organization", "--runs", "5")
+		program.Execute(t, i.Settings, "", "user", "create", "owner@new-org.example", "--org", "new-org")
+		c := program.NewClient(t, createToken(t, i, "new-org", "owner@new-org.example"))
+		program.WantProblem(t, c.Start(t, s.URL(), program.Building(t, "new-org")),
+			http.StatusNotFound, core.CodeNotFound)
+		if a := c.Get(t, s.URL()+"/api/me/"); a.Status != http.StatusOK {
+			t.Errorf("answer = %d, want 200: %s", a.Status, a.Body)
 		}
 	})
 
@@ -185,15 +188,15 @@ func TestAccountCommands(t *testing.T) {
 			{"org", "set-quota", "harbour-energy", "many"},
 			{"token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
 		} {
-			p := launch(t, i.settings, "short\n", args...)
-			if got := p.exitCode(t); got == 0 || p.stderr.String() == "" {
-				t.Errorf("exit code of %v = %d saying %q, want a refusal", args, got, p.stderr.String())
+			p := program.Launch(t, i.Settings, "short\n", args...)
+			if got := p.ExitCode(t); got == 0 || p.Stderr() == "" {
+				t.Errorf("exit code of %v = %d saying %q, want a refusal", args, got, p.Stderr())
 			}
 		}
 	})
 }
 
-func createToken(tb testing.TB, i *installation, org, email string) string {
+func createToken(tb testing.TB, i *program.Installation, org, email string) string {
 	tb.Helper()
-	return strings.TrimSpace(execute(tb, i.settings, "", "token", "create", "--org", org, "--user", email))
+	return strings.TrimSpace(program.Execute(tb, i.Settings, "", "token", "create", "--org", org, "--user", email))
 }

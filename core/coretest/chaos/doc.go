@@ -1,6 +1,5 @@
 // Package chaos holds tests that start the program as operators do, drive it over HTTP and its command line, and kill,
 // freeze and rob it meanwhile. What must hold whatever happens is checked in the database afterwards.
 //
-// The program is built once for the package, with the race detector where the tests have it. Set TEST_PROGRAM to the
-// path of a binary to test that one. The tag slow makes the tests longer; nothing here is part of the service.
+// The tag slow makes the tests longer; nothing here is part of the service.
 package chaos

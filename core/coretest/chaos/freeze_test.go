@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 const (
@@ -35,24 +37,24 @@ func largeTable() []byte {
 
 // frozen is a run whose worker was stopped in the middle of it.
 type frozen struct {
-	*installation
+	*program.Installation
 	run    uuid.UUID
-	worker *process
+	worker *program.Process
 }
 
 // freeze starts a run and stops its worker while it executes.
 func freeze(tb testing.TB, document []byte) frozen {
 	tb.Helper()
-	i := install(tb, "SV_RUN_LEASE=1s", "SV_MAX_BODY_BYTES=100000000", "SV_DB_STATEMENT_TIMEOUT=30s")
-	web := serve(tb, i.settings, "--only", "web")
-	c := newClient(tb, i.harbour.Tokens.Executor)
-	f := frozen{installation: i, worker: launch(tb, i.settings, "", "serve", "--only", "worker")}
-	o := order{workflow: "meter-readings", key: "large", mediaType: "text/csv", body: document}
-	first := c.start(tb, web.url(), o)
-	wantCreated(tb, first)
-	f.run = first.run(tb)
-	await(tb, "a worker takes the run", func() bool { return f.holds(tb, executing) })
-	f.worker.signal(tb, syscall.SIGSTOP)
+	i := program.Install(tb, "SV_RUN_LEASE=1s", "SV_MAX_BODY_BYTES=100000000", "SV_DB_STATEMENT_TIMEOUT=30s")
+	web := program.Serve(tb, i.Settings, "--only", "web")
+	c := program.NewClient(tb, i.Harbour.Tokens.Executor)
+	f := frozen{Installation: i, worker: program.Launch(tb, i.Settings, "", "serve", "--only", "worker")}
+	o := program.Order{Workflow: "meter-readings", Key: "large", MediaType: "text/csv", Body: document}
+	first := c.Start(tb, web.URL(), o)
+	program.WantCreated(tb, first)
+	f.run = first.Run(tb)
+	program.Await(tb, "a worker takes the run", func() bool { return f.holds(tb, executing) })
+	f.worker.Signal(tb, syscall.SIGSTOP)
 	if !f.holds(tb, "id = $1 AND state = 'RUNNING'") {
 		tb.Fatal("the run was over before its worker could be stopped: it takes more rows")
 	}
@@ -62,14 +64,14 @@ func freeze(tb testing.TB, document []byte) frozen {
 // holds tells whether the run is as the condition says.
 func (f frozen) holds(tb testing.TB, condition string) bool {
 	tb.Helper()
-	return count(tb, f.db, "SELECT count(*) FROM validation_runs WHERE "+condition, f.run) == 1
+	return program.Count(tb, f.DB, "SELECT count(*) FROM validation_runs WHERE "+condition, f.run) == 1
 }
 
 // takenOver waits until a second worker has the run, which the first one was the first to begin.
-func (f frozen) takenOver(tb testing.TB) *process {
+func (f frozen) takenOver(tb testing.TB) *program.Process {
 	tb.Helper()
-	second := launch(tb, f.settings, "", "serve", "--only", "worker")
-	await(tb, "another worker takes the run over", func() bool {
+	second := program.Launch(tb, f.Settings, "", "serve", "--only", "worker")
+	program.Await(tb, "another worker takes the run over", func() bool {
 		return f.holds(tb, "id = $1 AND attempts >= 2")
 	})
 	return second
@@ -79,7 +81,7 @@ func (f frozen) takenOver(tb testing.TB) *process {
 func (f frozen) row(tb testing.TB) string {
 	tb.Helper()
 	var text string
-	if err := f.db.Pool.QueryRow(tb.Context(), `
+	if err := f.DB.Pool.QueryRow(tb.Context(), `
 		SELECT to_json(r)::text
 			|| (SELECT json_agg(s ORDER BY s.ordinal)::text FROM step_runs AS s WHERE s.run_id = r.id)
 			|| (SELECT json_agg(f ORDER BY f.ordinal)::text FROM findings AS f WHERE f.run_id = r.id)
@@ -90,23 +92,23 @@ func (f frozen) row(tb testing.TB) string {
 }
 
 // check demands one verdict with one set of findings, after everybody has finished.
-func (f frozen) check(tb testing.TB, workers ...*process) {
+func (f frozen) check(tb testing.TB, workers ...*program.Process) {
 	tb.Helper()
-	checkAtRest(tb, f.db)
+	program.CheckAtRest(tb, f.DB)
 	before := f.row(tb)
 	for _, worker := range workers {
 		// A worker ends when its handlers have returned, and only then has the frozen one tried all it would.
-		worker.signal(tb, syscall.SIGTERM)
-		if got := worker.exitCode(tb); got != 0 {
+		worker.Signal(tb, syscall.SIGTERM)
+		if got := worker.ExitCode(tb); got != 0 {
 			tb.Errorf("exit code of a worker = %d, want 0", got)
 		}
 	}
-	checkAtRest(tb, f.db)
+	program.CheckAtRest(tb, f.DB)
 	if after := f.row(tb); after != before {
 		tb.Errorf("the run changed after its end from %s to %s", before, after)
 	}
 	const wanted = largeRows / badEvery
-	if got := count(tb, f.db, "SELECT count(*) FROM findings WHERE run_id = $1", f.run); got != wanted {
+	if got := program.Count(tb, f.DB, "SELECT count(*) FROM findings WHERE run_id = $1", f.run); got != wanted {
 		tb.Errorf("findings = %d, want %d", got, wanted)
 	}
 	if !f.holds(tb, "id = $1 AND state = 'COMPLETED' AND result = 'FAIL' AND error_count = "+strconv.Itoa(wanted)) {
@@ -123,7 +125,7 @@ func TestFrozenWorker(t *testing.T) {
 		for range takeovers {
 			f := freeze(t, document)
 			second := f.takenOver(t)
-			f.worker.signal(t, syscall.SIGCONT)
+			f.worker.Signal(t, syscall.SIGCONT)
 			f.check(t, f.worker, second)
 		}
 	})
@@ -133,8 +135,8 @@ func TestFrozenWorker(t *testing.T) {
 		for range takeovers {
 			f := freeze(t, document)
 			second := f.takenOver(t)
-			awaitRest(t, f.db)
-			f.worker.signal(t, syscall.SIGCONT)
+			program.AwaitRest(t, f.DB)
+			f.worker.Signal(t, syscall.SIGCONT)
 			f.check(t, f.worker, second)
 		}
 	})

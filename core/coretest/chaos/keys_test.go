@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // keyID reads the id of the only use of a key.
@@ -23,77 +24,72 @@ func keyID(tb testing.TB, db *core.DB, key string) string {
 	return id.String()
 }
 
-// fails runs a command that is understood and has to fail, and returns what it says about that.
-func fails(tb testing.TB, settings []string, args ...string) string {
-	tb.Helper()
-	p := launch(tb, settings, "", args...)
-	if got := p.exitCode(tb); got != exitFailed {
-		tb.Errorf("exit code of %s = %d, want %d", strings.Join(args, " "), got, exitFailed)
-	}
-	return p.stderr.String()
-}
-
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	s := serve(t, i.settings, "--only", "web")
-	c := newClient(t, i.harbour.Tokens.Executor)
+	i := program.Install(t)
+	s := program.Serve(t, i.Settings, "--only", "web")
+	c := program.NewClient(t, i.Harbour.Tokens.Executor)
 	for _, key := range []string{"done", "stuck", "lost"} {
-		wantCreated(t, c.start(t, s.url(), building(t, key)))
+		program.WantCreated(t, c.Start(t, s.URL(), program.Building(t, key)))
 	}
-	change(t, i.db, `
+	program.Change(t, i.DB, `
 		UPDATE idempotency_keys SET recovery_point = 'run_reserved', response_status = NULL, response_headers = NULL,
 			response_body = NULL, finished_at = NULL, locked_until = now(), attempts = 20,
 			last_error = 'billing is down'
 		WHERE key IN ('stuck', 'lost')`)
-	change(t, i.db, `UPDATE idempotency_keys SET validation_run_id = NULL WHERE key = 'lost'`)
+	program.Change(t, i.DB, `UPDATE idempotency_keys SET validation_run_id = NULL WHERE key = 'lost'`)
 	keys := func(command string, args ...string) []string {
 		return append([]string{"idempotency", command, "--org", "harbour-energy"}, args...)
 	}
 
 	t.Run("List", func(t *testing.T) {
 		t.Parallel()
-		wantSaid(t, execute(t, i.settings, "", keys("list", "--key", "done")...), "finished", keyID(t, i.db, "done"))
-		if said := execute(t, i.settings, "", keys("list", "--key", "other")...); strings.Count(said, "\n") != 1 {
+		said := program.Execute(t, i.Settings, "", keys("list", "--key", "done")...)
+		wantSaid(t, said, "finished", keyID(t, i.DB, "done"))
+		said = program.Execute(t, i.Settings, "", keys("list", "--key", "other")...)
+		if strings.Count(said, "\n") != 1 {
 			t.Errorf("list of no key said %q, want its heading alone", said)
 		}
-		said := execute(t, i.settings, "", "idempotency", "list", "--org", "tiny-quota")
+		said = program.Execute(t, i.Settings, "", "idempotency", "list", "--org", "tiny-quota")
 		if strings.Contains(said, "done") {
 			t.Errorf("the keys of another organization are listed: %s", said)
 		}
-		wantSaid(t, fails(t, i.settings, "idempotency", "list", "--org", "nobody"), "organization")
-		wantSaid(t, refuse(t, i.settings, keys("list", "--state", "done")...), "--state")
+		wantSaid(t, program.Fail(t, i.Settings, "idempotency", "list", "--org", "nobody"), "organization")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("list", "--state", "done")...), "--state")
 	})
 
 	t.Run("Show", func(t *testing.T) {
 		t.Parallel()
-		id := keyID(t, i.db, "done")
-		wantSaid(t, execute(t, i.settings, "", keys("show", id)...), "workflow_start", "finished", "received",
+		id := keyID(t, i.DB, "done")
+		wantSaid(t, program.Execute(t, i.Settings, "", keys("show", id)...), "workflow_start", "finished", "received",
 			"POST /api/workflows/building/start/", "response stored", "expires")
-		wantSaid(t, refuse(t, i.settings, keys("show", "done")...), "done is not a key's id")
-		wantSaid(t, refuse(t, i.settings, keys("show")...), "takes 1 argument")
-		wantSaid(t, fails(t, i.settings, keys("show", uuid.NewString())...), "no such idempotency key")
-		wantSaid(t, fails(t, i.settings, "idempotency", "show", id, "--org", "tiny-quota"), "no such idempotency key")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("show", "done")...), "done is not a key's id")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("show")...), "takes 1 argument")
+		wantSaid(t, program.Fail(t, i.Settings, keys("show", uuid.NewString())...), "no such idempotency key")
+		wantSaid(t, program.Fail(t, i.Settings, "idempotency", "show", id, "--org", "tiny-quota"),
+			"no such idempotency key")
 	})
 
 	t.Run("Release", func(t *testing.T) {
 		t.Parallel()
-		stuck, lost := keyID(t, i.db, "stuck"), keyID(t, i.db, "lost")
-		wantSaid(t, execute(t, i.settings, "", keys("show", stuck)...), "dead", "billing is down", "run_reserved")
-		wantSaid(t, refuse(t, i.settings, keys("release", stuck)...), "--reason")
-		said := fails(t, i.settings, keys("release", keyID(t, i.db, "done"), "--reason", "why")...)
+		stuck, lost := keyID(t, i.DB, "stuck"), keyID(t, i.DB, "lost")
+		wantSaid(t, program.Execute(t, i.Settings, "", keys("show", stuck)...),
+			"dead", "billing is down", "run_reserved")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("release", stuck)...), "--reason")
+		said := program.Fail(t, i.Settings, keys("release", keyID(t, i.DB, "done"), "--reason", "why")...)
 		wantSaid(t, said, "not_releasable")
 		for _, id := range []string{stuck, lost} {
-			wantSaid(t, execute(t, i.settings, "", keys("release", id, "--reason", "it is back")...), "released "+id)
+			said := program.Execute(t, i.Settings, "", keys("release", id, "--reason", "it is back")...)
+			wantSaid(t, said, "released "+id)
 		}
-		got := count(t, i.db, `SELECT count(*) FROM idempotency_keys WHERE attempts = 0 AND key = 'stuck'`)
+		got := program.Count(t, i.DB, `SELECT count(*) FROM idempotency_keys WHERE attempts = 0 AND key = 'stuck'`)
 		if got != 1 {
 			t.Errorf("released keys with a run and all attempts = %d, want 1", got)
 		}
-		if got := count(t, i.db, `SELECT count(*) FROM idempotency_keys WHERE key = 'lost'`); got != 0 {
+		if got := program.Count(t, i.DB, `SELECT count(*) FROM idempotency_keys WHERE key = 'lost'`); got != 0 {
 			t.Errorf("released keys without a run = %d, want 0", got)
 		}
-		if got := count(t, i.db, `
+		if got := program.Count(t, i.DB, `
 			SELECT count(*) FROM audit_records WHERE action = 'idempotency_key.release' AND detail = 'it is back'
 				AND actor_id IS NULL`); got != 2 {
 			t.Errorf("audit records of the operator = %d, want 2", got)
@@ -113,13 +109,13 @@ func document(tb testing.TB, name, content string) string {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	s := serve(t, i.settings, "--only", "web")
+	i := program.Install(t)
+	s := program.Serve(t, i.Settings, "--only", "web")
 	const content = `{"building": {"id": "B", "zones": [1, 2.0]}}`
 	file := document(t, "b.json", content)
 	reordered := document(t, "b.json", "{ \"building\":\n{\"zones\":[1,2.0],\"id\":\"\\u0042\"} }")
 	explain := func(file string, args ...string) string {
-		said := execute(t, i.settings, "", append([]string{
+		said := program.Execute(t, i.Settings, "", append([]string{
 			"idempotency", "explain", file, "--org", "harbour-energy", "--content-type", "application/json",
 		}, args...)...)
 		found := regexp.MustCompile(`(?m)^fingerprint +([0-9a-f]{64})$`).FindStringSubmatch(said)
@@ -128,10 +124,10 @@ func TestExplain(t *testing.T) {
 		}
 		return found[1]
 	}
-	start := order{workflow: "building", key: "explained", mediaType: "application/json", body: []byte(content)}
-	wantCreated(t, newClient(t, i.harbour.Tokens.Executor).start(t, s.url(), start))
+	start := program.Order{Workflow: "building", Key: "explained", MediaType: "application/json", Body: []byte(content)}
+	program.WantCreated(t, program.NewClient(t, i.Harbour.Tokens.Executor).Start(t, s.URL(), start))
 	var stored string
-	err := i.db.Pool.QueryRow(t.Context(), `SELECT encode(request_hash, 'hex') FROM idempotency_keys`).Scan(&stored)
+	err := i.DB.Pool.QueryRow(t.Context(), `SELECT encode(request_hash, 'hex') FROM idempotency_keys`).Scan(&stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +153,7 @@ func TestExplain(t *testing.T) {
 		}
 		seen[fingerprint] = name
 	}
-	if got := count(t, i.db, "SELECT count(*) FROM validation_runs"); got != 1 {
+	if got := program.Count(t, i.DB, "SELECT count(*) FROM validation_runs"); got != 1 {
 		t.Errorf("runs = %d, want 1: explain starts nothing", got)
 	}
 }

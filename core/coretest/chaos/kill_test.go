@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
@@ -24,20 +25,20 @@ const leastLife, mostLife = 5, 60
 // the database still commits what the other was killed at.
 func TestServersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-	bases := []string{servers[0].url(), servers[1].url()}
-	l := startLoad(t, i.harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
+	i := program.Install(t)
+	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+	bases := []string{servers[0].URL(), servers[1].URL()}
+	l := startLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
 	for n := range serverKills {
 		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
 		killed := servers[n%len(servers)]
-		killed.kill()
-		checkInvariants(t, i.db)
-		servers[n%len(servers)] = killed.again(t, i.settings)
+		killed.Kill()
+		program.CheckInvariants(t, i.DB)
+		servers[n%len(servers)] = killed.Again(t, i.Settings)
 	}
 	l.finish(t)
-	checkAtRest(t, i.db)
-	l.history.check(t, i.db, i.harbour.ID)
+	program.CheckAtRest(t, i.DB)
+	l.history.check(t, i.DB, i.Harbour.ID)
 	if l.unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}
@@ -46,20 +47,20 @@ func TestServersKilledUnderLoad(t *testing.T) {
 func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	settings := briskly("SV_DATA_DIR=" + dir)
-	s := serve(t, settings)
-	demo := seed(t, settings)
-	base := s.url()
-	l := startLoad(t, demo.harbour.Tokens.Executor, func() string { return base })
+	settings := program.Briskly("SV_DATA_DIR=" + dir)
+	s := program.Serve(t, settings)
+	demo := program.Seed(t, settings)
+	base := s.URL()
+	l := startLoad(t, demo.Harbour.Tokens.Executor, func() string { return base })
 	for range embeddedKills {
 		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
-		s.kill()
-		s = s.again(t, settings)
+		s.Kill()
+		s = s.Again(t, settings)
 	}
 	l.finish(t)
 	db := joinEmbedded(t, dir)
-	checkAtRest(t, db)
-	l.history.check(t, db, demo.harbour.ID)
+	program.CheckAtRest(t, db)
+	l.history.check(t, db, demo.Harbour.ID)
 	if l.unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}
@@ -74,7 +75,7 @@ func dataDir(tb testing.TB) string {
 	}
 	tb.Cleanup(func() {
 		// A killed program's PostgreSQL may still write while it ends.
-		await(tb, "the folder can be removed", func() bool { return os.RemoveAll(dir) == nil })
+		program.Await(tb, "the folder can be removed", func() bool { return os.RemoveAll(dir) == nil })
 	})
 	if err := os.Chmod(dir, 0o755); err != nil {
 		tb.Fatalf("open folder: %v", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 const (
@@ -36,16 +37,16 @@ type history struct {
 
 func newHistory() *history { return &history{first: map[string][]byte{}} }
 
-func (h *history) note(key string, a answer) error {
+func (h *history) note(key string, a program.Answer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first, known := h.first[key]
 	if !known {
-		h.first[key] = a.body
+		h.first[key] = a.Body
 		return nil
 	}
-	if !bytes.Equal(first, a.body) {
-		return fmt.Errorf("%w: %s: %s and %s", errContradiction, key, first, a.body)
+	if !bytes.Equal(first, a.Body) {
+		return fmt.Errorf("%w: %s: %s and %s", errContradiction, key, first, a.Body)
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (h *history) check(tb testing.TB, db *core.DB, org uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, body := range h.first {
-		got := count(tb, db, `
+		got := program.Count(tb, db, `
 			SELECT count(*) FROM idempotency_keys AS k
 			JOIN validation_runs AS r ON r.org_id = k.org_id AND r.id = k.validation_run_id
 			WHERE k.org_id = $1 AND k.key = $2 AND k.response_body = $3 AND r.state = 'COMPLETED'`, org, key, body)
@@ -70,7 +71,8 @@ func (h *history) check(tb testing.TB, db *core.DB, org uuid.UUID) {
 			tb.Errorf("completed runs that were answered so to key %s = %d, want 1: %s", key, got, body)
 		}
 	}
-	if got := count(tb, db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org); got != len(h.first) {
+	got := program.Count(tb, db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org)
+	if got != len(h.first) {
 		tb.Errorf("keys = %d, want the %d that were answered", got, len(h.first))
 	}
 }
@@ -78,11 +80,11 @@ func (h *history) check(tb testing.TB, db *core.DB, org uuid.UUID) {
 // load is clients that start runs one after the other, each under a new key, and send a request again until they
 // know its outcome.
 type load struct {
-	client  *client
+	client  *program.Client
 	history *history
 	// base names the server to turn to; it may be another one each time.
 	base   func() string
-	orders []order
+	orders []program.Order
 
 	stop     chan struct{}
 	group    sync.WaitGroup
@@ -94,8 +96,8 @@ type load struct {
 func startLoad(tb testing.TB, token string, base func() string) *load {
 	tb.Helper()
 	l := &load{
-		client: newClient(tb, token), history: newHistory(), base: base,
-		orders: []order{building(tb, ""), readings(tb, "")},
+		client: program.NewClient(tb, token), history: newHistory(), base: base,
+		orders: []program.Order{program.Building(tb, ""), program.Readings(tb, "")},
 		stop:   make(chan struct{}), failures: make(chan error, loadClients),
 	}
 	ctx := tb.Context()
@@ -130,7 +132,7 @@ func (l *load) work(ctx context.Context, name string) error {
 		case <-time.After(loadPace):
 		}
 		o := l.orders[i%len(l.orders)]
-		o.key = fmt.Sprintf("%s-%d", name, i)
+		o.Key = fmt.Sprintf("%s-%d", name, i)
 		if err := l.insist(ctx, o); err != nil {
 			return err
 		}
@@ -143,24 +145,24 @@ func (l *load) work(ctx context.Context, name string) error {
 }
 
 // insist sends an order until it is answered for good.
-func (l *load) insist(ctx context.Context, o order) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (l *load) insist(ctx context.Context, o program.Order) error {
+	ctx, cancel := context.WithTimeout(ctx, program.Patience)
 	defer cancel()
 	for {
-		a, err := l.client.try(ctx, l.base(), o)
+		a, err := l.client.Try(ctx, l.base(), o)
 		switch {
 		case err != nil:
 			l.unheard.Add(1)
-		case a.created():
-			return l.history.note(o.key, a)
-		case a.status == http.StatusConflict || a.status == http.StatusServiceUnavailable:
+		case a.Created():
+			return l.history.note(o.Key, a)
+		case a.Status == http.StatusConflict || a.Status == http.StatusServiceUnavailable:
 			l.refused.Add(1)
 		default:
-			return fmt.Errorf("start with key %s: %d %s", o.key, a.status, a.body)
+			return fmt.Errorf("start with key %s: %d %s", o.Key, a.Status, a.Body)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("start with key %s: no definite answer in %s: %w", o.key, patience, err)
+			return fmt.Errorf("start with key %s: no definite answer in %s: %w", o.Key, program.Patience, err)
 		case <-time.After(retryPace):
 		}
 	}
@@ -170,5 +172,5 @@ func (l *load) insist(ctx context.Context, o order) error {
 func (l *load) awaitProgress(tb testing.TB, more int) {
 	tb.Helper()
 	goal := l.history.size() + more
-	await(tb, "clients get answers", func() bool { return l.history.size() >= goal })
+	program.Await(tb, "clients get answers", func() bool { return l.history.size() >= goal })
 }

@@ -1,78 +1,9 @@
 package chaos
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-const (
-	// programVariable names the environment variable with the path of the program under test.
-	programVariable = "TEST_PROGRAM"
-	programPackage  = "github.com/simplevalidations/simplevalidations"
-	exitFailed      = 1
-)
-
-func TestMain(m *testing.M) {
-	os.Exit(run(context.Background(), m))
-}
-
-func run(ctx context.Context, m *testing.M) int {
-	code := exitFailed
-	err := withProgram(ctx, func() error {
-		return withCluster(ctx, func() error {
-			code = m.Run()
-			return nil
-		})
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "prepare the tests:", err)
-		return exitFailed
-	}
-	return code
-}
-
-func withProgram(ctx context.Context, use func() error) error {
-	if os.Getenv(programVariable) != "" {
-		return use()
-	}
-	dir, err := os.MkdirTemp("", "simplevalidations-program-")
-	if err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	return errors.Join(buildProgram(ctx, filepath.Join(dir, "simplevalidations"), use), os.RemoveAll(dir))
-}
-
-func buildProgram(ctx context.Context, path string, use func() error) error {
-	args := []string{"build", "-buildvcs=false", "-o", path}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	if output, err := exec.CommandContext(ctx, "go", append(args, programPackage)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("build the program: %w\n%s", err, output)
-	}
-	if err := os.Setenv(programVariable, path); err != nil {
-		return fmt.Errorf("name the program: %w", err)
-	}
-	return use()
-}
-
-func withCluster(ctx context.Context, use func() error) error {
-	if os.Getenv(coretest.DatabaseVariable) != "" {
-		return use()
-	}
-	cluster, err := coretest.StartCluster(ctx)
-	if err != nil {
-		return fmt.Errorf("start the database: %w", err)
-	}
-	if err := os.Setenv(coretest.DatabaseVariable, cluster.URL()); err != nil {
-		return errors.Join(fmt.Errorf("name the database: %w", err), cluster.Remove(ctx))
-	}
-	return errors.Join(use(), cluster.Remove(ctx))
-}
+func TestMain(m *testing.M) { program.Main(m) }

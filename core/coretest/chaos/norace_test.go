@@ -2,8 +2,5 @@
 
 package chaos
 
-const (
-	raceEnabled = false
-	// largeRows keep a worker busy for so long that it can be caught at work.
-	largeRows = 300_000
-)
+// largeRows keep a worker busy for so long that it can be caught at work.
+const largeRows = 300_000

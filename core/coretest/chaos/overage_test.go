@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 const unfinishedKeys = `SELECT count(*) FROM idempotency_keys
@@ -17,14 +18,14 @@ const unfinishedKeys = `SELECT count(*) FROM idempotency_keys
 
 // overage is an installation with a billing service, one of whose organizations starts beyond its quota.
 type overage struct {
-	*installation
+	*program.Installation
 
 	billing *billing.Server
-	client  *client
-	order   order
+	client  *program.Client
+	order   program.Order
 
 	mu      sync.Mutex
-	created []answer
+	created []program.Answer
 }
 
 func installOverage(tb testing.TB) *overage {
@@ -33,24 +34,25 @@ func installOverage(tb testing.TB) *overage {
 	service := billing.New(secret)
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
-	i := install(tb, "SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+secret,
+	i := program.Install(tb, "SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+secret,
 		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=100ms")
-	execute(tb, i.settings, "", "org", "set-quota", i.tiny.Slug, "0")
-	execute(tb, i.settings, "", "org", "set-overage", i.tiny.Slug, "on")
+	program.Execute(tb, i.Settings, "", "org", "set-quota", i.Tiny.Slug, "0")
+	program.Execute(tb, i.Settings, "", "org", "set-overage", i.Tiny.Slug, "on")
 	return &overage{
-		installation: i, billing: service, client: newClient(tb, i.tiny.Tokens.Executor), order: building(tb, "beyond"),
+		Installation: i, billing: service,
+		client: program.NewClient(tb, i.Tiny.Tokens.Executor), order: program.Building(tb, "beyond"),
 	}
 }
 
-func (o *overage) web(tb testing.TB) *server {
+func (o *overage) web(tb testing.TB) *program.Server {
 	tb.Helper()
-	return serve(tb, o.settings, "--only", "web")
+	return program.Serve(tb, o.Settings, "--only", "web")
 }
 
 // worker executes runs and completes what was abandoned.
 func (o *overage) worker(tb testing.TB) {
 	tb.Helper()
-	launch(tb, o.settings, "", "serve", "--only", "worker")
+	program.Launch(tb, o.Settings, "", "serve", "--only", "worker")
 }
 
 // atFirst does something the first time that the billing service comes to a moment, and keeps it there meanwhile.
@@ -68,7 +70,7 @@ func (o *overage) request(tb testing.TB, base string) *sync.WaitGroup {
 	tb.Helper()
 	var group sync.WaitGroup
 	group.Go(func() {
-		if a, err := o.client.try(tb.Context(), base, o.order); err == nil {
+		if a, err := o.client.Try(tb.Context(), base, o.order); err == nil {
 			o.note(tb, a)
 		}
 	})
@@ -76,11 +78,11 @@ func (o *overage) request(tb testing.TB, base string) *sync.WaitGroup {
 }
 
 // note keeps an answer with a run and checks that any other one asks for a retry.
-func (o *overage) note(tb testing.TB, a answer) {
+func (o *overage) note(tb testing.TB, a program.Answer) {
 	tb.Helper()
-	if !a.created() {
-		if a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable || !a.problem().Retryable {
-			tb.Errorf("answer = %d %s, want 201 or one that asks for a retry", a.status, a.body)
+	if !a.Created() {
+		if a.Status != http.StatusConflict && a.Status != http.StatusServiceUnavailable || !a.Problem().Retryable {
+			tb.Errorf("answer = %d %s, want 201 or one that asks for a retry", a.Status, a.Body)
 		}
 		return
 	}
@@ -92,39 +94,39 @@ func (o *overage) note(tb testing.TB, a answer) {
 // retry sends the order until it is answered with the run.
 func (o *overage) retry(tb testing.TB, base string) {
 	tb.Helper()
-	await(tb, "a retry is answered with the run", func() bool {
-		a := o.client.start(tb, base, o.order)
+	program.Await(tb, "a retry is answered with the run", func() bool {
+		a := o.client.Start(tb, base, o.order)
 		o.note(tb, a)
-		return a.created() || tb.Failed()
+		return a.Created() || tb.Failed()
 	})
 }
 
 func (o *overage) awaitFinished(tb testing.TB) {
 	tb.Helper()
-	await(tb, "the request is finished", func() bool { return count(tb, o.db, unfinishedKeys) == 0 })
+	program.Await(tb, "the request is finished", func() bool { return program.Count(tb, o.DB, unfinishedKeys) == 0 })
 }
 
 // check demands one run, one count, one charge, one answer, and nothing left held.
 func (o *overage) check(tb testing.TB, base string) {
 	tb.Helper()
-	checkAtRest(tb, o.db)
+	program.CheckAtRest(tb, o.DB)
 	o.retry(tb, base)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last := o.created[len(o.created)-1]
-	if !last.replayed() {
+	if !last.Replayed() {
 		tb.Error("the answer after the end is no replay")
 	}
-	firsts := slices.DeleteFunc(slices.Clone(o.created), answer.replayed)
+	firsts := slices.DeleteFunc(slices.Clone(o.created), program.Answer.Replayed)
 	if len(firsts) > 2 {
 		tb.Errorf("first answers = %d, want two at most: the frozen holder's and its successor's", len(firsts))
 	}
 	for _, a := range o.created {
-		if !bytes.Equal(a.body, last.body) {
-			tb.Errorf("answer = %s, want %s", a.body, last.body)
+		if !bytes.Equal(a.Body, last.Body) {
+			tb.Errorf("answer = %s, want %s", a.Body, last.Body)
 		}
 	}
-	run := last.run(tb)
+	run := last.Run(tb)
 	charges := o.billing.Charges()
 	if len(charges) != 1 || charges[0].RunID != run.String() || o.billing.Refused() != 0 {
 		tb.Errorf("charges = %+v with %d calls refused, want one for run %s", charges, o.billing.Refused(), run)
@@ -138,7 +140,7 @@ func (o *overage) check(tb testing.TB, base string) {
 		"SELECT count(*) FROM audit_records WHERE action IN ('run.start', 'run.reserve')":                   1,
 		"SELECT count(*) FROM idempotency_keys WHERE response_status = 201 AND recovery_point = 'finished'": 1,
 	} {
-		if got := count(tb, o.db, query); got != want {
+		if got := program.Count(tb, o.DB, query); got != want {
 			tb.Errorf("%s = %d, want %d", query, got, want)
 		}
 	}
@@ -152,10 +154,10 @@ func killedAt(tb testing.TB, moment billing.Moment) *overage {
 		o.billing.Script(billing.DropBefore)
 	}
 	s := o.web(tb)
-	o.atFirst(moment, s.kill)
-	o.request(tb, s.url()).Wait()
-	<-s.ended
-	if moment != billing.Answered && count(tb, o.db, unfinishedKeys) != 1 {
+	o.atFirst(moment, s.Kill)
+	o.request(tb, s.URL()).Wait()
+	<-s.Ended()
+	if moment != billing.Answered && program.Count(tb, o.DB, unfinishedKeys) != 1 {
 		tb.Error("the killed server left nothing behind, so the kill showed nothing")
 	}
 	return o
@@ -168,9 +170,9 @@ func TestServerKilledWhileItCharges(t *testing.T) {
 			t.Parallel()
 			o := killedAt(t, moment)
 			s := o.web(t)
-			o.retry(t, s.url())
+			o.retry(t, s.URL())
 			o.worker(t)
-			o.check(t, s.url())
+			o.check(t, s.URL())
 		})
 
 		t.Run("FinishedByTheCompleter:"+string(moment), func(t *testing.T) {
@@ -178,17 +180,17 @@ func TestServerKilledWhileItCharges(t *testing.T) {
 			o := killedAt(t, moment)
 			o.worker(t)
 			o.awaitFinished(t)
-			o.check(t, o.web(t).url())
+			o.check(t, o.web(t).URL())
 		})
 
 		t.Run("FinishedByBothAtOnce:"+string(moment), func(t *testing.T) {
 			t.Parallel()
 			o := killedAt(t, moment)
 			// One whole server has both, and the second one makes them race with another completer.
-			s := serve(t, o.settings)
+			s := program.Serve(t, o.Settings)
 			o.worker(t)
-			o.retry(t, s.url())
-			o.check(t, s.url())
+			o.retry(t, s.URL())
+			o.check(t, s.URL())
 		})
 	}
 }
@@ -197,7 +199,7 @@ func TestServerKilledWhileItCharges(t *testing.T) {
 type frozenAtCharge struct {
 	*overage
 
-	server *server
+	server *program.Server
 	answer *sync.WaitGroup
 }
 
@@ -206,8 +208,8 @@ func freezeAtCharge(tb testing.TB) frozenAtCharge {
 	o := installOverage(tb)
 	s := o.web(tb)
 	frozen := make(chan error, 1)
-	o.atFirst(billing.Received, func() { frozen <- s.cmd.Process.Signal(syscall.SIGSTOP) })
-	f := frozenAtCharge{overage: o, server: s, answer: o.request(tb, s.url())}
+	o.atFirst(billing.Received, func() { frozen <- s.Send(syscall.SIGSTOP) })
+	f := frozenAtCharge{overage: o, server: s, answer: o.request(tb, s.URL())}
 	if err := <-frozen; err != nil {
 		tb.Fatalf("freeze: %v", err)
 	}
@@ -216,7 +218,7 @@ func freezeAtCharge(tb testing.TB) frozenAtCharge {
 
 func (f frozenAtCharge) thaw(tb testing.TB) {
 	tb.Helper()
-	f.server.signal(tb, syscall.SIGCONT)
+	f.server.Signal(tb, syscall.SIGCONT)
 	f.answer.Wait()
 }
 
@@ -227,32 +229,32 @@ func TestServerFrozenWhileItCharges(t *testing.T) {
 		t.Parallel()
 		f := freezeAtCharge(t)
 		second := f.web(t)
-		f.retry(t, second.url())
+		f.retry(t, second.URL())
 		f.thaw(t)
 		f.worker(t)
-		f.check(t, second.url())
+		f.check(t, second.URL())
 	})
 
 	t.Run("WakesWhileItsSuccessorCharges", func(t *testing.T) {
 		t.Parallel()
 		f := freezeAtCharge(t)
-		await(t, "the frozen server's charge is made", func() bool { return len(f.billing.Charges()) == 1 })
+		program.Await(t, "the frozen server's charge is made", func() bool { return len(f.billing.Charges()) == 1 })
 		charging, release := make(chan struct{}), make(chan struct{})
 		t.Cleanup(sync.OnceFunc(func() { close(release) }))
 		f.atFirst(billing.Received, func() { close(charging); <-release })
 		second := f.web(t)
 		retried := make(chan struct{})
-		go func() { defer close(retried); f.retry(t, second.url()) }()
+		go func() { defer close(retried); f.retry(t, second.URL()) }()
 		<-charging
 		f.thaw(t)
-		if got := count(t, f.db, `SELECT count(*) FROM idempotency_keys
+		if got := program.Count(t, f.DB, `SELECT count(*) FROM idempotency_keys
 			WHERE recovery_point = 'run_reserved' AND epoch = 2`); got != 1 {
 			t.Error("the frozen server has moved the key of its successor")
 		}
 		release <- struct{}{}
 		<-retried
 		f.worker(t)
-		f.check(t, second.url())
+		f.check(t, second.URL())
 	})
 
 	t.Run("WakesAfterTheCompleterHasFinished", func(t *testing.T) {
@@ -261,6 +263,6 @@ func TestServerFrozenWhileItCharges(t *testing.T) {
 		f.worker(t)
 		f.awaitFinished(t)
 		f.thaw(t)
-		f.check(t, f.server.url())
+		f.check(t, f.server.URL())
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // racers is how many requests are sent at once.
@@ -20,12 +21,12 @@ const racers = 64
 
 // sent is a request and what became of it.
 type sent struct {
-	order  order
-	answer answer
+	order  program.Order
+	answer program.Answer
 }
 
 // race sends orders at once, in turn to the servers.
-func race(tb testing.TB, c *client, servers []*server, orders []order) []sent {
+func race(tb testing.TB, c *program.Client, servers []*program.Server, orders []program.Order) []sent {
 	tb.Helper()
 	barrier := make(chan struct{})
 	answers := make([]sent, len(orders))
@@ -34,7 +35,7 @@ func race(tb testing.TB, c *client, servers []*server, orders []order) []sent {
 	for i, o := range orders {
 		group.Go(func() {
 			<-barrier
-			a, err := c.try(tb.Context(), servers[i%len(servers)].url(), o)
+			a, err := c.Try(tb.Context(), servers[i%len(servers)].URL(), o)
 			answers[i], failures[i] = sent{order: o, answer: a}, err
 		})
 	}
@@ -53,7 +54,7 @@ func firstOf(tb testing.TB, answers []sent) sent {
 	tb.Helper()
 	var firsts []sent
 	for _, s := range answers {
-		if s.answer.created() && !s.answer.replayed() {
+		if s.answer.Created() && !s.answer.Replayed() {
 			firsts = append(firsts, s)
 		}
 	}
@@ -68,33 +69,33 @@ func firstOf(tb testing.TB, answers []sent) sent {
 func checkOthers(tb testing.TB, first sent, answers []sent) {
 	tb.Helper()
 	for _, s := range answers {
-		same := bytes.Equal(s.order.body, first.order.body)
+		same := bytes.Equal(s.order.Body, first.order.Body)
 		switch a := s.answer; {
-		case a.created() && same:
-			if !bytes.Equal(a.body, first.answer.body) {
-				tb.Errorf("answer = %s, want %s", a.body, first.answer.body)
+		case a.Created() && same:
+			if !bytes.Equal(a.Body, first.answer.Body) {
+				tb.Errorf("answer = %s, want %s", a.Body, first.answer.Body)
 			}
-		case a.status == http.StatusConflict:
-			wantProblem(tb, a, http.StatusConflict, core.CodeKeyInProgress)
-			if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 {
-				tb.Errorf("Retry-After = %q, want 1 or more", a.header.Get("Retry-After"))
+		case a.Status == http.StatusConflict:
+			program.WantProblem(tb, a, http.StatusConflict, core.CodeKeyInProgress)
+			if wait, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || wait < 1 {
+				tb.Errorf("Retry-After = %q, want 1 or more", a.Header.Get("Retry-After"))
 			}
 		case !same:
-			p := wantProblem(tb, a, http.StatusUnprocessableEntity, core.CodeKeyReused)
+			p := program.WantProblem(tb, a, http.StatusUnprocessableEntity, core.CodeKeyReused)
 			if !slices.Equal(p.Differs, []string{"content"}) {
 				tb.Errorf("differs = %v, want content", p.Differs)
 			}
 		default:
-			tb.Errorf("answer to the same document = %d, want 201 or 409: %s", a.status, a.body)
+			tb.Errorf("answer to the same document = %d, want 201 or 409: %s", a.Status, a.Body)
 		}
 	}
 }
 
 // checkOneEffect demands one run, one charge and one job, which was for the document of the first answer.
-func checkOneEffect(tb testing.TB, i *installation, key string, first sent) {
+func checkOneEffect(tb testing.TB, i *program.Installation, key string, first sent) {
 	tb.Helper()
-	run := first.answer.run(tb)
-	sum := sha256.Sum256(first.order.body)
+	run := first.answer.Run(tb)
+	sum := sha256.Sum256(first.order.Body)
 	for _, want := range []struct{ what, query string }{
 		{"runs", "SELECT count(*) FROM validation_runs WHERE idempotency_key = $1 OR id = $2 AND $3::bytea IS NULL"},
 		{"runs of the document", `
@@ -104,7 +105,7 @@ func checkOneEffect(tb testing.TB, i *installation, key string, first sent) {
 			SELECT sum(attempts) FROM validation_runs
 			WHERE idempotency_key = $1 AND id = $2 AND $3::bytea IS NOT NULL`},
 	} {
-		if got := count(tb, i.db, want.query, key, run, sum[:]); got != 1 {
+		if got := program.Count(tb, i.DB, want.query, key, run, sum[:]); got != 1 {
 			tb.Errorf("%s of key %s = %d, want 1", want.what, key, got)
 		}
 	}
@@ -112,27 +113,27 @@ func checkOneEffect(tb testing.TB, i *installation, key string, first sent) {
 
 func TestOneKeyAtOnce(t *testing.T) {
 	t.Parallel()
-	i := install(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m", "SV_DB_MAX_CONNS=20")
-	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-	c := newClient(t, i.harbour.Tokens.Executor)
+	i := program.Install(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m", "SV_DB_MAX_CONNS=20")
+	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+	c := program.NewClient(t, i.Harbour.Tokens.Executor)
 	firsts := map[string]sent{}
 	for k := range racedKeys {
-		same := building(t, "same-"+strconv.Itoa(k))
-		answers := race(t, c, servers, slices.Repeat([]order{same}, racers))
-		firsts[same.key] = firstOf(t, answers)
-		checkOthers(t, firsts[same.key], answers)
+		same := program.Building(t, "same-"+strconv.Itoa(k))
+		answers := race(t, c, servers, slices.Repeat([]program.Order{same}, racers))
+		firsts[same.Key] = firstOf(t, answers)
+		checkOthers(t, firsts[same.Key], answers)
 
-		one, other := building(t, "mixed-"+strconv.Itoa(k)), building(t, "mixed-"+strconv.Itoa(k))
-		other.body = bytes.Replace(other.body, []byte("Harbour House"), []byte("Another House"), 1)
-		answers = race(t, c, servers, slices.Repeat([]order{one, one, other, other}, racers/4))
-		firsts[one.key] = firstOf(t, answers)
-		checkOthers(t, firsts[one.key], answers)
+		one, other := program.Building(t, "mixed-"+strconv.Itoa(k)), program.Building(t, "mixed-"+strconv.Itoa(k))
+		other.Body = bytes.Replace(other.Body, []byte("Harbour House"), []byte("Another House"), 1)
+		answers = race(t, c, servers, slices.Repeat([]program.Order{one, one, other, other}, racers/4))
+		firsts[one.Key] = firstOf(t, answers)
+		checkOthers(t, firsts[one.Key], answers)
 	}
-	checkAtRest(t, i.db)
+	program.CheckAtRest(t, i.DB)
 	for key, first := range firsts {
 		checkOneEffect(t, i, key, first)
 	}
-	if got := count(t, i.db, "SELECT sum(used) FROM usage_counters"); got != len(firsts) {
+	if got := program.Count(t, i.DB, "SELECT sum(used) FROM usage_counters"); got != len(firsts) {
 		t.Errorf("charged runs = %d, want %d", got, len(firsts))
 	}
 }
@@ -140,48 +141,48 @@ func TestOneKeyAtOnce(t *testing.T) {
 func TestQuotaAtOnce(t *testing.T) {
 	t.Parallel()
 	const quota, starts = 3, 50
-	i := install(t)
-	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-	c := newClient(t, i.tiny.Tokens.Executor)
-	orders := make([]order, starts)
+	i := program.Install(t)
+	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+	c := program.NewClient(t, i.Tiny.Tokens.Executor)
+	orders := make([]program.Order, starts)
 	for k := range orders {
-		orders[k] = building(t, fmt.Sprintf("quota-%d", k))
+		orders[k] = program.Building(t, fmt.Sprintf("quota-%d", k))
 	}
 	answers := race(t, c, servers, orders)
-	var refused []order
+	var refused []program.Order
 	for _, s := range answers {
-		if s.answer.created() {
+		if s.answer.Created() {
 			continue
 		}
-		p := wantProblem(t, s.answer, http.StatusTooManyRequests, core.CodeQuotaExceeded)
-		if p.Retryable || s.answer.header.Get("Retry-After") == "" {
+		p := program.WantProblem(t, s.answer, http.StatusTooManyRequests, core.CodeQuotaExceeded)
+		if p.Retryable || s.answer.Header.Get("Retry-After") == "" {
 			t.Errorf("refusal = %+v with Retry-After %q, want one that is not retryable and says when the quota is new",
-				p, s.answer.header.Get("Retry-After"))
+				p, s.answer.Header.Get("Retry-After"))
 		}
 		refused = append(refused, s.order)
 	}
 	if got := starts - len(refused); got != quota {
 		t.Fatalf("accepted starts = %d, want %d", got, quota)
 	}
-	checkUsage(t, i, i.tiny.ID, quota)
-	wantProblem(t, c.start(t, servers[0].url(), refused[0]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
+	checkUsage(t, i, i.Tiny.ID, quota)
+	program.WantProblem(t, c.Start(t, servers[0].URL(), refused[0]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
 
-	execute(t, i.settings, "", "org", "set-quota", "tiny-quota", "4")
-	first := c.start(t, servers[1].url(), refused[0])
-	wantCreated(t, first)
-	wantReplay(t, c.start(t, servers[0].url(), refused[0]), first)
-	wantProblem(t, c.start(t, servers[0].url(), refused[1]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
-	checkUsage(t, i, i.tiny.ID, quota+1)
-	checkAtRest(t, i.db)
+	program.Execute(t, i.Settings, "", "org", "set-quota", "tiny-quota", "4")
+	first := c.Start(t, servers[1].URL(), refused[0])
+	program.WantCreated(t, first)
+	program.WantReplay(t, c.Start(t, servers[0].URL(), refused[0]), first)
+	program.WantProblem(t, c.Start(t, servers[0].URL(), refused[1]), http.StatusTooManyRequests, core.CodeQuotaExceeded)
+	checkUsage(t, i, i.Tiny.ID, quota+1)
+	program.CheckAtRest(t, i.DB)
 }
 
 // checkUsage demands that so much is used and as many keys are remembered.
-func checkUsage(tb testing.TB, i *installation, org uuid.UUID, want int) {
+func checkUsage(tb testing.TB, i *program.Installation, org uuid.UUID, want int) {
 	tb.Helper()
-	if got := count(tb, i.db, "SELECT sum(used) FROM usage_counters WHERE org_id = $1", org); got != want {
+	if got := program.Count(tb, i.DB, "SELECT sum(used) FROM usage_counters WHERE org_id = $1", org); got != want {
 		tb.Errorf("used = %d, want %d", got, want)
 	}
-	if got := count(tb, i.db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org); got != want {
+	if got := program.Count(tb, i.DB, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org); got != want {
 		tb.Errorf("keys = %d, want %d", got, want)
 	}
 }

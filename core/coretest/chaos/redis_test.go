@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // pendingList is where the queue keeps what no worker has taken yet.
@@ -32,42 +34,42 @@ func redisClient(tb testing.TB, address string) *redis.Client {
 }
 
 // fill starts runs that wait in the queue, because nothing executes any.
-func fill(tb testing.TB, i *installation, s *server, name string) *history {
+func fill(tb testing.TB, i *program.Installation, s *program.Server, name string) *history {
 	tb.Helper()
 	h := newHistory()
-	c := newClient(tb, i.harbour.Tokens.Executor)
-	document := readings(tb, "")
+	c := program.NewClient(tb, i.Harbour.Tokens.Executor)
+	document := program.Readings(tb, "")
 	var group sync.WaitGroup
 	const clients = 8
 	for n := range clients {
 		group.Go(func() {
 			for k := n; k < pendingRuns; k += clients {
 				o := document
-				o.key = fmt.Sprintf("%s-%d", name, k)
-				a, err := c.try(tb.Context(), s.url(), o)
-				if err != nil || !a.created() {
-					tb.Errorf("start with key %s = %d, %v, want 201", o.key, a.status, err)
+				o.Key = fmt.Sprintf("%s-%d", name, k)
+				a, err := c.Try(tb.Context(), s.URL(), o)
+				if err != nil || !a.Created() {
+					tb.Errorf("start with key %s = %d, %v, want 201", o.Key, a.Status, err)
 					return
 				}
-				if err := h.note(o.key, a); err != nil {
+				if err := h.note(o.Key, a); err != nil {
 					tb.Error(err)
 				}
 			}
 		})
 	}
 	group.Wait()
-	await(tb, "all jobs are in the queue", func() bool {
-		return count(tb, i.db, "SELECT count(*) FROM staged_jobs") == 0
+	program.Await(tb, "all jobs are in the queue", func() bool {
+		return program.Count(tb, i.DB, "SELECT count(*) FROM staged_jobs") == 0
 	})
 	return h
 }
 
 func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	web := serve(t, i.settings, "--only", "web")
+	i := program.Install(t)
+	web := program.Serve(t, i.Settings, "--only", "web")
 	h := fill(t, i, web, "emptied")
-	queue := redisClient(t, i.redis)
+	queue := redisClient(t, i.Redis)
 	waiting, err := queue.LLen(t.Context(), pendingList).Result()
 	if err != nil || waiting != pendingRuns {
 		t.Fatalf("waiting jobs = %d, %v, want %d", waiting, err, pendingRuns)
@@ -75,44 +77,44 @@ func TestRedisEmptied(t *testing.T) {
 	if err := queue.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatalf("empty Redis: %v", err)
 	}
-	launch(t, i.settings, "", "serve", "--only", "worker")
-	checkAtRest(t, i.db)
-	h.check(t, i.db, i.harbour.ID)
+	program.Launch(t, i.Settings, "", "serve", "--only", "worker")
+	program.CheckAtRest(t, i.DB)
+	h.check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
 }
 
 func TestRedisKilled(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	web := serve(t, i.settings, "--only", "web")
+	i := program.Install(t)
+	web := program.Serve(t, i.Settings, "--only", "web")
 	h := fill(t, i, web, "before")
 	// The first Redis belongs to the installation and can only be told to end, which it does instead of answering.
-	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err()
-	losing := restartRedis(t, i.redis)
-	launch(t, i.settings, "", "serve", "--only", "worker")
-	l := startLoad(t, i.harbour.Tokens.Executor, web.url)
+	_ = redisClient(t, i.Redis).ShutdownNoSave(t.Context()).Err()
+	losing := restartRedis(t, i.Redis)
+	program.Launch(t, i.Settings, "", "serve", "--only", "worker")
+	l := startLoad(t, i.Harbour.Tokens.Executor, web.URL)
 	for range redisLosses {
 		l.awaitProgress(t, mostLife)
-		losing.kill()
+		losing.Kill()
 		// Starts do not need Redis.
 		l.awaitProgress(t, leastLife)
-		losing = restartRedis(t, i.redis)
+		losing = restartRedis(t, i.Redis)
 	}
 	l.finish(t)
-	checkAtRest(t, i.db)
+	program.CheckAtRest(t, i.DB)
 	maps.Copy(l.history.first, h.first)
-	l.history.check(t, i.db, i.harbour.ID)
+	l.history.check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
 }
 
 // checkEachOnce demands that no step was done twice, and that all documents were judged alike.
-func checkEachOnce(tb testing.TB, i *installation) {
+func checkEachOnce(tb testing.TB, i *program.Installation) {
 	tb.Helper()
-	if got := count(tb, i.db, `
+	if got := program.Count(tb, i.DB, `
 		SELECT count(*) FROM (SELECT run_id FROM step_runs GROUP BY 1 HAVING count(*) <> 1) AS v`); got != 0 {
 		tb.Errorf("runs without exactly one step = %d, want 0", got)
 	}
-	if got := count(tb, i.db, `
+	if got := program.Count(tb, i.DB, `
 		SELECT count(*) FROM (SELECT DISTINCT workflow_id, result, error_count, warning_count
 			FROM validation_runs) AS v`); got > 2 {
 		tb.Errorf("verdicts over two documents = %d, want one for each", got)
@@ -120,7 +122,7 @@ func checkEachOnce(tb testing.TB, i *installation) {
 }
 
 // restartRedis starts an empty Redis in the place of one that has ended.
-func restartRedis(tb testing.TB, address string) *process {
+func restartRedis(tb testing.TB, address string) *program.Process {
 	tb.Helper()
 	options, err := redis.ParseURL(address)
 	if err != nil {
@@ -130,11 +132,11 @@ func restartRedis(tb testing.TB, address string) *process {
 	if err != nil {
 		tb.Fatalf("read the address of Redis: %v", err)
 	}
-	var p *process
+	var p *program.Process
 	// The port is free only when the one before has ended.
-	await(tb, "Redis starts again", func() bool {
-		if p == nil || p.hasEnded() {
-			p = launchCommand(tb, exec.Command("redis-server", "--bind", host, "--port", port,
+	program.Await(tb, "Redis starts again", func() bool {
+		if p == nil || p.HasEnded() {
+			p = program.LaunchCommand(tb, exec.Command("redis-server", "--bind", host, "--port", port,
 				"--requirepass", options.Password, "--dir", tb.TempDir(), "--save", "", "--appendonly", "no",
 				"--maxmemory-policy", "noeviction"))
 		}
@@ -151,27 +153,27 @@ func pings(ctx context.Context, options *redis.Options) bool {
 
 func TestServeWithoutRedis(t *testing.T) {
 	t.Parallel()
-	i := install(t)
+	i := program.Install(t)
 	// It ends instead of answering.
-	_ = redisClient(t, i.redis).ShutdownNoSave(t.Context()).Err()
-	s := serve(t, i.settings)
-	c := newClient(t, i.harbour.Tokens.Executor)
-	if a := c.get(t, s.url()+"/readyz/"); !strings.Contains(string(a.body), "degraded") {
-		t.Errorf("readiness = %s, want a degraded Redis in it", a.body)
+	_ = redisClient(t, i.Redis).ShutdownNoSave(t.Context()).Err()
+	s := program.Serve(t, i.Settings)
+	c := program.NewClient(t, i.Harbour.Tokens.Executor)
+	if a := c.Get(t, s.URL()+"/readyz/"); !strings.Contains(string(a.Body), "degraded") {
+		t.Errorf("readiness = %s, want a degraded Redis in it", a.Body)
 	}
-	o := readings(t, "no-redis")
-	first := c.start(t, s.url(), o)
-	wantCreated(t, first)
-	wantReplay(t, c.start(t, s.url(), o), first)
-	restartRedis(t, i.redis)
-	checkAtRest(t, i.db)
+	o := program.Readings(t, "no-redis")
+	first := c.Start(t, s.URL(), o)
+	program.WantCreated(t, first)
+	program.WantReplay(t, c.Start(t, s.URL(), o), first)
+	restartRedis(t, i.Redis)
+	program.CheckAtRest(t, i.DB)
 }
 
 func TestServeRefusesAnEvictingRedis(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	if err := redisClient(t, i.redis).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+	i := program.Install(t)
+	if err := redisClient(t, i.Redis).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
 		t.Fatalf("set the policy of Redis: %v", err)
 	}
-	wantSaid(t, refuse(t, i.settings, "serve"), "allkeys-lru")
+	wantSaid(t, program.Refuse(t, i.Settings, "serve"), "allkeys-lru")
 }

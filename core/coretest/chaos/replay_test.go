@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // asMultipart sends the document of an order as a file, between boundaries as given.
-func asMultipart(tb testing.TB, o order, boundary string) order {
+func asMultipart(tb testing.TB, o program.Order, boundary string) program.Order {
 	tb.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -21,10 +22,10 @@ func asMultipart(tb testing.TB, o order, boundary string) order {
 		tb.Fatalf("set boundary: %v", err)
 	}
 	part, err := w.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {`form-data; name="file"; filename="document"`}, "Content-Type": {o.mediaType},
+		"Content-Disposition": {`form-data; name="file"; filename="document"`}, "Content-Type": {o.MediaType},
 	})
 	if err == nil {
-		_, err = part.Write(o.body)
+		_, err = part.Write(o.Body)
 	}
 	if err == nil {
 		err = w.Close()
@@ -32,59 +33,59 @@ func asMultipart(tb testing.TB, o order, boundary string) order {
 	if err != nil {
 		tb.Fatalf("write a form: %v", err)
 	}
-	o.mediaType, o.body = w.FormDataContentType(), body.Bytes()
+	o.MediaType, o.Body = w.FormDataContentType(), body.Bytes()
 	return o
 }
 
 func TestReplays(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	one, other := serve(t, i.settings), serve(t, i.settings)
-	c := newClient(t, i.harbour.Tokens.Executor)
+	i := program.Install(t)
+	one, other := program.Serve(t, i.Settings), program.Serve(t, i.Settings)
+	c := program.NewClient(t, i.Harbour.Tokens.Executor)
 
 	t.Run("NeverTheRunOfAnotherWorkflow", func(t *testing.T) {
 		t.Parallel()
-		o := building(t, "workflow")
-		first := c.start(t, one.url(), o)
-		wantCreated(t, first)
-		o.workflow = "meter-readings"
-		refusal := c.start(t, other.url(), o)
-		p := wantProblem(t, refusal, http.StatusUnprocessableEntity, core.CodeKeyReused)
+		o := program.Building(t, "workflow")
+		first := c.Start(t, one.URL(), o)
+		program.WantCreated(t, first)
+		o.Workflow = "meter-readings"
+		refusal := c.Start(t, other.URL(), o)
+		p := program.WantProblem(t, refusal, http.StatusUnprocessableEntity, core.CodeKeyReused)
 		if want := []string{"workflow"}; !slices.Equal(p.Differs, want) {
 			t.Errorf("differs = %v, want %v", p.Differs, want)
 		}
-		if bytes.Contains(refusal.body, []byte(first.run(t).String())) {
-			t.Errorf("the refusal tells of the other workflow's run: %s", refusal.body)
+		if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
+			t.Errorf("the refusal tells of the other workflow's run: %s", refusal.Body)
 		}
 	})
 
 	t.Run("WhateverTheBoundary", func(t *testing.T) {
 		t.Parallel()
-		o := readings(t, "boundary")
-		first := c.start(t, one.url(), asMultipart(t, o, "one-boundary"))
-		wantCreated(t, first)
-		wantReplay(t, c.start(t, other.url(), asMultipart(t, o, "another-boundary")), first)
+		o := program.Readings(t, "boundary")
+		first := c.Start(t, one.URL(), asMultipart(t, o, "one-boundary"))
+		program.WantCreated(t, first)
+		program.WantReplay(t, c.Start(t, other.URL(), asMultipart(t, o, "another-boundary")), first)
 	})
 
 	t.Run("TheSameEverywhereAndAfterARestart", func(t *testing.T) {
 		t.Parallel()
-		s := serve(t, i.settings)
-		o := readings(t, "restart")
-		first := c.start(t, s.url(), o)
-		wantCreated(t, first)
-		wantReplay(t, c.start(t, one.url(), o), first)
-		wantReplay(t, c.start(t, other.url(), o), first)
-		s.signal(t, syscall.SIGTERM)
-		if got := s.exitCode(t); got != 0 {
+		s := program.Serve(t, i.Settings)
+		o := program.Readings(t, "restart")
+		first := c.Start(t, s.URL(), o)
+		program.WantCreated(t, first)
+		program.WantReplay(t, c.Start(t, one.URL(), o), first)
+		program.WantReplay(t, c.Start(t, other.URL(), o), first)
+		s.Signal(t, syscall.SIGTERM)
+		if got := s.ExitCode(t); got != 0 {
 			t.Errorf("exit code = %d, want 0", got)
 		}
-		s = s.again(t, i.settings)
-		wantReplay(t, c.start(t, s.url(), o), first)
-		await(t, "the run completes", func() bool {
-			return count(t, i.db, "SELECT count(*) FROM validation_runs WHERE id = $1 AND state = 'COMPLETED'",
-				first.run(t)) == 1
+		s = s.Again(t, i.Settings)
+		program.WantReplay(t, c.Start(t, s.URL(), o), first)
+		program.Await(t, "the run completes", func() bool {
+			return program.Count(t, i.DB, "SELECT count(*) FROM validation_runs WHERE id = $1 AND state = 'COMPLETED'",
+				first.Run(t)) == 1
 		})
-		wantReplay(t, c.start(t, s.url(), o), first)
+		program.WantReplay(t, c.Start(t, s.URL(), o), first)
 	})
 }
 
@@ -93,7 +94,7 @@ func TestReplaysNeedTodaysRights(t *testing.T) {
 	const member = "org_id = $1 AND user_id = (SELECT id FROM users WHERE email = $2)"
 	for _, tt := range []struct {
 		name, statement string
-		args            func(tenant) []any
+		args            func(program.Tenant) []any
 		status          int
 		code            core.Code
 	}{
@@ -116,28 +117,28 @@ func TestReplaysNeedTodaysRights(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			i := install(t)
-			servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-			c := newClient(t, i.harbour.Tokens.Executor)
-			o := building(t, "rights")
-			first := c.start(t, servers[0].url(), o)
-			wantCreated(t, first)
+			i := program.Install(t)
+			servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+			c := program.NewClient(t, i.Harbour.Tokens.Executor)
+			o := program.Building(t, "rights")
+			first := c.Start(t, servers[0].URL(), o)
+			program.WantCreated(t, first)
 			for _, s := range servers {
-				wantReplay(t, c.start(t, s.url(), o), first)
+				program.WantReplay(t, c.Start(t, s.URL(), o), first)
 			}
-			change(t, i.db, tt.statement, tt.args(i.harbour)...)
+			program.Change(t, i.DB, tt.statement, tt.args(i.Harbour)...)
 			for _, s := range servers {
-				refusal := c.start(t, s.url(), o)
-				wantProblem(t, refusal, tt.status, tt.code)
-				if bytes.Contains(refusal.body, []byte(first.run(t).String())) {
-					t.Errorf("the refusal tells of the run: %s", refusal.body)
+				refusal := c.Start(t, s.URL(), o)
+				program.WantProblem(t, refusal, tt.status, tt.code)
+				if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
+					t.Errorf("the refusal tells of the run: %s", refusal.Body)
 				}
 			}
-			checkAtRest(t, i.db)
+			program.CheckAtRest(t, i.DB)
 		})
 	}
 }
 
-func demoExecutor(org tenant) []any {
+func demoExecutor(org program.Tenant) []any {
 	return []any{org.ID, "executor@" + org.Slug + ".example"}
 }

@@ -4,35 +4,37 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 func TestEmbeddedServer(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	settings := briskly("SV_DATA_DIR=" + dir)
-	s := serve(t, settings)
+	settings := program.Briskly("SV_DATA_DIR=" + dir)
+	s := program.Serve(t, settings)
 
 	t.Run("IsAloneInItsFolder", func(t *testing.T) {
 		t.Parallel()
-		said := refuse(t, append(slices.Clip(settings), "SV_ADDR="+freeAddress(t)), "serve")
+		said := program.Refuse(t, append(slices.Clip(settings), "SV_ADDR="+program.FreeAddress(t)), "serve")
 		wantSaid(t, said, "another simplevalidations serve", dir, "DATABASE_URL")
 	})
 
 	t.Run("RunsNoPartsAlone", func(t *testing.T) {
 		t.Parallel()
 		for _, part := range []string{"web", "worker", "scheduler"} {
-			wantSaid(t, refuse(t, settings, "serve", "--only", part), "--only", "DATABASE_URL", "REDIS_URL")
+			wantSaid(t, program.Refuse(t, settings, "serve", "--only", part), "--only", "DATABASE_URL", "REDIS_URL")
 		}
 	})
 
 	t.Run("SharesItsDatabaseWithCommands", func(t *testing.T) {
 		t.Parallel()
-		c := newClient(t, seed(t, settings).harbour.Tokens.Executor)
-		o := building(t, "embedded")
-		first := c.start(t, s.url(), o)
-		wantCreated(t, first)
-		checkAtRest(t, joinEmbedded(t, dir))
-		wantReplay(t, c.start(t, s.url(), o), first)
+		c := program.NewClient(t, program.Seed(t, settings).Harbour.Tokens.Executor)
+		o := program.Building(t, "embedded")
+		first := c.Start(t, s.URL(), o)
+		program.WantCreated(t, first)
+		program.CheckAtRest(t, joinEmbedded(t, dir))
+		program.WantReplay(t, c.Start(t, s.URL(), o), first)
 	})
 }
 
@@ -42,17 +44,17 @@ func TestEmbeddedServerEnds(t *testing.T) {
 	t.Run("ByASignal", func(t *testing.T) {
 		t.Parallel()
 		dir := dataDir(t)
-		settings := briskly("SV_DATA_DIR=" + dir)
-		s := serve(t, settings)
+		settings := program.Briskly("SV_DATA_DIR=" + dir)
+		s := program.Serve(t, settings)
 		pid := postgresID(t, dir)
-		if pid == 0 || !runs(pid) {
+		if pid == 0 || !program.Exists(pid) {
 			t.Fatalf("id of the running PostgreSQL = %d, want that of a process", pid)
 		}
-		s.signal(t, syscall.SIGTERM)
-		if got := s.exitCode(t); got != 0 {
+		s.Signal(t, syscall.SIGTERM)
+		if got := s.ExitCode(t); got != 0 {
 			t.Errorf("exit code = %d, want 0", got)
 		}
-		if runs(pid) {
+		if program.Exists(pid) {
 			t.Errorf("PostgreSQL runs on as process %d", pid)
 		}
 	})
@@ -60,23 +62,23 @@ func TestEmbeddedServerEnds(t *testing.T) {
 	t.Run("ByBeingKilled", func(t *testing.T) {
 		t.Parallel()
 		dir := dataDir(t)
-		settings := briskly("SV_DATA_DIR=" + dir)
-		s := serve(t, settings)
+		settings := program.Briskly("SV_DATA_DIR=" + dir)
+		s := program.Serve(t, settings)
 		pid := postgresID(t, dir)
-		s.kill()
-		await(t, "PostgreSQL ends with its owner", func() bool { return !runs(pid) })
+		s.Kill()
+		program.Await(t, "PostgreSQL ends with its owner", func() bool { return !program.Exists(pid) })
 	})
 }
 
 // TestStopUnderLoad stops one of two servers after the other, as an update does.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
-	i := install(t)
-	servers := []*server{serve(t, i.settings), serve(t, i.settings)}
-	bases := []string{servers[0].url(), servers[1].url()}
+	i := program.Install(t)
+	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+	bases := []string{servers[0].URL(), servers[1].URL()}
 	turn := make(chan string, 1)
 	turn <- bases[0]
-	l := startLoad(t, i.harbour.Tokens.Executor, func() string {
+	l := startLoad(t, i.Harbour.Tokens.Executor, func() string {
 		base := <-turn
 		turn <- base
 		return base
@@ -85,14 +87,14 @@ func TestStopUnderLoad(t *testing.T) {
 		l.awaitProgress(t, mostLife)
 		<-turn
 		turn <- bases[1-n]
-		s.signal(t, syscall.SIGTERM)
-		if got := s.exitCode(t); got != 0 {
+		s.Signal(t, syscall.SIGTERM)
+		if got := s.ExitCode(t); got != 0 {
 			t.Errorf("exit code under load = %d, want 0", got)
 		}
-		checkInvariants(t, i.db)
-		servers[n] = s.again(t, i.settings)
+		program.CheckInvariants(t, i.DB)
+		servers[n] = s.Again(t, i.Settings)
 	}
 	l.finish(t)
-	checkAtRest(t, i.db)
-	l.history.check(t, i.db, i.harbour.ID)
+	program.CheckAtRest(t, i.DB)
+	l.history.check(t, i.DB, i.Harbour.ID)
 }

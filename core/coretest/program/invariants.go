@@ -1,4 +1,4 @@
-package chaos
+package program
 
 import (
 	"testing"
@@ -109,8 +109,8 @@ func atRest() []invariant {
 	)
 }
 
-// checkInvariants may be called at any moment.
-func checkInvariants(tb testing.TB, db *core.DB) {
+// CheckInvariants demands what holds also while others work, so it may be called at any moment.
+func CheckInvariants(tb testing.TB, db *core.DB) {
 	tb.Helper()
 	for _, inv := range always() {
 		if found := violations(tb, db, inv); len(found) > 0 {
@@ -119,11 +119,11 @@ func checkInvariants(tb testing.TB, db *core.DB) {
 	}
 }
 
-// checkAtRest waits until everything has been done, and checks all that holds then.
-func checkAtRest(tb testing.TB, db *core.DB) {
+// CheckAtRest waits until everything has been done, and checks all that holds then.
+func CheckAtRest(tb testing.TB, db *core.DB) {
 	tb.Helper()
-	awaitRest(tb, db)
-	checkInvariants(tb, db)
+	AwaitRest(tb, db)
+	CheckInvariants(tb, db)
 	for _, inv := range append(atRest(), whileKept()...) {
 		if found := violations(tb, db, inv); len(found) > 0 {
 			tb.Errorf("broken: %s: %v", inv.name, found)
@@ -131,7 +131,8 @@ func checkAtRest(tb testing.TB, db *core.DB) {
 	}
 }
 
-func awaitRest(tb testing.TB, db *core.DB) {
+// AwaitRest waits until every run is completed and no job is staged.
+func AwaitRest(tb testing.TB, db *core.DB) {
 	tb.Helper()
 	var left []string
 	defer func() {
@@ -139,7 +140,7 @@ func awaitRest(tb testing.TB, db *core.DB) {
 			tb.Logf("left to do: %v", left)
 		}
 	}()
-	await(tb, "everything is done", func() bool {
+	Await(tb, "everything is done", func() bool {
 		left = nil
 		for _, inv := range unsettled() {
 			left = append(left, violations(tb, db, inv)...)
@@ -160,26 +161,4 @@ func violations(tb testing.TB, db *core.DB, inv invariant) []string {
 		tb.Fatalf("check that %s: %v", inv.name, err)
 	}
 	return found
-}
-
-// count runs a query for one number.
-func count(tb testing.TB, db *core.DB, query string, args ...any) int {
-	tb.Helper()
-	var n int
-	if err := db.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
-		tb.Fatalf("count by %s: %v", query, err)
-	}
-	return n
-}
-
-// change runs a statement that has to change rows.
-func change(tb testing.TB, db *core.DB, statement string, args ...any) {
-	tb.Helper()
-	tag, err := db.Pool.Exec(tb.Context(), statement, args...)
-	if err != nil {
-		tb.Fatalf("%s: %v", statement, err)
-	}
-	if tag.RowsAffected() == 0 {
-		tb.Fatalf("%s changed nothing", statement)
-	}
 }

@@ -1,0 +1,85 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+)
+
+const (
+	answerPatience  = 30 * time.Second
+	idleConnections = 200
+)
+
+// Client sends requests with one token. It sends each once and leaves it to the caller to send it again.
+type Client struct {
+	http  *http.Client
+	token string
+}
+
+// NewClient returns a client with connections of its own.
+func NewClient(tb testing.TB, token string) *Client {
+	tb.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: idleConnections}
+	tb.Cleanup(transport.CloseIdleConnections)
+	return &Client{http: &http.Client{Transport: transport, Timeout: answerPatience}, token: token}
+}
+
+// Try sends an order once. An error means that the answer is not known.
+func (c *Client) Try(ctx context.Context, base string, o Order) (Answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		base+"/api/workflows/"+o.Workflow+"/start/", bytes.NewReader(o.Body))
+	if err != nil {
+		return Answer{}, fmt.Errorf("make a request: %w", err)
+	}
+	// Go's client sends a request with a key again by itself, and which answers came is what the tests are about.
+	request.GetBody = nil
+	request.Header.Set("Content-Type", o.MediaType)
+	if o.Key != "" {
+		request.Header.Set("Idempotency-Key", o.Key)
+	}
+	return c.Do(request)
+}
+
+// Do sends a request once, with the token. An error means that the answer is not known.
+func (c *Client) Do(request *http.Request) (Answer, error) {
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Answer{}, fmt.Errorf("send: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+}
+
+// Start sends an order once and has to get an answer.
+func (c *Client) Start(tb testing.TB, base string, o Order) Answer {
+	tb.Helper()
+	a, err := c.Try(tb.Context(), base, o)
+	if err != nil {
+		tb.Fatalf("start with key %q: %v", o.Key, err)
+	}
+	return a
+}
+
+// Get reads an address of the API and has to get an answer.
+func (c *Client) Get(tb testing.TB, address string) Answer {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		tb.Fatalf("make a request: %v", err)
+	}
+	a, err := c.Do(request)
+	if err != nil {
+		tb.Fatalf("get %s: %v", address, err)
+	}
+	return a
+}

@@ -1,0 +1,29 @@
+package program
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Count runs a query for one number.
+func Count(tb testing.TB, db *core.DB, query string, args ...any) int {
+	tb.Helper()
+	var n int
+	if err := db.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
+		tb.Fatalf("count by %s: %v", query, err)
+	}
+	return n
+}
+
+// Change runs a statement that has to change rows.
+func Change(tb testing.TB, db *core.DB, statement string, args ...any) {
+	tb.Helper()
+	tag, err := db.Pool.Exec(tb.Context(), statement, args...)
+	if err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+	if tag.RowsAffected() == 0 {
+		tb.Fatalf("%s changed nothing", statement)
+	}
+}

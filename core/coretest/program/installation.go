@@ -1,0 +1,74 @@
+package program
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// Briskly are settings with which everything that is waited for happens soon. Later settings win over earlier ones.
+func Briskly(settings ...string) []string {
+	return append([]string{
+		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=8", "SV_REQUESTS_PER_SECOND=0", "SV_ENQUEUE_INTERVAL=50ms",
+		"SV_RUN_LEASE=2s", "SV_RUN_SWEEP_AFTER=1s", "SV_SWEEP_INTERVAL=100ms", "SV_RUN_MAX_ATTEMPTS=1000",
+		"SV_SHUTDOWN_GRACE=10s",
+	}, settings...)
+}
+
+// Tenant is an organization of the demonstration.
+type Tenant struct {
+	ID     uuid.UUID `json:"id"`
+	Slug   string    `json:"slug"`
+	Tokens struct {
+		Owner    string `json:"owner"`
+		Executor string `json:"executor"`
+		Viewer   string `json:"viewer"`
+	} `json:"tokens"`
+}
+
+// Demonstration is what is seeded: a large organization and one with a tiny quota.
+type Demonstration struct {
+	Harbour, Tiny Tenant
+}
+
+// Seed fills the database with the demonstration, or finds it there and makes new tokens.
+func Seed(tb testing.TB, settings []string) Demonstration {
+	tb.Helper()
+	var seeded struct {
+		Orgs []Tenant `json:"orgs"`
+	}
+	if err := json.Unmarshal([]byte(Execute(tb, settings, "", "seed", "--demo", "--json")), &seeded); err != nil {
+		tb.Fatalf("read what was seeded: %v", err)
+	}
+	if len(seeded.Orgs) != 2 {
+		tb.Fatalf("seeded organizations = %d, want 2", len(seeded.Orgs))
+	}
+	return Demonstration{Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1]}
+}
+
+// Installation is a database and a Redis that any number of processes share.
+type Installation struct {
+	Demonstration
+
+	Settings []string
+	DB       *core.DB
+	// Redis is the address of the queue.
+	Redis string
+}
+
+// Install makes an installation with the demonstration in it. The settings are added to the brisk ones.
+func Install(tb testing.TB, settings ...string) *Installation {
+	tb.Helper()
+	address, queue := coretest.DatabaseURL(tb), coretest.Redis(tb)
+	i := &Installation{
+		Settings: append(Briskly("DATABASE_URL="+address, "REDIS_URL="+queue), settings...),
+		DB:       coretest.Connect(tb, address),
+		Redis:    queue,
+	}
+	i.Demonstration = Seed(tb, i.Settings)
+	return i
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package program
+
+const raceEnabled = false

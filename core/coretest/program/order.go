@@ -1,0 +1,36 @@
+package program
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+// Order is a request to start a run.
+type Order struct {
+	Workflow, Key, MediaType string
+	Body                     []byte
+}
+
+// Building is an order for a document without findings.
+func Building(tb testing.TB, key string) Order {
+	tb.Helper()
+	return Order{Workflow: "building", Key: key, MediaType: "application/json", Body: Sample(tb, "good/building.json")}
+}
+
+// Readings is an order for a document with findings.
+func Readings(tb testing.TB, key string) Order {
+	tb.Helper()
+	document := Sample(tb, "bad/meter-readings.csv")
+	return Order{Workflow: "meter-readings", Key: key, MediaType: "text/csv", Body: document}
+}
+
+// Sample reads one of the documents of the demonstration.
+func Sample(tb testing.TB, name string) []byte {
+	tb.Helper()
+	text, err := docs.Sample(name)
+	if err != nil {
+		tb.Fatalf("read sample: %v", err)
+	}
+	return text
+}

@@ -1,0 +1,188 @@
+package program
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// Patience is for things that take a moment, also on a busy machine and with the race detector.
+	Patience     = time.Minute
+	pollInterval = 10 * time.Millisecond
+	// shownOutput is how much of a process's output a failed test shows.
+	shownOutput = 8 << 10
+)
+
+// Process is a running or ended program. It is killed at the test's end.
+type Process struct {
+	cmd            *exec.Cmd
+	stdout, stderr transcript
+	ended          chan struct{}
+}
+
+// transcript collects output that is read while more of it is written.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to the transcript.
+func (o *transcript) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String returns what has been written so far.
+func (o *transcript) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// Launch starts the program under test with these settings and no others.
+func Launch(tb testing.TB, settings []string, stdin string, args ...string) *Process {
+	tb.Helper()
+	cmd := exec.Command(os.Getenv(pathVariable), args...)
+	cmd.Env = append(surroundings(), settings...)
+	cmd.Stdin = strings.NewReader(stdin)
+	return LaunchCommand(tb, cmd)
+}
+
+// surroundings are the environment without what sets the program.
+func surroundings() []string {
+	var kept []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "SV_") || name == "DATABASE_URL" || name == "REDIS_URL" {
+			continue
+		}
+		kept = append(kept, variable)
+	}
+	return kept
+}
+
+// LaunchCommand starts a program that the one under test works with.
+func LaunchCommand(tb testing.TB, cmd *exec.Cmd) *Process {
+	tb.Helper()
+	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	// What outlives a killed program must not hold the tests up by the pipes it has inherited.
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+	started := make(chan error, 1)
+	go func() {
+		defer close(p.ended)
+		// The child dies with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // How it ended is in its state.
+		}
+	}()
+	if err := <-started; err != nil {
+		tb.Fatalf("start %s: %v", cmd.Path, err)
+	}
+	tb.Cleanup(func() {
+		p.Kill()
+		p.report(tb)
+	})
+	return p
+}
+
+// Stdout returns what the process has written to its standard output so far.
+func (p *Process) Stdout() string { return p.stdout.String() }
+
+// Stderr returns what the process has written to its standard error so far, which is where its log goes.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Kill ends the process at once, as kill -9 does, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // It may have ended by itself.
+	<-p.ended
+}
+
+// Send sends a signal, from whatever goroutine.
+func (p *Process) Send(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// Signal sends a signal, which has to reach the process.
+func (p *Process) Signal(tb testing.TB, sig syscall.Signal) {
+	tb.Helper()
+	if err := p.Send(sig); err != nil {
+		tb.Fatalf("send %s: %v", sig, err)
+	}
+}
+
+// Ended is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// HasEnded reports whether the process has ended.
+func (p *Process) HasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// ExitCode waits for the end of the process by itself.
+func (p *Process) ExitCode(tb testing.TB) int {
+	tb.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(Patience):
+		tb.Fatalf("%s did not end within %s", strings.Join(p.cmd.Args[1:], " "), Patience)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// report fails the test for what no process may ever say, and shows the output when the test has failed.
+func (p *Process) report(tb testing.TB) {
+	tb.Helper()
+	output := p.Stderr()
+	for _, never := range []string{"DATA RACE", "panic:", "fatal error:"} {
+		if strings.Contains(output, never) {
+			tb.Errorf("%s said %q", strings.Join(p.cmd.Args[1:], " "), never)
+		}
+	}
+	if tb.Failed() {
+		tb.Logf("%s ended with %d after\n%s%s", strings.Join(p.cmd.Args[1:], " "), p.cmd.ProcessState.ExitCode(),
+			tail(p.Stdout()), tail(output))
+	}
+}
+
+func tail(text string) string {
+	return text[max(0, len(text)-shownOutput):]
+}
+
+// Exists reports whether a process with the id exists, whoever started it.
+func Exists(pid int) bool {
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// Await waits until the condition holds.
+func Await(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
+	deadline := time.After(Patience)
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			tb.Fatalf("waited %s in vain: %s", Patience, what)
+		case <-poll.C:
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package program
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// portAttempts is how many ports are tried: one that was free a moment ago may be taken by now.
+const portAttempts = 5
+
+// Server is the program while it serves.
+type Server struct {
+	*Process
+	address string
+	args    []string
+}
+
+// Serve starts a server on a free port and waits until it is ready.
+func Serve(tb testing.TB, settings []string, args ...string) *Server {
+	tb.Helper()
+	for range portAttempts {
+		s := serveOn(tb, FreeAddress(tb), settings, args...)
+		if s.awaitReady(tb) {
+			return s
+		}
+		if !strings.Contains(s.Stderr(), "address already in use") {
+			tb.Fatal("the server ended before it was ready")
+		}
+	}
+	tb.Fatalf("no free port in %d attempts", portAttempts)
+	return nil
+}
+
+// serveOn does not wait, and the address may turn out to be taken.
+func serveOn(tb testing.TB, address string, settings []string, args ...string) *Server {
+	tb.Helper()
+	settings = append(slices.Clip(settings), "SV_ADDR="+address)
+	return &Server{
+		Process: Launch(tb, settings, "", append([]string{"serve"}, args...)...),
+		address: address, args: args,
+	}
+}
+
+// URL is the address that the server answers at, without a slash at its end.
+func (s *Server) URL() string { return "http://" + s.address }
+
+// Again starts the server anew on its old address with its old arguments, after its end.
+func (s *Server) Again(tb testing.TB, settings []string) *Server {
+	tb.Helper()
+	next := serveOn(tb, s.address, settings, s.args...)
+	if !next.awaitReady(tb) {
+		tb.Fatal("the server did not start again")
+	}
+	return next
+}
+
+// awaitReady reports whether the server was ready before it ended.
+func (s *Server) awaitReady(tb testing.TB) bool {
+	tb.Helper()
+	Await(tb, "the server gets ready", func() bool {
+		return s.HasEnded() || s.isReady(tb.Context())
+	})
+	return !s.HasEnded()
+}
+
+func (s *Server) isReady(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/readyz/", http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+}
+
+// FreeAddress returns an address on this machine that nothing listened on a moment ago.
+func FreeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("find a free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
