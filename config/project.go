@@ -58,7 +58,7 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	staged := jobs.NewSignal()
 	runs, err := validations.NewService(db, validations.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
-		MaxAttempts: settings.RunMaxAttempts,
+		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
 	}, staged, log)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)

@@ -29,7 +29,7 @@ type testBundle struct {
 }
 
 func testConfig() Config {
-	return Config{Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, MaxAttempts: 3}
+	return Config{Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3}
 }
 
 func setup(tb testing.TB, cfg Config) *testBundle {

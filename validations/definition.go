@@ -21,6 +21,8 @@ type Definition struct {
 	// Accepts lists media types as type/subtype.
 	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
 	Steps   []Step   `json:"steps"   validate:"max=50,unique=ID,dive"`
+	// TimeoutSeconds bounds a run from its first step on; 0 is the operator's limit, which no definition extends.
+	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
 
 // Step is one validator with its configuration.
@@ -31,6 +33,8 @@ type Step struct {
 	Type              string          `json:"type"                validate:"required"`
 	Config            json.RawMessage `json:"config"              validate:"required"`
 	ContinueOnFailure bool            `json:"continue_on_failure"`
+	// TimeoutSeconds bounds the step; 0 is the operator's limit, which no definition extends.
+	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
 
 // Digest names a definition by its content.

@@ -111,6 +111,9 @@ type Run struct {
 	CreatedAt time.Time
 	StartedAt *time.Time
 	EndedAt   *time.Time
+	// ContentPurgedAt and FindingsPurgedAt are when retention has removed the document and the findings.
+	ContentPurgedAt  *time.Time
+	FindingsPurgedAt *time.Time
 }
 
 // TableName names the table.

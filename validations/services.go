@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,8 +30,10 @@ type Config struct {
 	// SweepAfter is how long a pending run may lie before the sweeper stages it again; it doubles with
 	// every sweep of the run.
 	SweepAfter time.Duration
-	// StepTimeout bounds one step.
+	// StepTimeout and RunTimeout bound one step, and all steps of a run from the beginning of the first. A
+	// definition may set less.
 	StepTimeout time.Duration
+	RunTimeout  time.Duration
 	// MaxAttempts is how often a run is begun before it ends in ERROR.
 	MaxAttempts int
 }
@@ -44,6 +47,8 @@ type Service struct {
 	// Definitions never change, so what is cached under a digest stays true.
 	definitions *lru.Cache[Digest, Definition]
 	compiled    *lru.Cache[Digest, program]
+	// abandoned counts engines that did not end with their context and still run.
+	abandoned atomic.Int64
 }
 
 // NewService makes the service.

@@ -61,7 +61,12 @@ func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, t
 	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
 		return struct{}{}, complete(ctx, tx, run, ending{result: result, category: category, text: text})
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	s.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "result", result,
+		"category", category, "attempts", run.Attempts, "reason", text)
+	return nil
 }
 
 func verdict(errorCount int64) ending {

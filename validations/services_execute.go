@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,17 +20,14 @@ const (
 	retryPause = 2 * time.Second
 )
 
-var (
-	// errLeaseLost means that another holder has taken the run over or the run has ended; whoever sees it stops.
-	errLeaseLost = errors.New("the run's lease was lost")
-	errPanic     = errors.New("the engine panicked")
-)
+// errLeaseLost means that another holder has taken the run over or the run has ended; whoever sees it stops.
+var errLeaseLost = errors.New("the run's lease was lost")
 
 // Execute does a run under a lease, from its recovery point to its end. A job whose epoch is not the
 // run's, or whose run is leased or completed, does nothing: the database decides, whatever the queue
 // delivers and however often. An error asks the queue for another delivery.
 func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
-	run, err := s.acquire(ctx, job)
+	run, elapsed, err := s.acquire(ctx, job)
 	if errors.Is(err, pgx.ErrNoRows) {
 		s.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
@@ -39,7 +35,7 @@ func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
 	}
-	err = s.executeLeased(ctx, run)
+	err = s.executeLeased(ctx, run, elapsed)
 	if err == nil || errors.Is(err, errLeaseLost) {
 		return nil
 	}
@@ -48,7 +44,7 @@ func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
 	return nil
 }
 
-func (s *Service) executeLeased(ctx context.Context, run Run) error {
+func (s *Service) executeLeased(ctx context.Context, run Run, elapsed time.Duration) error {
 	if run.Attempts > s.cfg.MaxAttempts {
 		return s.giveUp(ctx, run, CategorySystemError,
 			fmt.Sprintf("The run was begun %d times and never came to its end.", run.Attempts-1))
@@ -61,15 +57,19 @@ func (s *Service) executeLeased(ctx context.Context, run Run) error {
 		return err
 	}
 	document, err := s.document(ctx, run)
+	if errors.Is(err, errDocumentGone) {
+		return s.giveUp(ctx, run, CategorySystemError, "The document is no longer kept, so it could not be checked.")
+	}
 	if err != nil {
 		return err
 	}
+	clock := newRunClock(ready.definition, s.cfg, elapsed)
 	ctx, stop := core.KeepAlive(ctx, s.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
 		return s.lost(ctx, run)
 	})
 	defer stop()
 	for ordinal := run.RecoveryPoint; ordinal < len(ready.engines); ordinal++ {
-		completed, err := s.executeStep(ctx, run, ready, ordinal, document)
+		completed, err := s.executeStep(ctx, run, ready, ordinal, document, clock)
 		if err != nil || completed {
 			return cause(ctx, err)
 		}
@@ -79,18 +79,18 @@ func (s *Service) executeLeased(ctx context.Context, run Run) error {
 
 // executeStep runs one engine and commits its result. It reports whether the run is completed by it.
 func (s *Service) executeStep(
-	ctx context.Context, run Run, ready program, ordinal int, document engines.Document,
+	ctx context.Context, run Run, ready program, ordinal int, document engines.Document, clock runClock,
 ) (bool, error) {
 	began := time.Now().UTC()
-	stepCtx, cancel := context.WithTimeout(ctx, s.cfg.StepTimeout)
+	limit := clock.step(ready.definition.Steps[ordinal])
+	stepCtx, cancel := context.WithTimeout(ctx, limit.left)
 	defer cancel()
-	report, err := runEngine(stepCtx, ready.engines[ordinal], document)
+	report, err := s.supervise(stepCtx, run, ready.engines[ordinal], document)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case stepCtx.Err() != nil:
-		return true, s.giveUp(ctx, run, CategoryTimeout,
-			fmt.Sprintf("Step %q took longer than %s.", ready.definition.Steps[ordinal].Name, s.cfg.StepTimeout))
+		return true, s.giveUp(ctx, run, CategoryTimeout, limit.exceeded)
 	case err != nil:
 		s.log.ErrorContext(ctx, "engine failed", "run", run.ID, "step", ordinal, "error", err)
 		return true, s.giveUp(ctx, run, CategoryRuntimeError,
@@ -99,22 +99,11 @@ func (s *Service) executeStep(
 	return s.commitStep(ctx, run, ready.definition, ordinal, report, began)
 }
 
-// runEngine keeps a panic of an engine inside the step that caused it.
-func runEngine(
-	ctx context.Context, engine engines.Engine, document engines.Document,
-) (report engines.Report, err error) { //nolint:nonamedreturns // recover can only report through them
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, reason, debug.Stack())
-		}
-	}()
-	return engine.Run(ctx, document)
-}
-
-// acquire takes the lease and a new epoch in one conditional statement. pgx.ErrNoRows means that there
-// is nothing to do.
-func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, error) {
+// acquire takes the lease and a new epoch in one conditional statement, and tells how long ago the run's first
+// step began. pgx.ErrNoRows means that there is nothing to do.
+func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, time.Duration, error) {
 	run := Run{OrgID: job.OrgID, ID: job.SubjectID}
+	var elapsed int64
 	err := s.db.Pool.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'RUNNING', epoch = epoch + 1, attempts = attempts + 1,
 			lease_until = now() + $4::bigint * interval '1 millisecond',
@@ -122,10 +111,12 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, error) {
 			started_at = coalesce(started_at, now())
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state <> 'COMPLETED' AND usage_metric <> ''
 			AND (lease_until IS NULL OR lease_until <= now())
-		RETURNING epoch, attempts, recovery_point, definition_digest, submission_id, error_count`,
+		RETURNING epoch, attempts, recovery_point, definition_digest, submission_id, error_count,
+			(extract(epoch FROM now() - started_at) * 1000)::bigint`,
 		job.OrgID, job.SubjectID, job.Epoch, s.cfg.Lease.Milliseconds(),
-	).Scan(&run.Epoch, &run.Attempts, &run.RecoveryPoint, &run.DefinitionDigest, &run.SubmissionID, &run.ErrorCount)
-	return run, err
+	).Scan(&run.Epoch, &run.Attempts, &run.RecoveryPoint, &run.DefinitionDigest, &run.SubmissionID, &run.ErrorCount,
+		&elapsed)
+	return run, time.Duration(elapsed) * time.Millisecond, err
 }
 
 // lost renews the lease and reports whether another holder has the run. A failed renewal is tried again at
@@ -139,16 +130,22 @@ func (s *Service) lost(ctx context.Context, run Run) bool {
 	return err == nil && tag.RowsAffected() == 0
 }
 
-// release gives the lease back so that the sweeper can stage the run again soon. It must work after the
-// caller's context has ended; when it fails, the lease ends by itself.
+// release gives the lease back so that the sweeper can stage the run again soon. An attempt that this process
+// broke off itself, because it is to stop, does not count: no number of deployments ends a run. It must work after
+// the caller's context has ended; when it fails, the lease ends by itself.
 func (s *Service) release(ctx context.Context, run Run) {
+	uncounted := 0
+	if errors.Is(ctx.Err(), context.Canceled) {
+		uncounted = 1
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	pause := retryPause * time.Duration(run.Attempts)
 	_, err := s.db.Pool.Exec(ctx, `
-		UPDATE validation_runs SET lease_until = NULL, sweep_after = now() + $4::bigint * interval '1 millisecond'
+		UPDATE validation_runs SET lease_until = NULL, attempts = attempts - $5::integer,
+			sweep_after = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
-		run.OrgID, run.ID, run.Epoch, pause.Milliseconds())
+		run.OrgID, run.ID, run.Epoch, pause.Milliseconds(), uncounted)
 	if err != nil {
 		s.log.WarnContext(ctx, "lease not released", "run", run.ID, "error", err)
 	}
@@ -162,6 +159,10 @@ func (s *Service) document(ctx context.Context, run Run) (engines.Document, erro
 		run.OrgID, run.SubmissionID).Scan(&content, &mediaType, &filename)
 	if err != nil {
 		return engines.Document{}, fmt.Errorf("read submission %s: %w", run.SubmissionID, err)
+	}
+	// An empty document is not nil: without this the absence of one would be taken for its fault.
+	if content == nil {
+		return engines.Document{}, errDocumentGone
 	}
 	return engines.NewDocument(content, mediaType, filename), nil
 }

@@ -305,8 +305,7 @@ func TestExecuteResumesBehindTheLastStep(t *testing.T) {
 		t.Fatalf("Execute = %v, want nil: the sweeper brings the run back", err)
 	}
 	b.wantRun(t, job,
-		runRow{State: StateRunning, Result: ResultUnknown, RecoveryPoint: 1, Epoch: 2, Attempts: 1, Swept: true},
-		"0 PASSED")
+		runRow{State: StateRunning, Result: ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true}, "0 PASSED")
 	b.exec(t, `DELETE FROM staged_jobs`)
 	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 	if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
@@ -314,7 +313,7 @@ func TestExecuteResumesBehindTheLastStep(t *testing.T) {
 	}
 	job.Epoch = one[int](t, b, `SELECT epoch FROM staged_jobs`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 2, Epoch: 4, Attempts: 2},
+	b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 2, Epoch: 4, Attempts: 1},
 		"0 PASSED, 1 PASSED")
 	if first.Load() != 1 || second.Load() != 2 {
 		t.Errorf("engine runs = %d, %d, want 1 of the done step and 2 of the interrupted one", first.Load(),

@@ -43,7 +43,8 @@ func setupStarts(t *testing.T) bundle {
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
 	runs, err := validations.NewService(db, validations.Config{
-		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, MaxAttempts: 3,
+		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
+		MaxAttempts: 3,
 	}, staged, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

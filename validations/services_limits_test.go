@@ -1,0 +1,157 @@
+package validations
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// deaf returns an engine that ignores its context until the test ends.
+func deaf(tb testing.TB) engine {
+	tb.Helper()
+	ended := make(chan struct{})
+	tb.Cleanup(func() { close(ended) })
+	return func(context.Context, engines.Document) (engines.Report, error) {
+		<-ended
+		return engines.Report{}, nil
+	}
+}
+
+// text is what the run says of its end.
+func (b *testBundle) text(tb testing.TB, job jobs.Job) string {
+	tb.Helper()
+	return one[string](tb, b, `SELECT error FROM validation_runs WHERE id = $1`, job.SubjectID)
+}
+
+// timedOut is a run that has timed out behind so many steps.
+func timedOut(steps int) runRow {
+	return runRow{
+		State: StateCompleted, Result: ResultTimedOut, Category: CategoryTimeout, RecoveryPoint: steps, Epoch: 2,
+		Attempts: 1,
+	}
+}
+
+func TestTimeLimits(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ADefinitionSetsLessThanTheOperator", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		job := b.startDefinition(t, Definition{Steps: []Step{{TimeoutSeconds: 1}}}, blocked)
+		b.execute(t, job)
+		b.wantRun(t, job, timedOut(0), "")
+		if got, want := b.text(t, job), `Step "Step" took longer than 1s.`; got != want {
+			t.Errorf("error = %q, want %q", got, want)
+		}
+	})
+
+	t.Run("ADefinitionCannotSetMore", func(t *testing.T) {
+		t.Parallel()
+		cfg := testConfig()
+		cfg.StepTimeout, cfg.RunTimeout = 20*time.Millisecond, 40*time.Millisecond
+		b := setup(t, cfg)
+		job := b.startDefinition(t, Definition{TimeoutSeconds: 60, Steps: []Step{{TimeoutSeconds: 60}}}, blocked)
+		b.execute(t, job)
+		b.wantRun(t, job, timedOut(0), "")
+		if got, want := b.text(t, job), `Step "Step" took longer than 20ms.`; got != want {
+			t.Errorf("error = %q, want %q", got, want)
+		}
+	})
+
+	t.Run("TheRunsLimitEndsAStepInItsMiddle", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		job := b.startDefinition(t, Definition{TimeoutSeconds: 1}, passing, blocked, passing)
+		b.execute(t, job)
+		b.wantRun(t, job, timedOut(1), "0 PASSED")
+		if got, want := b.text(t, job), `The run took longer than 1s; it had come to step "Step".`; got != want {
+			t.Errorf("error = %q, want %q", got, want)
+		}
+	})
+
+	t.Run("TheRunsLimitHoldsOverTakeovers", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		job := b.startDefinition(t, Definition{TimeoutSeconds: 60}, panicking)
+		b.exec(t, `UPDATE validation_runs SET state = 'RUNNING', attempts = 1, lease_until = now() - interval '1 second',
+			started_at = now() - interval '61 seconds'`)
+		b.execute(t, job)
+		want := timedOut(0)
+		want.Attempts = 2
+		b.wantRun(t, job, want, "")
+	})
+}
+
+func TestAnEngineThatIgnoresItsEndIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.StepTimeout = 20 * time.Millisecond
+	b := setup(t, cfg)
+	end := make(chan struct{})
+	job := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
+		<-end
+		return engines.Report{Errors: 1}, nil
+	})
+	b.execute(t, job)
+	b.wantRun(t, job, timedOut(0), "")
+	if got := b.service.abandoned.Load(); got != 1 {
+		t.Errorf("engines left behind = %d, want 1", got)
+	}
+	close(end)
+	coretest.Eventually(t, func() bool { return b.service.abandoned.Load() == 0 })
+	b.wantRun(t, job, timedOut(0), "")
+}
+
+func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.StepTimeout = 200 * time.Millisecond
+	b := setup(t, cfg)
+	poison := []jobs.Job{
+		b.start(t, panicking), b.start(t, deaf(t)), b.start(t, blocked), b.start(t, broken),
+		b.startDefinition(t, Definition{Steps: []Step{{ID: "s", Name: "S", Type: "unheard", Config: []byte("{}")}}}),
+	}
+	var good []jobs.Job
+	for range 20 {
+		good = append(good, b.start(t, passing, passing))
+	}
+	queue := make(chan jobs.Job)
+	var workers sync.WaitGroup
+	for range 3 {
+		workers.Go(func() {
+			for job := range queue {
+				b.execute(t, job)
+			}
+		})
+	}
+	for _, job := range append(poison, good...) {
+		queue <- job
+	}
+	close(queue)
+	workers.Wait()
+	for _, job := range good {
+		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 2, Epoch: 2, Attempts: 1},
+			"0 PASSED, 1 PASSED")
+	}
+	if !one[bool](t, b, `SELECT count(*) = $1 FROM validation_runs WHERE result IN ('ERROR', 'TIMED_OUT')`, len(poison)) {
+		t.Error("the poisoned runs have not ended as such")
+	}
+}
+
+func TestARunWithoutItsDocumentIsNotBlamedOnIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, failing)
+	b.exec(t, `UPDATE submissions SET content = NULL`)
+	b.execute(t, job)
+	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategorySystemError, 0, 0, 2, 1, false, false}, "")
+	if got := b.text(t, job); !strings.Contains(got, "no longer kept") {
+		t.Errorf("error = %q, want that the document is no longer kept", got)
+	}
+}
