@@ -43,7 +43,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		}),
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
-		authenticated(project.users.Authenticate(project.requests)),
+		authenticated(project.users.Authenticate(project.requests, project.workflows.ReadAhead)),
 	)
 	registerHealth(e, project)
 	if err := registerDocs(e); err != nil {

@@ -31,16 +31,28 @@ type Limiter interface {
 	Allow(token uuid.UUID) (bool, time.Duration)
 }
 
+// OrgOfToken is SQL for the organization of the token whose digest is the parameter $1, whether the token is
+// still valid or not.
+const OrgOfToken = `(SELECT org_id FROM api_tokens WHERE digest = $1)` //nolint:gosec // no credential
+
+// ReadAhead adds look-ups that the request is going to need to the one of its token, so that they cost no
+// round trip of their own. They find the organization by OrgOfToken, and nothing may be done with what they
+// have found before the token has turned out to be valid.
+type ReadAhead func(c echo.Context, tokenDigest []byte, reads *core.Reads)
+
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
 // context. A revoked token is refused from the next request on, in every process: nothing is cached.
-func (a *App) Authenticate(limit Limiter) echo.MiddlewareFunc {
+func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
 			if err != nil {
 				return err
 			}
-			principal, err := a.service.principal(c.Request().Context(), secret)
+			digest := sha256.Sum256([]byte(secret))
+			principal, err := a.service.identify(c.Request().Context(), digest[:], func(reads *core.Reads) {
+				ahead(c, digest[:], reads)
+			})
 			if err != nil {
 				return err
 			}
@@ -68,37 +80,58 @@ func bearer(headers []string) (string, error) {
 	return secret, nil
 }
 
-// principal answers who the token stands for. A token whose owner has left the organization is known
-// but may do nothing.
-func (s *Service) principal(ctx context.Context, secret string) (core.Principal, error) {
-	digest := sha256.Sum256([]byte(secret))
+// identify answers who the token stands for. The look-ups that are read ahead follow its own.
+func (s *Service) identify(ctx context.Context, digest []byte, ahead func(*core.Reads)) (core.Principal, error) {
+	var found holder
+	var reads core.Reads
+	reads.Queue(func(rows pgx.Rows) error {
+		var err error
+		found, err = pgx.CollectExactlyOneRow(rows, scanHolder)
+		return err
+	}, holderQuery, digest)
+	ahead(&reads)
+	err := s.db.Read(ctx, &reads)
+	switch {
+	case found.principal.TokenID == uuid.Nil && errors.Is(err, pgx.ErrNoRows):
+		return core.Principal{}, core.NewError(core.CodeNotAuthenticated,
+			"The token is unknown, revoked or expired. Create a new one and try again.")
+	case err != nil:
+		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
+	case !found.isMember:
+		return core.Principal{}, core.NewError(core.CodePermissionDenied,
+			"You are no longer a member of "+found.principal.OrgName+".")
+	}
+	return found.principal, nil
+}
+
+const holderQuery = `
+	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
+		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8
+	FROM api_tokens AS t
+	JOIN organizations AS o ON o.id = t.org_id
+	JOIN users AS u ON u.id = t.user_id
+	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
+	WHERE t.digest = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
+
+// holder is who has a valid token. One who has left the organization is known but may do nothing.
+type holder struct {
+	principal core.Principal
+	isMember  bool
+}
+
+func scanHolder(row pgx.CollectableRow) (holder, error) {
 	var p core.Principal
 	var tokenRole core.Role
 	var memberRole *core.Role
 	var lifetime float64
-	err := s.db.Pool.QueryRow(ctx, `
-		SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
-			coalesce(extract(epoch FROM o.key_lifetime), 0)::float8
-		FROM api_tokens AS t
-		JOIN organizations AS o ON o.id = t.org_id
-		JOIN users AS u ON u.id = t.user_id
-		LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
-		WHERE t.digest = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
-		digest[:]).Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
+	err := row.Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
 		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return p, core.NewError(core.CodeNotAuthenticated,
-			"The token is unknown, revoked or expired. Create a new one and try again.")
-	}
-	if err != nil {
-		return p, fmt.Errorf("look a token up: %w", err)
-	}
-	if memberRole == nil {
-		return p, core.NewError(core.CodePermissionDenied, "You are no longer a member of "+p.OrgName+".")
+	if err != nil || memberRole == nil {
+		return holder{principal: p}, err
 	}
 	p.Role = tokenRole.Lesser(*memberRole)
 	p.KeyLifetime = time.Duration(lifetime * float64(time.Second))
-	return p, nil
+	return holder{principal: p, isMember: true}, nil
 }
 
 // newSecret makes a token's secret (256 random bits) and what is stored of it.

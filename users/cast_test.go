@@ -111,10 +111,12 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	request := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set(echo.HeaderAuthorization, "Bearer "+secret)
 	var principal core.Principal
-	err := users.New(b.service).Authenticate(unlimited{})(func(c echo.Context) error {
+	err := users.New(b.service).Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err
 	})(echo.New().NewContext(request, httptest.NewRecorder()))
 	return principal, err
 }
+
+func nothingAhead(echo.Context, []byte, *core.Reads) {}

@@ -40,6 +40,6 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/:id/", a.read)
 	api.POST("/workflows/", a.create, a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
-	api.POST("/workflows/:id/start/", a.start, a.guard.Keyed)
+	api.POST(routeStart, a.start, a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.rerun, a.guard.Keyed)
 }

@@ -15,30 +15,61 @@ import (
 const versionColumns = `w.org_id, w.id, w.slug, w.name, w.description, w.is_active, w.latest_version, w.created_at,
 	w.updated_at, v.number, v.definition_digest`
 
-// Find returns the organization's workflow by its UUID or slug, as of the pinned version or, with
-// version 0, the latest. What the organization does not have is not found, whoever has it.
-func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
-	column, name := "slug", any(idOrSlug)
-	if id, ok := core.ParseID(idOrSlug); ok {
-		column, name = "id", id
-	}
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`
+// findQuery finds a version by the organization, as SQL over the parameter $1, and by a column of the workflow.
+func findQuery(org, column string) string {
+	return `SELECT ` + versionColumns + `
 		FROM workflows AS w
 		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id
 			AND v.number = CASE WHEN $3 = 0 THEN w.latest_version ELSE $3 END
-		WHERE w.org_id = $1 AND w.`+column+` = $2`, orgID, name, version)
+		WHERE w.org_id = ` + org + ` AND w.` + column + ` = $2`
+}
+
+// nameOf tells a workflow's UUID from its slug.
+func nameOf(idOrSlug string) (column string, name any) { //nolint:nonamedreturns // two results, one of them untyped
+	if id, ok := core.ParseID(idOrSlug); ok {
+		return "id", id
+	}
+	return "slug", idOrSlug
+}
+
+// Find returns the organization's workflow by its UUID or slug, as of the pinned version or, with
+// version 0, the latest. What the organization does not have is not found, whoever has it.
+func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
+	column, name := nameOf(idOrSlug)
+	rows, err := s.db.Pool.Query(ctx, findQuery("$1", column), orgID, name, version)
 	if err != nil {
 		return Version{}, fmt.Errorf("find a workflow: %w", err)
 	}
+	found, err := collectVersion(rows)
+	if err != nil {
+		return Version{}, err
+	}
+	return s.withDefinition(ctx, found)
+}
+
+func collectVersion(rows pgx.Rows) (*Version, error) {
 	found, err := pgx.CollectExactlyOneRow(rows, scanVersion)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Version{}, core.NotFound("workflow")
+		return nil, nil //nolint:nilnil // no version and no error: there is none
 	}
 	if err != nil {
-		return Version{}, fmt.Errorf("find a workflow: %w", err)
+		return nil, fmt.Errorf("find a workflow: %w", err)
 	}
-	found.Definition, err = s.runs.Definition(ctx, orgID, found.Digest)
-	return found, err
+	return &found, nil
+}
+
+// withDefinition completes what was found; nil is nothing.
+func (s *Service) withDefinition(ctx context.Context, found *Version) (Version, error) {
+	if found == nil {
+		return Version{}, core.NotFound("workflow")
+	}
+	definition, err := s.runs.Definition(ctx, found.OrgID, found.Digest)
+	if err != nil {
+		return Version{}, err
+	}
+	complete := *found
+	complete.Definition = definition
+	return complete, nil
 }
 
 // list reads one page of the organization's workflows and one row more.

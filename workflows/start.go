@@ -28,8 +28,10 @@ type StartRequest struct {
 	VersionGiven bool
 	// Key is the idempotency key; KeyGiven is false when the request has none. KeyLifetime counts from the
 	// first use of a key and is not extended by replays.
-	Key         string
-	KeyGiven    bool
+	Key      string
+	KeyGiven bool
+	// Found is the key as it was when the request arrived, nil when it was not there.
+	Found       *idempotency.Record
 	KeyLifetime time.Duration
 	Caller      idempotency.Caller
 }
@@ -80,17 +82,19 @@ func NewStarter(
 // anything is checked that only concerns new runs, so they cost no quota and work on an inactive workflow.
 func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer, error) {
 	fingerprint := request.Fingerprint()
-	if request.KeyGiven {
-		record, found, err := idempotency.Lookup(ctx, s.db, request.Principal.OrgID, EndpointStart, request.Key)
-		if err != nil {
-			return StartAnswer{}, core.Unavailable(err)
-		}
-		if found {
-			return s.answerFrom(ctx, record, fingerprint)
-		}
-	}
-	if err := s.checkNew(ctx, request); err != nil {
+	known, err := s.known(ctx, request)
+	if err != nil {
 		return StartAnswer{}, err
+	}
+	if known != nil {
+		return s.answerFrom(ctx, *known, fingerprint)
+	}
+	if refusal := s.checkNew(ctx, request); refusal != nil {
+		// Another request may have finished under the key since this one arrived, and then its answer counts.
+		if known, err = s.look(ctx, request); err == nil && known != nil {
+			return s.answerFrom(ctx, *known, fingerprint)
+		}
+		return StartAnswer{}, refusal
 	}
 	prepared, err := prepare(request, fingerprint)
 	if err != nil {
@@ -102,6 +106,30 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 		return s.startOverage(ctx, prepared)
 	}
 	return result.answer, result.err
+}
+
+// known returns the key when there is one. One that was not finished when the request arrived may be by now.
+func (s *Starter) known(ctx context.Context, request StartRequest) (*idempotency.Record, error) {
+	if request.Found == nil || request.Found.Point == idempotency.PointFinished {
+		return request.Found, nil
+	}
+	return s.look(ctx, request)
+}
+
+// look returns the key as it is now, nil when there is none.
+func (s *Starter) look(ctx context.Context, request StartRequest) (*idempotency.Record, error) {
+	var known *idempotency.Record
+	if !request.KeyGiven {
+		return known, nil
+	}
+	record, found, err := idempotency.Lookup(ctx, s.db, request.Principal.OrgID, EndpointStart, request.Key)
+	if err != nil {
+		return nil, core.Unavailable(err)
+	}
+	if found {
+		known = &record
+	}
+	return known, nil
 }
 
 // checkNew makes the checks that only new runs have to pass.

@@ -21,11 +21,11 @@ func (a *App) start(c echo.Context) error {
 		return err
 	}
 	key := idempotency.KeyFrom(ctx)
-	pinned, err := pinnedVersion(c)
-	if err != nil {
+	if _, err := pinnedVersion(c); err != nil {
 		return err
 	}
-	workflow, err := a.service.Find(ctx, principal.OrgID, c.Param("id"), pinned)
+	found := aheadOf(c)
+	workflow, err := a.service.withDefinition(ctx, found.workflow)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,8 @@ func (a *App) start(c echo.Context) error {
 	answer, err := a.starts.Start(ctx, StartRequest{
 		Principal: principal, Workflow: workflow, Body: body,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
-		Key: key.Value, KeyGiven: key.Given, KeyLifetime: a.guard.Lifetime(principal), Caller: idempotency.CallerOf(c),
+		Key: key.Value, KeyGiven: key.Given, Found: found.key, KeyLifetime: a.guard.Lifetime(principal),
+		Caller: idempotency.CallerOf(c),
 	})
 	if err != nil {
 		return err
