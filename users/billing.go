@@ -3,18 +3,16 @@ package users
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 const (
@@ -22,10 +20,6 @@ const (
 	billingTimeout = 10 * time.Second
 	maxBillingBody = 64 << 10
 )
-
-// HeaderSignature signs a call of the billing service: "t=<unix seconds>,v1=<hex HMAC-SHA256>" over the
-// seconds, a full stop and the body.
-const HeaderSignature = "Sv-Signature"
 
 // Charge asks the billing service for the money for one run beyond the quota.
 type Charge struct {
@@ -68,7 +62,7 @@ func (b *Billing) Charge(ctx context.Context, charge Charge) (bool, error) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", charge.Key)
-	request.Header.Set(HeaderSignature, Sign(b.secret, time.Now(), body))
+	request.Header.Set(core.HeaderSignature, Sign(b.secret, time.Now(), body))
 	response, err := b.client.Do(request)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errBilling, err)
@@ -87,11 +81,9 @@ func (b *Billing) Charge(ctx context.Context, charge Charge) (bool, error) {
 	}
 }
 
-// Sign returns the signature of a body at a time, as HeaderSignature carries it.
+// Sign returns the signature of a body at a time, as core.HeaderSignature carries it.
 func Sign(secret []byte, at time.Time, body []byte) string {
-	seconds := strconv.FormatInt(at.Unix(), 10)
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(seconds + "."))
-	mac.Write(body)
-	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+	signer := core.NewSigner(at, secret)
+	_, _ = signer.Write(body) // It never fails.
+	return signer.Header()
 }

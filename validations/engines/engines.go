@@ -27,6 +27,7 @@ const (
 const (
 	KindJSONSchema = "json_schema"
 	KindTable      = "table"
+	KindHTTP       = "http"
 )
 
 // CodeUnknownKind is the code of the fault that Compile finds in a kind that it does not know.
@@ -99,7 +100,7 @@ type ConfigError struct {
 
 // Kinds returns the kinds of engines that Compile knows, sorted.
 func Kinds() []string {
-	return []string{KindJSONSchema, KindTable}
+	return []string{KindHTTP, KindJSONSchema, KindTable}
 }
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
@@ -108,6 +109,12 @@ func Kinds() []string {
 //nolint:ireturn // which engine it is depends on the kind
 func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	switch kind {
+	case KindHTTP:
+		engine, faults := compileHTTP(config, limits)
+		if len(faults) > 0 {
+			return nil, faults
+		}
+		return engine, nil
 	case KindJSONSchema:
 		engine, faults := compileSchema(config, limits)
 		if len(faults) > 0 {
