@@ -108,10 +108,11 @@ func workUnder(ctx context.Context, tx core.Tx, claim Claim, work Work) (taking,
 	if err != nil {
 		return taking{}, err
 	}
-	if err := write(ctx, tx, claim.Held(taken.ExpiresAt), Respond(response)); err != nil {
+	finished, err := write(ctx, tx, claim.Held(taken.ExpiresAt), Respond(response))
+	if err != nil {
 		return taking{}, err
 	}
-	return taking{taken: true, answer: Answer{Response: response, ExpiresAt: taken.ExpiresAt}}, nil
+	return taking{taken: true, answer: Answer{Response: response, ExpiresAt: finished.ExpiresAt}}, nil
 }
 
 func (g *Guard) claim(

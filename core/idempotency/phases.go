@@ -69,6 +69,9 @@ type Engine struct {
 const (
 	beatsPerLock  = 3
 	unlockTimeout = 5 * time.Second
+	// keptAfterwards is how long an answer is kept at least after it is stored, or half of its key's lifetime where
+	// that is shorter. It matters where the request has taken about as long as its key lives.
+	keptAfterwards = time.Hour
 )
 
 var (
@@ -133,62 +136,67 @@ func (e *Engine) drive(ctx context.Context, flow Flow, held Record) (Record, err
 		if err != nil {
 			return Record{}, fmt.Errorf("go on from %q: %w", held.Point, err)
 		}
-		outcome, err := e.commit(ctx, held, transition)
+		moved, err := e.commit(ctx, held, transition)
 		if err != nil {
 			return Record{}, err
 		}
-		if outcome.point == "" {
+		if moved.Point == held.Point {
 			return Record{}, errStay
 		}
-		held.Point = outcome.point
-		if outcome.response != nil {
-			held.Response = *outcome.response
-		}
+		held = moved
 	}
 	return held, nil
 }
 
 // commit runs a transition in a transaction that is fenced from its beginning: it locks the key's row
-// under our epoch and recovery point, or has no effect at all.
-func (e *Engine) commit(ctx context.Context, held Record, transition Transition) (Outcome, error) {
-	return core.InTx(ctx, e.db, func(tx core.Tx) (Outcome, error) {
+// under our epoch and recovery point, or has no effect at all. It returns the record as it is afterwards.
+func (e *Engine) commit(ctx context.Context, held Record, transition Transition) (Record, error) {
+	return core.InTx(ctx, e.db, func(tx core.Tx) (Record, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE idempotency_keys SET locked_until = now() + $5::bigint * interval '1 millisecond'
 			WHERE org_id = $1 AND id = $2 AND epoch = $3 AND recovery_point = $4`,
 			held.OrgID, held.ID, held.Epoch, held.Point, e.cfg.Lock.Milliseconds())
 		if err != nil {
-			return Outcome{}, fmt.Errorf("fence key %s: %w", held.ID, err)
+			return Record{}, fmt.Errorf("fence key %s: %w", held.ID, err)
 		}
 		if tag.RowsAffected() == 0 {
-			return Outcome{}, errLockLost
+			return Record{}, errLockLost
 		}
 		outcome, err := transition(ctx, tx)
 		if err != nil || outcome.point == "" {
-			return outcome, err
+			return held, err
 		}
-		return outcome, write(ctx, tx, held, outcome)
+		return write(ctx, tx, held, outcome)
 	})
 }
 
-func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) error {
+// write moves a held record to where the outcome has brought it. An answer that comes late is kept for a while
+// after it is stored: its client has yet to fetch it, and would start anew with a key that has already ended.
+func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) (Record, error) {
+	moved := held
+	moved.Point = outcome.point
 	var err error
 	if outcome.response == nil {
 		_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET recovery_point = $3 WHERE org_id = $1 AND id = $2`,
 			held.OrgID, held.ID, outcome.point)
 	} else {
-		_, err = tx.Exec(ctx, `
+		moved.Response = *outcome.response
+		err = tx.QueryRow(ctx, `
 			UPDATE idempotency_keys SET recovery_point = $3, locked_until = NULL, retry_at = NULL, last_error = '',
 				finished_at = now(),
+				expires_at = greatest(expires_at,
+					now() + least((expires_at - created_at) / 2, make_interval(secs => $8))),
 				response_status = $4, response_body = coalesce($7, ''::bytea),
 				response_headers = json_build_object('content_type', $5::text, 'location', $6::text)
-			WHERE org_id = $1 AND id = $2`,
-			held.OrgID, held.ID, PointFinished, outcome.response.Status, outcome.response.Headers.ContentType,
-			outcome.response.Headers.Location, outcome.response.Body)
+			WHERE org_id = $1 AND id = $2
+			RETURNING expires_at`,
+			held.OrgID, held.ID, PointFinished, moved.Response.Status, moved.Response.Headers.ContentType,
+			moved.Response.Headers.Location, moved.Response.Body, keptAfterwards.Seconds()).Scan(&moved.ExpiresAt)
 	}
 	if err != nil {
-		return fmt.Errorf("move key %s to %q: %w", held.ID, outcome.point, err)
+		return Record{}, fmt.Errorf("move key %s to %q: %w", held.ID, outcome.point, err)
 	}
-	return nil
+	return moved, nil
 }
 
 // takeOver takes the lock of an abandoned key under the next epoch, so that whatever its last holder

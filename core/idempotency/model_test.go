@@ -1,0 +1,407 @@
+package idempotency_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// TestModel does to keys whatever can be done to them, in any order, and compares the database with a model
+// after each step. Beyond the model it holds what is promised of every use of a key: each effect comes at most
+// once, the recovery point and the epoch never fall, two holders never share an epoch, a stored answer never
+// changes, and nothing is deleted that is unfinished or not expired.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE effects (n serial, key_id uuid, point text)`); err != nil {
+		t.Fatal(err)
+	}
+	for range modelRounds {
+		rapid.Check(t, func(t *rapid.T) {
+			w := newWorld(t, db)
+			t.Cleanup(w.requests.Wait)
+			t.Repeat(map[string]func(*rapid.T){
+				"":         w.check,
+				"request":  w.request,
+				"step":     w.step,
+				"lose":     w.loseCall,
+				"die":      w.die,
+				"lapse":    w.lapse,
+				"complete": w.complete,
+				"release":  w.release,
+				"expire":   w.expire,
+				"purge":    w.purge,
+			})
+		})
+	}
+}
+
+// use is one use of a key, from its claim until it is deleted or taken over: as the model has it, and as the
+// database does.
+type use struct {
+	ID      uuid.UUID
+	Key     string
+	Content string
+	Point   idempotency.Point
+	Epoch   int
+	Held    bool
+	Expired bool
+	Answer  string
+	// Effects are the points whose phase has had its effect.
+	Effects string
+}
+
+func (u *use) finished() bool { return u.Point == idempotency.PointFinished }
+func (u *use) absent() bool   { return u.finished() && u.Expired }
+func (u *use) left() bool     { return !u.finished() && !u.Held }
+
+// advance is what one phase does to the use.
+func (u *use) advance() {
+	u.Effects += string(u.Point)
+	u.Point = path()[slices.Index(path(), u.Point)+1]
+	u.Held = !u.finished()
+	if u.finished() {
+		u.Answer, u.Expired = answerOf(u.ID, u.Epoch), false
+	}
+}
+
+// The keys of the model. A released key without a run is deleted.
+const (
+	keyWithRun    = "with-run"
+	keyWithoutRun = "without-run"
+)
+
+// path is every recovery point in its order.
+func path() []idempotency.Point {
+	return []idempotency.Point{pointBegun, pointCalled, pointNoted, idempotency.PointFinished}
+}
+
+func answerOf(id uuid.UUID, epoch int) string {
+	return fmt.Sprintf("%s, answered under epoch %d", id, epoch)
+}
+
+// world is the database, the requests that are under way, and the model.
+type world struct {
+	db     *core.DB
+	org    uuid.UUID
+	engine *idempotency.Engine
+	flow   idempotency.Flow
+
+	// model is each key's use; seen is how every use was last found in the database.
+	model map[string]use
+	seen  map[uuid.UUID]use
+	// released is the use that a person has just given up, which may be gone.
+	released uuid.UUID
+	// holders are the requests that stand in a phase; requests waits for all that were ever sent.
+	holders  []*holder
+	requests sync.WaitGroup
+	// latest is the epoch of each use's latest holder.
+	latest map[uuid.UUID]int
+	// failing is the point at which the completer fails.
+	failing idempotency.Point
+}
+
+func newWorld(t *rapid.T, db *core.DB) *world {
+	w := &world{
+		db: db, org: uuid.New(), model: make(map[string]use), seen: make(map[uuid.UUID]use),
+		latest: make(map[uuid.UUID]int),
+	}
+	w.exec(t, `DELETE FROM idempotency_keys`)
+	w.exec(t, `DELETE FROM effects`)
+	// The lock outlasts the test; it lapses when the test says so.
+	w.engine = idempotency.NewEngine(db, idempotency.EngineConfig{Lock: longLock}, slog.New(slog.DiscardHandler))
+	w.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
+		pointBegun: w.phase, pointCalled: w.phase, pointNoted: w.phase,
+	}}
+	return w
+}
+
+// request sends a request: the first one, a retry, or another one under the same key.
+func (w *world) request(t *rapid.T) {
+	key := rapid.SampledFrom([]string{keyWithoutRun, keyWithRun}).Draw(t, "key")
+	claim := newClaim(w.org, key, rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "content"))
+	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, pointBegun, w.engine.Lock()
+	if key == keyWithRun {
+		claim.RunID = uuid.New()
+	}
+	h := &holder{
+		stops: make(chan idempotency.Record), goOn: make(chan error), ended: make(chan holding, 1),
+	}
+	late := rapid.Bool().Draw(t, "late")
+	w.requests.Go(func() {
+		record, err := w.send(context.WithValue(t.Context(), holderKey{}, h), claim, late)
+		h.ended <- holding{record, err}
+	})
+	known, ok := w.model[key]
+	switch content := strings.TrimPrefix(claim.Caller.RequestID, "request-"); {
+	case !ok || known.absent():
+		known = use{ID: claim.ID, Key: key, Content: content, Point: pointBegun, Epoch: 1, Held: true}
+		w.hold(t, h, known)
+	case known.Content != content:
+		h.wantEnd(t, "", core.CodeKeyReused)
+	case known.finished():
+		h.wantEnd(t, known.Answer, "")
+	case known.Held:
+		h.wantEnd(t, "", core.CodeKeyInProgress)
+	default:
+		known.Epoch++
+		known.Held = true
+		w.hold(t, h, known)
+	}
+}
+
+// hold waits for the request to stand in its first phase: it has to be the holder of the use.
+func (w *world) hold(t *rapid.T, h *holder, held use) {
+	select {
+	case end := <-h.ended:
+		t.Fatalf("request ends at %q, %v, want it to hold the key", end.record.Point, end.err)
+	case record := <-h.stops:
+		if record.ID != held.ID || record.Epoch != held.Epoch {
+			t.Fatalf("holder of %s under %d, want %s under %d", record.ID, record.Epoch, held.ID, held.Epoch)
+		}
+	}
+	h.use, h.epoch = held.ID, held.Epoch
+	if before := w.latest[h.use]; h.epoch <= before {
+		t.Fatalf("epoch of a new holder = %d, want more than %d", h.epoch, before)
+	}
+	w.latest[h.use] = h.epoch
+	w.holders = append(w.holders, h)
+	w.model[held.Key] = held
+}
+
+// step lets a holder write what its phase has done, however long it has slept.
+func (w *world) step(t *rapid.T) {
+	h := w.drawHolder(t)
+	held, current := w.heldBy(h)
+	h.goOn <- nil
+	if !current {
+		w.bury(h)
+		w.wantStale(t, h)
+		return
+	}
+	held.advance()
+	w.model[held.Key] = held
+	if held.finished() {
+		w.bury(h)
+		h.wantEnd(t, held.Answer, "")
+		return
+	}
+	if record := <-h.stops; record.Point != held.Point {
+		t.Fatalf("holder goes on from %s, want %s", record.Point, held.Point)
+	}
+}
+
+// wantStale waits for the end of a holder whose key was taken from it: it answers with what its successor has
+// stored, or that the request is to be sent again.
+func (w *world) wantStale(t *rapid.T, h *holder) {
+	for _, now := range w.model {
+		if now.ID == h.use && now.finished() && !now.Expired {
+			h.wantEnd(t, now.Answer, "")
+			return
+		}
+	}
+	h.wantEnd(t, "", core.CodeUnavailable)
+}
+
+// loseCall lets the answer from outside get lost on its way to a holder, which then gives up.
+func (w *world) loseCall(t *rapid.T) {
+	h := w.drawHolder(t)
+	w.bury(h)
+	h.goOn <- errForeign
+	h.wantEnd(t, "", core.CodeUnavailable)
+	if held, current := w.heldBy(h); current {
+		held.Held = false
+		w.model[held.Key] = held
+	}
+}
+
+// die ends a holder's process: it writes nothing any more, and its lock stays until it lapses.
+func (w *world) die(t *rapid.T) {
+	w.bury(w.drawHolder(t))
+}
+
+// lapse lets the time of a lock run out.
+func (w *world) lapse(t *rapid.T) {
+	u := w.drawUse(t, func(u use) bool { return u.Held })
+	w.exec(t, `UPDATE idempotency_keys SET locked_until = now() WHERE id = $1`, u.ID)
+	u.Held = false
+	w.model[u.Key] = u
+}
+
+// complete runs the completer, which may fail at one of the points.
+func (w *world) complete(t *rapid.T) {
+	w.failing = rapid.SampledFrom(path()).Draw(t, "failing")
+	w.exec(t, `UPDATE idempotency_keys SET retry_at = NULL`)
+	want := 0
+	for key, u := range w.model {
+		if !u.left() {
+			continue
+		}
+		want++
+		u.Epoch++
+		for !u.finished() && u.Point != w.failing {
+			u.advance()
+		}
+		u.Held = false
+		w.model[key] = u
+	}
+	if n, err := idempotency.NewCompleter(w.engine, manyTries, w.flow).RunOnce(t.Context()); n != want || err != nil {
+		t.Fatalf("completer = %d, %v, want %d", n, err, want)
+	}
+}
+
+// release is a person's wish to free a key. Where there is no run the use ends; else the completer goes on.
+func (w *world) release(t *rapid.T) {
+	u := w.drawUse(t, func(use) bool { return true })
+	err := idempotency.NewInspector(w.db, manyTries).Release(t.Context(), w.org, u.ID, core.AuditRecord{ID: uuid.New()})
+	switch {
+	case !u.left():
+		if core.AsError(err).Code != core.CodeKeyNotReleasable {
+			t.Fatalf("release = %v, want a refusal", err)
+		}
+	case err != nil:
+		t.Fatalf("release: %v", err)
+	case u.Key == keyWithoutRun:
+		w.released = u.ID
+		delete(w.model, u.Key)
+	}
+}
+
+// expire lets the lifetime of a key run out.
+func (w *world) expire(t *rapid.T) {
+	u := w.drawUse(t, func(u use) bool { return !u.Expired })
+	w.exec(t, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now() WHERE id = $1`,
+		u.ID)
+	u.Expired = true
+	w.model[u.Key] = u
+}
+
+// purge runs the purge.
+func (w *world) purge(t *rapid.T) {
+	want := int64(0)
+	for key, u := range w.model {
+		if u.absent() {
+			want++
+			delete(w.model, key)
+		}
+	}
+	if n, err := idempotency.Purge(t.Context(), w.db, 1); n != want || err != nil {
+		t.Fatalf("purge = %d, %v, want %d", n, err, want)
+	}
+}
+
+// check compares the database with the model, and with what was promised when it was last looked at.
+func (w *world) check(t *rapid.T) {
+	found := w.find(t)
+	if diff := cmp.Diff(w.model, found); diff != "" {
+		t.Fatalf("keys (-model +database):\n%s", diff)
+	}
+	for _, now := range found {
+		if before, ok := w.seen[now.ID]; ok {
+			wantKept(t, before, now)
+		}
+	}
+	for id, before := range w.seen {
+		if now, ok := found[before.Key]; ok && now.ID == id {
+			continue
+		}
+		if !before.absent() && id != w.released {
+			t.Fatalf("use is gone: %+v", before)
+		}
+	}
+	clear(w.seen)
+	for _, now := range found {
+		w.seen[now.ID] = now
+	}
+}
+
+// wantKept checks what is promised of one use between two looks at it.
+func wantKept(t *rapid.T, before, now use) {
+	if slices.Index(path(), now.Point) < slices.Index(path(), before.Point) || now.Epoch < before.Epoch {
+		t.Fatalf("point and epoch = %s, %d, have been %s, %d", now.Point, now.Epoch, before.Point, before.Epoch)
+	}
+	if before.finished() && (now.Answer != before.Answer || now.Epoch != before.Epoch) {
+		t.Fatalf("answer = %q, has been %q", now.Answer, before.Answer)
+	}
+	for _, point := range path() {
+		if strings.Count(now.Effects, string(point)) > 1 {
+			t.Fatalf("effects = %s, want each once", now.Effects)
+		}
+	}
+}
+
+// find reads the keys as they are in the database.
+func (w *world) find(t *rapid.T) map[string]use {
+	rows, err := w.db.Pool.Query(t.Context(), `
+		SELECT id, key, replace(request_id, 'request-', ''), recovery_point, epoch,
+			coalesce(locked_until > now(), false), expires_at <= now(),
+			coalesce(convert_from(response_body, 'UTF8'), ''),
+			(SELECT coalesce(string_agg(point, '' ORDER BY e.n), '') FROM effects AS e WHERE e.key_id = k.id)
+		FROM idempotency_keys AS k`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses, err := pgx.CollectRows(rows, pgx.RowToStructByPos[use])
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]use, len(uses))
+	for _, u := range uses {
+		found[u.Key] = u
+	}
+	return found
+}
+
+// heldBy returns the use that the holder drives, unless it was taken from it.
+func (w *world) heldBy(h *holder) (use, bool) {
+	for _, u := range w.model {
+		if u.ID == h.use && u.Epoch == h.epoch && !u.finished() {
+			return u, true
+		}
+	}
+	return use{}, false
+}
+
+func (w *world) drawHolder(t *rapid.T) *holder {
+	if len(w.holders) == 0 {
+		t.Skip("nobody drives a key")
+	}
+	return w.holders[rapid.IntRange(0, len(w.holders)-1).Draw(t, "holder")]
+}
+
+func (w *world) drawUse(t *rapid.T, eligible func(use) bool) use {
+	var keys []string
+	for key, u := range w.model {
+		if eligible(u) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		t.Skip("no key is like that")
+	}
+	slices.Sort(keys)
+	return w.model[rapid.SampledFrom(keys).Draw(t, "key")]
+}
+
+// bury forgets a holder that stands in no phase any more, or never goes on.
+func (w *world) bury(h *holder) {
+	w.holders = slices.DeleteFunc(w.holders, func(other *holder) bool { return other == h })
+}
+
+func (w *world) exec(t *rapid.T, query string, args ...any) {
+	if _, err := w.db.Pool.Exec(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}

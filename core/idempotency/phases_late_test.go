@@ -1,0 +1,41 @@
+package idempotency_test
+
+import (
+	"testing"
+	"time"
+)
+
+// TestLateAnswerIsKept finishes requests that have taken longer than their key was to live.
+func TestLateAnswerIsKept(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lifetime, left, want time.Duration
+	}{
+		"ForAnHourAfterItsEnd":      {24 * time.Hour, -time.Hour, time.Hour},
+		"ForAnHourShortlyBefore":    {24 * time.Hour, time.Minute, time.Hour},
+		"ForHalfOfAShortLifetime":   {time.Minute, -time.Second, 30 * time.Second},
+		"AsEverWhenThereIsMuchLeft": {24 * time.Hour, 2 * time.Hour, 2 * time.Hour},
+		"AsEverInAShortLifetime":    {time.Minute, 40 * time.Second, 40 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, longLock)
+			held := r.begin(t, "k")
+			r.exec(t, `UPDATE idempotency_keys SET expires_at = now() + make_interval(secs => $1),
+				created_at = now() + make_interval(secs => $1 - $2)`, tt.left.Seconds(), tt.lifetime.Seconds())
+			held.ExpiresAt = r.lookup(t, "k").ExpiresAt
+			finished, err := r.engine.Drive(t.Context(), r.flow, held)
+			if err != nil {
+				t.Fatalf("drive: %v", err)
+			}
+			stored := r.lookup(t, "k")
+			if stored.Expired || !stored.ExpiresAt.Equal(finished.ExpiresAt) {
+				t.Errorf("stored end = %s, expired %t, want %s, as told", stored.ExpiresAt, stored.Expired,
+					finished.ExpiresAt)
+			}
+			if left := time.Until(stored.ExpiresAt); left > tt.want || left < tt.want-10*time.Second {
+				t.Errorf("kept for %s, want %s", left, tt.want)
+			}
+		})
+	}
+}
