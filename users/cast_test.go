@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -71,12 +72,22 @@ func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
 func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
 	tb.Helper()
 	grants, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
-		return users.ChargeRuns(tb.Context(), tx, demands)
+		return chargeIn(tb.Context(), tx, demands...)
 	})
 	if err != nil {
 		tb.Fatalf("charge runs: %v", err)
 	}
 	return grants
+}
+
+// chargeIn charges runs in a transaction.
+func chargeIn(ctx context.Context, tx core.Tx, demands ...uuid.UUID) ([]users.Grant, error) {
+	batch := tx.NewBatch()
+	grants, err := users.ChargeRuns(ctx, tx, batch, demands)
+	if err != nil {
+		return nil, err
+	}
+	return grants, batch.Send(ctx)
 }
 
 func (b *testBundle) exec(tb testing.TB, query string, args ...any) {

@@ -62,8 +62,9 @@ func CountOverage(ctx context.Context, tx core.Tx, orgID uuid.UUID) (time.Time, 
 
 // ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow. It locks
 // the counters until the transaction ends, in the order of the organizations so that two transactions
-// never wait for each other; what is refused costs nothing and harms nobody else.
-func ChargeRuns(ctx context.Context, tx core.Tx, demands []uuid.UUID) ([]Grant, error) {
+// never wait for each other; what is refused costs nothing and harms nobody else. The new counts are written
+// by the batch, which has to be sent.
+func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID) ([]Grant, error) {
 	counters, err := lockCounters(ctx, tx, demands)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func ChargeRuns(ctx context.Context, tx core.Tx, demands []uuid.UUID) ([]Grant, 
 		counters[orgID] = counter
 		grants[i].Usage = counter
 	}
-	return grants, addUsage(ctx, tx, counters, charged)
+	addUsage(batch, counters, charged)
+	return grants, nil
 }
 
 func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uuid.UUID]Usage, error) {
@@ -128,24 +130,20 @@ func selectCounters(ctx context.Context, tx core.Tx, orgs []uuid.UUID) (map[uuid
 	return counters, nil
 }
 
-func addUsage(ctx context.Context, tx core.Tx, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) error {
+func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {
 	if len(charged) == 0 {
-		return nil
+		return
 	}
 	orgs, amounts := make([]uuid.UUID, 0, len(charged)), make([]int64, 0, len(charged))
 	periods := make([]time.Time, 0, len(charged))
 	for orgID, amount := range charged {
 		orgs, amounts, periods = append(orgs, orgID), append(amounts, amount), append(periods, counters[orgID].Period)
 	}
-	_, err := tx.Exec(ctx, `
+	batch.Queue(`
 		UPDATE usage_counters AS u SET used = u.used + charged.amount
 		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
 		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
 		orgs, periods, amounts, MetricRuns)
-	if err != nil {
-		return fmt.Errorf("charge runs: %w", err)
-	}
-	return nil
 }
 
 // PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.

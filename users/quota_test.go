@@ -32,7 +32,7 @@ func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 	set := make(chan error, 1)
 	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
 		// The counter is opened with the old quota; the change must not slip in unseen.
-		if _, err := users.ChargeRuns(t.Context(), tx, []uuid.UUID{org}); err != nil {
+		if _, err := chargeIn(t.Context(), tx, org); err != nil {
 			return 0, err
 		}
 		go func() {
@@ -85,7 +85,7 @@ func TestChargeRuns(t *testing.T) {
 		org := b.org(t, "org", 1)
 		refusal := errors.New("no")
 		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
-			if _, err := users.ChargeRuns(t.Context(), tx, []uuid.UUID{org}); err != nil {
+			if _, err := chargeIn(t.Context(), tx, org); err != nil {
 				return struct{}{}, err
 			}
 			return struct{}{}, refusal
@@ -126,7 +126,7 @@ func TestChargeRuns(t *testing.T) {
 		b := setup(t)
 		org := b.org(t, "org", 1)
 		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
-			return users.ChargeRuns(t.Context(), tx, []uuid.UUID{org, uuid.New()})
+			return chargeIn(t.Context(), tx, org, uuid.New())
 		})
 		if err == nil {
 			t.Error("a run of no organization was charged")
@@ -146,7 +146,7 @@ func TestChargeRuns(t *testing.T) {
 		for range attempts {
 			clients.Go(func() {
 				grants, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
-					return users.ChargeRuns(t.Context(), tx, []uuid.UUID{org})
+					return chargeIn(t.Context(), tx, org)
 				})
 				if err != nil {
 					t.Errorf("charge: %v", err)
@@ -175,7 +175,7 @@ func TestChargeRuns(t *testing.T) {
 			clients.Go(func() {
 				for range rounds {
 					if _, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
-						return users.ChargeRuns(t.Context(), tx, demands)
+						return chargeIn(t.Context(), tx, demands...)
 					}); err != nil {
 						t.Errorf("charge: %v", err)
 					}

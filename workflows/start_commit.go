@@ -108,11 +108,11 @@ func (s *Starter) commitIn(ctx context.Context, tx core.Tx, starts []start) ([]r
 	for i, w := range winners {
 		demands[i] = starts[w].orgID()
 	}
-	grants, err := users.ChargeRuns(ctx, tx, demands)
+	batch := tx.NewBatch()
+	grants, err := users.ChargeRuns(ctx, tx, batch, demands)
 	if err != nil {
 		return nil, err
 	}
-	batch := tx.NewBatch()
 	var runs []validations.Prepared
 	var audits []core.AuditRecord
 	for i, w := range winners {

@@ -45,6 +45,7 @@ func (a *App) rerun(c echo.Context) error {
 	}
 	operation := idempotency.Operation{
 		Endpoint: endpointRerun, Target: earlier.ID.String(), KeyID: order.IdempotencyKeyID, RunID: prepared.Run.ID,
+		Admit: func(ctx context.Context) error { return a.starts.admit(ctx, earlier.OrgID) },
 	}
 	err = a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
 		return a.commitRerun(ctx, tx, prepared, order)
@@ -85,23 +86,32 @@ func (a *App) commitRerun(
 	if err := validations.RequireDocument(ctx, tx, prepared.Run); err != nil {
 		return idempotency.Response{}, err
 	}
-	grants, err := users.ChargeRuns(ctx, tx, []uuid.UUID{prepared.Run.OrgID})
+	batch := tx.NewBatch()
+	grants, err := users.ChargeRuns(ctx, tx, batch, []uuid.UUID{prepared.Run.OrgID})
 	if err != nil {
 		return idempotency.Response{}, err
 	}
 	if !grants[0].Granted {
-		return idempotency.Response{}, users.QuotaExceeded(grants[0].Usage)
+		return idempotency.Response{}, rerunBeyondQuota(order.Principal, grants[0].Usage)
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = grants[0].Usage.Metric, grants[0].Usage.Period
 	auditID, err := core.NewID()
 	if err != nil {
 		return idempotency.Response{}, err
 	}
-	batch := tx.NewBatch()
 	a.runs.CreateReruns(batch, prepared)
 	core.Audit(batch, core.AuditRecord{
 		ID: auditID, OrgID: prepared.Run.OrgID, ActorID: order.Principal.UserID, TokenID: order.Principal.TokenID,
 		Action: "run.rerun", TargetType: "run", TargetID: prepared.Run.ID.String(), RequestID: order.RequestID,
 	})
 	return created(prepared.Run.ID, prepared.Answer), batch.Send(ctx)
+}
+
+// rerunBeyondQuota tells an organization whose starts may go beyond the quota that its reruns may not.
+func rerunBeyondQuota(principal core.Principal, usage users.Usage) *core.Error {
+	refusal := users.QuotaExceeded(usage)
+	if principal.Overage {
+		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
+	}
+	return refusal
 }

@@ -1,0 +1,59 @@
+package config_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config"
+)
+
+// The benchmarks answer requests through the whole service but the network, for profiles of the start path:
+//
+//	go run ./core/coretest/withpostgres -- \
+//	    go test -run '^$' -bench . -cpuprofile cpu.prof -memprofile mem.prof ./config/
+
+const document = `{"name": "Harbour House", "floor_area_m2": 120, "zones": [{"name": "hall", "area_m2": 100}]}`
+
+func (s *stage) benchmark(b *testing.B, key func(n int64) string, want int) {
+	b.Helper()
+	var n atomic.Int64
+	b.SetParallelism(16)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			request := httptest.NewRequestWithContext(b.Context(), http.MethodPost,
+				"/api/workflows/building/start/", bytes.NewBufferString(document))
+			request.Header.Set("Authorization", "Bearer "+s.Harbour.Tokens.Executor)
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Idempotency-Key", key(n.Add(1)))
+			recorder := httptest.NewRecorder()
+			s.router.ServeHTTP(recorder, request)
+			if recorder.Code != want {
+				b.Fatalf("status = %d, want %d: %s", recorder.Code, want, recorder.Body)
+			}
+		}
+	})
+}
+
+func BenchmarkStart(b *testing.B) {
+	s := setup(b, func(settings *config.Settings) { settings.RunsPerMinute = 0 })
+	prefix := uuid.NewString()
+	s.benchmark(b, func(n int64) string { return prefix + strconv.FormatInt(n, 10) }, http.StatusCreated)
+}
+
+func BenchmarkReplay(b *testing.B) {
+	s := setup(b)
+	s.must(b, http.StatusCreated, call{
+		method: http.MethodPost, path: "/api/workflows/building/start/", token: s.Harbour.Tokens.Executor,
+		body:   document,
+		header: http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {"the same"}},
+	})
+	s.benchmark(b, func(int64) string { return "the same" }, http.StatusCreated)
+}
