@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -212,4 +213,33 @@ func TestConcurrentReruns(t *testing.T) {
 		t.Errorf("first answers = %d, want 1", fresh)
 	}
 	s.wantRows(t, rowCounts{Keys: 1, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
+}
+
+func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
+	t.Parallel()
+
+	t.Run("PerMinute", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute = 3 })
+		earlier := s.started(t, s.start(t, ""))
+		first := s.must(t, http.StatusCreated, s.rerun("r", earlier.ID))
+		s.started(t, s.rerun("", earlier.ID))
+		for _, key := range []string{"", "another"} {
+			wantRetryLater(t, s.do(t, s.rerun(key, earlier.ID)), core.CodeRateLimited, 1, 60)
+		}
+		wantRetryLater(t, s.do(t, s.start(t, "")), core.CodeRateLimited, 1, 60)
+		wantReplay(t, first, s.do(t, s.rerun("r", earlier.ID)))
+		s.wantRows(t, rowCounts{Keys: 1, Submissions: 1, Runs: 3, Jobs: 3, Audits: 1, Used: 3})
+	})
+
+	t.Run("ByTheQuotaAlsoWhereStartsMayGoBeyond", func(t *testing.T) {
+		t.Parallel()
+		s := setupOverage(t)
+		earlier := s.started(t, s.start(t, ""))
+		problem := wantRetryLater(t, s.do(t, s.rerun("r", earlier.ID)), core.CodeQuotaExceeded, 1, 32*24*60*60)
+		if !strings.Contains(problem.Detail, "A rerun is never charged beyond the quota") || problem.Retryable {
+			t.Errorf("problem = %+v, want one that says so and is not retryable", problem)
+		}
+		s.wantBooks(t, books{Overage: 1, Runs: 1, Staged: 1, Charges: 1})
+	})
 }

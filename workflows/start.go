@@ -144,7 +144,12 @@ func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
 		return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf(
 			"The workflow does not take %s. It takes %v.", request.Body.MediaType, definition.Accepts))
 	}
-	if ok, wait := s.limit.Allow(ctx, request.Principal.OrgID); !ok {
+	return s.admit(ctx, request.Principal.OrgID)
+}
+
+// admit counts a new run, repeated or not, against how many the organization may start in a short time.
+func (s *Starter) admit(ctx context.Context, orgID uuid.UUID) error {
+	if ok, wait := s.limit.Allow(ctx, orgID); !ok {
 		return core.RateLimited("Your organization starts too many runs.", wait)
 	}
 	return nil

@@ -23,6 +23,9 @@ type Operation struct {
 	// refers to the other. Without a KeyID the row gets one of its own.
 	KeyID uuid.UUID
 	RunID uuid.UUID
+	// Admit refuses new requests where something other than the database bounds them; it may be nil. A replay
+	// does not have to pass it.
+	Admit func(context.Context) error
 }
 
 // Work does an operation inside the transaction that also claims its key, and returns the answer. It may
@@ -53,9 +56,9 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	}
 	key := KeyFrom(ctx)
 	if !key.Given {
-		response, err := core.InTx(ctx, g.db, func(tx core.Tx) (Response, error) { return work(ctx, tx) })
+		response, err := g.unkeyed(ctx, operation, work)
 		if err != nil {
-			return failed(err, operation.RunID, false)
+			return err
 		}
 		return Answer{Response: response}.Write(c)
 	}
@@ -63,14 +66,25 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	if err != nil {
 		return err
 	}
-	answer, err := g.once(ctx, claim, work)
+	answer, err := g.once(ctx, claim, operation, work)
 	if err != nil {
 		return err
 	}
 	return answer.Write(c)
 }
 
-func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
+func (g *Guard) unkeyed(ctx context.Context, operation Operation, work Work) (Response, error) {
+	if err := operation.admit(ctx); err != nil {
+		return Response{}, err
+	}
+	response, err := core.InTx(ctx, g.db, func(tx core.Tx) (Response, error) { return work(ctx, tx) })
+	if err != nil {
+		return Response{}, failed(err, operation.RunID, false)
+	}
+	return response, nil
+}
+
+func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work Work) (Answer, error) {
 	// What has begun is finished or refused, also when the client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), onceTimeout)
 	defer cancel()
@@ -80,6 +94,9 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 	}
 	if found {
 		return g.Answer(record, claim.Fingerprint)
+	}
+	if err := operation.admit(ctx); err != nil {
+		return Answer{}, err
 	}
 	done, err := core.InTx(ctx, g.db, func(tx core.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
@@ -92,6 +109,13 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 	default:
 		return Answer{}, InProgress(0)
 	}
+}
+
+func (o Operation) admit(ctx context.Context) error {
+	if o.Admit == nil {
+		return nil
+	}
+	return o.Admit(ctx)
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
