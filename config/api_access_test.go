@@ -25,6 +25,8 @@ type access struct {
 // accessTable has a row for every authenticated route.
 func (s *stage) accessTable(tb testing.TB) map[string]access {
 	tb.Helper()
+	ended := s.started(tb, s.start(tb, ""))
+	s.work(tb)
 	run := s.started(tb, s.start(tb, ""))
 	workflow := "/api/workflows/" + s.Harbour.Workflows[1].ID.String() + "/"
 	start := s.start(tb, "").to(workflow + "start/")
@@ -33,6 +35,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 	create := start.to("/api/workflows/").withBody("application/json", `{"slug":"made","name":"Made",`+definition)
 	version := start.to(workflow+"versions/").withBody("application/json", "{"+definition)
 	rerun := call{method: http.MethodPost, path: "/api/runs/" + run.ID.String() + "/rerun/"}
+	cancel := rerun.to("/api/runs/" + s.started(tb, s.start(tb, "")).ID.String() + "/cancel/")
 	key := "/api/idempotency-keys/" + s.abandoned(tb, "accessible").ID.String() + "/"
 	release := start.to(key+"release/").withBody("application/json", `{"reason":"why"}`)
 	return map[string]access{
@@ -42,11 +45,15 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 		"POST /api/workflows/":                    {create, 403, 403, 201, 201},
 		"POST /api/workflows/:id/versions/":       {version, 403, 403, 201, 404},
 		"POST /api/runs/:id/rerun/":               {rerun, 403, 201, 201, 404},
+		"POST /api/runs/:id/cancel/":              {cancel, 403, 200, 200, 404},
 		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},
 		"GET /api/usage/":                         {call{path: "/api/usage/"}, 200, 200, 200, 200},
 		"GET /api/runs/":                          {call{path: "/api/runs/"}, 200, 200, 200, 200},
 		"GET /api/runs/:id/": {
 			call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404,
+		},
+		"GET /api/runs/:id/events/": {
+			call{path: "/api/runs/" + ended.ID.String() + "/events/"}, 200, 200, 200, 404,
 		},
 		"GET /api/workflows/":            {call{path: "/api/workflows/"}, 200, 200, 200, 200},
 		"GET /api/workflows/:id/":        {call{path: workflow}, 200, 200, 200, 404},

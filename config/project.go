@@ -78,7 +78,7 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 		ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users = users.New(p.userService)
-	p.validations = validations.New(runs, check)
+	p.validations = validations.New(runs, p.waiters, check)
 	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard, check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes))
 	p.keys = idempotency.NewApp(p.inspector, check)

@@ -28,6 +28,8 @@ const (
 	CodeWorkflowInactive      Code = "workflow_inactive"
 	CodeWorkflowHasNoSteps    Code = "workflow_has_no_steps"
 	CodeDocumentGone          Code = "document_gone"
+	CodeRunCompleted          Code = "run_completed"
+	CodeRunReserved           Code = "run_reserved"
 	CodeQuotaExceeded         Code = "quota_exceeded"
 	CodeRateLimited           Code = "rate_limited"
 	CodeInternal              Code = "internal_error"
@@ -59,6 +61,7 @@ func Codes() []CodeSpec {
 		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},
 		{CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},
 		{CodeKeyInProgress, http.StatusConflict, "Request in progress", true},
+		{CodeRunReserved, http.StatusConflict, "Run is being charged", true},
 		{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", false},
 		{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", false},
 		{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},
@@ -66,6 +69,7 @@ func Codes() []CodeSpec {
 		{CodeWorkflowInactive, http.StatusUnprocessableEntity, "Workflow is inactive", false},
 		{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
 		{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},
+		{CodeRunCompleted, http.StatusUnprocessableEntity, "Run has already ended", false},
 		{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
 		{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
 		{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},

@@ -9,10 +9,12 @@ import "github.com/simplevalidations/simplevalidations/core"
 // App is the app: its service and the views on it.
 type App struct {
 	service *Service
+	waiters *Waiters
+	streams *streams
 	check   *core.Validator
 }
 
 // New makes the app.
-func New(service *Service, check *core.Validator) *App {
-	return &App{service: service, check: check}
+func New(service *Service, waiters *Waiters, check *core.Validator) *App {
+	return &App{service: service, waiters: waiters, streams: newStreams(), check: check}
 }

@@ -62,7 +62,7 @@ func (i *Inband) serve(ctx context.Context) {
 // free. It returns when the run is completed, when the time is over or when ctx ends.
 func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
 	job := jobs.Job{Kind: JobExecute, OrgID: orgID, SubjectID: id, Epoch: firstEpoch}
-	i.waiters.wait(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {
+	i.waiters.awaitEnd(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {
 		select {
 		case i.offered <- job:
 		default:
@@ -77,7 +77,7 @@ func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Durat
 	if err != nil || state == StateCompleted {
 		return
 	}
-	i.waiters.wait(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {})
+	i.waiters.awaitEnd(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {})
 }
 
 // Show returns the run as clients see it now.

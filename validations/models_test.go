@@ -131,7 +131,7 @@ func TestClientStatus(t *testing.T) {
 		{Run{State: StateCompleted, Result: ResultFail, ErrorCategory: CategoryValidationFailed}, "FAILED", true},
 		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategoryRuntimeError}, "FAILED", true},
 		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategorySystemError}, "FAILED", true},
-		{Run{State: StateCompleted, Result: ResultCanceled}, "CANCELED", false},
+		{Run{State: StateCompleted, Result: ResultCanceled}, "CANCELED", true},
 		{Run{State: StateCompleted, Result: ResultTimedOut, ErrorCategory: CategoryTimeout}, "TIMED_OUT", true},
 	} {
 		body := renderRun(tt.run, "org")
@@ -163,6 +163,18 @@ func TestRenderedSteps(t *testing.T) {
 			Run{State: StateCompleted, RecoveryPoint: 1},
 			[]StepRun{{Status: StepFailed}},
 			[3]StepStatus{StepFailed, StepSkipped, StepSkipped},
+		},
+		{
+			"NotCheckedInItsMiddle",
+			Run{State: StateCompleted, Result: ResultTimedOut, RecoveryPoint: 1},
+			[]StepRun{{Status: StepPassed}},
+			[3]StepStatus{StepPassed, StepFailed, StepSkipped},
+		},
+		{
+			"Canceled",
+			Run{State: StateCompleted, Result: ResultCanceled, RecoveryPoint: 1},
+			[]StepRun{{Status: StepPassed}},
+			[3]StepStatus{StepPassed, StepSkipped, StepSkipped},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

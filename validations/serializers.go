@@ -35,6 +35,9 @@ type RunBody struct {
 	StartedAt         string        `json:"started_at"`
 	EndedAt           string        `json:"ended_at"`
 	DurationMS        int64         `json:"duration_ms"`
+	Attempts          int           `json:"attempts"`
+	ContentPurgedAt   string        `json:"content_purged_at"`
+	FindingsPurgedAt  string        `json:"findings_purged_at"`
 	Counts            CountsBody    `json:"counts"`
 	Steps             []StepBody    `json:"steps"`
 }
@@ -99,6 +102,9 @@ func renderRun(run Run, orgSlug string) RunBody {
 		CreatedAt:         core.FormatTime(run.CreatedAt),
 		StartedAt:         formatTime(run.StartedAt),
 		EndedAt:           formatTime(run.EndedAt),
+		Attempts:          run.Attempts,
+		ContentPurgedAt:   formatTime(run.ContentPurgedAt),
+		FindingsPurgedAt:  formatTime(run.FindingsPurgedAt),
 		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
 		Steps:             []StepBody{},
 	}
@@ -126,9 +132,7 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 	for i, step := range definition.Steps {
 		result, ok := results[i]
 		if !ok {
-			steps[i] = StepBody{
-				StepID: step.ID, Name: step.Name, Status: statusWithoutResult(run, i), Issues: []IssueBody{},
-			}
+			steps[i] = renderStepWithoutResult(run, step, i)
 			continue
 		}
 		steps[i] = renderStep(result, issues[i])
@@ -163,15 +167,20 @@ func renderIssue(f Finding) IssueBody {
 	}
 }
 
-func statusWithoutResult(run Run, ordinal int) StepStatus {
+// renderStepWithoutResult shows a step that has not been executed to its end. Where it is the one that ended the run,
+// it says why.
+func renderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
+	body := StepBody{StepID: step.ID, Name: step.Name, Status: StepPending, Issues: []IssueBody{}}
+	reached := ordinal == run.RecoveryPoint
 	switch {
+	case run.State == StateRunning && reached:
+		body.Status = StepRunning
+	case reached && (run.Result == ResultError || run.Result == ResultTimedOut):
+		body.Status, body.Error = StepFailed, run.Error
 	case run.State == StateCompleted:
-		return StepSkipped
-	case run.State == StateRunning && ordinal == run.RecoveryPoint:
-		return StepRunning
-	default:
-		return StepPending
+		body.Status = StepSkipped
 	}
+	return body
 }
 
 // clientStatus is the one word that the existing command line client reads.
@@ -190,13 +199,15 @@ func clientStatus(run Run) string {
 }
 
 func friendlyError(run Run) string {
-	switch run.ErrorCategory {
-	case CategoryValidationFailed:
+	switch run.Result {
+	case ResultFail:
 		return "The document was checked and has errors. Fix them and start a new run."
-	case CategoryTimeout:
+	case ResultTimedOut:
 		return "The check took too long and was stopped. Try a smaller document."
-	case CategoryRuntimeError, CategorySystemError:
+	case ResultError:
 		return "We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
+	case ResultCanceled:
+		return "The run was canceled before the document was checked. Start a new run if you still need it."
 	default:
 		return ""
 	}

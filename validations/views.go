@@ -1,8 +1,16 @@
 package validations
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -14,20 +22,131 @@ type runsQuery struct {
 	RunFilter
 }
 
+// runQuery is the query of one run.
+type runQuery struct {
+	// Wait is how many seconds the answer may wait for the run's end.
+	Wait string `query:"wait"`
+}
+
+// maxWait is the longest that a request can ask to wait.
+const maxWait = time.Minute
+
+func (q runQuery) wait() (time.Duration, error) {
+	if q.Wait == "" {
+		return 0, nil
+	}
+	seconds, err := strconv.Atoi(q.Wait)
+	if err != nil || seconds < 0 || seconds > int(maxWait.Seconds()) {
+		return 0, core.InvalidParameter("wait",
+			fmt.Sprintf("must be a whole number of seconds from 0 to %d", int(maxWait.Seconds())))
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+// getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the time is over.
 func (a *App) getRun(c echo.Context) error {
-	principal, err := core.Caller(c)
+	principal, id, err := callerAndRun(c)
 	if err != nil {
 		return err
+	}
+	var query runQuery
+	if err := core.BindQuery(c, a.check, &query); err != nil {
+		return err
+	}
+	wait, err := query.wait()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	body, err := a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
+	if err != nil {
+		return err
+	}
+	if wait > 0 && body.State != StateCompleted {
+		unhurried(c)
+		a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
+		if body, err = a.service.show(ctx, principal.OrgID, principal.OrgSlug, id); err != nil {
+			return err
+		}
+	}
+	return answerRun(c, body)
+}
+
+// cancelRun is POST /api/runs/{id}/cancel/. To repeat it is no error.
+func (a *App) cancelRun(c echo.Context) error {
+	ctx := c.Request().Context()
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	if _, err := a.service.Find(ctx, principal.OrgID, id); err != nil {
+		return err
+	}
+	if err := principal.Require(core.RoleExecutor, "cancel runs"); err != nil {
+		return err
+	}
+	if err := a.service.Cancel(ctx, principal, id, core.RequestID(ctx)); err != nil {
+		return err
+	}
+	body, err := a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
+	if err != nil {
+		return err
+	}
+	return answerRun(c, body)
+}
+
+// callerAndRun returns who asks, and for which run.
+func callerAndRun(c echo.Context) (core.Principal, uuid.UUID, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return core.Principal{}, uuid.Nil, err
 	}
 	id, ok := core.ParseID(c.Param("id"))
 	if !ok {
-		return core.NotFound("run")
+		return core.Principal{}, uuid.Nil, core.NotFound("run")
 	}
-	body, err := a.service.show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
+	return principal, id, nil
+}
+
+// retryAfter is when to look again at a run that is not completed, in seconds.
+const retryAfter = "1"
+
+// answerRun answers with a run, or that it is as the client has it already.
+func answerRun(c echo.Context, body RunBody) error {
+	text, err := json.Marshal(body)
 	if err != nil {
-		return err
+		return fmt.Errorf("render run %s: %w", body.ID, err)
 	}
-	return c.JSON(http.StatusOK, body)
+	sum := sha256.Sum256(text)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	header := c.Response().Header()
+	header.Set("ETag", tag)
+	header.Set(echo.HeaderCacheControl, "private, no-cache")
+	if body.State != StateCompleted {
+		header.Set(echo.HeaderRetryAfter, retryAfter)
+	}
+	if c.Request().Method == http.MethodGet && holds(c.Request().Header.Get("If-None-Match"), tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return c.JSONBlob(http.StatusOK, text)
+}
+
+// holds reports whether an If-None-Match names the tag (RFC 9110, section 13.1.2, compares weakly).
+func holds(condition, tag string) bool {
+	for candidate := range strings.SplitSeq(condition, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// unhurried lets an answer come later than the request has to be read. Without it the server would take a deadline
+// that is over for a client that has gone.
+func unhurried(c echo.Context) {
+	// Not every server has deadlines, and where there are none nothing has to be lifted.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
 }
 
 func (a *App) listRuns(c echo.Context) error {

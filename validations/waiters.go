@@ -3,6 +3,9 @@ package validations
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,13 +18,29 @@ import (
 // WaitInterval is how often the database is asked for all waiting requests of the process together.
 const WaitInterval = 100 * time.Millisecond
 
-// Waiters lets requests wait for the end of runs. However many wait, one query per WaitInterval asks
+// progress is how far a run is: 0 pending, then one more than the steps that are done, and progressCompleted.
+type progress int32
+
+const progressCompleted progress = math.MaxInt32
+
+func progressOf(run Run) progress {
+	switch run.State {
+	case StatePending:
+		return 0
+	case StateRunning:
+		return progress(1 + run.RecoveryPoint) //nolint:gosec // a definition has 50 steps at most
+	default:
+		return progressCompleted
+	}
+}
+
+// Waiters lets requests wait for runs to get on. However many wait, one query per WaitInterval asks
 // for them all, and none while nobody waits.
 type Waiters struct {
 	db *core.DB
 
 	mu      sync.Mutex
-	waiting map[runKey]*waited
+	waiting map[*waiter]struct{}
 	closed  chan struct{}
 }
 
@@ -31,65 +50,80 @@ type runKey struct {
 	ID    uuid.UUID
 }
 
-// waited is a run that somebody waits for.
-type waited struct {
-	done    chan struct{}
-	waiters int
+// waiter waits until a run has got beyond where it was.
+type waiter struct {
+	run    runKey
+	beyond progress
+	moved  chan struct{}
 }
 
 // NewWaiters makes Waiters; a loop has to call RunOnce.
 func NewWaiters(db *core.DB) *Waiters {
-	return &Waiters{db: db, waiting: make(map[runKey]*waited), closed: make(chan struct{})}
+	return &Waiters{db: db, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
 }
 
-// wait calls begin and returns when the run is completed, when the time is over or when ctx ends,
+// awaitEnd calls begin and returns when the run is completed, when the time is over or when ctx ends,
 // whatever is first. An end that begin sets off is not missed.
-func (w *Waiters) wait(ctx context.Context, key runKey, limit time.Duration, begin func()) {
-	done := w.enter(key)
-	defer w.leave(key)
+func (w *Waiters) awaitEnd(ctx context.Context, run runKey, limit time.Duration, begin func()) {
+	w.await(ctx, run, progressCompleted-1, limit, begin)
+}
+
+// await is awaitEnd for any progress beyond one that is known. It reports whether there was some.
+func (w *Waiters) await(
+	ctx context.Context, run runKey, beyond progress, limit time.Duration, begin func(),
+) bool {
+	own := &waiter{run: run, beyond: beyond, moved: make(chan struct{})}
+	w.enter(own)
+	defer w.leave(own)
 	begin()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-own.moved:
+		return true
 	case <-timer.C:
 	case <-w.closed:
 	case <-ctx.Done():
 	}
+	return false
 }
 
-// RunOnce asks which of the awaited runs are completed and lets their waiters go. It returns 0, because
+// RunOnce asks which of the awaited runs have got on and lets their waiters go. It returns 0, because
 // asking again at once would tell nothing new.
 func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
-	keys := w.awaited()
-	if len(keys) == 0 {
+	waiting := w.all()
+	if len(waiting) == 0 {
 		return 0, nil
 	}
 	rows, err := w.db.Pool.Query(ctx, `
-		SELECT org_id, id FROM validation_runs
-		WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[])) AND state = 'COMPLETED'`,
-		core.Column(keys, func(k *runKey) uuid.UUID { return k.OrgID }),
-		core.Column(keys, func(k *runKey) uuid.UUID { return k.ID }))
+		SELECT w.place FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) WITH ORDINALITY
+			AS w (org_id, id, beyond, place)
+		JOIN validation_runs AS r ON r.org_id = w.org_id AND r.id = w.id
+		WHERE w.beyond < CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point ELSE $4 END`,
+		core.Column(waiting, func(one **waiter) uuid.UUID { return (*one).run.OrgID }),
+		core.Column(waiting, func(one **waiter) uuid.UUID { return (*one).run.ID }),
+		core.Column(waiting, func(one **waiter) int32 { return int32((*one).beyond) }),
+		int32(progressCompleted))
 	if err != nil {
-		return 0, fmt.Errorf("look for completed runs: %w", err)
+		return 0, fmt.Errorf("look for runs that have got on: %w", err)
 	}
-	completed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[runKey])
+	moved, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	if err != nil {
-		return 0, fmt.Errorf("look for completed runs: %w", err)
+		return 0, fmt.Errorf("look for runs that have got on: %w", err)
 	}
-	for _, key := range completed {
-		w.release(key)
+	for _, place := range moved {
+		w.release(waiting[place-1])
 	}
 	return 0, nil
 }
 
-// release lets everybody go who waits for the run.
-func (w *Waiters) release(key runKey) {
+// release lets a waiter go, unless another did so in the meantime.
+func (w *Waiters) release(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if run, ok := w.waiting[key]; ok {
-		close(run.done)
-		delete(w.waiting, key)
+	if _, waits := w.waiting[one]; waits {
+		close(one.moved)
+		delete(w.waiting, one)
 	}
 }
 
@@ -98,37 +132,30 @@ func (w *Waiters) close() {
 	close(w.closed)
 }
 
-func (w *Waiters) enter(key runKey) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	run, ok := w.waiting[key]
-	if !ok {
-		run = &waited{done: make(chan struct{})}
-		w.waiting[key] = run
-	}
-	run.waiters++
-	return run.done
-}
-
-func (w *Waiters) leave(key runKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	run, ok := w.waiting[key]
-	if !ok {
-		return
-	}
-	run.waiters--
-	if run.waiters == 0 {
-		delete(w.waiting, key)
+// open reports whether waiting still makes sense: false once the process is to stop.
+func (w *Waiters) open() bool {
+	select {
+	case <-w.closed:
+		return false
+	default:
+		return true
 	}
 }
 
-func (w *Waiters) awaited() []runKey {
+func (w *Waiters) enter(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	keys := make([]runKey, 0, len(w.waiting))
-	for key := range w.waiting {
-		keys = append(keys, key)
-	}
-	return keys
+	w.waiting[one] = struct{}{}
+}
+
+func (w *Waiters) leave(one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, one)
+}
+
+func (w *Waiters) all() []*waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.waiting))
 }

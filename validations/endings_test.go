@@ -1,0 +1,154 @@
+package validations
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// end is what clients read of how a run has ended.
+type end struct {
+	Result   RunResult
+	Status   string
+	Category ErrorCategory
+	Error    string
+	// Friendly is the beginning of the sentence for people.
+	Friendly string
+	Steps    string
+}
+
+// end reads it as the API shows it.
+func (b *testBundle) end(tb testing.TB, body RunBody) end {
+	tb.Helper()
+	friendly, _, _ := strings.Cut(body.UserFriendlyError, ".")
+	steps := make([]string, len(body.Steps))
+	for i, step := range body.Steps {
+		steps[i] = string(step.Status)
+		if step.Error != "" {
+			steps[i] += "!"
+		}
+	}
+	return end{body.Result, body.Status, body.ErrorCategory, body.Error, friendly, strings.Join(steps, " ")}
+}
+
+// A run fails when the document is at fault and in no other case, and whatever is our fault is told as such.
+func TestEveryWayARunCanEnd(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.StepTimeout = 200 * time.Millisecond
+	b := setup(t, cfg)
+	const ours, theirs, late, stopped = "We could not check the document; it is not your fault",
+		"The document was checked and has errors", "The check took too long and was stopped",
+		"The run was canceled before the document was checked"
+	goOn := Definition{Steps: []Step{{ContinueOnFailure: true}}}
+	for name, tt := range map[string]struct {
+		definition Definition
+		engines    []engine
+		before     string
+		want       end
+	}{
+		"Passed": {Definition{}, []engine{passing}, "", end{ResultPass, "SUCCEEDED", "", "", "", "PASSED"}},
+		"Failed": {
+			Definition{},
+			[]engine{failing, passing},
+			"",
+			end{ResultFail, "FAILED", CategoryValidationFailed, "The document has 2 errors.", theirs, "FAILED SKIPPED"},
+		},
+		"EngineFailed": {
+			Definition{},
+			[]engine{passing, broken},
+			"",
+			end{ResultError, "FAILED", CategoryRuntimeError, `Step "Step" could not be executed.`, ours, "PASSED FAILED!"},
+		},
+		"EngineFailedAfterErrorsWereFound": {
+			goOn,
+			[]engine{failing, panicking},
+			"",
+			end{ResultError, "FAILED", CategoryRuntimeError, `Step "Step" could not be executed.`, ours, "FAILED FAILED!"},
+		},
+		"StepTookTooLong": {
+			Definition{},
+			[]engine{blocked, passing},
+			"",
+			end{
+				ResultTimedOut, "TIMED_OUT", CategoryTimeout, `Step "Step" took longer than 200ms.`, late,
+				"FAILED! SKIPPED",
+			},
+		},
+		"RunTookTooLong": {
+			Definition{},
+			[]engine{passing},
+			`UPDATE validation_runs SET started_at = now() - interval '2 hours' WHERE id = $1`,
+			end{
+				ResultTimedOut, "TIMED_OUT", CategoryTimeout,
+				`The run took longer than 1h0m0s; it had come to step "Step".`, late, "FAILED!",
+			},
+		},
+		"NeverCameToItsEnd": {
+			Definition{},
+			[]engine{passing},
+			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
+			end{
+				ResultError, "FAILED", CategorySystemError, "The run was begun 3 times and never came to its end.", ours,
+				"FAILED!",
+			},
+		},
+		"DocumentWasGone": {
+			Definition{},
+			[]engine{failing},
+			`UPDATE submissions SET content = NULL FROM validation_runs AS r WHERE r.id = $1
+				AND submissions.id = r.submission_id`,
+			end{
+				ResultError, "FAILED", CategorySystemError,
+				"The document is no longer kept, so it could not be checked.", ours, "FAILED!",
+			},
+		},
+		"Canceled": {
+			Definition{},
+			[]engine{passing},
+			`UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = 'The run was canceled.',
+				ended_at = now(), sweep_after = NULL WHERE id = $1`,
+			end{ResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := b.startDefinition(t, tt.definition, tt.engines...)
+			if tt.before != "" {
+				b.exec(t, tt.before, job.SubjectID)
+			}
+			b.execute(t, job)
+			body, err := b.service.show(t.Context(), b.orgID, "org", job.SubjectID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, b.end(t, body)); diff != "" {
+				t.Errorf("end (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whoever writes: the database takes no result whose fault is told wrongly.
+func TestNoRunIsBlamedOnTheWrongOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	b.start(t, passing)
+	const completed = `UPDATE validation_runs SET state = 'COMPLETED', ended_at = now(), sweep_after = NULL, `
+	for _, statement := range []string{
+		`result = 'PASS', error_count = 1`, `result = 'PASS', error_category = 'RUNTIME_ERROR'`,
+		`result = 'FAIL', error_category = 'VALIDATION_FAILED'`,
+		`result = 'FAIL', error_category = 'SYSTEM_ERROR', error_count = 1`, `result = 'FAIL', error_count = 1`,
+		`result = 'ERROR', error_category = 'VALIDATION_FAILED', error_count = 1`, `result = 'ERROR'`,
+		`result = 'TIMED_OUT'`, `result = 'CANCELED', error_category = 'SYSTEM_ERROR'`,
+	} {
+		_, err := b.db.Pool.Exec(t.Context(), completed+statement)
+		if got := core.ViolatedConstraint(err); got != "ck_validation_runs_verdict" {
+			t.Errorf("%s: violated %q, want ck_validation_runs_verdict", statement, got)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+// told lists a story's events as id and name.
+func (b *testBundle) told(tb testing.TB, job jobs.Job) string {
+	tb.Helper()
+	told, err := b.service.story(tb.Context(), b.orgID, "org", job.SubjectID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	names := make([]string, len(told.events))
+	for i, e := range told.events {
+		names[i] = fmt.Sprintf("%d %s", e.id, e.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func TestStory(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, passing, failing, passing)
+	if got, want := b.told(t, job), "1 run.created"; got != want {
+		t.Errorf("story before = %q, want %q", got, want)
+	}
+	b.execute(t, job)
+	want := "1 run.created, 2 run.started, 3 step.completed, 4 step.completed, 6 run.completed"
+	if got := b.told(t, job); got != want {
+		t.Errorf("story after = %q, want %q", got, want)
+	}
+	told, err := b.service.story(t.Context(), b.orgID, "org", job.SubjectID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []RunBody{
+		{State: StatePending, Result: ResultUnknown, Status: "PENDING"},
+		{State: StateRunning, Result: ResultUnknown, Status: "RUNNING"},
+	} {
+		got, ok := told.events[i].data.(RunBody)
+		if !ok || got.State != want.State || got.Result != want.Result || got.Status != want.Status ||
+			got.Counts != want.Counts || got.Error != "" || got.EndedAt != "" {
+			t.Errorf("%s shows %+v, want the run as it was then", told.events[i].name, got)
+		}
+	}
+}
+
+// waited waits for progress with a loop that asks.
+func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond progress, begin func()) bool {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
+	defer cancel()
+	go func() {
+		ticker := time.NewTicker(time.Millisecond)
+		defer ticker.Stop()
+		for ctx.Err() == nil {
+			if _, err := waiters.RunOnce(ctx); err != nil && ctx.Err() == nil {
+				tb.Errorf("RunOnce: %v", err)
+			}
+			<-ticker.C
+		}
+	}()
+	return waiters.await(ctx, runKey{OrgID: job.OrgID, ID: job.SubjectID}, beyond, 200*time.Millisecond, begin)
+}
+
+func TestWaiters(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	waiters := NewWaiters(b.db)
+	job := b.start(t, passing)
+	for _, tt := range []struct {
+		name   string
+		beyond progress
+		begin  string
+		want   bool
+	}{
+		{"NothingHappens", 0, `SELECT $1::uuid`, false},
+		{"ItStarts", 0, `UPDATE validation_runs SET state = 'RUNNING', started_at = now() WHERE id = $1`, true},
+		{"ItIsWhereItWas", 1, `SELECT $1::uuid`, false},
+		{"AStepIsDone", 1, `UPDATE validation_runs SET recovery_point = 1 WHERE id = $1`, true},
+		{"TheEndIsAwaited", progressCompleted - 1, `SELECT $1::uuid`, false},
+		{
+			"ItEnds", progressCompleted - 1, `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
+			ended_at = now(), sweep_after = NULL WHERE id = $1`, true,
+		},
+	} {
+		if got := b.waited(t, waiters, job, tt.beyond, func() { b.exec(t, tt.begin, job.SubjectID) }); got != tt.want {
+			t.Errorf("%s: moved = %t, want %t", tt.name, got, tt.want)
+		}
+	}
+	if len(waiters.waiting) != 0 {
+		t.Errorf("still waiting = %d, want nobody", len(waiters.waiting))
+	}
+	waiters.close()
+	if waiters.open() || b.waited(t, waiters, job, progressCompleted, func() {}) {
+		t.Error("somebody can wait although the process is to stop")
+	}
+}
+
+func TestStreamsOfATokenAreBounded(t *testing.T) {
+	t.Parallel()
+	open, one, other := newStreams(), uuid.New(), uuid.New()
+	for i := range streamsPerToken {
+		if !open.enter(one) {
+			t.Fatalf("stream %d was refused", i+1)
+		}
+	}
+	if open.enter(one) {
+		t.Errorf("stream %d was allowed", streamsPerToken+1)
+	}
+	if !open.enter(other) {
+		t.Error("another token was refused")
+	}
+	open.leave(one)
+	if !open.enter(one) {
+		t.Error("a place that was given back was refused")
+	}
+}

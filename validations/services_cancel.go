@@ -1,0 +1,68 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// canceledText is what a canceled run says of its end.
+const canceledText = "The run was canceled."
+
+// Cancel ends a run that has not ended yet. Whoever executes it has no lease any more: nothing that it still finds is
+// written, and its next heartbeat stops it. A job that is staged or queued finds the run completed and does nothing.
+//
+// The first end is final. To cancel a run again changes nothing and is no error; one that has ended otherwise is
+// answered with run_completed, and one whose charge is being decided with run_reserved.
+func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID, requestID string) error {
+	auditID, err := core.NewID()
+	if err != nil {
+		return err
+	}
+	canceled, err := core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+		tag, err := tx.Exec(ctx, `
+			UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, epoch = epoch + 1,
+				ended_at = now(), lease_until = NULL, sweep_after = NULL
+			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'`,
+			principal.OrgID, id, canceledText)
+		if err != nil || tag.RowsAffected() == 0 {
+			return false, err
+		}
+		batch := tx.NewBatch()
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
+			Action: "run.cancel", TargetType: "run", TargetID: id.String(), RequestID: requestID,
+		})
+		return true, batch.Send(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("cancel run %s: %w", id, err)
+	}
+	if canceled {
+		return nil
+	}
+	return s.whyNotCanceled(ctx, principal.OrgID, id)
+}
+
+// whyNotCanceled tells why a run was not there to be canceled. It may have ended in the meantime.
+func (s *Service) whyNotCanceled(ctx context.Context, orgID, id uuid.UUID) error {
+	run, err := s.Find(ctx, orgID, id)
+	switch {
+	case err != nil:
+		return err
+	case run.Result == ResultCanceled:
+		return nil
+	case run.State == StateCompleted:
+		return core.NewError(core.CodeRunCompleted,
+			fmt.Sprintf("The run has already ended with %s, which is final.", run.Result))
+	default:
+		reserved := core.NewError(core.CodeRunReserved,
+			"The run's charge is being decided, so it cannot be canceled right now. Try again in a moment.")
+		reserved.RetryAfter = time.Second
+		return reserved
+	}
+}

@@ -1,0 +1,162 @@
+package validations
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func (b *testBundle) cancel(ctx context.Context, job jobs.Job) error {
+	return b.service.Cancel(ctx, core.Principal{OrgID: b.orgID, UserID: uuid.New()}, job.SubjectID, "r")
+}
+
+func (b *testBundle) canceledAudits(tb testing.TB) int {
+	tb.Helper()
+	return one[int](tb, b, `SELECT count(*) FROM audit_records WHERE action = 'run.cancel'`)
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+
+	t.Run("APendingRunIsNeverExecuted", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		job := b.start(t, panicking)
+		for range 2 {
+			if err := b.cancel(t.Context(), job); err != nil {
+				t.Errorf("Cancel = %v, want nil", err)
+			}
+		}
+		want := runRow{State: StateCompleted, Result: ResultCanceled, Epoch: 2}
+		for _, epoch := range []int{1, 2, 3} {
+			job.Epoch = epoch
+			b.execute(t, job)
+		}
+		b.wantRun(t, job, want, "")
+		if got := b.canceledAudits(t); got != 1 {
+			t.Errorf("audit records = %d, want one for two requests", got)
+		}
+		b.exec(t, `DELETE FROM staged_jobs`)
+		b.sweep(t, 0)
+	})
+
+	t.Run("ARunningEngineIsStopped", func(t *testing.T) {
+		t.Parallel()
+		cfg := testConfig()
+		cfg.Lease = 150 * time.Millisecond
+		b := setup(t, cfg)
+		begun := make(chan struct{})
+		job := b.start(t, passing, func(ctx context.Context, doc engines.Document) (engines.Report, error) {
+			close(begun)
+			return blocked(ctx, doc)
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		<-begun
+		if err := b.cancel(t.Context(), job); err != nil {
+			t.Errorf("Cancel = %v, want nil", err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("Execute = %v, want nil", err)
+		}
+		b.wantRun(t, job, runRow{
+			State: StateCompleted, Result: ResultCanceled, RecoveryPoint: 1, Epoch: 3, Attempts: 1,
+		}, "0 PASSED")
+	})
+
+	t.Run("WhatTheHolderStillFindsIsNotWritten", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		begun, finish := make(chan struct{}), make(chan struct{})
+		job := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
+			close(begun)
+			<-finish
+			return engines.Report{Errors: 2}, nil
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		<-begun
+		if err := b.cancel(t.Context(), job); err != nil {
+			t.Errorf("Cancel = %v, want nil", err)
+		}
+		close(finish)
+		if err := <-ended; err != nil {
+			t.Errorf("Execute = %v, want nil", err)
+		}
+		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultCanceled, Epoch: 3, Attempts: 1}, "")
+	})
+
+	for name, tt := range map[string]struct {
+		before string
+		code   core.Code
+	}{
+		"NotWhatHasPassed": {
+			`UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS', ended_at = now(), sweep_after = NULL`,
+			core.CodeRunCompleted,
+		},
+		"NotWhatIsReserved": {
+			`UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity'`, core.CodeRunReserved,
+		},
+		"NotWhatIsChargedAndNotLaunched": {
+			`UPDATE validation_runs SET sweep_after = 'infinity'`, core.CodeRunReserved,
+		},
+		"NotWhatIsNotThere": {`UPDATE validation_runs SET id = gen_random_uuid()`, core.CodeNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, testConfig())
+			job := b.start(t, passing)
+			b.exec(t, tt.before)
+			if err := b.cancel(t.Context(), job); !errors.Is(err, core.NewError(tt.code, "")) {
+				t.Errorf("Cancel = %v, want %s", err, tt.code)
+			}
+			if got := b.canceledAudits(t); got != 0 {
+				t.Errorf("audit records = %d, want none", got)
+			}
+		})
+	}
+}
+
+// Whichever of the two is first, its end is the one that is told, shown and kept.
+func TestCancelRacesWithCompletion(t *testing.T) {
+	t.Parallel()
+	const rounds = 200
+	b := setup(t, testConfig())
+	canceled := 0
+	for range rounds {
+		job := b.start(t, passing)
+		barrier := make(chan struct{})
+		var racers sync.WaitGroup
+		var err error
+		racers.Go(func() {
+			<-barrier
+			err = b.cancel(t.Context(), job)
+		})
+		racers.Go(func() {
+			<-barrier
+			b.execute(t, job)
+		})
+		close(barrier)
+		racers.Wait()
+		result := b.run(t, job.SubjectID).Result
+		switch {
+		case err == nil && result == ResultCanceled:
+			canceled++
+		case errors.Is(err, core.NewError(core.CodeRunCompleted, "")) && result == ResultPass:
+		default:
+			t.Fatalf("Cancel = %v with result %s, want nil with CANCELED or run_completed with PASS", err, result)
+		}
+	}
+	if got := b.canceledAudits(t); got != canceled {
+		t.Errorf("audit records = %d, want %d", got, canceled)
+	}
+	t.Logf("canceled %d of %d", canceled, rounds)
+}

@@ -1,0 +1,165 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	// heartbeat is how often a silent stream says that it is still there, so that proxies do not cut it.
+	heartbeat = 15 * time.Second
+	// streamLife bounds a stream. Clients come back by themselves, with a token that is checked again.
+	streamLife = 5 * time.Minute
+	// writeLimit bounds how long a client may leave what it is sent untaken.
+	writeLimit = 10 * time.Second
+	// streamsPerToken bounds the open streams of one token in one process.
+	streamsPerToken = 8
+)
+
+// streamEvents is GET /api/runs/{id}/events/: first what has happened to the run, then what happens, until it is
+// completed.
+func (a *App) streamEvents(c echo.Context) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	told, err := a.service.story(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
+	if err != nil {
+		return err
+	}
+	// What cannot be read was not issued here, and the client gets the whole story.
+	seen, err := strconv.Atoi(c.Request().Header.Get("Last-Event-ID"))
+	if err == nil && told.progress == progressCompleted && seen >= told.last() {
+		// The one answer that keeps a client from coming back for more.
+		return c.NoContent(http.StatusNoContent)
+	}
+	if !a.streams.enter(principal.TokenID) {
+		return core.RateLimited(fmt.Sprintf("This token has %d streams of events open.", streamsPerToken), heartbeat)
+	}
+	defer a.streams.leave(principal.TokenID)
+	stream := &stream{app: a, c: c, principal: principal, runID: id, seen: seen, ends: time.Now().Add(streamLife)}
+	stream.begin()
+	return stream.follow(told)
+}
+
+// stream sends the events of one run to one client.
+type stream struct {
+	app       *App
+	c         echo.Context
+	principal core.Principal
+	runID     uuid.UUID
+	// seen is the id of the last event that the client has got.
+	seen int
+	ends time.Time
+}
+
+func (s *stream) begin() {
+	unhurried(s.c)
+	header := s.c.Response().Header()
+	header.Set(echo.HeaderContentType, "text/event-stream")
+	header.Set(echo.HeaderCacheControl, "no-store")
+	// nginx would gather what is to arrive at once.
+	header.Set("X-Accel-Buffering", "no")
+	s.c.Response().WriteHeader(http.StatusOK)
+}
+
+// follow sends what has happened and then what happens.
+func (s *stream) follow(told story) error {
+	ctx := s.c.Request().Context()
+	for {
+		if err := s.sendUnseen(told); err != nil || told.progress == progressCompleted {
+			return err
+		}
+		moved, err := s.await(ctx, told.progress)
+		if err != nil || !moved {
+			return err
+		}
+		if told, err = s.app.service.story(ctx, s.principal.OrgID, s.principal.OrgSlug, s.runID); err != nil {
+			return err
+		}
+	}
+}
+
+// await returns when the run has got on, or false when the stream is to end: the client has gone, the process is to
+// stop, or the stream is old enough.
+func (s *stream) await(ctx context.Context, beyond progress) (bool, error) {
+	run := runKey{OrgID: s.principal.OrgID, ID: s.runID}
+	for ctx.Err() == nil && s.app.waiters.open() && time.Now().Before(s.ends) {
+		if s.app.waiters.await(ctx, run, beyond, heartbeat, func() {}) {
+			return true, nil
+		}
+		if err := s.send([]byte(": still here\n\n")); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (s *stream) sendUnseen(told story) error {
+	for _, next := range told.events {
+		if next.id <= s.seen {
+			continue
+		}
+		text, err := next.encode()
+		if err != nil {
+			return err
+		}
+		if err := s.send(text); err != nil {
+			return err
+		}
+		s.seen = next.id
+	}
+	return nil
+}
+
+func (s *stream) send(text []byte) error {
+	control := http.NewResponseController(s.c.Response())
+	// Not every server has deadlines; without one the write waits as long as the connection lives.
+	_ = control.SetWriteDeadline(time.Now().Add(writeLimit))
+	if _, err := s.c.Response().Write(text); err != nil {
+		return fmt.Errorf("send events of run %s: %w", s.runID, err)
+	}
+	if err := control.Flush(); err != nil {
+		return fmt.Errorf("send events of run %s: %w", s.runID, err)
+	}
+	return nil
+}
+
+// streams counts the open streams of each token.
+type streams struct {
+	mu   sync.Mutex
+	open map[uuid.UUID]int
+}
+
+func newStreams() *streams {
+	return &streams{open: make(map[uuid.UUID]int)}
+}
+
+// enter reports whether the token may open another stream; leave has to follow where it may.
+func (s *streams) enter(token uuid.UUID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[token] >= streamsPerToken {
+		return false
+	}
+	s.open[token]++
+	return true
+}
+
+func (s *streams) leave(token uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[token]--
+	if s.open[token] == 0 {
+		delete(s.open, token)
+	}
+}
