@@ -22,12 +22,12 @@ run: ## start the service with a demonstration organization, data in .data
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector
-	@.ci/setup gcc postgresql redis
+	@.ci/setup gcc postgresql redis xmllint
 	$(TEST) $(PKG)
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
-	@.ci/setup gcc postgresql redis chromium
+	@.ci/setup gcc postgresql redis xmllint chromium
 	$(TEST) -tags slow $(PKG)
 
 .PHONY: lint
@@ -49,7 +49,7 @@ bench: ## measure starts per second on this machine
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need
-	@.ci/setup gcc postgresql redis
+	@.ci/setup gcc postgresql redis xmllint
 	go mod download
 
 .PHONY: clean

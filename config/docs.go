@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -127,10 +128,20 @@ func serveSample(samples fs.FS) echo.HandlerFunc {
 		if err != nil {
 			return fmt.Errorf("read sample %s: %w", name, err)
 		}
-		mediaType := "text/csv; charset=utf-8"
-		if strings.HasSuffix(name, ".json") {
-			mediaType = echo.MIMEApplicationJSON
-		}
-		return serveStatic(mediaType, docsPolicy, body)(c)
+		return serveStatic(sampleType(name), docsPolicy, body)(c)
+	}
+}
+
+// sampleType is the media type of a sample by its name.
+func sampleType(name string) string {
+	switch path.Ext(name) {
+	case ".json", ".epJSON":
+		return echo.MIMEApplicationJSON
+	case ".xml", ".xsd":
+		return echo.MIMEApplicationXML
+	case ".csv":
+		return "text/csv; charset=utf-8"
+	default:
+		return echo.MIMETextPlainCharsetUTF8
 	}
 }

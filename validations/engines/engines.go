@@ -4,6 +4,9 @@
 // database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
 // and column. Whatever is wrong with a document is a finding; an error means that the check itself could not be
 // carried out.
+//
+// XML Schema alone needs help from outside: the program xmllint, a child process that gets document and schema through
+// pipes, opens nothing else, and is bounded in time and memory.
 package engines
 
 import (
@@ -26,7 +29,9 @@ const (
 // The kinds of engines that Compile knows.
 const (
 	KindJSONSchema = "json_schema"
+	KindRules      = "rules"
 	KindTable      = "table"
+	KindXML        = "xml"
 	KindHTTP       = "http"
 )
 
@@ -100,7 +105,7 @@ type ConfigError struct {
 
 // Kinds returns the kinds of engines that Compile knows, sorted.
 func Kinds() []string {
-	return []string{KindHTTP, KindJSONSchema, KindTable}
+	return []string{KindHTTP, KindJSONSchema, KindRules, KindTable, KindXML}
 }
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
@@ -121,8 +126,20 @@ func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []Conf
 			return nil, faults
 		}
 		return engine, nil
+	case KindRules:
+		engine, faults := compileRules(config, limits)
+		if len(faults) > 0 {
+			return nil, faults
+		}
+		return engine, nil
 	case KindTable:
 		engine, faults := compileTable(config, limits)
+		if len(faults) > 0 {
+			return nil, faults
+		}
+		return engine, nil
+	case KindXML:
+		engine, faults := compileXML(config, limits)
 		if len(faults) > 0 {
 			return nil, faults
 		}

@@ -1,5 +1,7 @@
 package engines
 
+import "time"
+
 // Limits bound what a document or a configuration may cost. A document beyond a limit gets a finding that names the
 // limit, a configuration beyond one is refused.
 type Limits struct {
@@ -10,17 +12,21 @@ type Limits struct {
 	// MaxExcerpt is the length of an excerpt in characters.
 	MaxExcerpt int
 
-	// MaxTreeBytes is the size of a JSON or YAML document, which is held in memory.
+	// MaxTreeBytes is the size of a document that is held in memory: JSON, YAML, XML or IDF.
 	MaxTreeBytes int64
-	// MaxDepth is how deep a JSON or YAML document may nest.
+	// MaxDepth is how deep a JSON, YAML or XML document may nest.
 	MaxDepth int
-	// MaxValues is the number of values of a JSON or YAML document, aliases counted as often as they are used.
+	// MaxValues is the number of values of a document that is held in memory. Aliases count as often as they are used.
 	MaxValues int
-	// MaxSchemaBytes and MaxSubSchemas bound a JSON Schema, whose compilation takes quadratic time.
+	// MaxSchemaBytes bounds a schema, MaxSubSchemas a JSON Schema, whose compilation takes quadratic time.
 	MaxSchemaBytes int
 	MaxSubSchemas  int
 	// MaxSchemaWork is what checking one document by a JSON Schema may cost, in evaluations of a keyword.
 	MaxSchemaWork int64
+
+	// MaxLintTime and MaxLintBytes bound the child process that checks by XML Schema.
+	MaxLintTime  time.Duration
+	MaxLintBytes uint64
 
 	// MaxTableBytes, MaxRows and MaxColumns bound a table, which is read as a stream.
 	MaxTableBytes int64
@@ -36,6 +42,8 @@ type Limits struct {
 	MaxRuleChars int
 	// MaxRuleCost is what one evaluation of an expression may cost in CEL's own units.
 	MaxRuleCost uint64
+	// MaxDocumentRuleCost is MaxRuleCost for expressions on whole documents.
+	MaxDocumentRuleCost uint64
 	// MaxPatternChars is the length of a regular expression, MaxPatternWork its compiled size times its input.
 	MaxPatternChars int
 	MaxPatternWork  int64
@@ -57,15 +65,19 @@ func DefaultLimits() Limits {
 		MaxSubSchemas:  10_000,
 		MaxSchemaWork:  100_000_000,
 
+		MaxLintTime:  20 * time.Second,
+		MaxLintBytes: 1024 * mebibyte,
+
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,
 		MaxColumns:     1000,
 		MaxRecordBytes: mebibyte,
 		MaxUniqueBytes: 32 * mebibyte,
 
-		MaxRules:     100,
-		MaxRuleChars: 2000,
-		MaxRuleCost:  100_000,
+		MaxRules:            100,
+		MaxRuleChars:        2000,
+		MaxRuleCost:         100_000,
+		MaxDocumentRuleCost: 1_000_000,
 
 		MaxPatternChars: 1000,
 		MaxPatternWork:  100_000_000,
