@@ -1,0 +1,183 @@
+package conformance
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// testScope has what a key belongs to: an organization and an operation, and nothing narrower or wider.
+func (s *site) testScope(t *testing.T) {
+	t.Helper()
+
+	t.Run("TwoOrganizationsHaveTwoKeys", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "apart")
+		// The same document is sent, so that nothing but the organization tells the requests apart.
+		s.created(t, creation("building-too").by(s.Harbour.Tokens.Owner))
+		s.created(t, creation("building-too").by(o.owner))
+		c := s.start(t).to("/api/workflows/building-too/start/")
+		ours, theirs := s.created(t, c), s.created(t, c.by(o.owner))
+		if ours.Run(t) == theirs.Run(t) {
+			t.Errorf("run = %s for two organizations, want two runs", ours.Run(t))
+		}
+		s.replayed(t, c, ours)
+		s.replayed(t, c.by(o.owner), theirs)
+	})
+
+	t.Run("AKeyCoversAllWorkflows", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t)
+		s.created(t, c)
+		s.refused(t, c.to(startReadings), core.CodeKeyReused)
+		s.wantRuns(t, t.Name(), 1)
+	})
+
+	for name, path := range map[string]string{
+		"WithAndWithoutTheSlash":          strings.TrimSuffix(startBuilding, "/"),
+		"BySlugAndById":                   "/api/workflows/" + s.buildingID(t) + "/start/",
+		"ByIdInCapitals":                  "/api/workflows/" + strings.ToUpper(s.buildingID(t)) + "/start/",
+		"BySlugAndByIdAndWithoutTheSlash": "/api/workflows/" + s.buildingID(t) + "/start",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := s.created(t, s.start(t))
+			s.replayed(t, s.start(t).to(path), first)
+			s.wantRuns(t, t.Name(), 1)
+		})
+	}
+}
+
+// buildingID reads the id of the workflow that starts are sent to.
+func (s *site) buildingID(tb testing.TB) string {
+	tb.Helper()
+	a := s.do(tb, call{method: http.MethodGet, path: "/api/workflows/building/"}.by(s.Harbour.Tokens.Viewer))
+	found := regexp.MustCompile(`^\{"id":"([0-9a-f-]{36})"`).FindSubmatch(a.Body)
+	if found == nil {
+		tb.Fatalf("workflow = %d %s, want its id", a.Status, a.Body)
+	}
+	return string(found[1])
+}
+
+// testAuthorization has what a replay takes today, whatever was so at first.
+func (s *site) testAuthorization(t *testing.T) {
+	t.Helper()
+	for _, tt := range []struct {
+		name string
+		lose func(testing.TB, member)
+		code core.Code
+	}{
+		{"LostRole", func(tb testing.TB, m member) {
+			tb.Helper()
+			s.command(tb, "user", "add", email(m.slug, core.RoleExecutor), "--org", m.slug, "--role", "viewer")
+		}, core.CodePermissionDenied},
+		{"LostMembership", func(tb testing.TB, m member) {
+			tb.Helper()
+			m.change(tb, s, "DELETE FROM memberships")
+		}, core.CodePermissionDenied},
+		{"RevokedToken", func(tb testing.TB, m member) {
+			tb.Helper()
+			m.change(tb, s, "UPDATE api_tokens SET revoked_at = now()")
+		}, core.CodeNotAuthenticated},
+		{"ExpiredToken", func(tb testing.TB, m member) {
+			tb.Helper()
+			m.change(tb, s, "UPDATE api_tokens SET expires_at = now()")
+		}, core.CodeNotAuthenticated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := s.organization(t, "lost-"+strings.ToLower(tt.name))
+			c := s.startIn(t, o).by(s.member(t, o.slug, core.RoleExecutor))
+			first := s.created(t, c)
+			s.replayed(t, c, first)
+			tt.lose(t, member{o.slug})
+			refusal := s.refused(t, c, tt.code)
+			if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
+				t.Errorf("the refusal tells of the run: %s", refusal.Body)
+			}
+			s.replayed(t, c.by(o.owner), first)
+		})
+	}
+
+	t.Run("RotatedToken", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "rotated")
+		old := s.member(t, o.slug, core.RoleExecutor)
+		c := s.startIn(t, o).by(old)
+		first := s.created(t, c)
+		fresh := s.token(t, o.slug, core.RoleExecutor)
+		program.Change(t, s.DB, `UPDATE api_tokens SET revoked_at = now() WHERE id = (
+			SELECT token_id FROM audit_records WHERE action = 'run.start' AND target_id = $1)`, first.Run(t).String())
+		s.replayed(t, c.by(fresh), first)
+		s.refused(t, c, core.CodeNotAuthenticated)
+		s.wantRuns(t, t.Name(), 1)
+	})
+
+	t.Run("RefusalsDoNotTellWhetherAKeyIsUsed", s.testSilence)
+}
+
+// member is the executor of an organization.
+type member struct{ slug string }
+
+// change does something to the rows of the member.
+func (m member) change(tb testing.TB, s *site, statement string) {
+	tb.Helper()
+	program.Change(tb, s.DB, statement+` WHERE org_id = (SELECT id FROM organizations WHERE slug = $1)
+		AND user_id = (SELECT id FROM users WHERE email = $2)`, m.slug, email(m.slug, core.RoleExecutor))
+}
+
+// testSilence compares refusals under a used and an unused key of one length.
+func (s *site) testSilence(t *testing.T) {
+	t.Parallel()
+	used := s.start(t).key(t.Name() + "-used")
+	first := s.created(t, used)
+	for _, tt := range []struct {
+		name   string
+		change func(call) call
+		code   core.Code
+	}{
+		{"NoCredentials", func(c call) call { return c.without("Authorization") }, core.CodeNotAuthenticated},
+		{"UnknownToken", func(c call) call { return c.by("sv_unknown") }, core.CodeNotAuthenticated},
+		{"NoBearer", func(c call) call { return c.with("Authorization", "Basic YTpi") }, core.CodeNotAuthenticated},
+		{"Viewer", func(c call) call { return c.by(s.Harbour.Tokens.Viewer) }, core.CodePermissionDenied},
+		{"UnknownWorkflow", func(c call) call { return c.to("/api/workflows/unknown/start/") }, core.CodeNotFound},
+		{"ForeignWorkflow", func(c call) call {
+			return c.to("/api/workflows/" + s.buildingID(t) + "/start/").by(s.Tiny.Tokens.Executor)
+		}, core.CodeNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			unused := used.key(strings.TrimSuffix(used.header.Get("Idempotency-Key"), "-used") + "-none")
+			got, want := s.refused(t, tt.change(used), tt.code), s.refused(t, tt.change(unused), tt.code)
+			if diff := cmp.Diff(anonymous(t, want), anonymous(t, got)); diff != "" {
+				t.Errorf("refusal (-unused +used):\n%s", diff)
+			}
+			if bytes.Contains(got.Body, []byte(first.Run(t).String())) {
+				t.Errorf("the refusal tells of the run: %s", got.Body)
+			}
+			s.wantNothing(t, unused.header.Get("Idempotency-Key"))
+		})
+	}
+}
+
+// anonymous is an answer without what every request has of its own.
+func anonymous(tb testing.TB, a program.Answer) string {
+	tb.Helper()
+	header := a.Header.Clone()
+	for _, own := range []string{"Date", "Request-Id", "Idempotency-Key"} {
+		header.Del(own)
+	}
+	var text strings.Builder
+	if err := header.Write(&text); err != nil {
+		tb.Fatalf("write headers: %v", err)
+	}
+	body := regexp.MustCompile(`"request_id":"[^"]*"`).ReplaceAllString(string(a.Body), "")
+	return text.String() + body
+}

@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// testPolicy has requests without a key, or with one under a wrong name.
+func (s *site) testPolicy(t *testing.T) {
+	t.Helper()
+	t.Run("Required", s.testRequiredKeys)
+
+	for name, misname := range misnames() {
+		t.Run("WarnsOf"+name, func(t *testing.T) {
+			t.Parallel()
+			c, says := misname(s.start(t).without("Idempotency-Key"))
+			first, second := s.created(t, c), s.created(t, c)
+			want := says + " is not understood; send Idempotency-Key"
+			if got := first.Header.Get("Idempotency-Warning"); got != want {
+				t.Errorf("Idempotency-Warning = %q, want %q", got, want)
+			}
+			if first.Run(t) == second.Run(t) {
+				t.Errorf("run = %s twice, want a warning only where nothing protects", first.Run(t))
+			}
+			if got := first.Header.Get("Idempotency-Expires"); got != "" {
+				t.Errorf("Idempotency-Expires = %q without a key, want none", got)
+			}
+		})
+	}
+
+	t.Run("DoesNotWarnBesideAKey", func(t *testing.T) {
+		t.Parallel()
+		for name, misname := range misnames() {
+			c, _ := misname(s.start(t).key(t.Name() + name))
+			first := s.created(t, c)
+			if got := first.Header.Get("Idempotency-Warning"); got != "" {
+				t.Errorf("Idempotency-Warning = %q, want none", got)
+			}
+			s.replayed(t, c, first)
+		}
+	})
+}
+
+// misnames are the wrong names of keys. Each changes a call and returns how it is spoken of.
+func misnames() map[string]func(call) (call, string) {
+	header := func(name string) func(call) (call, string) {
+		return func(c call) (call, string) { return c.with(name, "k"), name }
+	}
+	parameter := func(name string) func(call) (call, string) {
+		return func(c call) (call, string) { return c.to(c.path + "?" + name + "=k"), "?" + name + "=" }
+	}
+	return map[string]func(call) (call, string){
+		"XIdempotencyKey": header("X-Idempotency-Key"), "XIdempotencyToken": header("X-Idempotency-Token"),
+		"IdempotenceKey": header("Idempotence-Key"), "AnUnderscore": header("Idempotency_Key"),
+		"AParameter": parameter("idempotency_key"), "AParameterWithADash": parameter("idempotency-key"),
+		"AParameterInCapitals": parameter("Idempotency-Key"), "AParameterInCamelCase": parameter("idempotencyKey"),
+	}
+}
+
+func (s *site) testRequiredKeys(t *testing.T) {
+	t.Parallel()
+	o := s.organization(t, "required")
+	before := s.startIn(t, o).key(t.Name() + "-before")
+	first := s.created(t, before)
+	s.command(t, "org", "set-keys", o.slug, "--required")
+	keyless := s.startIn(t, o).without("Idempotency-Key")
+
+	t.Run("RefusesRequestsWithoutOne", func(t *testing.T) {
+		t.Parallel()
+		refusal := s.refused(t, keyless.named(t.Name()), core.CodeKeyRequired)
+		if refusal.Problem().Retryable {
+			t.Errorf("refusal = %s, want one that is not retryable", refusal.Body)
+		}
+		s.wantNoDocument(t, t.Name())
+	})
+
+	for name, misname := range misnames() {
+		t.Run("Names"+name, func(t *testing.T) {
+			t.Parallel()
+			c, says := misname(keyless.named(t.Name()))
+			if p := s.refused(t, c, core.CodeKeyRequired).Problem(); !strings.Contains(p.Detail, says) {
+				t.Errorf("detail = %q, want %q in it", p.Detail, says)
+			}
+			s.wantNoDocument(t, t.Name())
+		})
+	}
+
+	t.Run("TakesRequestsWithOne", func(t *testing.T) {
+		t.Parallel()
+		c := s.startIn(t, o)
+		s.replayed(t, c, s.created(t, c))
+		s.replayed(t, before, first)
+	})
+
+	t.Run("DoesNotConcernOthers", func(t *testing.T) {
+		t.Parallel()
+		s.created(t, s.start(t).without("Idempotency-Key"))
+	})
+}

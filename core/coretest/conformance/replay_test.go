@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+func (s *site) testReplay(t *testing.T) {
+	t.Helper()
+	t.Run("Headers", s.testHeadersOfReplays)
+	t.Run("After", s.testLateReplays)
+
+	t.Run("TheSameBytesTenTimes", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t)
+		first := s.created(t, c)
+		for range 10 {
+			s.replayed(t, c, first)
+		}
+		s.wantRuns(t, t.Name(), 1)
+	})
+
+	t.Run("ForEveryMemberWhoMayStart", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t)
+		first := s.created(t, c)
+		s.replayed(t, c.by(s.Harbour.Tokens.Owner), first)
+		s.wantRuns(t, t.Name(), 1)
+	})
+
+	t.Run("CountsOnce", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "counts-once", "--runs", "2")
+		c := s.startIn(t, o)
+		first := s.created(t, c)
+		for range 5 {
+			s.replayed(t, c, first)
+		}
+		usage := s.do(t, call{method: http.MethodGet, path: "/api/usage/"}.by(o.owner))
+		if !bytes.Contains(usage.Body, []byte(`"used":1,`)) {
+			t.Errorf("usage = %s, want one run", usage.Body)
+		}
+	})
+}
+
+func (s *site) testHeadersOfReplays(t *testing.T) {
+	t.Parallel()
+	c := s.start(t).with("Request-Id", "the-first")
+	first := s.created(t, c)
+	again := s.on(t, s.other, c.with("Request-Id", "the-second"))
+	program.WantReplay(t, again, first)
+	for _, tt := range []struct {
+		name          string
+		answer        program.Answer
+		header, wants string
+	}{
+		{"TheFirstAnswerIsNoReplay", first, "Idempotent-Replayed", ""},
+		{"TheFirstAnswerHasNoOriginal", first, "Original-Request-Id", ""},
+		{"TheFirstAnswerRepeatsTheKey", first, "Idempotency-Key", c.header.Get("Idempotency-Key")},
+		{"TheFirstAnswerNamesTheRun", first, "Location", "/api/runs/" + first.Run(t).String() + "/"},
+		{"ARepetitionSaysSo", again, "Idempotent-Replayed", "true"},
+		{"ARepetitionNamesTheFirstRequest", again, "Original-Request-Id", "the-first"},
+		{"ARepetitionHasARequestIDOfItsOwn", again, "Request-Id", "the-second"},
+		{"ARepetitionRepeatsTheKey", again, "Idempotency-Key", c.header.Get("Idempotency-Key")},
+		{"ARepetitionIsOfTheSameType", again, "Content-Type", first.Header.Get("Content-Type")},
+		{"ARepetitionSetsNoCookie", again, "Set-Cookie", ""},
+		{"ARepetitionIsNotKeptByCaches", again, "Cache-Control", "no-store"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.answer.Header.Get(tt.header); got != tt.wants {
+				t.Errorf("%s = %q, want %q", tt.header, got, tt.wants)
+			}
+		})
+	}
+
+	t.Run("AllSayWhenTheKeyEnds", func(t *testing.T) {
+		t.Parallel()
+		ends, err := http.ParseTime(first.Header.Get("Idempotency-Expires"))
+		if rest := time.Until(ends); err != nil || rest > 24*time.Hour || rest < 24*time.Hour-program.Patience {
+			t.Errorf("Idempotency-Expires = %q, want a date in 24 hours", first.Header.Get("Idempotency-Expires"))
+		}
+	})
+}
+
+// testLateReplays are replays after something has happened that a retry must not notice.
+func (s *site) testLateReplays(t *testing.T) {
+	t.Parallel()
+
+	t.Run("TheRunHasEnded", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t)
+		first := s.created(t, c)
+		s.completed(t, first, s.Harbour.Tokens.Viewer)
+		s.replayed(t, c, first)
+		if !bytes.Contains(first.Body, []byte(`"state":"PENDING"`)) {
+			t.Errorf("answer = %s, want the run as it was at first", first.Body)
+		}
+	})
+
+	for name, signal := range map[string]syscall.Signal{
+		"TheServerWasStopped": syscall.SIGTERM, "TheServerWasKilled": syscall.SIGKILL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, c := program.Serve(t, s.Settings), s.start(t)
+			first := s.on(t, server, c)
+			program.WantCreated(t, first)
+			server.Signal(t, signal)
+			<-server.Ended()
+			s.replayed(t, c, first)
+			program.WantReplay(t, s.on(t, server.Again(t, s.Settings), c), first)
+			s.wantRuns(t, t.Name(), 1)
+		})
+	}
+
+	t.Run("ItsDocumentWasPurged", func(t *testing.T) {
+		t.Parallel()
+		c := s.start(t)
+		first := s.created(t, c)
+		s.completed(t, first, s.Harbour.Tokens.Viewer)
+		rerun := s.rerunOf(first).key(t.Name())
+		again := s.created(t, rerun)
+		s.completed(t, again, s.Harbour.Tokens.Viewer)
+		program.Change(t, s.DB, `UPDATE submissions SET content = NULL
+			WHERE id = (SELECT submission_id FROM validation_runs WHERE id = $1)`, first.Run(t))
+		s.replayed(t, c, first)
+		s.replayed(t, rerun, again)
+		s.refused(t, rerun.key(t.Name()+"-new"), core.CodeDocumentGone)
+		s.wantNothing(t, t.Name()+"-new")
+	})
+
+	t.Run("TheWorkflowHasANewVersion", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "new-version")
+		c := s.startIn(t, o)
+		first := s.created(t, c)
+		s.created(t, versionFor("floor").by(o.owner))
+		s.replayed(t, c, first)
+	})
+
+	t.Run("TheWorkflowWasDeactivated", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "deactivated")
+		c := s.startIn(t, o)
+		first := s.created(t, c)
+		program.Change(t, s.DB, `UPDATE workflows SET is_active = false
+			WHERE org_id = (SELECT id FROM organizations WHERE slug = $1)`, o.slug)
+		s.refused(t, c.key(t.Name()+"-new"), core.CodeWorkflowInactive)
+		s.replayed(t, c, first)
+	})
+
+	t.Run("TheQuotaIsUsedUp", func(t *testing.T) {
+		t.Parallel()
+		o := s.organization(t, "used-up", "--runs", "1")
+		c := s.startIn(t, o)
+		first := s.created(t, c)
+		s.refused(t, c.key(t.Name()+"-new"), core.CodeQuotaExceeded)
+		s.replayed(t, c, first)
+	})
+}
+
+// rerunOf is a repetition of a run by the test's organization.
+func (s *site) rerunOf(first program.Answer) call {
+	return call{method: http.MethodPost, path: strings.TrimSuffix(first.Header.Get("Location"), "/") + "/rerun/"}.
+		by(s.Harbour.Tokens.Executor)
+}
+
+// versionFor is a new version of the workflow of site reports, for documents with the member.
+func versionFor(member string) call {
+	return call{method: http.MethodPost, path: "/api/workflows/site-report/versions/"}.
+		json(`{"definition":` + definition(member) + `}`)
+}
