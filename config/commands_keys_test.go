@@ -1,0 +1,96 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestKeyCommandsNeedAnOrganization(t *testing.T) {
+	t.Parallel()
+	c := setupConsole(t)
+	id := uuid.NewString()
+	for name, tt := range map[string]struct {
+		args  []string
+		parts []string
+	}{
+		"List":    {[]string{"list"}, []string{`"org"`}},
+		"Show":    {[]string{"show", id}, []string{`"org"`}},
+		"Release": {[]string{"release", id, "--reason", "why"}, []string{`"org"`}},
+		"Explain": {[]string{"explain", "/dev/null"}, []string{`"org"`, `"workflow"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, out, complaint := c.run(t, append([]string{"idempotency"}, tt.args...)...)
+			if code != 2 || out != "" {
+				t.Errorf("exit code = %d, output %q, want 2 and none", code, out)
+			}
+			for _, part := range tt.parts {
+				if !strings.Contains(complaint, part) {
+					t.Errorf("complaint = %q, want it to name %s", complaint, part)
+				}
+			}
+		})
+	}
+}
+
+func TestListKeysCommand(t *testing.T) {
+	t.Parallel()
+	const keys = 450
+	c := setupConsole(t)
+	if code, _, complaint := c.run(t, "org", "create", "acme"); code != 0 {
+		t.Fatalf("create an organization: %s", complaint)
+	}
+	_, err := dbtest.Connect(t, c.database).Pool.Exec(t.Context(), `
+		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
+			request_hash, target_digest, content_digest, options_digest, request_id,
+			response_status, response_headers, response_body, recovery_point, created_at, expires_at)
+		SELECT o.id, gen_random_uuid(), 'k' || n, 'tests', 'POST', '/', 1, z, z, z, z, '', 201, '{}', z, 'finished',
+			now(), now() + interval '1 day'
+		FROM organizations AS o, generate_series(1, $1) AS n, decode(repeat('00', 32), 'hex') AS z`, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		limit  string
+		listed int
+		told   bool
+	}{
+		{"1000", keys, false},
+		{"0", keys, false},
+		{"450", keys, false},
+		{"449", 449, true},
+		{"200", 200, true},
+		{"1", 1, true},
+	} {
+		t.Run(tt.limit, func(t *testing.T) {
+			t.Parallel()
+			code, out, told := c.run(t, "idempotency", "list", "--org", "acme", "--limit", tt.limit)
+			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+			if code != 0 || len(lines)-1 != tt.listed {
+				t.Errorf("exit code = %d, keys = %d, want 0 and %d; %s", code, len(lines)-1, tt.listed, told)
+			}
+			if strings.Contains(told, "there are more keys") != tt.told {
+				t.Errorf("standard error = %q, want it to tell of more keys: %t", told, tt.told)
+			}
+			seen := make(map[string]bool)
+			for _, line := range lines {
+				seen[line] = true
+			}
+			if len(seen) != len(lines) {
+				t.Errorf("different lines = %d of %d, want each once", len(seen), len(lines))
+			}
+		})
+	}
+
+	t.Run("RefusesANegativeLimit", func(t *testing.T) {
+		t.Parallel()
+		code, _, complaint := c.run(t, "idempotency", "list", "--org", "acme", "--limit", "-1")
+		if code != 2 || !strings.Contains(complaint, "--limit must be at least 0") {
+			t.Errorf("exit code = %d, complaint %q, want 2 and what is wrong", code, complaint)
+		}
+	})
+}
