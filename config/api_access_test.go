@@ -29,11 +29,15 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 	s.work(tb)
 	run := s.started(tb, s.start(tb, ""))
 	workflow := "/api/workflows/" + s.Harbour.Workflows[1].ID.String() + "/"
+	other := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
 	start := s.start(tb, "").to(workflow + "start/")
 	const definition = `"definition":{"accepts":["text/csv"],"steps":[
 		{"id":"a","name":"A","type":"json_schema","config":{"schema":{}}}]}}`
 	create := start.to("/api/workflows/").withBody("application/json", `{"slug":"made","name":"Made",`+definition)
 	version := start.to(workflow+"versions/").withBody("application/json", "{"+definition)
+	changed := start.to(workflow).withBody("application/json", `{"name":"Changed"}`).by("")
+	changed.method = http.MethodPatch
+	imported := start.to("/api/workflows/import/").withBody("application/yaml", siteReport)
 	rerun := call{method: http.MethodPost, path: "/api/runs/" + run.ID.String() + "/rerun/"}
 	cancel := rerun.to("/api/runs/" + s.started(tb, s.start(tb, "")).ID.String() + "/cancel/")
 	key := "/api/idempotency-keys/" + s.abandoned(tb, "accessible").ID.String() + "/"
@@ -44,6 +48,11 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 		"POST /api/idempotency-keys/:id/release/": {release, 403, 403, 204, 404},
 		"POST /api/workflows/":                    {create, 403, 403, 201, 201},
 		"POST /api/workflows/:id/versions/":       {version, 403, 403, 201, 404},
+		"PATCH /api/workflows/:id/":               {changed, 403, 403, 200, 404},
+		"POST /api/workflows/:id/activate/":       {start.to(workflow + "activate/"), 403, 403, 200, 404},
+		"POST /api/workflows/:id/deactivate/":     {start.to(other + "deactivate/"), 403, 403, 200, 404},
+		"GET /api/workflows/:id/export/":          {call{path: workflow + "export/"}, 200, 200, 200, 404},
+		"POST /api/workflows/import/":             {imported, 403, 403, 201, 201},
 		"POST /api/runs/:id/rerun/":               {rerun, 403, 201, 201, 404},
 		"POST /api/runs/:id/cancel/":              {cancel, 403, 200, 200, 404},
 		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 const (
@@ -38,6 +39,7 @@ func registerDocs(e *echo.Echo) error {
 		return err
 	}
 	e.GET("/docs/samples/*", serveSample(samples))
+	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docsPolicy, docs.WorkflowFileSchema()))
 	if err := registerSchema(e); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	p.users = users.New(p.userService)
 	p.validations = validations.New(runs, p.waiters, check)
 	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard, check,
-		workflows.DefaultBodyLimits(settings.MaxBodyBytes))
+		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address())
 	p.keys = idempotency.NewApp(p.inspector, check)
 	return p, nil
 }

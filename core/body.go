@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,18 +19,28 @@ import (
 // other spellings of their names, duplicates and whatever follows the value are refused with a pointer to
 // the place. It returns the bytes for who wants their digest.
 func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte, error) {
-	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
-	if err != nil || contentType != "application/json" {
-		return nil, NewError(CodeUnsupportedMediaType, "The body must be JSON; send Content-Type: application/json.")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, limit))
+	body, err := ReadBody(c, limit, "application/json")
 	if err != nil {
-		return nil, bodyFault(err, limit)
+		return nil, err
 	}
 	if err := json.Unmarshal(body, value, json.RejectUnknownMembers(true)); err != nil {
 		return nil, invalidJSON(err)
 	}
 	return body, check.Body(value)
+}
+
+// ReadBody reads a body of at most limit bytes to its end. It must have one of the media types.
+func ReadBody(c echo.Context, limit int64, mediaTypes ...string) ([]byte, error) {
+	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
+	if err != nil || !slices.Contains(mediaTypes, contentType) {
+		return nil, NewError(CodeUnsupportedMediaType,
+			"The body must be sent with Content-Type: "+strings.Join(mediaTypes, " or ")+".")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, limit))
+	if err != nil {
+		return nil, bodyFault(err, limit)
+	}
+	return body, nil
 }
 
 func bodyFault(err error, limit int64) error {

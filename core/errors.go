@@ -26,10 +26,12 @@ type Error struct {
 }
 
 // FieldError says what is wrong with one member of the body (Pointer, RFC 6901) or one query, path or
-// header parameter (Parameter).
+// header parameter (Parameter). Line and Column tell where in a body that people write by hand.
 type FieldError struct {
 	Pointer   string `json:"pointer,omitempty"`
 	Parameter string `json:"parameter,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
 	Code      string `json:"code"`
 	Detail    string `json:"detail"`
 }

@@ -1,5 +1,6 @@
 // Package docs holds the product's documentation inside the binary: the OpenAPI document, the pages for people, the
-// sample documents, and the layout that pages are shown in. It hands out what is written and renders nothing.
+// sample documents, the schema of workflow files, and the layout that pages are shown in. It hands out what is written
+// and renders nothing.
 package docs
 
 import (
@@ -14,6 +15,9 @@ import (
 //go:embed openapi.yaml
 var openAPI string
 
+//go:embed workflow-file.schema.json
+var workflowFileSchema string
+
 //go:embed adr errors guides
 var pages embed.FS
 
@@ -26,6 +30,11 @@ var site embed.FS
 // OpenAPI returns the description of the REST API, an OpenAPI 3.1 document in YAML.
 func OpenAPI() []byte {
 	return []byte(openAPI)
+}
+
+// WorkflowFileSchema returns the JSON Schema of workflows as files.
+func WorkflowFileSchema() []byte {
+	return []byte(workflowFileSchema)
 }
 
 // Pages lists the pages by section and name, like "errors/not_found": what newcomers read first, then the others in

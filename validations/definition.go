@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -46,7 +47,12 @@ func (d Definition) Encode() ([]byte, Digest, error) {
 	if err != nil {
 		return nil, Digest{}, fmt.Errorf("encode a definition: %w", err)
 	}
-	return body, sha256.Sum256(body), nil
+	// Strings have one spelling, so that a definition has the same digest in whatever file it is carried.
+	text := jsontext.Value(body)
+	if err := text.Format(); err != nil {
+		return nil, Digest{}, fmt.Errorf("encode a definition: %w", err)
+	}
+	return text, sha256.Sum256(text), nil
 }
 
 // Takes reports whether the definition accepts documents of the media type (type/subtype, any
@@ -99,6 +105,17 @@ func StoreDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, definitio
 		return Digest{}, fmt.Errorf("store a definition: %w", err)
 	}
 	return digest, nil
+}
+
+// ReadDefinition reads a definition of the organization inside a transaction.
+func ReadDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, digest Digest) (Definition, error) {
+	var body []byte
+	err := tx.QueryRow(ctx, `SELECT body FROM definitions WHERE org_id = $1 AND digest = $2`, orgID, digest[:]).
+		Scan(&body)
+	if err != nil {
+		return Definition{}, fmt.Errorf("read definition %x: %w", digest, err)
+	}
+	return decodeDefinition(body)
 }
 
 func decodeDefinition(body []byte) (Definition, error) {

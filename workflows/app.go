@@ -21,16 +21,18 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	limits  BodyLimits
+	// address is that of the server, for what is taken elsewhere.
+	address string
 }
 
 // New makes the app.
 func New(
 	service *Service, starts *Starter, inband *validations.Inband, guard *idempotency.Guard, check *core.Validator,
-	limits BodyLimits,
+	limits BodyLimits, address string,
 ) *App {
 	return &App{
 		service: service, runs: service.runs, staged: starts.staged, starts: starts, inband: inband, guard: guard,
-		check: check, limits: limits,
+		check: check, limits: limits, address: address,
 	}
 }
 
@@ -39,6 +41,11 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/", a.list)
 	api.GET("/workflows/:id/", a.read)
 	api.POST("/workflows/", a.create, a.guard.Keyed)
+	api.PATCH("/workflows/:id/", a.update)
+	api.POST("/workflows/:id/activate/", a.activate)
+	api.POST("/workflows/:id/deactivate/", a.deactivate)
+	api.GET("/workflows/:id/export/", a.exportFile)
+	api.POST("/workflows/import/", a.importFile, a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
 	api.POST(routeStart, a.start, a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.rerun, a.guard.Keyed)

@@ -2,13 +2,17 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+const slugIsID = "must not have the form of a UUID"
 
 // Service reads and changes workflows.
 type Service struct {
@@ -52,7 +56,7 @@ func (d Draft) validate() error {
 	// Find would take the slug for an id.
 	if _, ok := core.ParseID(d.Slug); ok {
 		return core.InvalidPayload("The slug looks like an id.",
-			core.FieldError{Pointer: "/slug", Code: "slug", Detail: "must not have the form of a UUID"})
+			core.FieldError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
 	}
 	return checkDefinition(d.Definition)
 }
@@ -78,24 +82,25 @@ func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Vers
 	if err != nil {
 		return Version{}, err
 	}
-	digest, err := validations.StoreDefinition(ctx, tx, orgID, draft.Definition)
-	if err != nil {
-		return Version{}, err
-	}
 	version := Version{
 		Workflow: Workflow{
 			OrgID: orgID, ID: id, Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
 			IsActive: draft.IsActive, LatestVersion: 1,
 		},
-		Number: 1, Digest: digest, Definition: draft.Definition,
+		Number: 1, Definition: draft.Definition,
 	}
+	// A slug that is taken leaves the transaction usable: an import goes on with the workflow that has it.
 	err = tx.QueryRow(ctx, `
 		INSERT INTO workflows (org_id, id, slug, name, description, is_active, latest_version)
-		VALUES ($1, $2, $3, $4, $5, $6, 1) RETURNING created_at, updated_at`,
+		VALUES ($1, $2, $3, $4, $5, $6, 1)
+		ON CONFLICT ON CONSTRAINT uq_workflows_slug DO NOTHING RETURNING created_at, updated_at`,
 		orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive,
 	).Scan(&version.CreatedAt, &version.UpdatedAt)
 	if err != nil {
 		return Version{}, slugFault(err)
+	}
+	if version.Digest, err = validations.StoreDefinition(ctx, tx, orgID, draft.Definition); err != nil {
+		return Version{}, err
 	}
 	return version, insertVersion(ctx, tx, version)
 }
@@ -130,16 +135,19 @@ func insertVersion(ctx context.Context, tx core.Tx, version Version) error {
 	return nil
 }
 
+// errSlugTaken is the cause of the refusal of a slug that another workflow has.
+var errSlugTaken = errors.New("the slug is taken")
+
 func slugFault(err error) error {
-	switch core.ViolatedConstraint(err) {
-	case "uq_workflows_slug":
-		return core.InvalidPayload("The slug is taken.",
-			core.FieldError{Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug"})
-	case "ck_workflows_slug":
+	if errors.Is(err, pgx.ErrNoRows) {
+		return core.InvalidPayload("The slug is taken.", core.FieldError{
+			Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug",
+		}).Because(errSlugTaken)
+	}
+	if core.ViolatedConstraint(err) == "ck_workflows_slug" {
 		return core.InvalidPayload("The slug is not well formed.", core.FieldError{
 			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
 		})
-	default:
-		return fmt.Errorf("add a workflow: %w", err)
 	}
+	return fmt.Errorf("add a workflow: %w", err)
 }

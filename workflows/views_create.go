@@ -106,9 +106,17 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 func announce(
 	ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version,
 ) (idempotency.Response, error) {
+	if err := audit(ctx, tx, principal, action, version); err != nil {
+		return idempotency.Response{}, err
+	}
+	return respond(http.StatusCreated, version, renderVersion(version, principal.OrgSlug))
+}
+
+// audit says who did what to the workflow, and which version is its latest since.
+func audit(ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version) error {
 	id, err := core.NewID()
 	if err != nil {
-		return idempotency.Response{}, err
+		return err
 	}
 	batch := tx.NewBatch()
 	core.Audit(batch, core.AuditRecord{
@@ -116,15 +124,17 @@ func announce(
 		TargetType: "workflow", TargetID: version.ID.String(), RequestID: core.RequestID(ctx),
 		Detail: fmt.Sprintf("version %d", version.Number),
 	})
-	if err := batch.Send(ctx); err != nil {
-		return idempotency.Response{}, err
-	}
-	body, err := json.Marshal(renderVersion(version, principal.OrgSlug))
+	return batch.Send(ctx)
+}
+
+// respond renders an answer about the workflow that is stored under the request's key.
+func respond(status int, version Version, value any) (idempotency.Response, error) {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return idempotency.Response{}, fmt.Errorf("render a workflow: %w", err)
 	}
 	return idempotency.Response{
-		Status: http.StatusCreated,
+		Status: status,
 		Headers: idempotency.ResponseHeaders{
 			ContentType: "application/json", Location: "/api/workflows/" + version.ID.String() + "/",
 		},

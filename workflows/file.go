@@ -1,0 +1,119 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+const (
+	// fileVersion is the version of the format of workflow files.
+	fileVersion = 1
+	// maxFileValues bounds a workflow file, aliases counted as often as they are used.
+	maxFileValues = 100_000
+)
+
+// File is a workflow as a file: what it is called and what it does, but nothing of the server that it is on.
+type File struct {
+	SchemaVersion int    `json:"schema_version"`
+	Slug          string `json:"slug"           validate:"required,max=63,excludesrune=\x00"`
+	Name          string `json:"name"           validate:"required,max=200,excludesrune=\x00"`
+	Description   string `json:"description"    validate:"max=2000,excludesrune=\x00"`
+	validations.Definition
+}
+
+// FileError is a fault of a workflow file. Line and Column are those of the value that the pointer leads to, or of
+// the nearest one around it; they are 0 where no place is to blame.
+type FileError struct {
+	engines.ConfigError
+	Line   int
+	Column int
+}
+
+// fileOf returns a version of a workflow as a file.
+func fileOf(v Version) File {
+	return File{
+		SchemaVersion: fileVersion, Slug: v.Slug, Name: v.Name, Description: v.Description, Definition: v.Definition,
+	}
+}
+
+// draft is the workflow to be created from the file. It starts runs at once: a file is not brought in to lie idle.
+func (f File) draft() Draft {
+	return Draft{Slug: f.Slug, Name: f.Name, Description: f.Description, IsActive: true, Definition: f.Definition}
+}
+
+// ParseFile reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong
+// with the file; the error is the end of the context.
+func ParseFile(ctx context.Context, content []byte) (File, []FileError, error) {
+	limits := engines.DefaultLimits()
+	limits.MaxTreeBytes, limits.MaxDepth, limits.MaxValues = maxDefinitionBytes, maxDefinitionDepth, maxFileValues
+	text, unreadable := engines.ReadYAML(content, limits)
+	if unreadable != nil {
+		return File{}, []FileError{faultOf(*unreadable)}, nil
+	}
+	faults, err := checkForm(ctx, content, limits)
+	if err != nil || len(faults) > 0 {
+		return File{}, faults, err
+	}
+	var file File
+	if err := jsonv2.Unmarshal(text.JSON, &file, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return File{}, nil, fmt.Errorf("read a workflow file that has the right form: %w", err)
+	}
+	problems, err := file.check()
+	for _, problem := range problems {
+		line, column := text.Place(problem.Pointer)
+		faults = append(faults, FileError{problem, line, column})
+	}
+	return file, faults, err
+}
+
+// checkForm checks a file by the published schema, with the engine that checks documents.
+func checkForm(ctx context.Context, content []byte, limits engines.Limits) ([]FileError, error) {
+	config, err := json.Marshal(map[string]json.RawMessage{"schema": docs.WorkflowFileSchema()})
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of workflow files: %w", err)
+	}
+	schema, problems := engines.Compile(engines.KindJSONSchema, config, limits)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("compile the schema of workflow files: %s %s", problems[0].Pointer, problems[0].Detail)
+	}
+	report, err := schema.Run(ctx, engines.NewDocument(content, yamlMediaType, ""))
+	if err != nil {
+		return nil, fmt.Errorf("check a workflow file: %w", err)
+	}
+	faults := make([]FileError, len(report.Findings))
+	for i, finding := range report.Findings {
+		faults[i] = faultOf(finding)
+	}
+	return faults, nil
+}
+
+// check makes the checks that the schema cannot express, and compiles the steps.
+func (f File) check() ([]engines.ConfigError, error) {
+	broken, err := core.NewValidator().Fields(f)
+	if err != nil {
+		return nil, err
+	}
+	var problems []engines.ConfigError
+	for _, field := range broken {
+		// The definition's members are the file's own.
+		pointer := strings.TrimPrefix(field.Pointer, "/Definition")
+		problems = append(problems, engines.ConfigError{Pointer: pointer, Code: field.Code, Detail: field.Detail})
+	}
+	if _, ok := core.ParseID(f.Slug); ok {
+		problems = append(problems, engines.ConfigError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
+	}
+	return append(problems, f.Check()...), nil
+}
+
+func faultOf(f engines.Finding) FileError {
+	return FileError{engines.ConfigError{Pointer: f.Path, Code: f.Code, Detail: f.Message}, f.Line, f.Column}
+}

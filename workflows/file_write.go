@@ -1,0 +1,108 @@
+package workflows
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// FileSchemaPath is where the schema of workflow files is served.
+	FileSchemaPath = "/docs/workflow-file.schema.json"
+
+	yamlMediaType = "application/yaml"
+	yamlIndent    = 2
+)
+
+// YAML returns the file as YAML that ParseFile reads back as the same. Editors find the schema at the address.
+func (f File) YAML(schemaAddress string) ([]byte, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("write a workflow file: %w", err)
+	}
+	root, err := readNode(jsontext.NewDecoder(bytes.NewReader(text)))
+	if err != nil {
+		return nil, fmt.Errorf("write a workflow file: %w", err)
+	}
+	var file bytes.Buffer
+	file.WriteString("# yaml-language-server: $schema=" + schemaAddress + "\n")
+	encoder := yaml.NewEncoder(&file)
+	encoder.SetIndent(yamlIndent)
+	if err := errors.Join(encoder.Encode(root), encoder.Close()); err != nil {
+		return nil, fmt.Errorf("write a workflow file: %w", err)
+	}
+	return file.Bytes(), nil
+}
+
+// readNode reads the next JSON value as a node. It works on nodes because maps would lose the order of members, and
+// numbers their digits.
+func readNode(d *jsontext.Decoder) (*yaml.Node, error) {
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		return readNodes(d, yaml.MappingNode, '}')
+	case '[':
+		return readNodes(d, yaml.SequenceNode, ']')
+	case '"':
+		return textNode(token.String()), nil
+	case '0':
+		return numberNode(token.String()), nil
+	default:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: token.String()}, nil
+	}
+}
+
+func readNodes(d *jsontext.Decoder, kind yaml.Kind, end jsontext.Kind) (*yaml.Node, error) {
+	node := &yaml.Node{Kind: kind}
+	for d.PeekKind() != end {
+		child, err := readNode(d)
+		if err != nil {
+			return nil, err
+		}
+		node.Content = append(node.Content, child)
+	}
+	_, err := d.ReadToken()
+	return node, err
+}
+
+// textNode writes a text of several lines as a block where that is sure to keep every character, in quotes otherwise.
+func textNode(text string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if strings.Contains(text, "\n") && !isBlock(text) {
+		node.Style = yaml.DoubleQuotedStyle
+	}
+	return node
+}
+
+// isBlock reports whether every line of a text begins and ends with a visible character, or is empty.
+func isBlock(text string) bool {
+	if strings.HasPrefix(text, "\n") {
+		return false
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != line || strings.ContainsFunc(line, func(r rune) bool {
+			return !strconv.IsPrint(r)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// numberNode names the type of a number that YAML would not take for one: what is too large for a float.
+func numberNode(literal string) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Value: literal}
+	if _, err := strconv.ParseFloat(literal, 64); err != nil {
+		node.Tag = "!!float"
+	}
+	return node
+}

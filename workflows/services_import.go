@@ -1,0 +1,68 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// importOutcome is what an import has come to.
+type importOutcome string
+
+const (
+	importCreated   importOutcome = "created"
+	importVersioned importOutcome = "version_added"
+	importRenamed   importOutcome = "renamed"
+	importUnchanged importOutcome = "unchanged"
+)
+
+// importFile brings a checked file in: as a new workflow where its slug is free, else as the next version of the
+// workflow that has the slug, if the file says anything new.
+func importFile(ctx context.Context, tx core.Tx, orgID uuid.UUID, file File) (Version, importOutcome, error) {
+	created, err := create(ctx, tx, orgID, file.draft())
+	if err == nil {
+		return created, importCreated, nil
+	}
+	if !errors.Is(err, errSlugTaken) {
+		return Version{}, "", err
+	}
+	current, err := lockLatest(ctx, tx, orgID, file.Slug)
+	if err != nil {
+		return Version{}, "", err
+	}
+	outcome := importUnchanged
+	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
+	if err != nil {
+		return Version{}, "", err
+	}
+	if described {
+		outcome = importRenamed
+	}
+	same, err := sameMeaning(current.Definition, file.Definition)
+	if err != nil || same {
+		return current, outcome, err
+	}
+	current, err = createVersion(ctx, tx, current, file.Definition)
+	return current, importVersioned, err
+}
+
+// sameMeaning reports whether two definitions say the same, in whatever order their members are written.
+func sameMeaning(a, b validations.Definition) (bool, error) {
+	var digests [2]idempotency.Digest
+	for i, definition := range []validations.Definition{a, b} {
+		body, _, err := definition.Encode()
+		if err != nil {
+			return false, err
+		}
+		if digests[i], err = idempotency.DigestJSON(body, maxDefinitionDepth); err != nil {
+			return false, fmt.Errorf("compare definitions: %w", err)
+		}
+	}
+	return digests[0] == digests[1], nil
+}
