@@ -36,7 +36,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
 		return 1
 	}
-	if _, ok := errors.AsType[*UsageError](err); ok {
+	if isWrongUse(err) {
 		return exitUsage
 	}
 	return 1
@@ -44,15 +44,32 @@ func (p Program) Run(ctx context.Context, args []string) int {
 
 const exitUsage = 2
 
-// explainError adds what is wrong with each member, which a client reads in the problem document.
-func explainError(err error) string {
-	lines := []string{err.Error()}
-	if broken, ok := errors.AsType[*core.Error](err); ok {
-		for _, field := range broken.Fields {
-			lines = append(lines, field.Pointer+field.Parameter+" "+field.Detail)
-		}
+// isWrongUse tells a wrong command line, or a wrong value in it, from a failure.
+func isWrongUse(err error) bool {
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return true
 	}
-	return strings.Join(lines, "\n  ")
+	broken, ok := errors.AsType[*core.Error](err)
+	return ok && (broken.Code == core.CodeInvalidPayload || broken.Code == core.CodeInvalidParameter)
+}
+
+// explainError says what is wrong with each value, for which a client is sent to the problem document.
+func explainError(err error) string {
+	broken, ok := errors.AsType[*core.Error](err)
+	switch {
+	case !ok || !isWrongUse(err):
+		return err.Error()
+	case len(broken.Fields) == 0:
+		return broken.Detail
+	}
+	lines := make([]string, len(broken.Fields))
+	for i, field := range broken.Fields {
+		lines[i] = strings.TrimPrefix(field.Pointer, "/") + field.Parameter + " " + field.Detail
+	}
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	return fmt.Sprintf("%d values are wrong:\n  %s", len(lines), strings.Join(lines, "\n  "))
 }
 
 func (p Program) command() *cobra.Command {

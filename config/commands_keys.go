@@ -62,8 +62,12 @@ func (p Program) withTenant(
 	})
 }
 
+// keyListLimit is how many keys are listed unless --limit says otherwise.
+const keyListLimit = 1000
+
 func (p Program) listKeysCommand() *cobra.Command {
 	var org string
+	var limit int
 	var filter idempotency.EntryFilter
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
@@ -71,28 +75,54 @@ func (p Program) listKeysCommand() *cobra.Command {
 			if err := checkFilter(filter); err != nil {
 				return err
 			}
+			if limit < 0 {
+				return &UsageError{Reason: "--limit must be at least 0, which lists all keys"}
+			}
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				entries, err := project.inspector.List(ctx, who.OrgID, filter, core.Cursor{Size: core.MaxPageSize})
-				if err != nil {
-					return err
-				}
-				table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-				_, err = fmt.Fprintln(table, "ID\tSTATE\tENDPOINT\tKEY\tREPLAYS\tEXPIRES")
-				for _, e := range entries {
-					_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n",
-						e.ID, e.State, e.Endpoint, e.Key, e.Replays, core.FormatTime(e.ExpiresAt))
-					err = errors.Join(err, lineErr)
-				}
-				return errors.Join(err, table.Flush())
+				return p.listKeys(ctx, project.inspector, who.OrgID, filter, limit)
 			})
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&filter.Key, "key", "", "only this key")
 	command.Flags().StringVar(&filter.State, "state", "", "only in_progress, abandoned, dead, finished or expired ones")
+	command.Flags().IntVar(&limit, "limit", keyListLimit, "how many keys at most, 0 for all")
+	requireFlags(command, "org")
 	return command
+}
+
+// listKeys prints page after page up to the limit, and says on standard error when there is more.
+func (p Program) listKeys(
+	ctx context.Context, inspector *idempotency.Inspector, orgID uuid.UUID, filter idempotency.EntryFilter, limit int,
+) error {
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "ID\tSTATE\tENDPOINT\tKEY\tREPLAYS\tEXPIRES")
+	cursor := core.Cursor{Size: core.MaxPageSize}
+	listed, more := 0, true
+	for more && (limit == 0 || listed < limit) {
+		if limit > 0 {
+			cursor.Size = min(core.MaxPageSize, limit-listed)
+		}
+		entries, listErr := inspector.List(ctx, orgID, filter, cursor)
+		if listErr != nil {
+			return listErr
+		}
+		more = len(entries) > cursor.Size
+		for _, e := range entries[:min(len(entries), cursor.Size)] {
+			_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n",
+				e.ID, e.State, e.Endpoint, e.Key, e.Replays, core.FormatTime(e.ExpiresAt))
+			err, cursor.ID = errors.Join(err, lineErr), e.ID
+			listed++
+		}
+	}
+	err = errors.Join(err, table.Flush())
+	if more {
+		_, moreErr := fmt.Fprintf(p.Stderr, "there are more keys than these %d; --limit 0 lists all\n", listed)
+		err = errors.Join(err, moreErr)
+	}
+	return err
 }
 
 // checkFilter refuses a misspelt state, which would look as if there were no such keys.
@@ -125,6 +155,7 @@ func (p Program) showKeyCommand() *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	requireFlags(command, "org")
 	return command
 }
 
@@ -176,6 +207,7 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&reason, "reason", "", "why the key is released")
+	requireFlags(command, "org")
 	return command
 }
 
@@ -211,6 +243,7 @@ func (p Program) explainCommand() *cobra.Command {
 	command.Flags().StringVar(&request.filename, "filename", "",
 		`the X-Filename to be sent, "" for none (default: the file's name)`)
 	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
+	requireFlags(command, "org", "workflow")
 	return command
 }
 
@@ -242,6 +275,12 @@ func (p Program) explain(
 	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, body.FingerprintMediaType)
 	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, body.Options)
 	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())
+}
+
+func requireFlags(command *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = command.MarkFlagRequired(name) // The flag is there: it was defined above.
+	}
 }
 
 func oneArg(cmd *cobra.Command, args []string) error {

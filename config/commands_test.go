@@ -11,13 +11,15 @@ import (
 
 // console is a command line on a database of its own.
 type console struct {
-	environ []string
+	database string
+	environ  []string
 }
 
 func setupConsole(tb testing.TB) console {
 	tb.Helper()
-	return console{environ: []string{
-		"DATABASE_URL=" + dbtest.DatabaseURL(tb), "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
+	database := dbtest.DatabaseURL(tb)
+	return console{database: database, environ: []string{
+		"DATABASE_URL=" + database, "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
 	}}
 }
 
@@ -50,8 +52,14 @@ func TestCommandsRefuse(t *testing.T) {
 		},
 		"WrongMembers": {
 			[]string{"user", "create", "nobody", "--name", strings.Repeat("n", 201)},
-			1,
-			[]string{"\n  /Email ", "\n  /Name must be at most 200"},
+			2,
+			[]string{"2 values are wrong", "\n  Email ", "\n  Name must be at most 200"},
+		},
+		"WrongMember": {[]string{"user", "create", "nobody"}, 2, []string{"simplevalidations: Email must"}},
+		"WrongQuota":  {[]string{"org", "create", "acme", "--runs", "many"}, 2, []string{`"many"`, "unlimited"}},
+		"WrongSlug":   {[]string{"org", "create", "Ac Me"}, 2, []string{"simplevalidations: A slug has"}},
+		"NeitherOnNorOff": {
+			[]string{"org", "set-overage", "acme", "maybe"}, 2, []string{`is on or off, not "maybe"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +73,8 @@ func TestCommandsRefuse(t *testing.T) {
 					t.Errorf("complaint = %q, want it to name %s", complaint, part)
 				}
 			}
-			if strings.Contains(complaint, "in your organization") {
-				t.Errorf("complaint = %q, want nothing of the caller's organization", complaint)
+			if strings.Contains(complaint, "in your organization") || strings.Contains(complaint, "request body") {
+				t.Errorf("complaint = %q, want nothing of requests and their callers", complaint)
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func setOverageCommand(open Open) *cobra.Command {
 		Args:  cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {
-				return fmt.Errorf("overage billing is on or off, not %q", args[1])
+				return core.InvalidParameter("overage billing", fmt.Sprintf("is on or off, not %q", args[1]))
 			}
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
 				org, err := s.Organization(ctx, args[0])
@@ -233,7 +233,8 @@ func parseQuota(text string) (*int64, error) {
 	}
 	quota, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || quota < 0 {
-		return nil, fmt.Errorf("%q is not a number of runs; give 0 or more, or %s", text, unlimited)
+		return nil, core.InvalidParameter("the number of runs",
+			fmt.Sprintf("must be 0 or more, or %s; %q is neither", unlimited, text))
 	}
 	return &quota, nil
 }
@@ -245,7 +246,7 @@ func readPassword(r io.Reader) (string, error) {
 	}
 	password := strings.TrimRight(line, "\r\n")
 	if len(password) < minPassword {
-		return "", fmt.Errorf("the password is too short: it needs %d characters or more", minPassword)
+		return "", core.InvalidParameter("the password", fmt.Sprintf("must have %d characters or more", minPassword))
 	}
 	return password, nil
 }
