@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
-	"cel.dev/cel-go/common/operators"
+	celoperators "cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 )
@@ -74,7 +74,8 @@ func compileExpression(env *cel.Env, source string, limits Limits) (*expression,
 	if estimate.Max > limits.MaxRuleCost {
 		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed", estimate.Max, limits.MaxRuleCost)
 	}
-	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.InterruptCheckFrequency(interruptEvery))
+	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
+		cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
@@ -135,7 +136,7 @@ func (e *expression) reads(variable string) reads {
 				found.names = append(found.names, node.AsSelect().FieldName())
 			}
 		case ast.CallKind:
-			if name, ok := indexedMember(node.AsCall(), variable); ok {
+			if name, ok := indexedName(node.AsCall()); ok && isIdent(node.AsCall().Args()[0], variable) {
 				members++
 				found.names = append(found.names, name)
 			}
@@ -150,11 +151,9 @@ func isIdent(node ast.Expr, name string) bool {
 	return node.Kind() == ast.IdentKind && node.AsIdent() == name
 }
 
-func indexedMember(call ast.CallExpr, variable string) (string, bool) {
-	if call.FunctionName() != operators.Index || len(call.Args()) != 2 || !isIdent(call.Args()[0], variable) {
-		return "", false
-	}
-	if call.Args()[1].Kind() != ast.LiteralKind {
+// indexedName is the name in what["name"].
+func indexedName(call ast.CallExpr) (string, bool) {
+	if call.FunctionName() != celoperators.Index || len(call.Args()) != 2 || call.Args()[1].Kind() != ast.LiteralKind {
 		return "", false
 	}
 	name, ok := call.Args()[1].AsLiteral().(types.String)

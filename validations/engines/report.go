@@ -9,6 +9,9 @@ import (
 // maxSampleRows is how many rows a folded finding names.
 const maxSampleRows = 10
 
+// maxSamplePaths is how many places the message of a folded finding names.
+const maxSamplePaths = 3
+
 // collector gathers findings in the order of their discovery and folds the checks that fail again and again.
 type collector struct {
 	limits   Limits
@@ -31,6 +34,8 @@ type tally struct {
 	folded     int
 	first      Finding
 	sampleRows []int
+	// samplePaths are where some of what was folded is.
+	samplePaths []string
 }
 
 func newCollector(limits Limits) *collector {
@@ -67,14 +72,20 @@ func (c *collector) add(group string, f Finding) {
 
 // addUnlisted counts errors of which nothing is known but their number.
 func (c *collector) addUnlisted(key checkKey, n int) {
-	c.count(SeverityError, n)
+	c.addFolded(key.path, Finding{Severity: SeverityError, Code: key.code}, n, nil)
+}
+
+// addFolded counts findings that are all like the given one, and remembers where some of them are.
+func (c *collector) addFolded(group string, f Finding, n int, paths []string) {
+	c.count(f.Severity, n)
 	c.report.Truncated = true
-	t := c.tally(key)
+	t := c.tally(checkKey{code: f.Code, path: group})
 	if t.folded == 0 {
-		t.first = Finding{Severity: SeverityError, Code: key.code}
+		t.first = f
 	}
 	t.total += n
 	t.folded += n
+	t.samplePaths = append(t.samplePaths, paths[:min(len(paths), maxSamplePaths-len(t.samplePaths))]...)
 }
 
 // finish returns the report: what was listed one by one, then one finding for each check that was folded.
@@ -117,6 +128,9 @@ func (t *tally) fold() Finding {
 	f := t.first
 	subject := strings.TrimSpace(t.key.path + " " + t.key.code)
 	f.Message = fmt.Sprintf("%s failed %d times in all, %d of them not listed one by one", subject, t.total, t.folded)
+	if len(t.samplePaths) > 0 {
+		f.Message += ", as at " + clipTo(strings.Join(t.samplePaths, ", "), maxMessage)
+	}
 	f.Count = t.total
 	f.SampleRows = t.sampleRows
 	f.Truncated = true

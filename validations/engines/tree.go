@@ -5,16 +5,19 @@ import (
 	"io"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 )
 
 // bom is the byte order mark that some programs write at the start of a text in UTF-8.
 const bom = "\xef\xbb\xbf"
 
-// tree is a JSON or YAML document as values: maps, slices, strings, json.Number, bool and nil.
+// tree is a JSON, YAML or XML document as values: maps, slices, strings, json.Number, bool and nil.
 type tree struct {
 	value any
-	lines *lineIndex
+	// textual says that the document knows no other type than text.
+	textual bool
+	lines   *lineIndex
 	// locate walks the document once more and fills in the spots. Positions are only wanted of documents with faults,
 	// so that good ones pay nothing for them.
 	locate func(wanted *spot)
@@ -79,17 +82,31 @@ func (x *lineIndex) placeAt(f Finding, at position) Finding {
 	return x.place(f, at.offset)
 }
 
-// readTree reads a whole document. The finding, if any, says why it cannot be read as a tree.
+// treeFormat is a way to write a tree. Decode makes UTF-8 of the content; its text is also used beside a fault.
+type treeFormat struct {
+	name   string
+	decode func(content []byte) ([]byte, *treeError)
+	parse  func(text []byte, limits Limits) (*tree, *treeError)
+}
+
+// readTree reads a whole JSON or YAML document. The finding, if any, says why it cannot be read as a tree.
 func readTree(doc Document, limits Limits) (*tree, *Finding, error) {
-	prefix := "json"
-	parse := parseJSON
-	if isYAML(doc) {
-		prefix, parse = "yaml", parseYAML
+	return readFormat(doc, formatOf(doc), limits)
+}
+
+// readAnyTree is readTree for XML as well.
+func readAnyTree(doc Document, limits Limits) (*tree, *Finding, error) {
+	if isNamed(doc, "xml", ".xml") {
+		return readFormat(doc, treeFormat{"xml", decodeXML, parseXML}, limits)
 	}
+	return readTree(doc, limits)
+}
+
+func readFormat(doc Document, format treeFormat, limits Limits) (*tree, *Finding, error) {
 	if doc.Size > limits.MaxTreeBytes {
 		return nil, &Finding{
 			Severity: SeverityError,
-			Code:     prefix + ".too_large",
+			Code:     format.name + ".too_large",
 			Message:  fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, limits.MaxTreeBytes),
 		}, nil
 	}
@@ -97,11 +114,14 @@ func readTree(doc Document, limits Limits) (*tree, *Finding, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
 		return nil, nil, fmt.Errorf("read document: %w", err)
 	}
-	t, fault := parse(trimBOM(content), limits)
+	text, fault := format.decode(content)
 	if fault == nil {
-		return t, nil, nil
+		var t *tree
+		if t, fault = format.parse(text, limits); fault == nil {
+			return t, nil, nil
+		}
 	}
-	lines := newLineIndex(trimBOM(content), limits.MaxExcerpt)
+	lines := newLineIndex(text, limits.MaxExcerpt)
 	finding := lines.placeAt(Finding{Severity: SeverityError, Code: fault.code, Message: fault.message}, fault.at)
 	return nil, &finding, nil
 }
@@ -113,19 +133,27 @@ func trimBOM(content []byte) []byte {
 	return content
 }
 
-// isYAML goes by the media type and, where that says neither, by the name.
-func isYAML(doc Document) bool {
+// formatOf is YAML where the document says so, and JSON otherwise.
+func formatOf(doc Document) treeFormat {
+	decode := func(content []byte) ([]byte, *treeError) { return trimBOM(content), nil }
+	if isNamed(doc, "yaml", ".yaml", ".yml") {
+		return treeFormat{"yaml", decode, parseYAML}
+	}
+	return treeFormat{"json", decode, parseJSON}
+}
+
+// isNamed says whether a document is of a format, by its media type and, where that names none, by its file's name.
+func isNamed(doc Document, format string, extensions ...string) bool {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
 	if err != nil {
 		mediaType = ""
 	}
-	switch {
-	case strings.HasSuffix(mediaType, "/yaml"), strings.HasSuffix(mediaType, "/x-yaml"),
-		strings.HasSuffix(mediaType, "+yaml"):
-		return true
-	case strings.HasSuffix(mediaType, "/json"), strings.HasSuffix(mediaType, "+json"):
-		return false
+	for _, known := range []string{"json", "yaml", "xml"} {
+		if slices.ContainsFunc([]string{"/", "+", "/x-"}, func(mark string) bool {
+			return strings.HasSuffix(mediaType, mark+known)
+		}) {
+			return known == format
+		}
 	}
-	extension := strings.ToLower(path.Ext(doc.Filename))
-	return extension == ".yaml" || extension == ".yml"
+	return slices.Contains(extensions, strings.ToLower(path.Ext(doc.Filename)))
 }
