@@ -247,8 +247,8 @@ func TestKeyTimeline(t *testing.T) {
 	want := []keyEvent{
 		{got.CreatedAt, "received", "POST /api/workflows/meter-readings/start/, request the-first"},
 		{got.FinishedAt, "finished", "response stored"},
-		{"", "replayed", "3 times, this was the last"},
-		{"", "refused", "1 times for another request, 0 times while in progress; this was the last"},
+		{"", "replayed", "3 times; this was the last"},
+		{"", "refused", "once for another request"},
 		{got.ExpiresAt, "expires", "the key is forgotten"},
 	}
 	for i, event := range got.Timeline {

@@ -34,10 +34,10 @@ func (p Program) purgeKeysCommand() *cobra.Command {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, _ Settings, b *backend) error {
 				if dryRun {
 					n, err := idempotency.CountExpired(ctx, b.db)
-					return report(p.Stdout, err, "%d expired keys would be deleted\n", n)
+					return report(p.Stdout, err, "%s would be deleted\n", core.Plural(int(n), "expired key"))
 				}
 				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
-				return report(p.Stdout, err, "%d expired keys deleted\n", n)
+				return report(p.Stdout, err, "%s deleted\n", core.Plural(int(n), "expired key"))
 			})
 		},
 	}

@@ -61,7 +61,7 @@ func (v *Validator) Body(value any) error {
 	if err != nil || fields == nil {
 		return err
 	}
-	return InvalidPayload("The request body breaks "+plural(len(fields), "rule")+"; errors lists them.", fields...)
+	return InvalidPayload("The request body breaks "+Plural(len(fields), "rule")+"; errors lists them.", fields...)
 }
 
 // Query checks the parameters of a request and answers invalid_parameter.
@@ -74,7 +74,7 @@ func (v *Validator) Query(value any) error {
 		// A parameter has no place but its name, whatever struct its rule is written in.
 		fields[i].Parameter, fields[i].Pointer = path.Base(field.Pointer), ""
 	}
-	clientErr := NewError(CodeInvalidParameter, "The query breaks "+plural(len(fields), "rule")+"; errors lists them.")
+	clientErr := NewError(CodeInvalidParameter, "The query breaks "+Plural(len(fields), "rule")+"; errors lists them.")
 	clientErr.Fields = fields
 	return clientErr
 }
@@ -102,7 +102,8 @@ func explain(rule validator.FieldError) string {
 	}
 }
 
-func plural(n int, noun string) string {
+// Plural returns the count with its noun, which takes an s where it is not one.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

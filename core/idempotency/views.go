@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -184,16 +185,13 @@ func (e Entry) Timeline() []EventBody {
 		events = append(events, event{e.FinishedAt, "finished", "response stored"})
 	}
 	if e.Epoch > firstEpoch {
-		events[len(events)-1].detail += fmt.Sprintf(", taken over %d times", e.Epoch-firstEpoch)
+		events[len(events)-1].detail += ", taken over " + times(int64(e.Epoch-firstEpoch))
 	}
 	if e.Replays > 0 {
-		events = append(events, event{
-			e.LastReplayAt, "replayed", fmt.Sprintf("%d times, this was the last", e.Replays),
-		})
+		events = append(events, event{e.LastReplayAt, "replayed", times(e.Replays) + lastOf(e.Replays)})
 	}
 	if refused := e.Mismatches + e.Conflicts; refused > 0 {
-		events = append(events, event{e.LastRefusalAt, "refused", fmt.Sprintf(
-			"%d times for another request, %d times while in progress; this was the last", e.Mismatches, e.Conflicts)})
+		events = append(events, event{e.LastRefusalAt, "refused", e.refusals() + lastOf(refused)})
 	}
 	events = append(events, event{&e.ExpiresAt, "expires", "the key is forgotten"})
 	events = slices.DeleteFunc(events, func(ev event) bool { return ev.at == nil })
@@ -203,6 +201,33 @@ func (e Entry) Timeline() []EventBody {
 		timeline[i] = EventBody{At: core.FormatTime(*ev.at), Event: ev.name, Detail: ev.detail}
 	}
 	return timeline
+}
+
+// refusals says what the key was refused for, and how often.
+func (e Entry) refusals() string {
+	var refusals []string
+	if e.Mismatches > 0 {
+		refusals = append(refusals, times(e.Mismatches)+" for another request")
+	}
+	if e.Conflicts > 0 {
+		refusals = append(refusals, times(e.Conflicts)+" while in progress")
+	}
+	return strings.Join(refusals, ", ")
+}
+
+// lastOf explains the time of an event that stands for several.
+func lastOf(n int64) string {
+	if n == 1 {
+		return ""
+	}
+	return "; this was the last"
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func formatKnown(at *time.Time) string {
