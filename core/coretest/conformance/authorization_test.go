@@ -20,10 +20,7 @@ func (s *site) testScope(t *testing.T) {
 	t.Run("TwoOrganizationsHaveTwoKeys", func(t *testing.T) {
 		t.Parallel()
 		o := s.organization(t, "apart")
-		// The same document is sent, so that nothing but the organization tells the requests apart.
-		s.created(t, creation("building-too").by(s.Harbour.Tokens.Owner))
-		s.created(t, creation("building-too").by(o.owner))
-		c := s.start(t).to("/api/workflows/building-too/start/")
+		c := s.startIn(t, s.harbour())
 		ours, theirs := s.created(t, c), s.created(t, c.by(o.owner))
 		if ours.Run(t) == theirs.Run(t) {
 			t.Errorf("run = %s for two organizations, want two runs", ours.Run(t))
@@ -69,68 +66,80 @@ func (s *site) buildingID(tb testing.TB) string {
 // testAuthorization has what a replay takes today, whatever was so at first.
 func (s *site) testAuthorization(t *testing.T) {
 	t.Helper()
-	for _, tt := range []struct {
-		name string
-		lose func(testing.TB, member)
-		code core.Code
-	}{
-		{"LostRole", func(tb testing.TB, m member) {
-			tb.Helper()
-			s.command(tb, "user", "add", email(m.slug, core.RoleExecutor), "--org", m.slug, "--role", "viewer")
-		}, core.CodePermissionDenied},
-		{"LostMembership", func(tb testing.TB, m member) {
-			tb.Helper()
-			m.change(tb, s, "DELETE FROM memberships")
-		}, core.CodePermissionDenied},
-		{"RevokedToken", func(tb testing.TB, m member) {
-			tb.Helper()
-			m.change(tb, s, "UPDATE api_tokens SET revoked_at = now()")
-		}, core.CodeNotAuthenticated},
-		{"ExpiredToken", func(tb testing.TB, m member) {
-			tb.Helper()
-			m.change(tb, s, "UPDATE api_tokens SET expires_at = now()")
-		}, core.CodeNotAuthenticated},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			o := s.organization(t, "lost-"+strings.ToLower(tt.name))
-			c := s.startIn(t, o).by(s.member(t, o.slug, core.RoleExecutor))
-			first := s.created(t, c)
-			s.replayed(t, c, first)
-			tt.lose(t, member{o.slug})
-			refusal := s.refused(t, c, tt.code)
-			if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
-				t.Errorf("the refusal tells of the run: %s", refusal.Body)
-			}
-			s.replayed(t, c.by(o.owner), first)
+	t.Run("RefusalsDoNotTellWhetherAKeyIsUsed", s.testSilence)
+
+	t.Run("LostRole", func(t *testing.T) {
+		t.Parallel()
+		token := s.executor(t, "demoted")
+		s.testLoss(t, token, core.CodePermissionDenied, func(program.Answer) {
+			s.command(t, "user", "add", "demoted@harbour-energy.example", "--org", "harbour-energy", "--role", "viewer")
 		})
-	}
+	})
+
+	t.Run("LostMembership", func(t *testing.T) {
+		t.Parallel()
+		token := s.executor(t, "expelled")
+		s.testLoss(t, token, core.CodePermissionDenied, func(program.Answer) {
+			program.Change(t, s.DB, `DELETE FROM memberships
+				WHERE user_id = (SELECT id FROM users WHERE email = 'expelled@harbour-energy.example')`)
+		})
+	})
+
+	t.Run("RevokedToken", func(t *testing.T) {
+		t.Parallel()
+		token := s.token(t, s.harbour(), "executor")
+		s.testLoss(t, token, core.CodeNotAuthenticated, func(first program.Answer) { s.revoke(t, first) })
+	})
+
+	t.Run("ExpiredToken", func(t *testing.T) {
+		t.Parallel()
+		token := s.token(t, s.harbour(), "executor", "--valid-for", "1h")
+		s.testLoss(t, token, core.CodeNotAuthenticated, func(first program.Answer) {
+			program.Change(t, s.DB, `UPDATE api_tokens SET expires_at = now()`+thatStarted, first.Run(t).String())
+		})
+	})
 
 	t.Run("RotatedToken", func(t *testing.T) {
 		t.Parallel()
-		o := s.organization(t, "rotated")
-		old := s.member(t, o.slug, core.RoleExecutor)
-		c := s.startIn(t, o).by(old)
+		old, fresh := s.token(t, s.harbour(), "executor"), s.token(t, s.harbour(), "executor")
+		c := s.start(t).by(old)
 		first := s.created(t, c)
-		fresh := s.token(t, o.slug, core.RoleExecutor)
-		program.Change(t, s.DB, `UPDATE api_tokens SET revoked_at = now() WHERE id = (
-			SELECT token_id FROM audit_records WHERE action = 'run.start' AND target_id = $1)`, first.Run(t).String())
+		s.revoke(t, first)
 		s.replayed(t, c.by(fresh), first)
 		s.refused(t, c, core.CodeNotAuthenticated)
 		s.wantRuns(t, t.Name(), 1)
 	})
-
-	t.Run("RefusalsDoNotTellWhetherAKeyIsUsed", s.testSilence)
 }
 
-// member is the executor of an organization.
-type member struct{ slug string }
+// thatStarted is the condition of the token that a run was started with.
+const thatStarted = ` WHERE id = (SELECT token_id FROM audit_records WHERE action = 'run.start' AND target_id = $1)`
 
-// change does something to the rows of the member.
-func (m member) change(tb testing.TB, s *site, statement string) {
+// revoke revokes the token that a run was started with.
+func (s *site) revoke(tb testing.TB, first program.Answer) {
 	tb.Helper()
-	program.Change(tb, s.DB, statement+` WHERE org_id = (SELECT id FROM organizations WHERE slug = $1)
-		AND user_id = (SELECT id FROM users WHERE email = $2)`, m.slug, email(m.slug, core.RoleExecutor))
+	program.Change(tb, s.DB, `UPDATE api_tokens SET revoked_at = now()`+thatStarted, first.Run(tb).String())
+}
+
+// executor makes a member of harbour who may start runs, and returns a token.
+func (s *site) executor(tb testing.TB, name string) string {
+	tb.Helper()
+	s.command(tb, "user", "create", name+"@harbour-energy.example", "--org", "harbour-energy", "--role", "executor")
+	return s.token(tb, s.harbour(), name)
+}
+
+// testLoss demands that a replay is refused when its sender has lost a right, and is there for others.
+func (s *site) testLoss(t *testing.T, token string, code core.Code, lose func(first program.Answer)) {
+	t.Helper()
+	c := s.start(t).by(token)
+	first := s.created(t, c)
+	s.replayed(t, c, first)
+	lose(first)
+	refusal := s.refused(t, c, code)
+	if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
+		t.Errorf("the refusal tells of the run: %s", refusal.Body)
+	}
+	s.replayed(t, c.by(s.Harbour.Tokens.Owner), first)
+	s.wantRuns(t, t.Name(), 1)
 }
 
 // testSilence compares refusals under a used and an unused key of one length.

@@ -76,7 +76,7 @@ func (s *site) start(t *testing.T) call {
 	return c.json(string(program.Sample(t, "good/building.json")))
 }
 
-// startIn is a start in an organization of its own.
+// startIn is a start of the workflow of site reports.
 func (s *site) startIn(t *testing.T, o organization) call {
 	t.Helper()
 	return s.start(t).to(startReport).by(o.owner).json(`{"site":"A"}`)

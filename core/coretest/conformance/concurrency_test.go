@@ -122,18 +122,17 @@ func (s *site) testConcurrency(t *testing.T) {
 // testInFlight keeps the first request waiting for its organization's counter.
 func (s *site) testInFlight(t *testing.T) {
 	t.Parallel()
-	o := s.organization(t, "in-flight")
-	s.created(t, s.startIn(t, o).key(t.Name()+"-before"))
+	c := s.start(t).by(s.Tiny.Tokens.Executor)
+	s.created(t, c.key(t.Name()+"-before"))
 	tx, err := s.DB.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatalf("begin: %v", err)
 	}
 	defer tx.Rollback(t.Context()) //nolint:errcheck // It has been done below where the test has come that far.
-	if _, err := tx.Exec(t.Context(), `SELECT FROM usage_counters
-		WHERE org_id = (SELECT id FROM organizations WHERE slug = $1) FOR UPDATE`, o.slug); err != nil {
+	if _, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`,
+		s.Tiny.ID); err != nil {
 		t.Fatalf("lock the counter: %v", err)
 	}
-	c := s.startIn(t, o)
 	answers := make(chan program.Answer, 1)
 	request := c.request(t, s.one.URL())
 	go func() {

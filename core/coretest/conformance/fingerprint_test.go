@@ -142,10 +142,10 @@ func (s *site) testOtherRequests(t *testing.T) {
 
 	t.Run("AnotherVersion", func(t *testing.T) {
 		t.Parallel()
-		o := s.organization(t, "two-versions")
-		s.created(t, versionFor("floor").by(o.owner))
-		c := s.startIn(t, o)
-		s.wantReuse(t, c.to(startReport+"?version=1"), c.to(startReport+"?version=2"), workflow)
+		s.created(t, creation("two-versions").by(s.Harbour.Tokens.Owner))
+		s.created(t, versionOf("two-versions", "floor").by(s.Harbour.Tokens.Owner))
+		c := s.start(t).to("/api/workflows/two-versions/start/")
+		s.wantReuse(t, c.to(c.path+"?version=1"), c.to(c.path+"?version=2"), workflow)
 	})
 }
 

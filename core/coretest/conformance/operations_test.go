@@ -25,7 +25,7 @@ func (s *site) operations(t *testing.T, o organization, tag string) []operation 
 	t.Helper()
 	earlier := s.created(t, s.startIn(t, o).key(t.Name()+tag+"-earlier"))
 	earliest := s.created(t, s.startIn(t, o).key(t.Name()+tag+"-earliest"))
-	start, version := s.startIn(t, o), versionFor("site").by(o.owner)
+	start, version := s.startIn(t, o), versionOf("site-report", "site").by(o.owner)
 	rerun := s.rerunOf(earlier).by(o.owner)
 	return []operation{
 		{"Start", start, start.json(`{"site":"B"}`), start.json(""), core.CodeInvalidPayload},
@@ -35,7 +35,7 @@ func (s *site) operations(t *testing.T, o organization, tag string) []operation 
 			creation(tag).json("{}").by(o.owner), core.CodeInvalidPayload,
 		},
 		{
-			"CreateVersion", version, versionFor("floor").by(o.owner),
+			"CreateVersion", version, versionOf("site-report", "floor").by(o.owner),
 			version.json("{}"), core.CodeInvalidPayload,
 		},
 	}
@@ -44,8 +44,6 @@ func (s *site) operations(t *testing.T, o organization, tag string) []operation 
 // testOperations has what holds alike for everything that takes keys.
 func (s *site) testOperations(t *testing.T) {
 	t.Helper()
-	o := s.organization(t, "operations")
-	viewer := s.member(t, o.slug, core.RoleViewer)
 	for _, tt := range []struct {
 		name string
 		test func(*testing.T, operation)
@@ -57,14 +55,11 @@ func (s *site) testOperations(t *testing.T) {
 		{"RefusedThenCorrected", s.testCorrected},
 		{"ExpiredIsNew", s.testExpired},
 		{"MalformedKeys", s.testMalformed},
-		{"AuthorizedAnew", func(t *testing.T, op operation) {
-			t.Helper()
-			s.testAuthorizedAnew(t, op, viewer)
-		}},
+		{"AuthorizedAnew", s.testAuthorizedAnew},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for _, op := range s.operations(t, o, strings.ToLower(tt.name)) {
+			for _, op := range s.operations(t, s.harbour(), strings.ToLower(tt.name)) {
 				t.Run(op.name, func(t *testing.T) {
 					t.Parallel()
 					op.call, op.other = op.call.key(t.Name()), op.other.key(t.Name())
@@ -77,25 +72,13 @@ func (s *site) testOperations(t *testing.T) {
 
 	t.Run("KeysOfTheirOwn", func(t *testing.T) {
 		t.Parallel()
-		ops := s.operations(t, o, "own")
+		ops := s.operations(t, s.harbour(), "own")
 		first := make([]program.Answer, len(ops))
 		for i, op := range ops {
 			first[i] = s.created(t, op.call.key(t.Name()))
 		}
 		for i, op := range ops {
 			s.replayed(t, op.call.key(t.Name()), first[i])
-		}
-	})
-
-	t.Run("Required", func(t *testing.T) {
-		t.Parallel()
-		strict := s.organization(t, "operations-strict")
-		ops := s.operations(t, strict, "strict")
-		s.command(t, "org", "set-keys", strict.slug, "--required")
-		for _, op := range ops {
-			s.refused(t, op.call.without("Idempotency-Key"), core.CodeKeyRequired)
-			s.refused(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"), core.CodeKeyRequired)
-			s.created(t, op.call.key(t.Name()))
 		}
 	})
 }
@@ -198,10 +181,10 @@ func (s *site) testMalformed(t *testing.T, op operation) {
 	s.wantDone(t, 0)
 }
 
-func (s *site) testAuthorizedAnew(t *testing.T, op operation, viewer string) {
+func (s *site) testAuthorizedAnew(t *testing.T, op operation) {
 	t.Helper()
 	first := s.created(t, op.call)
 	s.refused(t, op.call.without("Authorization"), core.CodeNotAuthenticated)
-	s.refused(t, op.call.by(viewer), core.CodePermissionDenied)
+	s.refused(t, op.call.by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied)
 	s.replayed(t, op.call, first)
 }

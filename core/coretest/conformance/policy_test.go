@@ -64,6 +64,7 @@ func (s *site) testRequiredKeys(t *testing.T) {
 	o := s.organization(t, "required")
 	before := s.startIn(t, o).key(t.Name() + "-before")
 	first := s.created(t, before)
+	operations := s.operations(t, o, "required")
 	s.command(t, "org", "set-keys", o.slug, "--required")
 	keyless := s.startIn(t, o).without("Idempotency-Key")
 
@@ -84,6 +85,15 @@ func (s *site) testRequiredKeys(t *testing.T) {
 				t.Errorf("detail = %q, want %q in it", p.Detail, says)
 			}
 			s.wantNoDocument(t, t.Name())
+		})
+	}
+
+	for _, op := range operations {
+		t.Run("By"+op.name, func(t *testing.T) {
+			t.Parallel()
+			s.refused(t, op.call.without("Idempotency-Key"), core.CodeKeyRequired)
+			s.refused(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"), core.CodeKeyRequired)
+			s.replayed(t, op.call.key(t.Name()), s.created(t, op.call.key(t.Name())))
 		})
 	}
 

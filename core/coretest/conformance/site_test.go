@@ -25,10 +25,12 @@ type site struct {
 func open(tb testing.TB, settings ...string) *site {
 	tb.Helper()
 	i := program.Install(tb, append([]string{"SV_MAX_BODY_BYTES=2097152"}, settings...)...)
-	return &site{
+	s := &site{
 		Installation: i, client: program.NewClient(tb, ""),
 		one: program.Serve(tb, i.Settings), other: program.Serve(tb, i.Settings),
 	}
+	s.created(tb, creation("site-report").by(s.Harbour.Tokens.Owner))
+	return s
 }
 
 // do sends a call to the first server.
@@ -109,30 +111,28 @@ func (s *site) completed(tb testing.TB, first program.Answer, token string) {
 	})
 }
 
-// organization is one that a test has for itself.
+// organization is one that starts runs of the workflow of site reports.
 type organization struct {
 	slug, owner string
 }
 
-// organization makes an organization with the workflow of site reports.
+func (s *site) harbour() organization { return organization{s.Harbour.Slug, s.Harbour.Tokens.Owner} }
+
+// organization makes one that a test has for itself.
 func (s *site) organization(tb testing.TB, slug string, flags ...string) organization {
 	tb.Helper()
 	s.command(tb, append([]string{"org", "create", slug}, flags...)...)
-	o := organization{slug: slug, owner: s.member(tb, slug, core.RoleOwner)}
+	s.command(tb, "user", "create", "owner@"+slug+".example", "--org", slug)
+	o := organization{slug: slug}
+	o.owner = s.token(tb, o, "owner", "--role", "owner")
 	s.created(tb, creation("site-report").by(o.owner))
 	return o
 }
 
-// member makes a user with a role in an organization and returns a token.
-func (s *site) member(tb testing.TB, slug string, role core.Role) string {
+// token makes a token for a member, who is named as in the demonstration.
+func (s *site) token(tb testing.TB, o organization, member string, flags ...string) string {
 	tb.Helper()
-	s.command(tb, "user", "create", email(slug, role), "--org", slug, "--role", string(role))
-	return s.token(tb, slug, role)
+	return s.command(tb, append([]string{
+		"token", "create", "--org", o.slug, "--user", member + "@" + o.slug + ".example",
+	}, flags...)...)
 }
-
-func (s *site) token(tb testing.TB, slug string, role core.Role) string {
-	tb.Helper()
-	return s.command(tb, "token", "create", "--org", slug, "--user", email(slug, role), "--role", string(role))
-}
-
-func email(slug string, role core.Role) string { return string(role) + "@" + slug + ".example" }
