@@ -217,10 +217,11 @@ func TestRunDetail(t *testing.T) {
 		},
 		{
 			"bad/building.json", "building", "application/json", "FAIL", "FAILED", "FAILED",
-			validations.CountsBody{Errors: 6},
+			validations.CountsBody{Errors: 8},
 			[]string{
 				"ERROR schema.required 2:15", "ERROR schema.additionalProperties 6:5", "ERROR schema.maximum 5:19",
 				"ERROR schema.type 9:50", "ERROR schema.required 10:7", "ERROR schema.maximum 12:69",
+				"ERROR rule.heating_below_cooling 8:71", "ERROR rule.zone_areas 2:15",
 			},
 		},
 	} {
@@ -238,14 +239,15 @@ func TestRunDetail(t *testing.T) {
 				t.Errorf("run = %s %s %s %+v, want COMPLETED %s %s %+v",
 					run.State, run.Result, run.Status, run.Counts, tt.result, tt.status, tt.counts)
 			}
-			step := run.Steps[0]
-			if step.Status != tt.stepStatus || step.Counts != tt.counts || step.IssuesTruncated {
-				t.Errorf("step = %s %+v, truncated %t, want %s %+v", step.Status, step.Counts, step.IssuesTruncated,
-					tt.stepStatus, tt.counts)
-			}
-			issues := make([]string, len(step.Issues))
-			for i, issue := range step.Issues {
-				issues[i] = fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column)
+			issues := []string{}
+			for _, step := range run.Steps {
+				if step.Status != tt.stepStatus || step.IssuesTruncated {
+					t.Errorf("step %s = %s, truncated %t, want %s", step.Name, step.Status, step.IssuesTruncated,
+						tt.stepStatus)
+				}
+				for _, issue := range step.Issues {
+					issues = append(issues, fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column))
+				}
 			}
 			if diff := cmp.Diff(tt.issues, issues); diff != "" {
 				t.Errorf("issues (-want +got):\n%s", diff)
