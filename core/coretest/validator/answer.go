@@ -1,0 +1,143 @@
+package validator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	dripPause       = 5 * time.Millisecond
+	gibibyte        = 1 << 30
+	pageSize        = 64 << 10
+	truncatedLength = "1000"
+)
+
+// AnswerOf is the answer of a validator that lets the document pass or finds an error in it.
+func AnswerOf(passed bool) string {
+	if passed {
+		return `{"result":"PASS","findings":[]}`
+	}
+	return `{"result":"FAIL","findings":[` +
+		`{"severity":"ERROR","code":"demo.wrong","message":"The document is wrong","path":"/a","line":1}]}`
+}
+
+// CallBack sends the answer to a call later, signed at a time with a secret, and returns what it was answered with.
+func CallBack(
+	ctx context.Context, client *http.Client, request Request, answer, secret string, at time.Time,
+) (int, bool, error) {
+	signer := core.NewSigner(at, []byte(secret))
+	_, _ = io.WriteString(signer, answer) // It never fails.
+	callback, err := http.NewRequestWithContext(ctx, http.MethodPost, request.Callback.URL,
+		bytes.NewBufferString(answer))
+	if err != nil {
+		return 0, false, fmt.Errorf("make the callback: %w", err)
+	}
+	callback.Header.Set("Content-Type", "application/json")
+	callback.Header.Set(core.HeaderSignature, signer.Header())
+	response, err := client.Do(callback)
+	if err != nil {
+		return 0, false, fmt.Errorf("call back: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }() // Nothing more is wanted of it.
+	var received struct {
+		Accepted bool `json:"accepted"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&received); err != nil {
+		return response.StatusCode, false, fmt.Errorf("read the answer to the callback: %w", err)
+	}
+	return response.StatusCode, received.Accepted, nil
+}
+
+// failsBefore reports whether the attempt ends before the validator acts.
+func failsBefore(w http.ResponseWriter, r *http.Request, behavior Behavior) bool {
+	switch behavior {
+	case Busy:
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	case FailBefore:
+		http.Error(w, "out of order", http.StatusInternalServerError)
+	case DropBefore:
+		panic(http.ErrAbortHandler)
+	case Redirect:
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
+	case Refuse:
+		http.Error(w, "this is nothing for me", http.StatusUnprocessableEntity)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, behavior Behavior, call Call) {
+	answer := AnswerOf(call.Passed)
+	switch behavior {
+	case Promise:
+		w.WriteHeader(http.StatusAccepted)
+		say(w, "")
+	case Hasty:
+		// Who is not reached promises an answer that never comes.
+		_, _, _ = CallBack(r.Context(), http.DefaultClient, call.Request, answer, string(s.secret), time.Now())
+		w.WriteHeader(http.StatusAccepted)
+	case FailAfter:
+		http.Error(w, "out of order", http.StatusInternalServerError)
+	case DropAfter:
+		panic(http.ErrAbortHandler)
+	case Hang:
+		<-r.Context().Done()
+	case Truncate:
+		w.Header().Set("Content-Length", truncatedLength)
+		say(w, answer)
+		panic(http.ErrAbortHandler)
+	case Garbage:
+		say(w, "<html>PASS</html>")
+	case Drip:
+		drip(r.Context(), w)
+	case Huge:
+		flood(w, answer)
+	case Compress:
+		w.Header().Set("Content-Encoding", "gzip")
+		say(w, answer)
+	case Contradict:
+		say(w, AnswerOf(call.Attempts%2 == 0))
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		say(w, answer)
+	}
+}
+
+// say makes sure that what is said has left.
+func say(w http.ResponseWriter, text string) {
+	_, _ = io.WriteString(w, text)            // Who has gone asks again.
+	_ = http.NewResponseController(w).Flush() // As before.
+}
+
+func drip(ctx context.Context, w http.ResponseWriter) {
+	ticker := time.NewTicker(dripPause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			say(w, " ")
+		}
+	}
+}
+
+// flood ends with an answer that could be used if it were not so long.
+func flood(w http.ResponseWriter, answer string) {
+	page := bytes.Repeat([]byte(" "), pageSize)
+	for range gibibyte / pageSize {
+		if _, err := w.Write(page); err != nil {
+			return
+		}
+	}
+	say(w, answer)
+}

@@ -1,0 +1,220 @@
+// Package validator is an external validator as the product expects one behind an http step, for tests and to try such
+// steps with: it checks the signature of a call, and however often a call is made under one key it is one call with
+// one answer.
+//
+// It keeps everything in memory and looks at no document. What goes wrong in a real one can be scripted.
+package validator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Behavior is what the validator does with one attempt of a call.
+type Behavior string
+
+// The behaviors. Those after Fail go wrong in some way; where they act first, the caller cannot know it.
+const (
+	Pass       Behavior = "pass"
+	Fail       Behavior = "find an error"
+	Promise    Behavior = "act, then promise a later answer"
+	Hasty      Behavior = "act, then send the callback before the promise"
+	Busy       Behavior = "be too busy, without acting"
+	FailBefore Behavior = "fail before acting"
+	DropBefore Behavior = "drop the connection before acting"
+	Redirect   Behavior = "redirect before acting"
+	Refuse     Behavior = "refuse the call"
+	FailAfter  Behavior = "act, then fail"
+	DropAfter  Behavior = "act, then drop the connection"
+	Hang       Behavior = "act, then never answer"
+	Truncate   Behavior = "act, then break off the answer"
+	Garbage    Behavior = "act, then answer with what is no JSON"
+	Drip       Behavior = "act, then answer byte by byte"
+	Huge       Behavior = "act, then answer with a gibibyte"
+	Compress   Behavior = "act, then answer compressed"
+	Contradict Behavior = "act, then answer otherwise than before"
+)
+
+const maxBody = 64 << 20
+
+// Moment is a point in the handling of an attempt.
+type Moment string
+
+// The moments of an attempt.
+const (
+	Received Moment = "received"
+	Acted    Moment = "acted"
+	Answered Moment = "answered"
+)
+
+// Request is the body of a call.
+type Request struct {
+	Key        string          `json:"key"`
+	Run        string          `json:"run"`
+	Step       string          `json:"step"`
+	MediaType  string          `json:"media_type"`
+	Filename   string          `json:"filename"`
+	Size       int64           `json:"size"`
+	Parameters json.RawMessage `json:"parameters"`
+	Callback   struct {
+		URL            string `json:"url"`
+		TimeoutSeconds int    `json:"timeout_seconds"`
+	} `json:"callback"`
+	Content []byte `json:"content"`
+}
+
+// Call is one logical call: the first attempt under a key that the validator has acted on.
+type Call struct {
+	Request
+
+	// Attempts is how often it was asked for.
+	Attempts int
+	// Passed is the result that it came to.
+	Passed bool
+
+	body string
+}
+
+// Server is the validator. Its zero value is of no use; call New.
+type Server struct {
+	secret []byte
+
+	mu       sync.Mutex
+	script   []Behavior
+	usual    Behavior
+	hook     func(Moment, Request)
+	attempts int
+	refused  int
+	calls    []Call
+}
+
+// New makes a Server that lets every document pass whose call is signed with the secret.
+func New(secret string) *Server {
+	return &Server{secret: []byte(secret), usual: Pass, hook: func(Moment, Request) {}}
+}
+
+// Script says what happens to the next attempts, one behavior each; after them everything is as usual.
+func (s *Server) Script(behaviors ...Behavior) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = slices.Clone(behaviors)
+}
+
+// Usually says what happens to attempts that nothing else is scripted for.
+func (s *Server) Usually(behavior Behavior) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usual = behavior
+}
+
+// Watch has the hook called at every moment of every attempt. While it does not return the attempt hangs.
+func (s *Server) Watch(hook func(Moment, Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hook = hook
+}
+
+// Calls returns the logical calls in the order in which they were acted on.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Attempts is how many calls with a good signature were received, repetitions included.
+func (s *Server) Attempts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempts
+}
+
+// Refused is how many calls were refused because of their signature, their key or their body.
+func (s *Server) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// ServeHTTP answers an attempt. A repetition is answered like the first attempt that was acted on; the same key with
+// another body is refused.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request, body, err := s.read(r)
+	if err != nil {
+		s.refuse(w, http.StatusUnauthorized, err)
+		return
+	}
+	behavior, hook := s.next()
+	hook(Received, request)
+	if failsBefore(w, r, behavior) {
+		return
+	}
+	call, err := s.act(Call{Request: request, Attempts: 1, Passed: behavior != Fail, body: string(body)})
+	if err != nil {
+		s.refuse(w, http.StatusUnprocessableEntity, err)
+		return
+	}
+	hook(Acted, request)
+	s.answer(w, r, behavior, call)
+	hook(Answered, request)
+}
+
+func (s *Server) read(r *http.Request) (Request, []byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		return Request{}, nil, fmt.Errorf("read the body: %w", err)
+	}
+	if err := core.VerifySignature(r.Header.Get(core.HeaderSignature), body, time.Now(), s.secret); err != nil {
+		return Request{}, nil, err
+	}
+	var request Request
+	if err := json.Unmarshal(body, &request); err != nil {
+		return Request{}, nil, fmt.Errorf("decode the call: %w", err)
+	}
+	if request.Key == "" || request.Key != r.Header.Get("Idempotency-Key") {
+		return Request{}, nil, errors.New("a call needs one key, in its Idempotency-Key and in its body")
+	}
+	return request, body, nil
+}
+
+func (s *Server) refuse(w http.ResponseWriter, status int, reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused++
+	http.Error(w, reason.Error(), status)
+}
+
+// next takes the behavior for an attempt.
+func (s *Server) next() (Behavior, func(Moment, Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts++
+	behavior := s.usual
+	if len(s.script) > 0 {
+		behavior, s.script = s.script[0], s.script[1:]
+	}
+	return behavior, s.hook
+}
+
+// act does the work, or returns what was done under the key before.
+func (s *Server) act(call Call) (Call, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := slices.IndexFunc(s.calls, func(c Call) bool { return c.Key == call.Key })
+	if known < 0 {
+		s.calls = append(s.calls, call)
+		return call, nil
+	}
+	s.calls[known].Attempts++
+	if s.calls[known].body != call.body {
+		return Call{}, errors.New("the key was used for another call")
+	}
+	return s.calls[known], nil
+}

@@ -1,0 +1,86 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// ErrAddress means that the address of a validator is one that may not be connected to.
+var ErrAddress = errors.New("the address is not allowed")
+
+const (
+	portHTTPS     = 443
+	firstFreePort = 1024
+)
+
+// Policy decides which addresses may be connected to: by default only public ones, and what the operator allows
+// besides. It is asked for every connection with the address that is really dialed, so it does not matter how an
+// address was written or what a name stood for a moment ago.
+type Policy struct {
+	allowed  []netip.Prefix
+	reserved []netip.Prefix
+	public6  netip.Prefix
+}
+
+// NewPolicy makes a policy that allows these networks besides the public ones.
+func NewPolicy(allowed []netip.Prefix) Policy {
+	policy := Policy{public6: netip.MustParsePrefix("2000::/3")}
+	for _, prefix := range allowed {
+		policy.allowed = append(policy.allowed, prefix.Masked())
+	}
+	for _, text := range []string{
+		// IPv4 that is not reached over the public network (IANA's special-purpose registry).
+		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+		"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+		// IPv6 inside of 2000::/3: protocol assignments and tunnels, which can lead to any IPv4 address, and
+		// documentation.
+		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+	} {
+		policy.reserved = append(policy.reserved, netip.MustParsePrefix(text))
+	}
+	return policy
+}
+
+// permits reports whether the address may be connected to. Without TLS only what the operator allows may: a document
+// does not cross the public network in the clear.
+func (p Policy) permits(address netip.AddrPort, secure bool) bool {
+	ip := address.Addr()
+	if !ip.IsValid() || ip.Zone() != "" {
+		return false
+	}
+	ip = ip.Unmap()
+	if within(p.allowed, ip) {
+		return true
+	}
+	port := address.Port()
+	if !secure || (port != portHTTPS && port < firstFreePort) || within(p.reserved, ip) {
+		return false
+	}
+	return ip.Is4() || p.public6.Contains(ip)
+}
+
+// dialControl is asked by a dialer before each connection, with the address in numbers.
+type dialControl func(ctx context.Context, network, address string, conn syscall.RawConn) error
+
+func (p Policy) control(secure bool) dialControl {
+	return func(_ context.Context, _, text string, _ syscall.RawConn) error {
+		address, err := netip.ParseAddrPort(text)
+		if err != nil || !p.permits(address, secure) {
+			return fmt.Errorf("%s: %w", text, ErrAddress)
+		}
+		return nil
+	}
+}
+
+func within(prefixes []netip.Prefix, ip netip.Addr) bool {
+	for _, prefix := range prefixes {
+		if prefix.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}

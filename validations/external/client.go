@@ -1,0 +1,186 @@
+// Package external calls validators that are services of other people.
+//
+// It sends a document under a derived key, signed, to an address that it does not trust, and brings back what that
+// address answered: within bounds of time and size, and repeated only where that cannot do harm. What the answer
+// means, and what becomes of the run, is not its business; it keeps nothing.
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	dialTimeout      = 10 * time.Second
+	maxAnswerHeaders = 64 << 10
+	userAgent        = "simplevalidations"
+)
+
+// Call is one logical call, however often it is attempted.
+type Call struct {
+	URL     string
+	Headers map[string]string
+	Key     string
+	Body    Body
+	// Secrets sign the call.
+	Secrets [][]byte
+	// AttemptTimeout bounds each attempt.
+	AttemptTimeout time.Duration
+	// Repeatable says that the call may be attempted again when it is not known what became of the last attempt.
+	Repeatable bool
+	// MaxAnswer is the size of an answer in bytes.
+	MaxAnswer int
+}
+
+// Answer is what the validator answered: 200 with a body, or 202 without one, which promises a later answer.
+type Answer struct {
+	Status int
+	Body   []byte
+}
+
+// Accepted reports whether the answer is to come later.
+func (a Answer) Accepted() bool {
+	return a.Status == http.StatusAccepted
+}
+
+// Client makes calls. A connection is used for one attempt, so nothing is carried over from one organization's call
+// to another's.
+type Client struct {
+	secure, plain *http.Client
+	firstPause    time.Duration
+}
+
+// NewClient makes a Client. The first repetition of a call waits for a random part of firstPause, each further one for
+// a random part of twice as long.
+func NewClient(policy Policy, firstPause time.Duration) *Client {
+	return newClient(policy, firstPause, net.DefaultResolver)
+}
+
+func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Client {
+	return &Client{
+		secure: newHTTPClient(names, policy.control(true)), plain: newHTTPClient(names, policy.control(false)),
+		firstPause: firstPause,
+	}
+}
+
+func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
+	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: names, ControlContext: control}
+	return &http.Client{
+		// A proxy would be dialed in place of the validator, and a redirect leads where nobody has said.
+		Transport: &http.Transport{
+			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
+			MaxResponseHeaderBytes: maxAnswerHeaders,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Do attempts the call until there is an answer, it must not be attempted again, or ctx ends. Every error is a
+// *CallError.
+func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
+	for attempt := 1; ; attempt++ {
+		answer, failure := c.attempt(ctx, call)
+		if failure == nil {
+			return answer, nil
+		}
+		if ctx.Err() != nil || attempt == maxAttempts || !failure.mayRepeat(call.Repeatable) {
+			return Answer{}, failure
+		}
+		if !c.pause(ctx, attempt, failure.retryAfter) {
+			return Answer{}, failure
+		}
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, call Call) (Answer, *CallError) {
+	ctx, cancel := context.WithTimeout(ctx, call.AttemptTimeout)
+	defer cancel()
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	request, err := newRequest(ctx, call)
+	if err != nil {
+		return Answer{}, &CallError{Reason: "it could not be called", outcome: final, cause: err}
+	}
+	client := c.secure
+	if request.URL.Scheme == "http" {
+		client = c.plain
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return Answer{}, unanswered(err, connected.Load())
+	}
+	defer func() { _ = response.Body.Close() }() // Nothing more is wanted of it.
+	return readAnswer(response, call.MaxAnswer)
+}
+
+func newRequest(ctx context.Context, call Call) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, call.Body.Reader())
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	signer := core.NewSigner(time.Now(), call.Secrets...)
+	if _, err := io.Copy(signer, call.Body.Reader()); err != nil {
+		return nil, fmt.Errorf("sign the request: %w", err)
+	}
+	for name, value := range call.Headers {
+		request.Header.Set(name, value)
+	}
+	request.ContentLength = call.Body.Len()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("Idempotency-Key", call.Key)
+	request.Header.Set(core.HeaderSignature, signer.Header())
+	return request, nil
+}
+
+// unanswered is the failure of an attempt that was not answered. As long as there was no connection, nothing of the
+// call has reached anybody.
+func unanswered(err error, connected bool) *CallError {
+	switch {
+	case errors.Is(err, ErrAddress):
+		return &CallError{Reason: "its address is not one that may be called", outcome: final, cause: err}
+	case !connected:
+		return &CallError{Reason: "it could not be reached", outcome: notDone, cause: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &CallError{Reason: "it did not answer in time", outcome: unknown, cause: err}
+	default:
+		return &CallError{Reason: "it did not answer", outcome: unknown, cause: err}
+	}
+}
+
+func readAnswer(response *http.Response, limit int) (Answer, *CallError) {
+	switch response.StatusCode {
+	case http.StatusAccepted:
+		return Answer{Status: http.StatusAccepted}, nil
+	case http.StatusOK:
+	default:
+		return Answer{}, refused(response)
+	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return Answer{}, &CallError{Reason: "its answer is compressed, which was not asked for", outcome: final}
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(limit)+1))
+	switch {
+	case len(body) > limit:
+		return Answer{}, &CallError{Reason: fmt.Sprintf("its answer is larger than %d bytes", limit), outcome: final}
+	case errors.Is(err, context.DeadlineExceeded):
+		return Answer{}, &CallError{Reason: "it did not answer in time", outcome: unknown, cause: err}
+	case err != nil:
+		return Answer{}, &CallError{Reason: "the connection ended within its answer", outcome: unknown, cause: err}
+	default:
+		return Answer{Status: http.StatusOK, Body: body}, nil
+	}
+}
