@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -61,14 +62,57 @@ func TestErrorsOfTheFrameworkAreProblems(t *testing.T) {
 			wantHeader(t, got, map[string]string{"Allow": tt.allow})
 		})
 	}
+}
 
-	t.Run("HeadHasTheHeadersAlone", func(t *testing.T) {
+func TestHeadIsGetWithoutItsBody(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.started(t, s.start(t, "k"))
+	key := s.entry(t, "k")
+	for _, path := range []string{
+		"/", "/docs/", "/docs/guides/idempotency/", "/docs/docs.css", "/docs/samples/good/building.json",
+		"/docs/nothing/", "/api/docs/", "/api/docs/swagger-ui.css", "/api/schema/", "/livez/", "/readyz/",
+		"/api/me/", "/api/usage", "/api/workflows/", "/api/workflows/building/", "/api/runs/?page_size=1",
+		"/api/runs/" + run.ID.String() + "/", "/api/runs/" + run.ID.String() + "/events/", "/api/runs/nothing/",
+		"/api/idempotency-keys/", "/api/idempotency-keys/" + key.ID.String() + "/", "/api/runs/?page_size=0",
+		"/api/nothing/", "/api/workflows/building/start/",
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			get := call{path: path, token: s.Harbour.Tokens.Viewer}.with("Request-Id", "same")
+			head := get
+			head.method = http.MethodHead
+			got, err := s.send(t.Context(), head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(path, "/events/") {
+				wantHeader(t, got, map[string]string{"Content-Type": "text/event-stream"})
+				return
+			}
+			want, err := s.send(t.Context(), get)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.status != want.status || len(got.body) != 0 {
+				t.Errorf("HEAD = %d with %d bytes, want %d with none", got.status, len(got.body), want.status)
+			}
+			for _, name := range []string{"Date", "Content-Length"} {
+				want.header.Del(name)
+				got.header.Del(name)
+			}
+			if diff := cmp.Diff(want.header, got.header); diff != "" {
+				t.Errorf("headers (-GET +HEAD):\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("OfNobody", func(t *testing.T) {
 		t.Parallel()
-		got := s.do(t, call{method: http.MethodHead, path: "/api/nothing/", token: owner})
-		if got.status != http.StatusNotFound || len(got.body) != 0 {
-			t.Errorf("HEAD = %d %q, want 404 without a body", got.status, got.body)
+		got := s.do(t, call{method: http.MethodHead, path: "/api/runs/"})
+		if got.status != http.StatusUnauthorized || len(got.body) != 0 {
+			t.Errorf("HEAD = %d %q, want 401 without a body", got.status, got.body)
 		}
-		wantHeader(t, got, map[string]string{"Content-Type": core.ProblemType, "Cache-Control": "no-store"})
 	})
 }
 

@@ -39,6 +39,8 @@ func registerDocs(e *echo.Echo) error {
 		return err
 	}
 	e.GET("/docs/samples/*", serveSample(samples))
+	// There is no page of its own for whoever opens the bare address.
+	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/docs/") })
 	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docsPolicy, docs.WorkflowFileSchema()))
 	if err := registerSchema(e); err != nil {
 		return err

@@ -159,7 +159,7 @@ func TestCheckResponse(t *testing.T) {
 // isUndocumented tells what the router serves beside the API: the pages, what they load, and the router's own
 // answers to what it does not know.
 func isUndocumented(route *echo.Route) bool {
-	return route.Method == echo.RouteNotFound || strings.HasPrefix(route.Path, "/docs/") ||
+	return route.Method == echo.RouteNotFound || route.Path == "/" || strings.HasPrefix(route.Path, "/docs/") ||
 		(strings.HasPrefix(route.Path, "/api/docs/") && route.Path != "/api/docs/")
 }
 

@@ -33,8 +33,9 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	e.HTTPErrorHandler = core.HandleError(project.log)
 	// The peer's address is what the connection says; headers can be made up by anyone.
 	e.IPExtractor = echo.ExtractIPDirect()
-	e.Pre(trailingSlash)
+	e.Pre(trailingSlash, routeHead)
 	e.Use(
+		restoreHead,
 		core.RequestIDs(),
 		core.AccessLog(project.log),
 		core.Recover(project.log),
@@ -84,6 +85,29 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 			if address.RawPath != "" {
 				address.RawPath += "/"
 			}
+		}
+		return next(c)
+	}
+}
+
+const headKey = "config.head"
+
+// routeHead lets a HEAD take the route of a GET. The method has to change in the request itself, which the router
+// looks at, and restoreHead changes it back before anybody else sees it: the server then leaves the body out.
+func routeHead(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodHead {
+			c.Request().Method = http.MethodGet
+			c.Set(headKey, true)
+		}
+		return next(c)
+	}
+}
+
+func restoreHead(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Get(headKey) != nil {
+			c.Request().Method = http.MethodHead
 		}
 		return next(c)
 	}

@@ -48,6 +48,9 @@ func (a *App) streamEvents(c echo.Context) error {
 	defer a.streams.leave(principal.TokenID)
 	stream := &stream{app: a, c: c, principal: principal, runID: id, seen: seen, ends: time.Now().Add(streamLife)}
 	stream.begin()
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
 	return stream.follow(told)
 }
 
