@@ -1,0 +1,51 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CSV writes one row for each finding, by RFC 4180. A text that a spreadsheet would take for a formula gets an
+// apostrophe in front.
+func CSV(v Verdict) ([]byte, error) {
+	var table bytes.Buffer
+	w := csv.NewWriter(&table)
+	w.UseCRLF = true
+	err := w.Write([]string{
+		"document", "run", "step", "severity", "code", "message", "path", "line", "column", "row", "count", "excerpt",
+		"assertion_id",
+	})
+	for f := range v.items() {
+		err = errors.Join(err, w.Write([]string{
+			cell(f.document.Name), cell(f.document.Run), cell(f.step.Name), string(f.Severity), cell(f.Code),
+			cell(f.Message), cell(f.Path), known(f.Line), known(f.Column), known(f.Row), strconv.Itoa(f.Count),
+			cell(f.Excerpt), cell(f.AssertionID),
+		}))
+	}
+	w.Flush()
+	if err := errors.Join(err, w.Error()); err != nil {
+		return nil, fmt.Errorf("write a table of findings: %w", err)
+	}
+	return table.Bytes(), nil
+}
+
+// cell disarms a text. Spreadsheets look behind spaces for the sign of a formula.
+func cell(text string) string {
+	text = clean(text)
+	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@") == 0 {
+		return "'" + text
+	}
+	return text
+}
+
+// known is the number, or nothing where it is not known.
+func known(number int) string {
+	if number == 0 {
+		return ""
+	}
+	return strconv.Itoa(number)
+}

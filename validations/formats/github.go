@@ -1,0 +1,146 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+const (
+	// maxAnnotations is how many annotations of one level GitHub shows of a step.
+	maxAnnotations = 10
+	// maxSummary is the size of a step's summary.
+	maxSummary = 1 << 20
+)
+
+// GitHub writes workflow commands that GitHub Actions shows as annotations of the files: as many as it takes, the
+// worst first, then a line that says how many there are besides.
+func GitHub(v Verdict) []byte {
+	var log bytes.Buffer
+	for _, document := range v.Documents {
+		if document.Error != "" {
+			fmt.Fprintf(&log, "::error file=%s,title=Not checked::%s\n", property(document.Name), data(document.Error))
+		}
+		for _, step := range document.Steps {
+			if step.Note != "" {
+				fmt.Fprintf(&log, "::notice file=%s,title=Skipped::step %s: %s\n",
+					property(document.Name), data(step.Name), data(step.Note))
+			}
+		}
+	}
+	for _, level := range []struct {
+		severity engines.Severity
+		command  string
+	}{{engines.SeverityError, "error"}, {engines.SeverityWarning, "warning"}} {
+		shown := 0
+		for f := range v.items() {
+			if f.Severity == level.severity && shown < maxAnnotations {
+				shown++
+				annotate(&log, level.command, f)
+			}
+		}
+	}
+	if more := v.beyondAnnotations(); more > 0 {
+		fmt.Fprintf(&log, "and %d more, see the summary\n", more)
+	}
+	return log.Bytes()
+}
+
+// beyondAnnotations counts the errors and warnings that have no annotation, also those that are not listed one by one.
+func (v Verdict) beyondAnnotations() int64 {
+	var annotated, beyond Counts
+	for f := range v.items() {
+		switch {
+		case f.Severity == engines.SeverityError && annotated.Errors < maxAnnotations:
+			annotated.Errors++
+		case f.Severity == engines.SeverityWarning && annotated.Warnings < maxAnnotations:
+			annotated.Warnings++
+		}
+	}
+	all := v.Counts()
+	beyond.Errors, beyond.Warnings = all.Errors-annotated.Errors, all.Warnings-annotated.Warnings
+	return max(0, beyond.Errors) + max(0, beyond.Warnings)
+}
+
+func annotate(log *bytes.Buffer, command string, f item) {
+	fmt.Fprintf(log, "::%s file=%s", command, property(f.document.Name))
+	if f.Line > 0 {
+		fmt.Fprintf(log, ",line=%d", f.Line)
+	}
+	if f.Column > 0 {
+		fmt.Fprintf(log, ",col=%d", f.Column)
+	}
+	fmt.Fprintf(log, ",title=%s::%s\n", property(f.Code), data(sentence(f.Finding)))
+}
+
+// sentence is a finding's message with its place in the document, where that says more than the line does.
+func sentence(f engines.Finding) string {
+	if strings.HasPrefix(f.Path, "/") {
+		return f.Path + ": " + f.Message
+	}
+	return f.Message
+}
+
+// data and property escape what workflow commands would take for their own signs.
+func data(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(clean(text))
+}
+
+func property(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(text))
+}
+
+// Summary writes all findings as Markdown for $GITHUB_STEP_SUMMARY, the worst first, and says what does not fit.
+func Summary(v Verdict) []byte {
+	var page bytes.Buffer
+	counts := v.Counts()
+	fmt.Fprintf(&page, "### %s: %s\n\n", markdown(v.Workflow), counts.words())
+	for _, document := range v.Documents {
+		fmt.Fprintf(&page, "- %s **%s**", markdown(document.Name), document.Result)
+		if document.Error != "" {
+			fmt.Fprintf(&page, ": %s", markdown(document.Error))
+		}
+		page.WriteByte('\n')
+		for _, step := range document.Steps {
+			if step.Note != "" {
+				fmt.Fprintf(&page, "  - %s skipped: %s\n", markdown(step.Name), markdown(step.Note))
+			}
+		}
+	}
+	found := slices.SortedStableFunc(v.items(), func(a, b item) int { return rank(a.Severity) - rank(b.Severity) })
+	if len(found) == 0 {
+		return page.Bytes()
+	}
+	page.WriteString("\n| Severity | Place | Message | Code |\n| --- | --- | --- | --- |\n")
+	for i, f := range found {
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n",
+			f.Severity, markdown(f.place()), markdown(sentence(f.Finding)), markdown(f.Code))
+		note := fmt.Sprintf("\n%d more findings do not fit here.\n", len(found)-i)
+		if page.Len()+len(row)+len(note) > maxSummary {
+			page.WriteString(note)
+			break
+		}
+		page.WriteString(row)
+	}
+	return page.Bytes()
+}
+
+func rank(severity engines.Severity) int {
+	order := []engines.Severity{engines.SeverityError, engines.SeverityWarning, engines.SeverityInfo}
+	return slices.Index(order, severity)
+}
+
+// markdown keeps a text from meaning anything but itself.
+func markdown(text string) string {
+	var escaped strings.Builder
+	for _, r := range clean(text) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!|~&@", r) {
+			escaped.WriteByte('\\')
+		}
+		escaped.WriteRune(r)
+	}
+	return escaped.String()
+}

@@ -1,0 +1,94 @@
+package formats
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// jsonVersion is the version of the JSON format; it changes when a member changes its meaning or goes.
+const jsonVersion = 1
+
+type jsonReport struct {
+	SchemaVersion int            `json:"schema_version"`
+	Program       string         `json:"program"`
+	Workflow      string         `json:"workflow"`
+	Counts        Counts         `json:"counts"`
+	Documents     []jsonDocument `json:"documents"`
+}
+
+type jsonDocument struct {
+	Name   string     `json:"name"`
+	Run    string     `json:"run"`
+	Result Result     `json:"result"`
+	Error  string     `json:"error"`
+	Counts Counts     `json:"counts"`
+	Steps  []jsonStep `json:"steps"`
+}
+
+type jsonStep struct {
+	StepID    string        `json:"step_id"`
+	Name      string        `json:"name"`
+	Status    Status        `json:"status"`
+	Note      string        `json:"note"`
+	Counts    Counts        `json:"counts"`
+	Truncated bool          `json:"truncated"`
+	Findings  []jsonFinding `json:"findings"`
+}
+
+type jsonFinding struct {
+	Severity    engines.Severity `json:"severity"`
+	Code        string           `json:"code"`
+	Message     string           `json:"message"`
+	Path        string           `json:"path"`
+	Line        int              `json:"line"`
+	Column      int              `json:"column"`
+	Row         int              `json:"row"`
+	Excerpt     string           `json:"excerpt"`
+	Count       int              `json:"count"`
+	SampleRows  []int            `json:"sample_rows"`
+	AssertionID string           `json:"assertion_id"`
+	Truncated   bool             `json:"truncated"`
+}
+
+// JSON writes the verdict as one JSON object with everything in it.
+func JSON(v Verdict) ([]byte, error) {
+	report := jsonReport{
+		SchemaVersion: jsonVersion, Program: v.Program, Workflow: v.Workflow, Counts: v.Counts(),
+		Documents: make([]jsonDocument, len(v.Documents)),
+	}
+	for i, document := range v.Documents {
+		report.Documents[i] = jsonDocument{
+			Name: document.Name, Run: document.Run, Result: document.Result, Error: document.Error,
+			Counts: document.Counts(), Steps: make([]jsonStep, len(document.Steps)),
+		}
+		for j, step := range document.Steps {
+			report.Documents[i].Steps[j] = jsonOf(step)
+		}
+	}
+	return encodeJSON(report)
+}
+
+func jsonOf(step Step) jsonStep {
+	findings := make([]jsonFinding, len(step.Findings))
+	for i, f := range step.Findings {
+		rows := f.SampleRows
+		if rows == nil {
+			rows = []int{}
+		}
+		findings[i] = jsonFinding{
+			f.Severity, f.Code, f.Message, f.Path, f.Line, f.Column, f.Row, f.Excerpt, f.Count, rows, f.AssertionID,
+			f.Truncated,
+		}
+	}
+	return jsonStep{step.ID, step.Name, step.Status, step.Note, step.Counts, step.Truncated, findings}
+}
+
+func encodeJSON(value any) ([]byte, error) {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write a report: %w", err)
+	}
+	return append(text, '\n'), nil
+}

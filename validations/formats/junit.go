@@ -1,0 +1,144 @@
+package formats
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+type junitReport struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	ID         int         `xml:"id,attr"`
+	Package    string      `xml:"package,attr"`
+	Name       string      `xml:"name,attr"`
+	Timestamp  string      `xml:"timestamp,attr"`
+	Hostname   string      `xml:"hostname,attr"`
+	Tests      int         `xml:"tests,attr"`
+	Failures   int         `xml:"failures,attr"`
+	Errors     int         `xml:"errors,attr"`
+	Time       string      `xml:"time,attr"`
+	Properties struct{}    `xml:"properties"`
+	Cases      []junitCase `xml:"testcase"`
+	SystemOut  string      `xml:"system-out"`
+	SystemErr  string      `xml:"system-err"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	ClassName string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Skipped   *junitSkipped `xml:"skipped,omitempty"`
+	Error     *junitFault   `xml:"error,omitempty"`
+	Failure   *junitFault   `xml:"failure,omitempty"`
+}
+
+type junitSkipped struct{}
+
+type junitFault struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes a test suite for each document, with a test case for each step and for each kind of error that a step
+// found: what fails in the next run and did not in this one has a name. Warnings are part of the suite's output.
+func JUnit(v Verdict) ([]byte, error) {
+	report := junitReport{}
+	for i := range v.Documents {
+		report.Suites = append(report.Suites, suiteOf(i, v, &v.Documents[i]))
+	}
+	text, err := xml.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write a JUnit report: %w", err)
+	}
+	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+func suiteOf(id int, v Verdict, d *Document) junitSuite {
+	suite := junitSuite{
+		ID: id, Package: clean(v.Workflow), Name: clean(d.Name), Timestamp: v.At.UTC().Format("2006-01-02T15:04:05"),
+		Hostname: "localhost", Time: "0",
+	}
+	var output strings.Builder
+	for i := range d.Steps {
+		step := &d.Steps[i]
+		suite.Cases = append(suite.Cases, casesOf(d, step, className(v.Workflow, d.Name, step.ID))...)
+		if step.Note != "" {
+			fmt.Fprintf(&output, "step %s was skipped: %s\n", clean(step.Name), clean(step.Note))
+		}
+		for _, finding := range step.Findings {
+			if finding.Severity != engines.SeverityError {
+				output.WriteString(line(item{d, step, finding}))
+			}
+		}
+	}
+	if d.Error != "" {
+		suite.Cases = append(suite.Cases, junitCase{
+			Name: "checked to the end", ClassName: className(v.Workflow, d.Name, "run"), Time: "0",
+			Error: &junitFault{Message: clean(d.Error), Type: string(d.Result), Text: clean(d.Error)},
+		})
+	}
+	for _, test := range suite.Cases {
+		suite.Tests++
+		if test.Failure != nil {
+			suite.Failures++
+		}
+		if test.Error != nil {
+			suite.Errors++
+		}
+	}
+	suite.SystemOut = output.String()
+	return suite
+}
+
+// casesOf makes the case of the step itself, then one for each code of its errors.
+func casesOf(d *Document, step *Step, class string) []junitCase {
+	own := junitCase{Name: "step " + clean(step.Name), ClassName: class, Time: "0"}
+	if step.Status == StatusSkipped {
+		own.Skipped = &junitSkipped{}
+	}
+	cases := []junitCase{own}
+	places := map[string]int{}
+	for _, finding := range step.Findings {
+		if finding.Severity != engines.SeverityError {
+			continue
+		}
+		at, known := places[finding.Code]
+		if !known {
+			at = len(cases)
+			places[finding.Code] = at
+			cases = append(cases, junitCase{
+				Name: clean(finding.Code), ClassName: class, Time: "0",
+				Failure: &junitFault{Message: clean(sentence(finding)), Type: clean(finding.Code)},
+			})
+		}
+		cases[at].Failure.Text += line(item{d, step, finding})
+	}
+	if step.Status == StatusFailed && len(cases) == 1 {
+		text := step.Counts.words() + ", which are not listed"
+		cases[0].Failure = &junitFault{Message: text, Type: "step", Text: text}
+	}
+	return cases
+}
+
+// className groups the cases in the readers of reports, which split it at dots.
+func className(parts ...string) string {
+	for i, part := range parts {
+		parts[i] = strings.ReplaceAll(clean(part), ".", "_")
+	}
+	return strings.Join(parts, ".")
+}
+
+func line(f item) string {
+	text := clean(f.place()) + " " + clean(sentence(f.Finding)) + " (" + clean(f.Code) + ")\n"
+	if f.Line > 0 && f.Excerpt != "" {
+		text += "    " + clean(f.Excerpt) + "\n"
+	}
+	return text
+}

@@ -1,0 +1,226 @@
+package formats
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+const (
+	sarifVersion = "2.1.0"
+	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	// maxSARIFResults is how many results code scanning takes of a run.
+	maxSARIFResults = 5000
+	// fingerprintName has a version of its own, so that a better fingerprint does not look like other findings.
+	fingerprintName = "simplevalidations/v1"
+)
+
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool        sarifTool         `json:"tool"`
+	ColumnKind  string            `json:"columnKind"` //nolint:tagliatelle // SARIF's own name
+	Invocations []sarifInvocation `json:"invocations"`
+	Results     []sarifResult     `json:"results"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name    string      `json:"name"`
+	Version string      `json:"version,omitempty"`
+	Rules   []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID string `json:"id"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifInvocation struct {
+	ExecutionSuccessful        bool                `json:"executionSuccessful"`
+	ToolExecutionNotifications []sarifNotification `json:"toolExecutionNotifications"`
+}
+
+type sarifNotification struct {
+	Level   string    `json:"level"`
+	Message sarifText `json:"message"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifResult struct {
+	RuleID              string            `json:"ruleId"`
+	RuleIndex           int               `json:"ruleIndex"`
+	Level               string            `json:"level"`
+	Message             sarifText         `json:"message"`
+	Locations           []sarifLocation   `json:"locations"`
+	PartialFingerprints map[string]string `json:"partialFingerprints"`
+	OccurrenceCount     int               `json:"occurrenceCount,omitempty"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifLocation struct {
+	PhysicalLocation sarifPhysical  `json:"physicalLocation"`
+	LogicalLocations []sarifLogical `json:"logicalLocations,omitempty"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifPhysical struct {
+	ArtifactLocation sarifArtifact `json:"artifactLocation"`
+	Region           sarifRegion   `json:"region"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifArtifact struct {
+	URI       string `json:"uri"`
+	URIBaseID string `json:"uriBaseId,omitempty"`
+}
+
+//nolint:tagliatelle // SARIF's own names
+type sarifRegion struct {
+	StartLine   int        `json:"startLine"`
+	StartColumn int        `json:"startColumn,omitempty"`
+	Snippet     *sarifText `json:"snippet,omitempty"`
+}
+
+//nolint:tagliatelle // SARIF's own name
+type sarifLogical struct {
+	FullyQualifiedName string `json:"fullyQualifiedName"`
+}
+
+// sarifWriter numbers rules and tells equal findings of one file apart.
+type sarifWriter struct {
+	run   sarifRun
+	rules map[string]int
+	seen  map[string]int
+}
+
+// SARIF writes the verdict as a log of SARIF 2.1.0 with at most 5,000 results, and says in it what is left out.
+func SARIF(v Verdict) ([]byte, error) {
+	w := &sarifWriter{
+		run: sarifRun{
+			Tool:       sarifTool{sarifDriver{Name: "SimpleValidations", Version: v.Program, Rules: []sarifRule{}}},
+			ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
+		},
+		rules: map[string]int{}, seen: map[string]int{},
+	}
+	listed := 0
+	for f := range v.items() {
+		listed++
+		if listed <= maxSARIFResults {
+			w.add(f)
+		}
+	}
+	w.run.Invocations = []sarifInvocation{invocation(v)}
+	if listed > maxSARIFResults {
+		w.notify("warning", fmt.Sprintf("%d results are left out: a log holds %d",
+			listed-maxSARIFResults, maxSARIFResults))
+	}
+	return encodeJSON(sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{w.run}})
+}
+
+// invocation says what kept documents from being checked to the end.
+func invocation(v Verdict) sarifInvocation {
+	done := sarifInvocation{ExecutionSuccessful: true, ToolExecutionNotifications: []sarifNotification{}}
+	note := func(level, text string) {
+		done.ToolExecutionNotifications = append(done.ToolExecutionNotifications,
+			sarifNotification{level, sarifText{clean(text)}})
+	}
+	for _, document := range v.Documents {
+		if document.Result == ResultError || document.Result == ResultTimedOut {
+			done.ExecutionSuccessful = false
+			note("error", document.Name+": "+document.Error)
+		}
+		for _, step := range document.Steps {
+			if step.Note != "" {
+				note("note", document.Name+": step "+step.Name+" was skipped: "+step.Note)
+			}
+			if step.Truncated {
+				note("warning", document.Name+": step "+step.Name+" found more than it lists: "+step.Counts.words())
+			}
+		}
+	}
+	return done
+}
+
+func (w *sarifWriter) notify(level, text string) {
+	notes := &w.run.Invocations[0].ToolExecutionNotifications
+	*notes = append(*notes, sarifNotification{level, sarifText{text}})
+}
+
+func (w *sarifWriter) add(f item) {
+	rule, known := w.rules[f.Code]
+	if !known {
+		rule = len(w.rules)
+		w.rules[f.Code] = rule
+		w.run.Tool.Driver.Rules = append(w.run.Tool.Driver.Rules, sarifRule{f.Code})
+	}
+	result := sarifResult{
+		RuleID: f.Code, RuleIndex: rule, Level: sarifLevel(f.Severity), Message: sarifText{sentence(f.Finding)},
+		Locations:           []sarifLocation{location(f)},
+		PartialFingerprints: map[string]string{fingerprintName: w.fingerprint(f)},
+	}
+	if f.Count > 1 {
+		result.OccurrenceCount = f.Count
+	}
+	w.run.Results = append(w.run.Results, result)
+}
+
+// fingerprint stays the same when other lines of the document come and go. Findings that are equal are numbered.
+func (w *sarifWriter) fingerprint(f item) string {
+	text := strings.Join([]string{f.Code, f.document.Name, f.Path, strings.TrimSpace(f.Excerpt)}, "\x00")
+	sum := sha256.Sum256([]byte(text))
+	digest := hex.EncodeToString(sum[:8])
+	w.seen[digest]++
+	return fmt.Sprintf("%s:%d", digest, w.seen[digest])
+}
+
+// location points at line 1 where the line is not known, because readers of logs expect some line.
+func location(f item) sarifLocation {
+	region := sarifRegion{StartLine: max(1, f.Line), StartColumn: f.Column}
+	if f.Line > 0 && f.Excerpt != "" {
+		region.Snippet = &sarifText{f.Excerpt}
+	}
+	at := sarifLocation{PhysicalLocation: sarifPhysical{ArtifactLocation: artifact(f.document.Name), Region: region}}
+	if f.Path != "" {
+		at.LogicalLocations = []sarifLogical{{f.Path}}
+	}
+	return at
+}
+
+// artifact names a document relative to the repository; a path from the root is left as it is.
+func artifact(name string) sarifArtifact {
+	address := url.URL{Path: name}
+	if strings.HasPrefix(name, "/") {
+		address.Scheme = "file"
+		return sarifArtifact{URI: address.String()}
+	}
+	return sarifArtifact{URI: address.String(), URIBaseID: "%SRCROOT%"}
+}
+
+func sarifLevel(severity engines.Severity) string {
+	switch severity {
+	case engines.SeverityError:
+		return "error"
+	case engines.SeverityWarning:
+		return "warning"
+	case engines.SeverityInfo:
+		return "note"
+	default:
+		return "none"
+	}
+}

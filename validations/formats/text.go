@@ -1,0 +1,176 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// TextOptions say how a text is written.
+type TextOptions struct {
+	// MaxFindings is how many findings are shown, 0 for all of them.
+	MaxFindings int
+	Color       bool
+}
+
+// The colors of terminals.
+const (
+	colorRed    = "\x1b[31m"
+	colorYellow = "\x1b[33m"
+	colorGreen  = "\x1b[32m"
+	colorDim    = "\x1b[2m"
+	colorOff    = "\x1b[0m"
+)
+
+// textWriter writes a verdict for people.
+type textWriter struct {
+	bytes.Buffer
+	options TextOptions
+	shown   int
+	hidden  int
+}
+
+// Text writes the verdict for people: a line for each document, then its findings with their place, and the line of
+// the document with a mark below.
+func Text(v Verdict, options TextOptions) []byte {
+	w := &textWriter{options: options}
+	for i := range v.Documents {
+		w.document(&v.Documents[i])
+	}
+	if len(v.Documents) > 1 {
+		failed := 0
+		for _, document := range v.Documents {
+			if document.Result != ResultPass {
+				failed++
+			}
+		}
+		fmt.Fprintf(w, "%d of %d documents passed, %s\n", len(v.Documents)-failed, len(v.Documents), v.Counts().words())
+	}
+	if w.hidden > 0 {
+		fmt.Fprintf(w, "%d more findings are not shown; see them all with --max-findings 0\n", w.hidden)
+	}
+	return w.Bytes()
+}
+
+func (w *textWriter) document(d *Document) {
+	headings := map[Result][2]string{
+		ResultPass: {"✓ PASSED", colorGreen}, ResultFail: {"✗ FAILED", colorRed},
+		ResultError: {"! ERROR", colorRed}, ResultTimedOut: {"! TIMED OUT", colorRed},
+	}
+	heading := headings[d.Result]
+	fmt.Fprintf(w, "%s  %s  %s\n", w.colored(heading[1], heading[0]), clean(d.Name), d.Counts().words())
+	if d.Error != "" {
+		fmt.Fprintf(w, "  %s\n", clean(d.Error))
+	}
+	for i := range d.Steps {
+		step := &d.Steps[i]
+		if step.Status == StatusSkipped {
+			fmt.Fprintf(w, "  %s %s: %s\n", w.colored(colorYellow, "– SKIPPED"), clean(step.Name), clean(step.Note))
+		}
+		for _, finding := range step.Findings {
+			w.finding(item{d, step, finding})
+		}
+		if step.Truncated {
+			fmt.Fprintf(w, "  step %s found more than it lists: %s in all\n", clean(step.Name), step.Counts.words())
+		}
+	}
+}
+
+func (w *textWriter) finding(f item) {
+	if w.options.MaxFindings > 0 && w.shown == w.options.MaxFindings {
+		w.hidden++
+		return
+	}
+	w.shown++
+	severity := ""
+	switch f.Severity {
+	case engines.SeverityWarning:
+		severity = w.colored(colorYellow, "warning: ")
+	case engines.SeverityInfo:
+		severity = "info: "
+	case engines.SeverityError:
+	}
+	fmt.Fprintf(w, "%s   %s%s   %s\n",
+		clean(f.place()), severity, clean(sentence(f.Finding)), w.colored(colorDim, clean(f.Code)))
+	if f.Line == 0 || f.Excerpt == "" {
+		return
+	}
+	number := strconv.Itoa(f.Line)
+	margin := strings.Repeat(" ", max(6, len(number)+2))
+	fmt.Fprintf(w, "%*s │ %s\n", len(margin)-1, number, clean(f.Excerpt))
+	if at, length := mark(f.Finding); length > 0 {
+		carets := w.colored(colorRed, strings.Repeat("^", length))
+		fmt.Fprintf(w, "%s│ %s%s\n", margin, strings.Repeat(" ", at), carets)
+	}
+}
+
+func (w *textWriter) colored(color, text string) string {
+	if !w.options.Color {
+		return text
+	}
+	return color + text + colorOff
+}
+
+// mark returns where in the excerpt the finding is, and how long the value there seems to be.
+func mark(f engines.Finding) (int, int) {
+	if f.Column == 0 {
+		return 0, 0
+	}
+	// A long line is cut so that half of the excerpt stands before the place.
+	at := min(f.Column-1, engines.DefaultLimits().MaxExcerpt/2)
+	excerpt := []rune(f.Excerpt)
+	if at >= len(excerpt) {
+		return at, 1
+	}
+	return at, valueLength(string(excerpt[at:]))
+}
+
+// valueLength is how many characters the value has that a text begins with: up to its closing quote, or up to what
+// separates values in the formats that are checked. Of objects and lists only the bracket counts.
+func valueLength(text string) int {
+	length := strings.IndexAny(text, ",; \t:]})>")
+	switch text[0] {
+	case '{', '[', '<':
+		return 1
+	case '"', '\'':
+		if end := strings.IndexByte(text[1:], text[0]); end >= 0 {
+			length = end + len(`""`)
+		}
+	}
+	if length < 0 {
+		length = len(text)
+	}
+	return max(1, utf8.RuneCountInString(text[:length]))
+}
+
+// place is where the finding is, as editors and terminals understand it.
+func (f item) place() string {
+	place := f.document.Name
+	if f.Line > 0 {
+		place += ":" + strconv.Itoa(f.Line)
+	}
+	if f.Column > 0 {
+		place += ":" + strconv.Itoa(f.Column)
+	}
+	return place
+}
+
+// words says the counts as people do.
+func (c Counts) words() string {
+	words := plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
+	if c.Infos > 0 {
+		words += ", " + plural(c.Infos, "note")
+	}
+	return words
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
