@@ -289,15 +289,7 @@ func (s *stage) started(tb testing.TB, c call) validations.RunBody {
 // one reads one value or, as a struct, one row.
 func one[T any](tb testing.TB, s *stage, query string, args ...any) T {
 	tb.Helper()
-	rows, err := s.db.Pool.Query(tb.Context(), query, args...)
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return value
+	return dbtest.One[T](tb, s.db, query, args...)
 }
 
 func (s *stage) exec(tb testing.TB, query string, args ...any) {

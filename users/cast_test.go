@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -100,15 +99,7 @@ func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
 // one reads one value.
 func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
 	tb.Helper()
-	rows, err := b.db.Pool.Query(tb.Context(), query, args...)
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return value
+	return coretest.One[T](tb, b.db, query, args...)
 }
 
 // unlimited lets every token make as many requests as it likes.
