@@ -8,10 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +15,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
 
 const insertTick = `INSERT INTO job_ticks (job, tick) VALUES ($1, now())`
@@ -147,109 +144,28 @@ func insertDanglingKey(ctx context.Context, tx core.Tx) error {
 	return err
 }
 
-// cutter is a proxy in front of PostgreSQL that drops the connection around a COMMIT.
-type cutter struct {
-	listener net.Listener
-	target   string
-	// forward says whether the server still gets the COMMIT whose answer the client never sees.
-	forward bool
-	armed   atomic.Bool
-	// frozen lets nothing through any more, without a word.
-	frozen atomic.Bool
-	open   sync.WaitGroup
-}
-
-func newCutter(tb testing.TB, address string, forward bool) (*cutter, string) {
-	tb.Helper()
-	parsed, err := url.Parse(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	query := parsed.Query()
-	socket := query.Get("host") + "/.s.PGSQL." + query.Get("port")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c := &cutter{listener: listener, target: socket, forward: forward}
-	host, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	query.Set("host", host)
-	query.Set("port", port)
-	parsed.RawQuery = query.Encode()
-	c.open.Go(c.accept)
-	tb.Cleanup(func() {
-		_ = listener.Close()
-		c.open.Wait()
-	})
-	return c, parsed.String()
-}
-
-func (c *cutter) accept() {
-	for {
-		client, err := c.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("unix", c.target)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		c.open.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
-		c.open.Go(func() { c.pump(client, server) })
-	}
-}
-
-func (c *cutter) pump(client, server net.Conn) {
-	defer func() { _ = client.Close(); _ = server.Close() }()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := client.Read(buffer)
-		if err != nil {
-			return
-		}
-		if c.frozen.Load() {
-			continue
-		}
-		if c.armed.Load() && strings.Contains(strings.ToLower(string(buffer[:n])), "commit") {
-			c.armed.Store(false)
-			_ = client.Close()
-			if c.forward {
-				_, _ = server.Write(buffer[:n])
-			}
-			return
-		}
-		if _, err := server.Write(buffer[:n]); err != nil {
-			return
-		}
-	}
-}
-
 func TestInTxTellsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	for name, forward := range map[string]bool{"CommitArrived": true, "CommitLost": false} {
+	for name, fault := range map[string]pgproxy.Fault{"CommitArrived": {Swallow: true}, "CommitLost": {Lose: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := coretest.DatabaseURL(t)
-			proxy, through := newCutter(t, address, forward)
-			db, direct := coretest.Connect(t, through), coretest.Connect(t, address)
+			proxy := pgproxy.Start(t, address)
+			proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return fault })
+			db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			calls := 0
 			_, err := core.InTx(ctx, db, func(tx core.Tx) (int, error) {
 				calls++
 				_, err := tx.Exec(ctx, insertTick, "unknown")
-				proxy.armed.Store(true)
 				return 0, err
 			})
 			if !errors.Is(err, core.ErrOutcomeUnknown) || calls != 1 {
 				t.Fatalf("err = %v after %d calls, want ErrOutcomeUnknown and no repetition", err, calls)
 			}
 			want := 0
-			if forward {
+			if fault.Swallow {
 				want = 1
 			}
 			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == want })
@@ -259,16 +175,16 @@ func TestInTxTellsAnUnknownOutcome(t *testing.T) {
 
 func TestStatementsEndWhenTheDatabaseIsFrozen(t *testing.T) {
 	t.Parallel()
-	proxy, through := newCutter(t, coretest.DatabaseURL(t), false)
+	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
 	db, err := core.OpenDatabase(t.Context(), core.DatabaseConfig{
-		URL: through, MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond,
+		URL: proxy.URL(), MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond,
 		IdleTimeout: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // Its connections are frozen.
-	proxy.frozen.Store(true)
+	t.Cleanup(func() { _ = db.Close() }) // Its connections lead nowhere.
+	proxy.Silence()
 	if _, err := db.Pool.Exec(t.Context(), `SELECT 1`); !core.IsUnavailable(err) {
 		t.Errorf("err = %v, want one that says unavailable", err)
 	}

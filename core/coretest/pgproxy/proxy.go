@@ -1,0 +1,168 @@
+package pgproxy
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Fault is what happens at a commit. The zero value lets it pass.
+type Fault struct {
+	// Before is called before the commit is sent to the server, which waits for it.
+	Before func()
+	// Lose ends the connection instead of sending the commit.
+	Lose bool
+	// After is called when the server has answered and before the client learns of it.
+	After func()
+	// Swallow ends the connection instead of delivering the answer.
+	Swallow bool
+}
+
+// Judge decides what happens at a commit. Connections ask at the same time.
+type Judge func(Commit) Fault
+
+// Proxy is a proxy in front of a database. It ends with its test.
+type Proxy struct {
+	address  *url.URL
+	server   endpoint
+	listener net.Listener
+	grammar  grammar
+	open     sync.WaitGroup
+	silent   atomic.Bool
+
+	mu       sync.Mutex
+	judge    Judge
+	sessions map[*session]struct{}
+}
+
+// endpoint is where a server listens.
+type endpoint struct {
+	network, address string
+}
+
+// Start starts a proxy in front of the database with the address. Everything passes until Watch says otherwise.
+func Start(tb testing.TB, address string) *Proxy {
+	tb.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		tb.Fatalf("read the address of a database: %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatalf("listen: %v", err)
+	}
+	p := &Proxy{
+		server: serverOf(parsed), listener: listener, grammar: newGrammar(),
+		judge: func(Commit) Fault { return Fault{} }, sessions: make(map[*session]struct{}),
+	}
+	p.address = through(parsed, listener.Addr().String())
+	p.open.Go(p.accept)
+	tb.Cleanup(p.stop)
+	return p
+}
+
+// URL is the address of the database through the proxy.
+func (p *Proxy) URL() string { return p.address.String() }
+
+// Watch makes the judge decide from now on.
+func (p *Proxy) Watch(judge Judge) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judge = judge
+}
+
+// Silence lets no request through any more, without a word, as a network does that has lost its way.
+func (p *Proxy) Silence() { p.silent.Store(true) }
+
+func (p *Proxy) decide(commit Commit) Fault {
+	p.mu.Lock()
+	judge := p.judge
+	p.mu.Unlock()
+	return judge(commit)
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial(p.server.network, p.server.address)
+		if err != nil {
+			_ = client.Close() // It is told by this that there is no server.
+			continue
+		}
+		s := newSession(p, client, server)
+		if !p.enter(s) {
+			s.cut()
+			continue
+		}
+		p.open.Go(func() {
+			defer p.leave(s)
+			s.run()
+		})
+	}
+}
+
+// enter reports false when the proxy is being stopped.
+func (p *Proxy) enter(s *session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sessions == nil {
+		return false
+	}
+	p.sessions[s] = struct{}{}
+	return true
+}
+
+func (p *Proxy) leave(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.sessions, s)
+}
+
+func (p *Proxy) stop() {
+	_ = p.listener.Close() // Nothing is lost with it.
+	p.mu.Lock()
+	open := p.sessions
+	p.sessions = nil
+	p.mu.Unlock()
+	for s := range open {
+		s.cut()
+	}
+	p.open.Wait()
+}
+
+// serverOf finds the server: the parameters win over the authority, as they do for clients.
+func serverOf(address *url.URL) endpoint {
+	host, port := address.Hostname(), address.Port()
+	query := address.Query()
+	if query.Get("host") != "" {
+		host = query.Get("host")
+	}
+	if query.Get("port") != "" {
+		port = query.Get("port")
+	}
+	if port == "" {
+		port = "5432"
+	}
+	if strings.HasPrefix(host, "/") {
+		return endpoint{"unix", fmt.Sprintf("%s/.s.PGSQL.%s", host, port)}
+	}
+	return endpoint{"tcp", net.JoinHostPort(host, port)}
+}
+
+func through(address *url.URL, listener string) *url.URL {
+	changed := *address
+	changed.Host = listener
+	query := changed.Query()
+	query.Del("host")
+	query.Del("port")
+	query.Set("sslmode", "disable")
+	changed.RawQuery = query.Encode()
+	return &changed
+}

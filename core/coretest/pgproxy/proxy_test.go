@@ -1,0 +1,258 @@
+package pgproxy_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+)
+
+func TestMain(m *testing.M) { coretest.Main(m) }
+
+// bundle is a database that is reached through a proxy and around it.
+type bundle struct {
+	proxy           *pgproxy.Proxy
+	through, around *core.DB
+
+	mu   sync.Mutex
+	seen []string
+}
+
+func setup(tb testing.TB) *bundle {
+	tb.Helper()
+	address := coretest.DatabaseURL(tb)
+	b := &bundle{proxy: pgproxy.Start(tb, address), around: coretest.Connect(tb, address)}
+	b.through = coretest.Connect(tb, b.proxy.URL())
+	if _, err := b.around.Pool.Exec(tb.Context(), `CREATE TABLE notes (text text)`); err != nil {
+		tb.Fatal(err)
+	}
+	b.strikeWith(pgproxy.Fault{})
+	return b
+}
+
+// strikeWith makes the fault strike at every commit, and lists the commits.
+func (b *bundle) strikeWith(fault pgproxy.Fault) {
+	b.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.seen = append(b.seen, commit.String())
+		return fault
+	})
+}
+
+func (b *bundle) commits() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen
+}
+
+// inTx runs statements in a transaction, as the product does.
+func (b *bundle) inTx(ctx context.Context, statements ...string) error {
+	_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+		for _, statement := range statements {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func (b *bundle) notes(tb testing.TB) int {
+	tb.Helper()
+	var n int
+	if err := b.around.Pool.QueryRow(tb.Context(), `SELECT count(*) FROM notes`).Scan(&n); err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+const insertNote = `INSERT INTO notes (text) VALUES ('a')`
+
+func TestCommitsAreFound(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(ctx context.Context, b *bundle) error
+		want []string
+	}{
+		"ATransaction": {
+			func(ctx context.Context, b *bundle) error {
+				return b.inTx(ctx, insertNote, `UPDATE notes AS n SET text = 'b'`, `UPDATE notes SET text = 'c'`)
+			}, []string{"insert notes, update notes"},
+		},
+		"StatementsWithParameters": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+					for range 3 {
+						if _, err := tx.Exec(ctx, `INSERT INTO notes (text) VALUES ($1)`, "a"); err != nil {
+							return struct{}{}, err
+						}
+					}
+					return struct{}{}, nil
+				})
+				return err
+			}, []string{"insert notes"},
+		},
+		"ABatch": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+					batch := tx.NewBatch()
+					batch.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
+					batch.Queue(`DELETE FROM notes WHERE text = $1`, "a")
+					return struct{}{}, batch.Send(ctx)
+				})
+				return err
+			}, []string{"insert notes, delete notes"},
+		},
+		"GormAndCopy": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+					if err := tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error; err != nil {
+						return struct{}{}, err
+					}
+					rows := pgx.CopyFromRows([][]any{{"b"}})
+					_, err := tx.CopyFrom(ctx, "notes", []string{"text"}, rows)
+					return struct{}{}, err
+				})
+				return err
+			}, []string{"insert notes, copy notes"},
+		},
+		"ACommitInAPipeline": {
+			func(ctx context.Context, b *bundle) error {
+				batch := new(pgx.Batch)
+				batch.Queue(`BEGIN`)
+				batch.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
+				batch.Queue(`COMMIT`)
+				return b.through.Pool.SendBatch(ctx, batch).Close()
+			}, []string{"insert notes"},
+		},
+		"StatementsOfTheirOwn": {
+			func(ctx context.Context, b *bundle) error {
+				_, simple := b.through.Pool.Exec(ctx, insertNote)
+				_, extended := b.through.Pool.Exec(ctx, `
+					WITH due AS (SELECT text FROM notes FOR UPDATE SKIP LOCKED)
+					UPDATE notes SET text = $1 FROM due WHERE notes.text = due.text`, "b")
+				return errors.Join(simple, extended)
+			}, []string{"insert notes", "update notes"},
+		},
+		"ACopyOfItsOwn": {
+			func(ctx context.Context, b *bundle) error {
+				rows := pgx.CopyFromRows([][]any{{"b"}})
+				_, err := b.through.Pool.CopyFrom(ctx, pgx.Identifier{"notes"}, []string{"text"}, rows)
+				return err
+			}, []string{"copy notes"},
+		},
+		"NotWhereNothingChanges": {
+			func(ctx context.Context, b *bundle) error {
+				return b.inTx(ctx, `UPDATE notes SET text = 'b'`, `SELECT FROM notes FOR UPDATE OF notes`)
+			}, nil,
+		},
+		"NotWhereItIsRolledBack": {
+			func(ctx context.Context, b *bundle) error {
+				err := b.inTx(ctx, insertNote, `SELECT 1 / 0`)
+				if err == nil {
+					return errors.New("the transaction did not fail")
+				}
+				_, err = b.through.Pool.Exec(ctx, `SELECT count(*) FROM notes`)
+				return err
+			}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			if err := tt.do(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, b.commits()); diff != "" {
+				t.Errorf("commits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault pgproxy.Fault
+		notes int
+	}{
+		"Lost":      {pgproxy.Fault{Lose: true}, 0},
+		"Swallowed": {pgproxy.Fault{Swallow: true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.strikeWith(tt.fault)
+			if err := b.inTx(t.Context(), insertNote); !errors.Is(err, core.ErrOutcomeUnknown) {
+				t.Errorf("err = %v, want one that says that nobody knows", err)
+			}
+			if got := b.notes(t); got != tt.notes {
+				t.Errorf("rows = %d, want %d", got, tt.notes)
+			}
+			if _, err := b.through.Pool.Exec(t.Context(), insertNote); err == nil {
+				t.Error("a statement of its own succeeded, want it to fail like a transaction")
+			}
+			if got := b.notes(t); got != 2*tt.notes {
+				t.Errorf("rows = %d, want %d", got, 2*tt.notes)
+			}
+		})
+	}
+}
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+
+	t.Run("SurroundTheCommit", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		var before, after int
+		b.strikeWith(pgproxy.Fault{Before: func() { before = b.notes(t) }, After: func() { after = b.notes(t) }})
+		if err := b.inTx(t.Context(), insertNote); err != nil {
+			t.Fatal(err)
+		}
+		if before != 0 || after != 1 {
+			t.Errorf("rows before and after = %d, %d, want 0, 1", before, after)
+		}
+	})
+
+	t.Run("StallTheAnswer", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		release := make(chan struct{})
+		b.strikeWith(pgproxy.Fault{After: func() { <-release }})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := b.inTx(ctx, insertNote); !errors.Is(err, core.ErrOutcomeUnknown) {
+			t.Errorf("err = %v, want one that says that nobody knows", err)
+		}
+		if got := b.notes(t); got != 1 {
+			t.Errorf("rows = %d, want 1", got)
+		}
+		close(release)
+	})
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.proxy.Silence()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := b.inTx(ctx, insertNote); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v, want that the time is over", err)
+	}
+	if got := strings.Join(b.commits(), "; "); got != "" || b.notes(t) != 0 {
+		t.Errorf("commits = %q and %d rows, want none", got, b.notes(t))
+	}
+}

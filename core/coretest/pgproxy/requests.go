@@ -1,0 +1,96 @@
+package pgproxy
+
+import "slices"
+
+// requests follows what a client asks for. A pipeline is sent when the client asks for its answer, so that a commit
+// inside is sent or lost with all that belongs to it.
+type requests struct {
+	grammar    grammar
+	statements map[string]string
+	portals    map[string]string
+
+	inTx    bool
+	copying bool
+	// ending is set when a COMMIT has been gathered, and bundled when changes of its transaction have been gathered
+	// with it, so that their effects are not known yet.
+	ending, bundled bool
+	commit          Commit
+
+	// asks tells whether the gathered messages ask for an answer of their own, and fresh whether they begin or end a
+	// transaction.
+	asks, fresh bool
+	// done tells whether the gathered messages end what is executed, and with it a transaction of its own.
+	done bool
+}
+
+func newRequests(g grammar) requests {
+	return requests{grammar: g, statements: make(map[string]string), portals: make(map[string]string)}
+}
+
+// take follows the next message and reports whether it ends a pipeline.
+func (r *requests) take(kind byte, payload []byte) bool {
+	r.asks, r.done = false, false
+	switch kind {
+	case 'P': // Parse a statement
+		name, rest := text(payload)
+		r.statements[name], _ = text(rest)
+		return false
+	case 'B': // Bind a portal
+		portal, rest := text(payload)
+		name, _ := text(rest)
+		r.portals[portal] = r.statements[name]
+		return false
+	case 'E': // Execute a portal
+		portal, _ := text(payload)
+		r.note(r.portals[portal])
+		return false
+	case 'D', 'C': // Describe, Close
+		return false
+	case 'Q': // Query
+		sql, _ := text(payload)
+		r.note(sql)
+		r.copying = r.grammar.copy.MatchString(sql)
+		r.asks, r.done = true, !r.copying
+	case 'S': // Sync
+		r.asks, r.done = true, true
+	case 'c': // CopyDone
+		r.done, r.copying = r.copying, false
+	}
+	return true
+}
+
+// note follows a statement that is executed.
+func (r *requests) note(sql string) {
+	switch {
+	case r.grammar.begin.MatchString(sql):
+		r.inTx, r.fresh, r.commit = true, true, Commit{}
+	case r.grammar.rollback.MatchString(sql):
+		r.inTx, r.fresh, r.commit = false, true, Commit{}
+	case r.grammar.commit.MatchString(sql):
+		r.ending = r.inTx
+	default:
+		writes := r.grammar.writes(sql)
+		r.commit.Writes = slices.Compact(append(r.commit.Writes, writes...))
+		r.bundled = r.bundled || len(writes) > 0
+	}
+}
+
+// boundary returns the commit that the gathered messages are, if they are one. A transaction that is known to have
+// changed nothing has none.
+func (r *requests) boundary(changed bool) (Commit, bool) {
+	if !r.done {
+		return Commit{}, false
+	}
+	commit, bundled := r.commit, r.bundled
+	r.bundled = false
+	switch {
+	case r.ending:
+		r.inTx, r.ending, r.fresh, r.commit = false, false, true, Commit{}
+		return commit, len(commit.Writes) > 0 && (changed || bundled)
+	case !r.inTx:
+		r.commit = Commit{}
+		return commit, len(commit.Writes) > 0
+	default:
+		return Commit{}, false
+	}
+}

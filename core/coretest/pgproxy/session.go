@@ -1,0 +1,191 @@
+package pgproxy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// errCut means that the connection ends because a fault says so.
+var errCut = errors.New("the connection is cut")
+
+// session is one connection of a client, with its own to the server.
+type session struct {
+	proxy          *Proxy
+	client, server net.Conn
+	cutting        sync.Once
+	ended          chan struct{}
+	requests       requests
+	// pending is what the client has sent and the server has not got yet.
+	pending bytes.Buffer
+	// changed is how many statements of the open transaction have changed rows.
+	changed atomic.Int64
+
+	mu sync.Mutex
+	// asked is how many answers the client has asked for, and held the one that is kept back. The first one is that
+	// to the greeting.
+	asked int
+	held  *answer
+}
+
+// answer is the answer to a commit, kept back until its fault is over.
+type answer struct {
+	number           int
+	arrived, deliver chan struct{}
+}
+
+func newSession(p *Proxy, client, server net.Conn) *session {
+	return &session{
+		proxy: p, client: client, server: server, ended: make(chan struct{}),
+		requests: newRequests(p.grammar), asked: 1,
+	}
+}
+
+// cut ends the session, however often and from wherever it is called.
+func (s *session) cut() {
+	s.cutting.Do(func() {
+		close(s.ended)
+		_ = s.client.Close() // The other side sees an end, and there is nobody to tell of an error.
+		_ = s.server.Close() // As before.
+	})
+}
+
+func (s *session) run() {
+	var answers sync.WaitGroup
+	answers.Go(func() {
+		defer s.cut()
+		_ = s.relayAnswers() // Every error is the end of the session.
+	})
+	_ = s.relayRequests() // As before.
+	s.cut()
+	answers.Wait()
+}
+
+func (s *session) relayRequests() error {
+	client := bufio.NewReader(s.client)
+	if err := relayGreeting(client, s.client, s.server); err != nil {
+		return err
+	}
+	for {
+		kind, payload, err := readMessage(client, &s.pending)
+		if err != nil {
+			return err
+		}
+		if !s.requests.take(kind, payload) {
+			continue
+		}
+		if s.proxy.silent.Load() {
+			if kind == 'X' { // Terminate
+				return errCut
+			}
+		} else if err := s.send(); err != nil {
+			return err
+		}
+		s.pending.Reset()
+	}
+}
+
+// send sends what is pending, or does with it what the fault says that strikes here.
+func (s *session) send() error {
+	if s.requests.asks {
+		s.mu.Lock()
+		s.asked++
+		s.mu.Unlock()
+	}
+	commit, ok := s.requests.boundary(s.changed.Load() > 0)
+	if s.requests.fresh {
+		s.requests.fresh = false
+		s.changed.Store(0)
+	}
+	if !ok {
+		_, err := s.server.Write(s.pending.Bytes())
+		return err
+	}
+	return s.strike(s.proxy.decide(commit))
+}
+
+func (s *session) strike(fault Fault) error {
+	if fault.Before != nil {
+		fault.Before()
+	}
+	if fault.Lose {
+		return errCut
+	}
+	held := s.hold()
+	if _, err := s.server.Write(s.pending.Bytes()); err != nil {
+		return err
+	}
+	select {
+	case <-held.arrived:
+	case <-s.ended:
+		return errCut
+	}
+	if fault.After != nil {
+		fault.After()
+	}
+	if fault.Swallow {
+		return errCut
+	}
+	close(held.deliver)
+	return nil
+}
+
+// hold keeps the answer back that the client has asked for last.
+func (s *session) hold() *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = &answer{number: s.asked, arrived: make(chan struct{}), deliver: make(chan struct{})}
+	return s.held
+}
+
+// holding returns the answer with the number when it is to be kept back.
+func (s *session) holding(number int) *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil || s.held.number != number {
+		return nil
+	}
+	return s.held
+}
+
+func (s *session) relayAnswers() error {
+	server := bufio.NewReader(s.server)
+	var answered bytes.Buffer
+	for number := 1; ; {
+		kind, payload, err := readMessage(server, &answered)
+		if err != nil {
+			return err
+		}
+		held := s.holding(number)
+		switch {
+		case kind == 'C' && changesRows(payload): // CommandComplete
+			s.changed.Add(1)
+		case kind == 'Z': // ReadyForQuery ends an answer
+			number++
+			if held != nil && !s.await(held) {
+				return errCut
+			}
+		}
+		if kind != 'Z' && (held != nil || server.Buffered() > 0) {
+			continue
+		}
+		if _, err := s.client.Write(answered.Bytes()); err != nil {
+			return err
+		}
+		answered.Reset()
+	}
+}
+
+// await reports that the answer is there, and then whether it is to be delivered.
+func (s *session) await(held *answer) bool {
+	close(held.arrived)
+	select {
+	case <-held.deliver:
+		return true
+	case <-s.ended:
+		return false
+	}
+}
