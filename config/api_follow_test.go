@@ -140,12 +140,12 @@ func TestRunEvents(t *testing.T) {
 		events := start.to(validations.RunAddress(s.started(t, start).ID) + "events/").get()
 		reader, end := s.follow(t, events)
 		defer end()
-		if line := reader.next(t, "event: "); line != "run.created" {
+		if line := reader.next(t); line != "run.created" {
 			t.Fatalf("first event = %s, want run.created before anything has happened", line)
 		}
 		s.work(t)
 		for line := ""; line != "run.completed"; {
-			line = reader.next(t, "event: ")
+			line = reader.next(t)
 		}
 	})
 
@@ -156,7 +156,7 @@ func TestRunEvents(t *testing.T) {
 		start := s.start(t, "")
 		reader, end := s.follow(t, start.to(validations.RunAddress(s.started(t, start).ID)+"events/").get())
 		defer end()
-		reader.next(t, "event: ")
+		reader.next(t)
 		stop()
 		for reader.lines.Scan() {
 			if text := reader.lines.Text(); strings.HasPrefix(text, "event: ") {
@@ -173,8 +173,8 @@ func TestRunEvents(t *testing.T) {
 		events := start.to(validations.RunAddress(s.started(t, start).ID) + "events/").get()
 		for range 8 {
 			reader, end := s.follow(t, events)
-			defer end()
-			reader.next(t, "event: ")
+			t.Cleanup(end)
+			reader.next(t)
 		}
 		got := s.do(t, events)
 		wantProblem(t, got, core.CodeRateLimited)
@@ -189,15 +189,15 @@ type stream struct {
 	lines *bufio.Scanner
 }
 
-// next returns the rest of the next line with the beginning.
-func (r stream) next(tb testing.TB, beginning string) string {
+// next returns the name of the next event.
+func (r stream) next(tb testing.TB) string {
 	tb.Helper()
 	for r.lines.Scan() {
-		if rest, ok := strings.CutPrefix(r.lines.Text(), beginning); ok {
-			return rest
+		if name, ok := strings.CutPrefix(r.lines.Text(), "event: "); ok {
+			return name
 		}
 	}
-	tb.Fatalf("the stream ended without a line that begins with %q: %v", beginning, r.lines.Err())
+	tb.Fatalf("the stream ended without another event: %v", r.lines.Err())
 	return ""
 }
 

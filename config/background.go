@@ -65,7 +65,19 @@ func (p *Project) periodic() []tasks.Periodic {
 		Run: func(ctx context.Context) (int64, error) {
 			return idempotency.Purge(ctx, p.db, purgeBatch)
 		},
+	}, {
+		Name: "runs.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run: func(ctx context.Context) (int64, error) {
+			purged, err := p.runService.Purge(ctx, p.settings.retention())
+			return purged.Contents + purged.Findings, err
+		},
 	}}
+}
+
+// retention is how long what belongs to runs is kept where an organization has no period of its own.
+func (s Settings) retention() validations.Retention {
+	return validations.Retention{Content: s.ContentRetention, Findings: s.FindingsRetention}
 }
 
 // loops lists the loops of a part. Every part enqueues, so that what a process stages leaves it at once.

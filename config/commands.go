@@ -93,7 +93,7 @@ func (p Program) command() *cobra.Command {
 		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
-		p.idempotencyCommand())
+		p.idempotencyCommand(), p.runsCommand())
 	root.AddCommand(users.Commands(p.openUsers)...)
 	refuseWrongUse(root)
 	return root

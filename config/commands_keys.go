@@ -126,7 +126,7 @@ func (p Program) listKeys(
 }
 
 // checkFilter refuses a misspelt state, which would look as if there were no such keys.
-func checkFilter(filter idempotency.EntryFilter) error {
+func checkFilter(filter any) error {
 	fields, err := core.NewValidator().Fields(filter)
 	if err != nil || fields == nil {
 		return err

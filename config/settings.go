@@ -88,7 +88,11 @@ type Settings struct {
 	EnqueueInterval time.Duration `env:"SV_ENQUEUE_INTERVAL" envDefault:"500ms" validate:"min=10ms"`
 	// SweepInterval is how often stuck runs are looked for.
 	SweepInterval time.Duration `env:"SV_SWEEP_INTERVAL" envDefault:"5s" validate:"min=100ms"`
-	// PurgeSchedule is when expired keys are deleted, as a cron expression in UTC.
+	// ContentRetention and FindingsRetention are how long the documents and the findings of runs are kept, counted
+	// from the end of the run; 0 is for ever.
+	ContentRetention  time.Duration `env:"SV_CONTENT_RETENTION"  envDefault:"720h"  validate:"min=0s,max=876000h"`
+	FindingsRetention time.Duration `env:"SV_FINDINGS_RETENTION" envDefault:"2160h" validate:"min=0s,max=876000h"`
+	// PurgeSchedule is when what has expired is deleted, as a cron expression in UTC.
 	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
 	// ShutdownGrace is how long running work may take to end when the process is told to stop.
 	ShutdownGrace time.Duration `env:"SV_SHUTDOWN_GRACE" envDefault:"20s" validate:"min=1s"`

@@ -29,7 +29,7 @@ const minPassword = 12
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
-		setKeysCommand(open))
+		setKeysCommand(open), setRetentionCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create users and make them members"}
 	user.AddCommand(createUserCommand(open), addUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}

@@ -29,7 +29,9 @@ type testBundle struct {
 }
 
 func testConfig() Config {
-	return Config{Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3}
+	return Config{
+		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
+	}
 }
 
 func setup(tb testing.TB, cfg Config) *testBundle {
@@ -154,15 +156,7 @@ func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
 // one reads one value.
 func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
 	tb.Helper()
-	rows, err := b.db.Pool.Query(tb.Context(), query, args...)
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	value, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	if err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return value
+	return coretest.One[T](tb, b.db, query, args...)
 }
 
 // runRow is what execution changes of a run.

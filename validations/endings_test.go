@@ -44,6 +44,7 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 	const ours, theirs, late, stopped = "We could not check the document; it is not your fault",
 		"The document was checked and has errors", "The check took too long and was stopped",
 		"The run was canceled before the document was checked"
+	const unexecuted = `Step "Step" could not be executed.`
 	goOn := Definition{Steps: []Step{{ContinueOnFailure: true}}}
 	for name, tt := range map[string]struct {
 		definition Definition
@@ -62,13 +63,13 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 			Definition{},
 			[]engine{passing, broken},
 			"",
-			end{ResultError, "FAILED", CategoryRuntimeError, `Step "Step" could not be executed.`, ours, "PASSED FAILED!"},
+			end{ResultError, "FAILED", CategoryRuntimeError, unexecuted, ours, "PASSED FAILED!"},
 		},
 		"EngineFailedAfterErrorsWereFound": {
 			goOn,
 			[]engine{failing, panicking},
 			"",
-			end{ResultError, "FAILED", CategoryRuntimeError, `Step "Step" could not be executed.`, ours, "FAILED FAILED!"},
+			end{ResultError, "FAILED", CategoryRuntimeError, unexecuted, ours, "FAILED FAILED!"},
 		},
 		"StepTookTooLong": {
 			Definition{},
@@ -93,8 +94,8 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
 			end{
-				ResultError, "FAILED", CategorySystemError, "The run was begun 3 times and never came to its end.", ours,
-				"FAILED!",
+				ResultError, "FAILED", CategorySystemError, "The run was begun 3 times and never came to its end.",
+				ours, "FAILED!",
 			},
 		},
 		"DocumentWasGone": {

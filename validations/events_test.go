@@ -29,7 +29,7 @@ func (b *testBundle) told(tb testing.TB, job jobs.Job) string {
 func TestStory(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	job := b.start(t, passing, failing, passing)
+	job := b.start(t, passing, failing, panicking)
 	if got, want := b.told(t, job), "1 run.created"; got != want {
 		t.Errorf("story before = %q, want %q", got, want)
 	}

@@ -51,10 +51,11 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 	return detail, err
 }
 
-// RequireDocument answers document_gone where retention has removed the run's document.
+// RequireDocument answers document_gone where retention has removed the run's document. Where it has not, the document
+// stays until the transaction ends, and its run needs it from then on.
 func RequireDocument(ctx context.Context, tx core.Tx, run Run) error {
 	var kept bool
-	err := tx.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2`,
+	err := tx.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2 FOR SHARE`,
 		run.OrgID, run.SubmissionID).Scan(&kept)
 	if err != nil {
 		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)
@@ -127,8 +128,8 @@ func scanFinding(row pgx.CollectableRow) (Finding, error) {
 	return f, err
 }
 
-// listRuns reads one page of the organization's runs and one row more.
-func (s *Service) listRuns(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
+// List reads one page of the organization's runs, newest first, and one row more.
+func (s *Service) List(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
 	query := s.db.Gorm.WithContext(ctx).Model(&Run{}).Where("org_id = ?", orgID).Limit(cursor.Size + 1)
 	query = narrow(query, filter)
 	comparison, order, from := cursor.Window()

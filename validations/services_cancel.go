@@ -45,24 +45,20 @@ func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.
 	if canceled {
 		return nil
 	}
-	return s.whyNotCanceled(ctx, principal.OrgID, id)
+	run, err := s.Find(ctx, principal.OrgID, id)
+	if err != nil || run.Result == ResultCanceled {
+		return err
+	}
+	if run.State == StateCompleted {
+		return runCompleted(run)
+	}
+	reserved := core.NewError(core.CodeRunReserved,
+		"The run's charge is being decided, so it cannot be canceled right now. Try again in a moment.")
+	reserved.RetryAfter = time.Second
+	return reserved
 }
 
-// whyNotCanceled tells why a run was not there to be canceled. It may have ended in the meantime.
-func (s *Service) whyNotCanceled(ctx context.Context, orgID, id uuid.UUID) error {
-	run, err := s.Find(ctx, orgID, id)
-	switch {
-	case err != nil:
-		return err
-	case run.Result == ResultCanceled:
-		return nil
-	case run.State == StateCompleted:
-		return core.NewError(core.CodeRunCompleted,
-			fmt.Sprintf("The run has already ended with %s, which is final.", run.Result))
-	default:
-		reserved := core.NewError(core.CodeRunReserved,
-			"The run's charge is being decided, so it cannot be canceled right now. Try again in a moment.")
-		reserved.RetryAfter = time.Second
-		return reserved
-	}
+func runCompleted(run Run) error {
+	return core.NewError(core.CodeRunCompleted,
+		fmt.Sprintf("The run has already ended with %s, which is final.", run.Result))
 }

@@ -41,7 +41,9 @@ func newRunClock(definition Definition, cfg Config, elapsed time.Duration) runCl
 func (c runClock) step(step Step) timeLimit {
 	limit := bounded(step.TimeoutSeconds, c.stepLimit)
 	if left := time.Until(c.deadline); left < limit {
-		return timeLimit{left, fmt.Sprintf("The run took longer than %s; it had come to step %q.", c.runLimit, step.Name)}
+		return timeLimit{
+			left, fmt.Sprintf("The run took longer than %s; it had come to step %q.", c.runLimit, step.Name),
+		}
 	}
 	return timeLimit{limit, fmt.Sprintf("Step %q took longer than %s.", step.Name, limit)}
 }

@@ -2,8 +2,10 @@ package validations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -15,6 +17,39 @@ const (
 	// maxSweepDoublings bounds the back-off at 64 times Config.SweepAfter.
 	maxSweepDoublings = 6
 )
+
+// errNotWaiting means that a run moves by itself.
+var errNotWaiting = errors.New("it is being executed or charged right now")
+
+// Requeue lets the next sweep stage a run that has not ended, without waiting for its turn.
+func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+	requeued, err := core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+		tag, err := tx.Exec(ctx, `
+			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
+			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'
+				AND (lease_until IS NULL OR lease_until <= now())`, orgID, id)
+		if err != nil || tag.RowsAffected() == 0 {
+			return false, err
+		}
+		batch := tx.NewBatch()
+		core.Audit(batch, audit)
+		return true, batch.Send(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("requeue run %s: %w", id, err)
+	}
+	if requeued {
+		return nil
+	}
+	run, err := s.Find(ctx, orgID, id)
+	if err != nil {
+		return err
+	}
+	if run.State == StateCompleted {
+		return runCompleted(run)
+	}
+	return fmt.Errorf("requeue run %s: %w", id, errNotWaiting)
+}
 
 // Sweep stages runs again that should have moved by now: pending ones whose job the queue has lost and
 // running ones whose lease has ended. A job that the enqueuer has put off counts as lost. It works from

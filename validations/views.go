@@ -162,7 +162,7 @@ func (a *App) listRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.service.listRuns(c.Request().Context(), principal.OrgID, query.RunFilter, cursor)
+	runs, err := a.service.List(c.Request().Context(), principal.OrgID, query.RunFilter, cursor)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func (p Program) runsCommand() *cobra.Command {
+	group := &cobra.Command{Use: "runs", Short: "Look after runs"}
+	group.AddCommand(p.listRunsCommand(), p.requeueRunCommand(), p.purgeRunsCommand())
+	return group
+}
+
+// runListLimit is how many runs are listed unless --limit says otherwise.
+const runListLimit = 50
+
+func (p Program) listRunsCommand() *cobra.Command {
+	var org string
+	var filter validations.RunFilter
+	cursor := core.Cursor{}
+	command := &cobra.Command{
+		Use: "list --org SLUG", Short: "List an organization's runs, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFilter(filter); err != nil {
+				return err
+			}
+			if cursor.Size < 1 || cursor.Size > core.MaxPageSize {
+				return &UsageError{Reason: "--limit is from 1 to " + strconv.Itoa(core.MaxPageSize)}
+			}
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
+				runs, err := project.runService.List(ctx, who.OrgID, filter, cursor)
+				if err != nil {
+					return err
+				}
+				return p.printRuns(runs[:min(len(runs), cursor.Size)])
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED ones")
+	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
+	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "how many runs at most")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) printRuns(runs []validations.Run) error {
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "ID\tSTATE\tRESULT\tATTEMPTS\tWORKFLOW\tCREATED\tERROR")
+	for _, run := range runs {
+		_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", run.ID, run.State, run.Result, run.Attempts,
+			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error)
+		err = errors.Join(err, lineErr)
+	}
+	return errors.Join(err, table.Flush())
+}
+
+func (p Program) requeueRunCommand() *cobra.Command {
+	var org string
+	command := &cobra.Command{
+		Use: "requeue ID --org SLUG", Short: "Queue a run again that has not ended and does not move", Args: oneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
+				auditID, err := core.NewID()
+				if err != nil {
+					return err
+				}
+				err = project.runService.Requeue(ctx, who.OrgID, id, core.AuditRecord{
+					ID: auditID, OrgID: who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
+				})
+				return report(p.Stdout, err, "requeued %s\n", id)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) purgeRunsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "purge", Short: "Delete documents and findings whose time is over", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
+				project, err := NewProject(settings, b.db, nil, b.log)
+				if err != nil {
+					return err
+				}
+				purged, err := project.runService.Purge(ctx, settings.retention())
+				return report(p.Stdout, err, "deleted the documents of %s and the findings of %s\n",
+					core.Plural(int(purged.Contents), "run"), core.Plural(int(purged.Findings), "run"))
+			})
+		},
+	}
+}

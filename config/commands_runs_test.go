@@ -1,0 +1,105 @@
+package config_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// console is a command line on the stage's database.
+func (s *stage) console(tb testing.TB) console {
+	tb.Helper()
+	return console{environ: []string{
+		"DATABASE_URL=" + s.db.Pool.Config().ConnString(), "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
+		"SV_CONTENT_RETENTION=24h", "SV_FINDINGS_RETENTION=48h",
+	}}
+}
+
+func TestRunsCommands(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ListTellsWhatHasNotMovedAndWhatFailed", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		c := s.console(t)
+		list := []string{"runs", "list", "--org", "harbour-energy"}
+		waiting := s.started(t, s.start(t, ""))
+		dead := s.started(t, s.start(t, ""))
+		s.exec(t, `UPDATE validation_runs SET attempts = 5 WHERE id = $1`, dead.ID)
+		s.exec(t, `DELETE FROM staged_jobs WHERE subject_id = $1`, waiting.ID)
+		s.work(t)
+		for filter, want := range map[string]string{
+			"": dead.ID.String() + " " + waiting.ID.String(), "--result ERROR": dead.ID.String(),
+			"--state PENDING": waiting.ID.String(), "--limit 1": dead.ID.String(), "--workflow building": "",
+		} {
+			code, out, complaint := c.run(t, append(list, strings.Fields(filter)...)...)
+			ids := regexp.MustCompile(`(?m)^[0-9a-f-]{36}`).FindAllString(out, -1)
+			if got := strings.Join(ids, " "); code != 0 || got != want {
+				t.Errorf("runs list %s = %d %q, want %q; %s", filter, code, got, want, complaint)
+			}
+		}
+		if _, out, _ := c.run(t, list...); !strings.Contains(out, "begun 5 times") {
+			t.Errorf("list = %s, want why the run ended", out)
+		}
+		for _, wrong := range []string{"--result GOOD", "--state x", "--limit 0", "--limit 201"} {
+			if code, _, _ := c.run(t, append(list, strings.Fields(wrong)...)...); code != 2 {
+				t.Errorf("runs list %s = %d, want 2", wrong, code)
+			}
+		}
+	})
+
+	t.Run("RequeueMovesWhatDoesNotMove", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		c := s.console(t)
+		run := s.started(t, s.start(t, ""))
+		s.exec(t, `DELETE FROM staged_jobs`)
+		requeue := []string{"runs", "requeue", run.ID.String(), "--org", "harbour-energy"}
+		if code, out, complaint := c.run(t, requeue...); code != 0 || !strings.Contains(out, run.ID.String()) {
+			t.Fatalf("requeue = %d %q %s, want 0", code, out, complaint)
+		}
+		if n, err := s.Runs.Sweep(t.Context()); n != 1 || err != nil {
+			t.Fatalf("Sweep = %d, %v, want the run", n, err)
+		}
+		s.work(t)
+		if code, _, complaint := c.run(t, requeue...); code != 1 || !strings.Contains(complaint, "PASS") {
+			t.Errorf("requeue of a completed run = %d %q, want 1 and how it ended", code, complaint)
+		}
+		requeue[4] = "tiny-quota"
+		if code, _, _ := c.run(t, requeue...); code != 1 {
+			t.Errorf("requeue of another organization's run = %d, want 1", code)
+		}
+		if n := one[int](t, s, `SELECT count(*) FROM audit_records WHERE action = 'run.requeue'`); n != 1 {
+			t.Errorf("audit records = %d, want 1", n)
+		}
+	})
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	c := s.console(t)
+	start := s.start(t, "old").withBody("text/csv", sampleText(t, "bad/meter-readings.csv"))
+	first := s.must(t, http.StatusCreated, start)
+	id := decoded[validations.RunBody](t, first).ID
+	s.work(t)
+	read := start.to(validations.RunAddress(id)).get()
+	before := decoded[validations.RunBody](t, s.must(t, http.StatusOK, read))
+	s.exec(t, `UPDATE validation_runs SET created_at = created_at - interval '3 days',
+		started_at = started_at - interval '3 days', ended_at = ended_at - interval '3 days'`)
+	code, out, complaint := c.run(t, "runs", "purge")
+	if want := "deleted the documents of 1 run and the findings of 1 run\n"; code != 0 || out != want {
+		t.Errorf("purge = %d %q, want %q; %s", code, out, want, complaint)
+	}
+	after := decoded[validations.RunBody](t, s.must(t, http.StatusOK, read))
+	if after.Counts != before.Counts || after.Result != "FAIL" || after.Steps[0].Counts != before.Counts ||
+		len(after.Steps[0].Issues) != 0 || after.ContentPurgedAt == "" || after.FindingsPurgedAt == "" {
+		t.Errorf("run after the purge = %+v, want its result, its counts and when the rest was removed", after)
+	}
+	wantReplay(t, first, s.do(t, start))
+	s.refused(t, core.CodeDocumentGone, s.rerun("", id))
+}

@@ -1,0 +1,106 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// forever is how the command line writes a period without an end.
+const forever = "forever"
+
+// Retention is how long an organization's documents and findings are kept after the end of their runs: nil is the
+// installation's own period, and 0 is for ever.
+type Retention struct {
+	Content  *time.Duration
+	Findings *time.Duration
+}
+
+// SetRetention sets how long documents and findings are kept, also those of runs that have ended already.
+func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention Retention) error {
+	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		batch.Queue(`
+			UPDATE organizations SET content_retention = make_interval(secs => $2::float8),
+				findings_retention = make_interval(secs => $3::float8)
+			WHERE id = $1`, orgID, seconds(retention.Content), seconds(retention.Findings))
+		detail := describeRetention(retention)
+		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_retention", detail)
+	})
+	if core.ViolatedConstraint(err) == "ck_organizations_retention" {
+		return core.InvalidPayload("Documents and findings are kept for an hour at least and a hundred years at most.")
+	}
+	return err
+}
+
+func seconds(period *time.Duration) *float64 {
+	if period == nil {
+		return nil
+	}
+	value := period.Seconds()
+	return &value
+}
+
+func describeRetention(retention Retention) string {
+	return "documents " + describePeriod(retention.Content) + ", findings " + describePeriod(retention.Findings)
+}
+
+func describePeriod(period *time.Duration) string {
+	switch {
+	case period == nil:
+		return "as everywhere"
+	case *period == 0:
+		return forever
+	default:
+		return period.String()
+	}
+}
+
+func setRetentionCommand(open Open) *cobra.Command {
+	var content, findings string
+	command := &cobra.Command{
+		Use:   "set-retention SLUG",
+		Short: "Set how long an organization's documents and findings are kept after the end of their runs",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var retention Retention
+			var err error
+			if retention.Content, err = parsePeriod("--content", content); err != nil {
+				return err
+			}
+			if retention.Findings, err = parsePeriod("--findings", findings); err != nil {
+				return err
+			}
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				org, err := s.Organization(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				err = s.SetRetention(ctx, org.ID, retention)
+				return say(cmd, err, "%s: %s\n", org.Slug, describeRetention(retention))
+			})
+		},
+	}
+	command.Flags().StringVar(&content, "content", "", "for example 720h, or forever (default: as everywhere)")
+	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, or forever (default: as everywhere)")
+	return command
+}
+
+func parsePeriod(flag, text string) (*time.Duration, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no period is the installation's own
+	}
+	if text == forever {
+		return new(time.Duration), nil
+	}
+	period, err := time.ParseDuration(text)
+	if err != nil || period <= 0 {
+		return nil, core.InvalidParameter(flag, fmt.Sprintf("is a time such as 720h, or %s, not %q", forever, text))
+	}
+	return &period, nil
+}

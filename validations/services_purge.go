@@ -1,0 +1,148 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Retention is how long the documents and the findings of completed runs are kept, where an organization has no
+// period of its own; 0 is for ever.
+type Retention struct {
+	Content  time.Duration
+	Findings time.Duration
+}
+
+// Purged counts the runs whose documents and findings were removed.
+type Purged struct {
+	Contents int64
+	Findings int64
+}
+
+// purgeBatch keeps the transactions of the purge short: a document has megabytes, and a run thousands of findings.
+const purgeBatch = 100
+
+// Purge removes documents and findings whose time is over, counted from the end of their runs by the database's
+// clock. Runs, steps, counts and the facts about a document (its size and digest) stay, and so do the answers that
+// idempotency keys replay. A document that reruns share is kept as long as the youngest of them needs it.
+//
+// It works in batches and passes over what somebody else has locked, so any number may work at once, and none is in
+// the way of a start. After an error the counts tell what is gone nevertheless.
+func (s *Service) Purge(ctx context.Context, kept Retention) (Purged, error) {
+	var purged Purged
+	var err error
+	if purged.Contents, err = inBatches(ctx, kept.Content, s.purgeContents); err != nil {
+		return purged, fmt.Errorf("purge documents: %w", err)
+	}
+	if purged.Findings, err = inBatches(ctx, kept.Findings, s.purgeFindings); err != nil {
+		return purged, fmt.Errorf("purge findings: %w", err)
+	}
+	return purged, nil
+}
+
+func inBatches(
+	ctx context.Context, kept time.Duration, purge func(context.Context, time.Duration) (int64, error),
+) (int64, error) {
+	var total int64
+	for {
+		n, err := purge(ctx, kept)
+		total += n
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+}
+
+// lockContents locks documents whose time is over. It asks each organization's own part of the index, because each may
+// have a period of its own, and begins with the first run of a document, which every document has.
+const lockContents = `
+	SELECT due.* FROM organizations AS o
+	CROSS JOIN LATERAL (SELECT coalesce(o.content_retention, make_interval(secs => $1)) AS kept) AS policy
+	CROSS JOIN LATERAL (
+		SELECT r.org_id, r.id, r.submission_id, now() - policy.kept AS cutoff
+		FROM validation_runs AS r
+		JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id
+		WHERE r.org_id = o.id AND r.state = 'COMPLETED' AND r.content_purged_at IS NULL AND r.rerun_of IS NULL
+			AND r.ended_at <= now() - policy.kept AND policy.kept > interval '0'
+			AND NOT EXISTS (SELECT FROM validation_runs AS x
+				WHERE x.org_id = r.org_id AND x.submission_id = r.submission_id AND x.rerun_of IS NOT NULL
+					AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept))
+		ORDER BY r.ended_at LIMIT $2
+		FOR NO KEY UPDATE OF s SKIP LOCKED) AS due
+	LIMIT $2`
+
+// emptyContents asks once more whether a rerun needs the document: one that was started before the lock was had is
+// seen by a new statement alone, and none can be started behind it (RequireDocument waits for the lock).
+const emptyContents = `
+	WITH due AS (
+		SELECT d.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
+			AS d (org_id, run_id, submission_id, cutoff)
+		WHERE NOT EXISTS (SELECT FROM validation_runs AS x
+			WHERE x.org_id = d.org_id AND x.submission_id = d.submission_id AND x.rerun_of IS NOT NULL
+				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff))),
+	emptied AS (
+		UPDATE submissions AS s SET content = NULL FROM due
+		WHERE s.org_id = due.org_id AND s.id = due.submission_id),
+	sharing AS (
+		SELECT org_id, run_id FROM due
+		UNION ALL
+		SELECT x.org_id, x.id FROM due JOIN validation_runs AS x
+			ON x.org_id = due.org_id AND x.submission_id = due.submission_id AND x.rerun_of IS NOT NULL)
+	UPDATE validation_runs AS r SET content_purged_at = now() FROM sharing
+	WHERE r.org_id = sharing.org_id AND r.id = sharing.run_id AND r.content_purged_at IS NULL`
+
+// dueContent is a document that may be removed, named by its first run.
+type dueContent struct {
+	OrgID        uuid.UUID
+	RunID        uuid.UUID
+	SubmissionID uuid.UUID
+	// Cutoff is when the last run on it must have ended.
+	Cutoff time.Time
+}
+
+func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64, error) {
+	return core.InTx(ctx, s.db, func(tx core.Tx) (int64, error) {
+		rows, err := tx.Query(ctx, lockContents, kept.Seconds(), purgeBatch)
+		if err != nil {
+			return 0, err
+		}
+		due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueContent])
+		if err != nil || len(due) == 0 {
+			return 0, err
+		}
+		tag, err := tx.Exec(ctx, emptyContents,
+			core.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
+			core.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
+			core.Column(due, func(d *dueContent) uuid.UUID { return d.SubmissionID }),
+			core.Column(due, func(d *dueContent) time.Time { return d.Cutoff }))
+		return tag.RowsAffected(), err
+	})
+}
+
+const deleteFindings = `
+	WITH due AS (
+		SELECT own.* FROM organizations AS o
+		CROSS JOIN LATERAL (SELECT coalesce(o.findings_retention, make_interval(secs => $1)) AS kept) AS policy
+		CROSS JOIN LATERAL (
+			SELECT r.org_id, r.id FROM validation_runs AS r
+			WHERE r.org_id = o.id AND r.state = 'COMPLETED' AND r.findings_purged_at IS NULL
+				AND r.ended_at <= now() - policy.kept AND policy.kept > interval '0'
+			ORDER BY r.ended_at LIMIT $2
+			FOR NO KEY UPDATE SKIP LOCKED) AS own
+		LIMIT $2),
+	gone AS (
+		DELETE FROM findings AS f USING due WHERE f.org_id = due.org_id AND f.run_id = due.id)
+	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
+	WHERE r.org_id = due.org_id AND r.id = due.id`
+
+func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
+	return core.InTx(ctx, s.db, func(tx core.Tx) (int64, error) {
+		tag, err := tx.Exec(ctx, deleteFindings, kept.Seconds(), purgeBatch)
+		return tag.RowsAffected(), err
+	})
+}

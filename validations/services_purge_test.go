@@ -1,0 +1,322 @@
+package validations
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+const day = 24 * time.Hour
+
+// kept is what is left of a run.
+type kept struct {
+	Content, Findings bool
+	// Purged tell what the run says of it.
+	ContentPurged, FindingsPurged bool
+	Errors                        int64
+	Steps                         int
+}
+
+func (b *testBundle) kept(tb testing.TB, id uuid.UUID) kept {
+	tb.Helper()
+	const query = `SELECT s.content IS NOT NULL, EXISTS (SELECT FROM findings AS f WHERE f.run_id = r.id),
+			r.content_purged_at IS NOT NULL, r.findings_purged_at IS NOT NULL, r.error_count,
+			(SELECT count(*) FROM step_runs AS t WHERE t.run_id = r.id)
+		FROM validation_runs AS r JOIN submissions AS s ON s.id = r.submission_id WHERE r.id = $1`
+	rows, err := b.db.Pool.Query(tb.Context(), query, id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	left, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[kept])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return left
+}
+
+// ended executes a run with findings and lets it have ended so long ago.
+func (b *testBundle) ended(tb testing.TB, ago time.Duration) jobs.Job {
+	tb.Helper()
+	job := b.start(tb, failing)
+	b.execute(tb, job)
+	b.age(tb, job, ago)
+	return job
+}
+
+func (b *testBundle) age(tb testing.TB, job jobs.Job, ago time.Duration) {
+	tb.Helper()
+	b.exec(tb, `UPDATE validation_runs SET ended_at = now() - make_interval(secs => $2) WHERE id = $1`,
+		job.SubjectID, ago.Seconds())
+}
+
+// rerun starts a run on the document of another one.
+func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
+	tb.Helper()
+	run, err := b.service.Find(tb.Context(), b.orgID, earlier.SubjectID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	prepared, err := PrepareRerun(Order{
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Source: SourceAPI, RequestID: "r",
+		Workflow: WorkflowRef{
+			ID: run.WorkflowID, Slug: run.WorkflowSlug, Version: 1, Digest: Digest(run.DefinitionDigest),
+		},
+	}, run, time.Now())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
+	_, err = core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		if err := RequireDocument(tb.Context(), tx, prepared.Run); err != nil {
+			return struct{}{}, err
+		}
+		batch := tx.NewBatch()
+		b.service.CreateReruns(batch, prepared)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: firstEpoch}, err
+}
+
+func (b *testBundle) purge(tb testing.TB, policy Retention, want Purged) {
+	tb.Helper()
+	got, err := b.service.Purge(tb.Context(), policy)
+	if err != nil {
+		tb.Fatalf("Purge: %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("purged (-want +got):\n%s", diff)
+	}
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	whole := kept{Content: true, Findings: true, Errors: 2, Steps: 1}
+
+	t.Run("RemovesWhatIsOldAndKeepsTheCounts", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		young, middle, old := b.ended(t, day), b.ended(t, 40*day), b.ended(t, 100*day)
+		running := b.start(t, failing)
+		policy := Retention{Content: 30 * day, Findings: 90 * day}
+		b.purge(t, policy, Purged{Contents: 2, Findings: 1})
+		b.purge(t, policy, Purged{})
+		for job, want := range map[jobs.Job]kept{
+			young:   whole,
+			middle:  {Findings: true, ContentPurged: true, Errors: 2, Steps: 1},
+			old:     {ContentPurged: true, FindingsPurged: true, Errors: 2, Steps: 1},
+			running: {Content: true},
+		} {
+			if diff := cmp.Diff(want, b.kept(t, job.SubjectID)); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+		}
+		body, err := b.service.show(t.Context(), b.orgID, "org", old.SubjectID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step := body.Steps[0]; body.Counts.Errors != 2 || step.Counts != body.Counts || len(step.Issues) != 0 ||
+			body.ContentPurgedAt == "" || body.FindingsPurgedAt == "" {
+			t.Errorf("run = %+v, want its counts and when the rest was removed", body)
+		}
+	})
+
+	t.Run("KeepsForEver", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		job := b.ended(t, 1000*day)
+		b.purge(t, Retention{}, Purged{})
+		b.exec(t, `UPDATE organizations SET content_retention = '0', findings_retention = '0'`)
+		b.purge(t, Retention{Content: day, Findings: day}, Purged{})
+		if diff := cmp.Diff(whole, b.kept(t, job.SubjectID)); diff != "" {
+			t.Errorf("kept (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("PrefersTheOrganizationsOwnPeriod", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		b.ended(t, 2*day)
+		b.exec(t, `UPDATE organizations SET content_retention = '24 hours', findings_retention = '72 hours'`)
+		b.purge(t, Retention{Content: 30 * day, Findings: day}, Purged{Contents: 1})
+	})
+
+	t.Run("GoesOnUntilNothingIsLeft", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		b.copies(t, b.ended(t, 2*day), 2*purgeBatch+5)
+		b.purge(t, Retention{Content: day, Findings: day},
+			Purged{Contents: 2*purgeBatch + 6, Findings: 2*purgeBatch + 6})
+	})
+
+	t.Run("PassesOverWhatIsLocked", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		b.ended(t, 2*day)
+		policy := Retention{Content: day, Findings: day}
+		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+			if _, err := tx.Exec(t.Context(), `SELECT FROM submissions FOR SHARE`); err != nil {
+				return struct{}{}, err
+			}
+			_, err := tx.Exec(t.Context(), `SELECT FROM validation_runs FOR SHARE`)
+			b.purge(t, policy, Purged{})
+			return struct{}{}, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.purge(t, policy, Purged{Contents: 1, Findings: 1})
+	})
+}
+
+// copies multiplies a run and its submission.
+func (b *testBundle) copies(tb testing.TB, job jobs.Job, n int) {
+	tb.Helper()
+	b.exec(tb, `
+		WITH ids AS (SELECT gen_random_uuid() AS run, gen_random_uuid() AS submission FROM generate_series(1, $2::int)),
+		submitted AS (
+			INSERT INTO submissions (org_id, id, media_type, size, sha256, content)
+			SELECT s.org_id, ids.submission, s.media_type, s.size, s.sha256, s.content FROM ids, submissions AS s
+				JOIN validation_runs AS r ON r.submission_id = s.id WHERE r.id = $1)
+		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, state, result, error_category, error_count, usage_metric, usage_period, request_id,
+			ended_at)
+		SELECT r.org_id, ids.run, r.workflow_id, r.workflow_version, r.workflow_slug, r.definition_digest,
+			ids.submission, r.source, r.state, r.result, r.error_category, r.error_count, r.usage_metric,
+			r.usage_period, r.request_id, r.ended_at
+		FROM ids, validation_runs AS r WHERE r.id = $1`, job.SubjectID, n)
+}
+
+func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
+	t.Parallel()
+	policy := Retention{Content: day}
+
+	t.Run("UntilTheYoungestIsOld", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		first := b.ended(t, 3*day)
+		second, err := b.rerun(t, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.purge(t, policy, Purged{})
+		b.execute(t, second)
+		b.purge(t, policy, Purged{})
+		b.age(t, second, 2*day)
+		b.purge(t, policy, Purged{Contents: 2})
+		for _, job := range []jobs.Job{first, second} {
+			if got := b.kept(t, job.SubjectID); got.Content || !got.ContentPurged {
+				t.Errorf("kept = %+v, want the document gone for both", got)
+			}
+		}
+	})
+
+	t.Run("AndNoRerunBeginsWithoutADocument", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		first := b.ended(t, 3*day)
+		b.purge(t, policy, Purged{Contents: 1})
+		if _, err := b.rerun(t, first); !errors.Is(err, core.NewError(core.CodeDocumentGone, "")) {
+			t.Errorf("rerun = %v, want document_gone", err)
+		}
+	})
+
+	t.Run("WhoeverIsFirst", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, testConfig())
+		for range 40 {
+			first := b.ended(t, 3*day)
+			barrier := make(chan struct{})
+			var racers sync.WaitGroup
+			var second jobs.Job
+			var refused error
+			racers.Go(func() {
+				<-barrier
+				second, refused = b.rerun(t, first)
+			})
+			racers.Go(func() {
+				<-barrier
+				if _, err := b.service.Purge(t.Context(), policy); err != nil {
+					t.Errorf("Purge: %v", err)
+				}
+			})
+			close(barrier)
+			racers.Wait()
+			got := b.kept(t, first.SubjectID)
+			if refused == nil {
+				b.execute(t, second)
+			}
+			if (refused == nil) != got.Content || got.Content == got.ContentPurged ||
+				(refused != nil && !errors.Is(refused, core.NewError(core.CodeDocumentGone, ""))) {
+				t.Fatalf("rerun = %v and kept = %+v, want either the rerun or the purge", refused, got)
+			}
+		}
+		if n := one[int](t, b, `SELECT count(*) FROM validation_runs WHERE result = 'ERROR'`); n != 0 {
+			t.Errorf("runs that found no document = %d, want none", n)
+		}
+	})
+}
+
+func TestPurgeIsNotInTheWayOfStarts(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	b.copies(t, b.ended(t, 2*day), 3*purgeBatch)
+	var purges sync.WaitGroup
+	for range 3 {
+		purges.Go(func() {
+			if _, err := b.service.Purge(t.Context(), Retention{Content: day, Findings: day}); err != nil {
+				t.Errorf("Purge: %v", err)
+			}
+		})
+	}
+	for range 20 {
+		b.execute(t, b.start(t, passing))
+	}
+	purges.Wait()
+	b.purge(t, Retention{Content: day, Findings: day}, Purged{})
+	const purged = `SELECT count(*) FROM validation_runs
+		WHERE content_purged_at IS NOT NULL AND findings_purged_at IS NOT NULL`
+	if got, want := one[int](t, b, purged), 3*purgeBatch+1; got != want {
+		t.Errorf("purged runs = %d, want %d", got, want)
+	}
+}
+
+func TestPurgeUsesItsIndexes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	b.copies(t, b.ended(t, 0), 20*purgeBatch)
+	b.exec(t, `ANALYZE`)
+	for statement, want := range map[string][]string{
+		lockContents:   {"ix_validation_runs_content", "ix_validation_runs_reruns"},
+		deleteFindings: {"ix_validation_runs_findings", "uq_findings_ordinal"},
+	} {
+		plan, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (string, error) {
+			// The tables of a test are so small that reading them whole is cheaper.
+			if _, err := tx.Exec(t.Context(), `SET LOCAL enable_seqscan = off`); err != nil {
+				return "", err
+			}
+			rows, err := tx.Query(t.Context(), "EXPLAIN "+statement, day.Seconds(), purgeBatch)
+			if err != nil {
+				return "", err
+			}
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			return strings.Join(lines, "\n"), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range want {
+			if !strings.Contains(plan, index) {
+				t.Errorf("plan without %s:\n%s", index, plan)
+			}
+		}
+	}
+}
