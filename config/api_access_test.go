@@ -64,6 +64,9 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 		"GET /api/runs/:id/events/": {
 			call{path: "/api/runs/" + ended.ID.String() + "/events/"}, 200, 200, 200, 404,
 		},
+		"GET /api/runs/:id/findings/": {
+			call{path: "/api/runs/" + run.ID.String() + "/findings/"}, 200, 200, 200, 404,
+		},
 		"GET /api/workflows/":            {call{path: "/api/workflows/"}, 200, 200, 200, 200},
 		"GET /api/workflows/:id/":        {call{path: workflow}, 200, 200, 200, 404},
 		"POST /api/workflows/:id/start/": {start, 403, 201, 201, 404},

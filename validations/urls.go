@@ -6,6 +6,7 @@ import "github.com/labstack/echo/v4"
 func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/", a.listRuns)
 	api.GET("/runs/:id/", a.getRun)
+	api.GET("/runs/:id/findings/", a.listFindings)
 	api.GET("/runs/:id/events/", a.streamEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
 }

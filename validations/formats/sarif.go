@@ -141,7 +141,7 @@ func invocation(v Verdict) sarifInvocation {
 			sarifNotification{level, sarifText{clean(text)}})
 	}
 	for _, document := range v.Documents {
-		if document.Result == ResultError || document.Result == ResultTimedOut {
+		if document.Result != ResultPass && document.Result != ResultFail {
 			done.ExecutionSuccessful = false
 			note("error", document.Name+": "+document.Error)
 		}

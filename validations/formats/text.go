@@ -61,7 +61,10 @@ func (w *textWriter) document(d *Document) {
 		ResultPass: {"✓ PASSED", colorGreen}, ResultFail: {"✗ FAILED", colorRed},
 		ResultError: {"! ERROR", colorRed}, ResultTimedOut: {"! TIMED OUT", colorRed},
 	}
-	heading := headings[d.Result]
+	heading, known := headings[d.Result]
+	if !known {
+		heading = [2]string{"! " + string(d.Result), colorYellow}
+	}
 	fmt.Fprintf(w, "%s  %s  %s\n", w.colored(heading[1], heading[0]), clean(d.Name), d.Counts().words())
 	if d.Error != "" {
 		fmt.Fprintf(w, "  %s\n", clean(d.Error))

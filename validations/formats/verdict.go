@@ -9,7 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// Result is what checking a document has come to. The names are those of runs.
+// Result is what checking a document has come to. The names are those of runs; a run that was not checked to its end
+// may have others.
 type Result string
 
 // The results. FAIL is about the document; ERROR and TIMED_OUT are about the check.

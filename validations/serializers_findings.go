@@ -1,0 +1,50 @@
+package validations
+
+import (
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// FindingBody is one finding in the list of a run's findings.
+type FindingBody struct {
+	StepID string `json:"step_id"`
+	IssueBody
+}
+
+// reportRun turns a run into a document of a report. Whatever kept it from being checked to the end is its error.
+func reportRun(detail runDetail, name string) formats.Document {
+	run := detail.run
+	document := formats.Document{Name: name, Run: run.ID.String(), Result: formats.Result(run.Result)}
+	switch {
+	case run.State != StateCompleted:
+		document.Result, document.Error = formats.Result(run.State), "The run is not completed yet."
+	case run.Result == ResultCanceled:
+		document.Error = "The run was canceled."
+	case run.Result != ResultPass && run.Result != ResultFail:
+		document.Error = run.Error
+	}
+	findings := make(map[int][]engines.Finding)
+	for _, finding := range detail.findings {
+		findings[finding.StepOrdinal] = append(findings[finding.StepOrdinal], finding.Finding)
+	}
+	done := make(map[int]StepRun, len(detail.steps))
+	for _, step := range detail.steps {
+		done[step.Ordinal] = step
+	}
+	for i, step := range detail.definition.Steps {
+		result, executed := done[i]
+		if !executed {
+			document.Steps = append(document.Steps, formats.Step{
+				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: "it was not executed",
+			})
+			continue
+		}
+		counts := formats.Counts{Errors: result.ErrorCount, Warnings: result.WarningCount, Infos: result.InfoCount}
+		document.Steps = append(document.Steps, formats.Step{
+			ID: result.StepID, Name: result.Name, Status: formats.Status(result.Status), Counts: counts,
+			Truncated: result.Truncated || run.FindingsPurgedAt != nil && counts != formats.Counts{},
+			Findings:  findings[i],
+		})
+	}
+	return document
+}

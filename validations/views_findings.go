@@ -1,0 +1,65 @@
+package validations
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// findingsQuery is the query of a run's findings.
+type findingsQuery struct {
+	core.PageQuery
+	Format string `query:"format" validate:"omitempty,oneof=json text sarif junit github csv"`
+}
+
+// listFindings is GET /api/runs/{id}/findings/: a page of them, or with ?format= a report of the whole run.
+func (a *App) listFindings(c echo.Context) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	var query findingsQuery
+	if err := core.BindQuery(c, a.check, &query); err != nil {
+		return err
+	}
+	if format := formats.Format(query.Format); format != "" && format != formats.FormatJSON {
+		return a.reportFindings(c, principal.OrgID, id, format)
+	}
+	cursor, err := query.Parse()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	run, err := a.service.Find(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	definition, err := a.service.Definition(ctx, principal.OrgID, Digest(run.DefinitionDigest))
+	if err != nil {
+		return err
+	}
+	findings, err := a.service.listFindings(ctx, run, cursor)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, findings, func(f Finding) uuid.UUID { return f.ID }, *c.Request().URL)
+	return c.JSON(http.StatusOK, core.MapPage(page, func(f Finding) FindingBody {
+		return FindingBody{StepID: definition.Steps[f.StepOrdinal].ID, IssueBody: renderIssue(f)}
+	}))
+}
+
+func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats.Format) error {
+	verdict, err := a.service.verdict(c.Request().Context(), orgID, id)
+	if err != nil {
+		return err
+	}
+	report, err := format.Write(verdict, formats.TextOptions{})
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, format.MediaType(), report)
+}
