@@ -119,7 +119,8 @@ func noElement(o *operand) operator {
 		switch {
 		case c.counts[verdictHolds] > 0:
 			first := c.first[verdictHolds]
-			return outcome{verdictFails, "element " + first.below[0] + " is not allowed" + c.rest(verdictHolds), first.below}
+			message := "element " + first.below[0] + " is not allowed" + c.rest(verdictHolds)
+			return outcome{verdictFails, message, first.below}
 		case c.counts[verdictOpen] > 0:
 			return outcome{verdict: verdictOpen, message: c.first[verdictOpen].message}
 		default:

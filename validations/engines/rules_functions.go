@@ -85,6 +85,9 @@ func listed(value ref.Val) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, []ref.Val{value})
 }
 
+// stepCost is what one value costs that is compared or added, in CEL's units.
+const stepCost = 4
+
 // costTrackers count what CEL's own count takes for one step although it goes through whole values.
 func costTrackers() []cost.TrackerOption {
 	trackers := []cost.TrackerOption{}
@@ -94,7 +97,7 @@ func costTrackers() []cost.TrackerOption {
 		trackers = append(trackers, cost.OverloadTracker(overload, func(args []ref.Val, _ ref.Val) *uint64 {
 			total := uint64(1)
 			for _, arg := range args {
-				total += weight(arg)
+				total += stepCost * weight(arg)
 			}
 			return &total
 		}))
@@ -102,17 +105,30 @@ func costTrackers() []cost.TrackerOption {
 	return trackers
 }
 
-// weight is the number of values in a value, itself not included.
-func weight(value ref.Val) uint64 {
+// weight is the number of values in a value, itself not included: of a tree's own or of those that CEL makes.
+func weight(value any) uint64 {
 	total := uint64(0)
 	switch v := value.(type) {
-	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			total += 1 + weight(it.Next())
+	case map[string]any:
+		for _, child := range v {
+			total += 1 + weight(child)
 		}
-	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			total += 1 + weight(v.Get(it.Next()))
+	case []any:
+		for _, child := range v {
+			total += 1 + weight(child)
+		}
+	case map[ref.Val]ref.Val:
+		for _, child := range v {
+			total += 1 + weight(child)
+		}
+	case []ref.Val:
+		for _, child := range v {
+			total += 1 + weight(child)
+		}
+	case ref.Val:
+		// What is below a list or an object is reached through its own value.
+		if v.Type() == types.ListType || v.Type() == types.MapType {
+			return weight(v.Value())
 		}
 	}
 	return total

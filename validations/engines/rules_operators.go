@@ -351,17 +351,17 @@ func notNull(*operand) operator {
 	}
 }
 
-// length is the number of characters, elements or members. Null has none.
+// length is the number of characters, elements or members, and the word for one of them. Null has none.
 func (s subject) length() (int, string, bool) {
 	switch v := s.value.(type) {
 	case nil:
 		return 0, "", true
 	case string:
-		return utf8.RuneCountInString(v), "characters", true
+		return utf8.RuneCountInString(v), "character", true
 	case []any:
-		return len(v), "elements", true
+		return len(v), "element", true
 	case map[string]any:
-		return len(v), "members", true
+		return len(v), "member", true
 	default:
 		return 0, "", false
 	}
@@ -398,7 +398,7 @@ func sized(words string, holds func(got, want int) bool) operatorCompiler {
 				return s.misfit(sizedTypes)
 			}
 			return judge(holds(got, want), func() string {
-				return fmt.Sprintf("has %d %s, %s %d", got, unit, words, want)
+				return fmt.Sprintf("has %s, %s %d", plural(got, unit, unit+"s"), words, want)
 			})
 		}
 	}
