@@ -28,6 +28,7 @@ const (
 
 // The kinds of engines that Compile knows.
 const (
+	KindEnergyPlus = "energyplus"
 	KindJSONSchema = "json_schema"
 	KindRules      = "rules"
 	KindTable      = "table"
@@ -105,7 +106,7 @@ type ConfigError struct {
 
 // Kinds returns the kinds of engines that Compile knows, sorted.
 func Kinds() []string {
-	return []string{KindHTTP, KindJSONSchema, KindRules, KindTable, KindXML}
+	return []string{KindEnergyPlus, KindHTTP, KindJSONSchema, KindRules, KindTable, KindXML}
 }
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
@@ -114,37 +115,29 @@ func Kinds() []string {
 //nolint:ireturn // which engine it is depends on the kind
 func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	switch kind {
+	case KindEnergyPlus:
+		return engineOr(compileEnergyPlus(config, limits))
 	case KindHTTP:
-		engine, faults := compileHTTP(config, limits)
-		if len(faults) > 0 {
-			return nil, faults
-		}
-		return engine, nil
+		return engineOr(compileHTTP(config, limits))
 	case KindJSONSchema:
-		engine, faults := compileSchema(config, limits)
-		if len(faults) > 0 {
-			return nil, faults
-		}
-		return engine, nil
+		return engineOr(compileSchema(config, limits))
 	case KindRules:
-		engine, faults := compileRules(config, limits)
-		if len(faults) > 0 {
-			return nil, faults
-		}
-		return engine, nil
+		return engineOr(compileRules(config, limits))
 	case KindTable:
-		engine, faults := compileTable(config, limits)
-		if len(faults) > 0 {
-			return nil, faults
-		}
-		return engine, nil
+		return engineOr(compileTable(config, limits))
 	case KindXML:
-		engine, faults := compileXML(config, limits)
-		if len(faults) > 0 {
-			return nil, faults
-		}
-		return engine, nil
+		return engineOr(compileXML(config, limits))
 	default:
 		return nil, []ConfigError{{Code: CodeUnknownKind, Detail: "unknown kind of validator " + quote(kind)}}
 	}
+}
+
+// engineOr returns the engine where its configuration has no faults.
+//
+//nolint:ireturn // as Compile does
+func engineOr[E Engine](engine E, faults []ConfigError) (Engine, []ConfigError) {
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return engine, nil
 }

@@ -30,6 +30,12 @@ func newLineIndex(text []byte, maxExcerpt int) *lineIndex {
 	}
 }
 
+// line returns the line of an offset, from 1.
+func (x *lineIndex) line(offset int) int {
+	line, _ := slices.BinarySearch(x.starts, offset+1)
+	return line
+}
+
 // place fills in where in the text a finding is.
 func (x *lineIndex) place(f Finding, offset int) Finding {
 	offset = min(max(offset, 0), len(x.text))

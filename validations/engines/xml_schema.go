@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -199,8 +198,7 @@ func (c *complaints) locate(text []byte, limits Limits) *treeError {
 	lines := newLineIndex(text, limits.MaxExcerpt)
 	r := newXMLReader(text, limits)
 	r.visit = func(e *xmlElement, _ []xml.Attr) *treeError {
-		line, _ := slices.BinarySearch(lines.starts, e.end)
-		key := lintPlace{line, e.name.Local}
+		key := lintPlace{lines.line(e.end - 1), e.name.Local}
 		for _, one := range wanted[key] {
 			one.place(e, r.path(), lines)
 			if one.ambiguous {
