@@ -107,16 +107,22 @@ func (s *site) testLateReplays(t *testing.T) {
 		})
 	}
 
-	t.Run("ItsDocumentWasPurged", func(t *testing.T) {
+	t.Run("ItsDocumentAndFindingsWerePurged", func(t *testing.T) {
 		t.Parallel()
-		c := s.start(t)
+		c := s.start(t).to(startReadings).csv(string(program.Sample(t, "bad/meter-readings.csv")))
 		first := s.created(t, c)
 		s.completed(t, first, s.Harbour.Tokens.Viewer)
 		rerun := s.rerunOf(first).key(t.Name())
 		again := s.created(t, rerun)
 		s.completed(t, again, s.Harbour.Tokens.Viewer)
-		program.Change(t, s.DB, `UPDATE submissions SET content = NULL
-			WHERE id = (SELECT submission_id FROM validation_runs WHERE id = $1)`, first.Run(t))
+		s.age(t, first, again)
+		s.command(t, "runs", "purge")
+		if got := program.Count(t, s.DB, `
+			SELECT count(*) FROM validation_runs
+			WHERE id IN ($1, $2) AND content_purged_at IS NOT NULL AND findings_purged_at IS NOT NULL`,
+			first.Run(t), again.Run(t)); got != 2 {
+			t.Errorf("purged runs = %d, want 2", got)
+		}
 		s.replayed(t, c, first)
 		s.replayed(t, rerun, again)
 		s.refused(t, rerun.key(t.Name()+"-new"), core.CodeDocumentGone)
@@ -153,6 +159,17 @@ func (s *site) testLateReplays(t *testing.T) {
 		s.refused(t, c.key(t.Name()+"-third"), core.CodeQuotaExceeded)
 		s.replayed(t, c, first)
 	})
+}
+
+// age lets a year pass since the runs.
+func (s *site) age(tb testing.TB, answers ...program.Answer) {
+	tb.Helper()
+	for _, a := range answers {
+		program.Change(tb, s.DB, `
+			UPDATE validation_runs SET created_at = created_at - interval '1 year',
+				started_at = started_at - interval '1 year', ended_at = ended_at - interval '1 year'
+			WHERE id = $1`, a.Run(tb))
+	}
 }
 
 // rerunOf is a repetition of a run by the test's organization.

@@ -42,11 +42,12 @@ func always() []invariant {
 				SELECT org_id, usage_metric AS metric, usage_period AS period_start, count(*) AS runs
 				FROM validation_runs GROUP BY 1, 2, 3) AS r USING (org_id, metric, period_start)
 			WHERE coalesce(used, 0) <> coalesce(runs, 0) OR used > quota`},
-		{"a run has its submission, whole, and its definition", `
+		{"a run has its definition and its submission, whole until it is purged", `
 			SELECT r.id FROM validation_runs AS r
 			LEFT JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id
 			LEFT JOIN definitions AS d ON d.org_id = r.org_id AND d.digest = r.definition_digest
-			WHERE s.id IS NULL OR d.digest IS NULL OR sha256(s.content) <> s.sha256`},
+			WHERE s.id IS NULL OR d.digest IS NULL OR sha256(s.content) <> s.sha256
+				OR (s.content IS NULL) <> (r.content_purged_at IS NOT NULL)`},
 		{"a submission has its run", `
 			SELECT s.id FROM submissions AS s WHERE NOT EXISTS (
 				SELECT FROM validation_runs AS r WHERE r.org_id = s.org_id AND r.submission_id = s.id)`},
@@ -68,8 +69,9 @@ func always() []invariant {
 				OR r.info_count <> coalesce(sum(s.info_count), 0)`},
 		{"a step that lists everything lists what it counts", `
 			SELECT s.run_id, s.ordinal FROM step_runs AS s
+			JOIN validation_runs AS r ON r.org_id = s.org_id AND r.id = s.run_id
 			LEFT JOIN findings AS f ON f.org_id = s.org_id AND f.run_id = s.run_id AND f.step_ordinal = s.ordinal
-			WHERE NOT s.truncated GROUP BY s.org_id, s.id
+			WHERE NOT s.truncated AND r.findings_purged_at IS NULL GROUP BY s.org_id, s.id
 			HAVING s.error_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'ERROR'), 0)
 				OR s.warning_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'WARNING'), 0)
 				OR s.info_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'INFO'), 0)`},
