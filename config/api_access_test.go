@@ -44,6 +44,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 	release := start.to(key+"release/").withBody("application/json", `{"reason":"why"}`)
 	return map[string]access{
 		"GET /api/idempotency-keys/":              {call{path: "/api/idempotency-keys/"}, 200, 200, 200, 200},
+		"GET /api/idempotency-keys/activity/":     {call{path: "/api/idempotency-keys/activity/"}, 200, 200, 200, 200},
 		"GET /api/idempotency-keys/:id/":          {call{path: key}, 200, 200, 200, 404},
 		"POST /api/idempotency-keys/:id/release/": {release, 403, 403, 204, 404},
 		"POST /api/workflows/":                    {create, 403, 403, 201, 201},

@@ -101,6 +101,9 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 		return StartAnswer{}, err
 	}
 	result := s.commitShared(ctx, prepared)
+	if result.existing != nil || errors.Is(result.err, core.NewError(core.CodeKeyInProgress, "")) {
+		s.guard.Count(request.Principal.OrgID, result.existing, result.err)
+	}
 	beyondQuota := errors.Is(result.err, core.NewError(core.CodeQuotaExceeded, ""))
 	if beyondQuota && request.Principal.Overage && s.overage != nil {
 		return s.startOverage(ctx, prepared)

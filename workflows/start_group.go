@@ -74,13 +74,13 @@ func follow(st, leader start, led result) (result, bool) {
 			return result{err: led.err}, inProgress
 		}
 		record = &idempotency.Record{
-			ID: leader.claim.ID, Fingerprint: leader.claim.Fingerprint, RequestID: leader.claim.Caller.RequestID,
-			RunID: leader.claim.RunID, Point: idempotency.PointFinished, ExpiresAt: led.answer.ExpiresAt,
-			Response: leader.response,
+			ID: leader.claim.ID, OrgID: leader.claim.OrgID, Fingerprint: leader.claim.Fingerprint,
+			RequestID: leader.claim.Caller.RequestID, RunID: leader.claim.RunID, Point: idempotency.PointFinished,
+			ExpiresAt: led.answer.ExpiresAt, Response: leader.response,
 		}
 	}
 	answer, err := replay(*record, st.claim.Fingerprint)
-	return result{answer: answer, err: err}, true
+	return result{answer: answer, err: err, existing: record}, true
 }
 
 func pick(starts []start, indexes []int) []start {

@@ -62,7 +62,9 @@ func (s *Starter) startOverage(ctx context.Context, original start) (StartAnswer
 	case taken.Existing != nil:
 		return s.answerFrom(ctx, *taken.Existing, st.claim.Fingerprint)
 	case !taken.Claimed:
-		return StartAnswer{}, idempotency.InProgress(0)
+		refusal := idempotency.InProgress(0)
+		s.guard.Count(st.orgID(), nil, refusal)
+		return StartAnswer{}, refusal
 	}
 	finished, err := s.overage.Engine.Drive(ctx, s.Flow(), st.claim.Held(taken.ExpiresAt))
 	if original.keyed {

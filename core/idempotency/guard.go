@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -47,11 +48,17 @@ func NewGuard(db *core.DB, lifetime time.Duration, activity *Activity) *Guard {
 // refusal that its state asks for. It is counted.
 func (g *Guard) Answer(record Record, fingerprint Fingerprint) (Answer, error) {
 	err := record.Decide(fingerprint)
-	g.activity.note(record, err)
+	g.Count(record.OrgID, &record, err)
 	if err != nil {
 		return Answer{}, err
 	}
 	return ReplayOf(record), nil
+}
+
+// Count counts what a request has got, outside of Answer, from a key that somebody else had: a replay of the
+// record, or the refusal err. The record is nil where the other's claim is not committed.
+func (g *Guard) Count(orgID uuid.UUID, record *Record, err error) {
+	g.activity.note(orgID, record, err)
 }
 
 // Lifetime is how long a key of the principal's organization is remembered.
@@ -77,11 +84,12 @@ func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if !given {
 			misnamed := misnamedKey(c.Request())
+			if misnamed != "" {
+				g.activity.noteMisnamed(principal.OrgID)
+				c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
+			}
 			if principal.KeyRequired {
 				return keyRequired(misnamed)
-			}
-			if misnamed != "" {
-				c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
 			}
 		}
 		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})

@@ -125,6 +125,36 @@ func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error
 	return entry, nil
 }
 
+// Day is what the organization's requests met with their keys on one day.
+type Day struct {
+	Day        time.Time
+	Replayed   int64
+	InProgress int64
+	Reused     int64
+	Misnamed   int64
+}
+
+// activityDays is how many days are kept and shown, today included.
+const activityDays = 30
+
+// Days reads the activity of the organization's keys day by day, today first.
+func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
+	rows, err := i.db.Pool.Query(ctx, `
+		SELECT d.day, coalesce(a.replayed, 0), coalesce(a.in_progress, 0), coalesce(a.reused, 0),
+			coalesce(a.misnamed, 0)
+		FROM (SELECT (now() AT TIME ZONE 'UTC')::date - ago AS day FROM generate_series(0, $2 - 1) AS ago) AS d
+		LEFT JOIN key_activity_days AS a ON a.org_id = $1 AND a.day = d.day
+		ORDER BY d.day DESC`, orgID, activityDays)
+	if err != nil {
+		return nil, fmt.Errorf("read the activity of keys: %w", err)
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Day])
+	if err != nil {
+		return nil, fmt.Errorf("read the activity of keys: %w", err)
+	}
+	return days, nil
+}
+
 // Release frees a stuck key: one that has a run is handed to the completer again, with all its attempts;
 // one without a run is deleted, so that its request can be sent anew. A key that somebody holds or that
 // is finished is not released. The deed is audited with its reason.

@@ -107,7 +107,9 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	case done.existing != nil:
 		return g.Answer(*done.existing, claim.Fingerprint)
 	default:
-		return Answer{}, InProgress(0)
+		err := InProgress(0)
+		g.Count(claim.OrgID, nil, err)
+		return Answer{}, err
 	}
 }
 

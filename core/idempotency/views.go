@@ -29,6 +29,7 @@ func NewApp(inspector *Inspector, check *core.Validator) *App {
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
 	api.GET("/idempotency-keys/", a.list)
+	api.GET("/idempotency-keys/activity/", a.activity)
 	api.GET("/idempotency-keys/:id/", a.read)
 	api.POST("/idempotency-keys/:id/release/", a.release)
 }
@@ -73,6 +74,38 @@ type EventBody struct {
 	At     string `json:"at"`
 	Event  string `json:"event"`
 	Detail string `json:"detail"`
+}
+
+// activityBody is what requests met with their keys, day by day.
+type activityBody struct {
+	Days []dayBody `json:"days"`
+}
+
+type dayBody struct {
+	Day        string `json:"day"`
+	Replayed   int64  `json:"replayed"`
+	InProgress int64  `json:"in_progress"`
+	Reused     int64  `json:"reused"`
+	Misnamed   int64  `json:"misnamed"`
+}
+
+func (a *App) activity(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	days, err := a.inspector.Days(c.Request().Context(), principal.OrgID)
+	if err != nil {
+		return err
+	}
+	body := activityBody{Days: make([]dayBody, len(days))}
+	for i, day := range days {
+		body.Days[i] = dayBody{
+			Day: day.Day.Format(time.DateOnly), Replayed: day.Replayed, InProgress: day.InProgress, Reused: day.Reused,
+			Misnamed: day.Misnamed,
+		}
+	}
+	return c.JSON(http.StatusOK, body)
 }
 
 func (a *App) list(c echo.Context) error {
