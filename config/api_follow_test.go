@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -54,6 +56,16 @@ func TestRunWait(t *testing.T) {
 			}
 			wantHeader(t, got, map[string]string{"Retry-After": "1"})
 		}
+	})
+
+	t.Run("OutlastsTheTimeForReadingTheRequest", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.ReadTimeout = 200 * time.Millisecond })
+		start := s.start(t, "")
+		got := s.must(t, http.StatusCreated, start.with("Prefer", "wait=1"))
+		wantHeader(t, got, map[string]string{"Preference-Applied": "wait=1"})
+		address := validations.RunAddress(decoded[validations.RunBody](t, got).ID)
+		s.must(t, http.StatusOK, start.to(address+"?wait=1").get())
 	})
 
 	t.Run("RefusesWhatIsNoTime", func(t *testing.T) {

@@ -2,6 +2,8 @@ package core
 
 import (
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -21,4 +23,11 @@ func BindQuery(c echo.Context, check *Validator, query any) error {
 		return NewError(CodeInvalidParameter, "A parameter of the query has the wrong type.").Because(err)
 	}
 	return check.Query(query)
+}
+
+// AwaitCalmly lets an answer come later than the request has to have been read. Without it the server would take the
+// end of that time for a client that has gone. Call it when the body has been read.
+func AwaitCalmly(c echo.Context) {
+	// Not every server has deadlines, and where there are none nothing has to be lifted.
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
 }

@@ -3,11 +3,15 @@ package validations
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
@@ -104,6 +108,27 @@ func TestWaiters(t *testing.T) {
 	if waiters.open() || b.waited(t, waiters, job, progressCompleted, func() {}) {
 		t.Error("somebody can wait although the process is to stop")
 	}
+}
+
+// The times are those of the test's own clock, which stands still while something can go on.
+func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answer := httptest.NewRecorder()
+		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		silent := &stream{
+			app: &App{waiters: NewWaiters(nil)}, c: echo.New().NewContext(request, answer),
+			ends: time.Now().Add(streamLife),
+		}
+		moved, err := silent.await(t.Context(), 0)
+		if moved || err != nil {
+			t.Errorf("await = %t, %v, want false and no error", moved, err)
+		}
+		got := strings.Count(answer.Body.String(), ": still here\n\n")
+		if want := int(streamLife / heartbeat); got != want {
+			t.Errorf("comments = %d, want %d", got, want)
+		}
+	})
 }
 
 func TestStreamsOfATokenAreBounded(t *testing.T) {

@@ -128,21 +128,34 @@ func TestCancel(t *testing.T) {
 // Whichever of the two is first, its end is the one that is told, shown and kept.
 func TestCancelRacesWithCompletion(t *testing.T) {
 	t.Parallel()
-	const rounds = 200
+	const rounds = 1000
 	b := setup(t, testConfig())
+	begun, finish := make(chan struct{}), make(chan struct{})
+	definition := Definition{Accepts: []string{"text/race"}, Steps: []Step{{ID: "s", Name: "S", Type: "test"}}}
+	definition.Steps[0].Config = []byte("{}")
+	ref := b.publish(t, definition)
+	b.service.compiled.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{
+		engine(func(context.Context, engines.Document) (engines.Report, error) {
+			begun <- struct{}{}
+			<-finish
+			return engines.Report{}, nil
+		}),
+	}})
 	canceled := 0
 	for range rounds {
-		job := b.start(t, passing)
+		job := b.create(t, ref)
 		barrier := make(chan struct{})
 		var racers sync.WaitGroup
 		var err error
+		racers.Go(func() { b.execute(t, job) })
+		<-begun
 		racers.Go(func() {
 			<-barrier
 			err = b.cancel(t.Context(), job)
 		})
 		racers.Go(func() {
 			<-barrier
-			b.execute(t, job)
+			finish <- struct{}{}
 		})
 		close(barrier)
 		racers.Wait()

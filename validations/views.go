@@ -63,7 +63,7 @@ func (a *App) getRun(c echo.Context) error {
 		return err
 	}
 	if wait > 0 && body.State != StateCompleted {
-		unhurried(c)
+		core.AwaitCalmly(c)
 		a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
 		if body, err = a.service.show(ctx, principal.OrgID, principal.OrgSlug, id); err != nil {
 			return err
@@ -140,13 +140,6 @@ func holds(condition, tag string) bool {
 		}
 	}
 	return false
-}
-
-// unhurried lets an answer come later than the request has to be read. Without it the server would take a deadline
-// that is over for a client that has gone.
-func unhurried(c echo.Context) {
-	// Not every server has deadlines, and where there are none nothing has to be lifted.
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
 }
 
 func (a *App) listRuns(c echo.Context) error {

@@ -66,7 +66,7 @@ type stream struct {
 }
 
 func (s *stream) begin() {
-	unhurried(s.c)
+	core.AwaitCalmly(s.c)
 	header := s.c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/event-stream")
 	header.Set(echo.HeaderCacheControl, "no-store")

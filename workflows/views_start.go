@@ -62,6 +62,7 @@ func (a *App) answerLater(
 	c echo.Context, principal core.Principal, answer StartAnswer, wait time.Duration,
 ) error {
 	ctx := c.Request().Context()
+	core.AwaitCalmly(c)
 	if answer.Replayed {
 		a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait)
 	} else {
