@@ -15,8 +15,8 @@ import (
 )
 
 // testErrors has the requests that fail. All leave their key as it was, so that it can be used when the fault is
-// mended. A panic cannot be caused from outside: that one is answered and remembered as any other error is the
-// concern of the tests of config, which add a handler that panics.
+// mended. A panic cannot be caused from outside: the tests of core plant one in a transaction, which leaves nothing
+// behind, and those of config one in a handler, which is answered as an internal error is.
 func (s *site) testErrors(t *testing.T) {
 	t.Helper()
 	t.Run("RefusedThenCorrected", s.testCorrections)
