@@ -94,9 +94,10 @@ func (db *DB) Close() error {
 }
 
 // beginQuery sets the time limits with SET LOCAL, because a transaction pooler neither takes them as
-// start-up parameters nor keeps a session's settings to that session.
+// start-up parameters nor keeps a session's settings to that session. It names the isolation level, because the
+// database may have another default, under which a claim would not see what a rival has just committed.
 func beginQuery(cfg DatabaseConfig) string {
-	return fmt.Sprintf("begin; set local lock_timeout = %d; set local statement_timeout = %d; "+
-		"set local idle_in_transaction_session_timeout = %d",
+	return fmt.Sprintf("begin isolation level read committed; set local lock_timeout = %d; "+
+		"set local statement_timeout = %d; set local idle_in_transaction_session_timeout = %d",
 		cfg.LockTimeout.Milliseconds(), cfg.StatementTimeout.Milliseconds(), cfg.IdleTimeout.Milliseconds())
 }

@@ -144,6 +144,26 @@ func insertDanglingKey(ctx context.Context, tx core.Tx) error {
 	return err
 }
 
+func TestInTxReadsCommittedWhateverTheDefault(t *testing.T) {
+	t.Parallel()
+	address := coretest.DatabaseURL(t)
+	_, err := coretest.Connect(t, address).Pool.Exec(t.Context(), `
+		DO $$ BEGIN
+			EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database());
+		END $$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := core.InTx(t.Context(), coretest.Connect(t, address), func(tx core.Tx) (string, error) {
+		var level string
+		err := tx.QueryRow(t.Context(), `SHOW transaction_isolation`).Scan(&level)
+		return level, err
+	})
+	if err != nil || got != "read committed" {
+		t.Errorf("isolation = %q, %v, want read committed", got, err)
+	}
+}
+
 func TestInTxTellsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]pgproxy.Fault{"CommitArrived": {Swallow: true}, "CommitLost": {Lose: true}} {
