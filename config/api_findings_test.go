@@ -72,7 +72,7 @@ func TestFindingsAsReports(t *testing.T) {
 		"text":   {"text/plain; charset=utf-8", "meter-readings.csv:5:31   kwh \"n/a\" is not a number"},
 		"sarif":  {"application/sarif+json", `"uri": "meter-readings.csv"`},
 		"junit":  {"application/xml", `failures="8"`},
-		"github": {"text/plain; charset=utf-8", "::error file=meter-readings.csv,line=5,col=31,title=csv.type.number::"},
+		"github": {"text/plain; charset=utf-8", "::error file=meter-readings.csv,line=5,col=31,"},
 		"csv":    {"text/csv; charset=utf-8", "csv.type.number"},
 	} {
 		got := s.must(t, http.StatusOK, call{path: address + "?format=" + format, token: s.Harbour.Tokens.Viewer})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 // Program is what main knows of the process: its surroundings and its build.
@@ -25,7 +27,8 @@ type Program struct {
 	Version string
 }
 
-// Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly.
+// Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly, or what a command
+// says in a core.ExitError.
 func (p Program) Run(ctx context.Context, args []string) int {
 	root := p.command() //nolint:contextcheck // cobra hands the context to the command that runs
 	root.SetArgs(args)
@@ -33,8 +36,15 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	exit, exits := errors.AsType[*core.ExitError](err)
+	if exits && exit.Reason == "" {
+		return exit.Code
+	}
 	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
 		return 1
+	}
+	if exits {
+		return exit.Code
 	}
 	if isWrongUse(err) {
 		return exitUsage
@@ -95,6 +105,7 @@ func (p Program) command() *cobra.Command {
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.idempotencyCommand(), p.runsCommand())
 	root.AddCommand(users.Commands(p.openUsers)...)
+	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
 	refuseWrongUse(root)
 	return root
 }
@@ -116,6 +127,16 @@ func refuseWrongUse(command *cobra.Command) {
 	for _, child := range command.Commands() {
 		refuseWrongUse(child)
 	}
+}
+
+// environ looks a variable of the environment up; the last one of the name counts.
+func (p Program) environ(name string) string {
+	for _, variable := range slices.Backward(p.Environ) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // settings loads the settings and makes the log, which goes to standard error: standard output is data.

@@ -65,7 +65,11 @@ func (w *textWriter) document(d *Document) {
 	if !known {
 		heading = [2]string{"! " + string(d.Result), colorYellow}
 	}
-	fmt.Fprintf(w, "%s  %s  %s\n", w.colored(heading[1], heading[0]), clean(d.Name), d.Counts().words())
+	skipped := ""
+	if n := d.skipped(); n > 0 {
+		skipped = ", " + plural(n, "step") + " SKIPPED"
+	}
+	fmt.Fprintf(w, "%s  %s  %s%s\n", w.colored(heading[1], heading[0]), clean(d.Name), d.Counts().words(), skipped)
 	if d.Error != "" {
 		fmt.Fprintf(w, "  %s\n", clean(d.Error))
 	}

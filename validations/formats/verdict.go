@@ -90,6 +90,17 @@ func (d Document) Counts() Counts {
 	return sum
 }
 
+// skipped counts the steps that were not executed.
+func (d Document) skipped() int64 {
+	var n int64
+	for _, step := range d.Steps {
+		if step.Status == StatusSkipped {
+			n++
+		}
+	}
+	return n
+}
+
 func (c Counts) plus(other Counts) Counts {
 	return Counts{c.Errors + other.Errors, c.Warnings + other.Warnings, c.Infos + other.Infos}
 }

@@ -1,0 +1,169 @@
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Threshold is from which severity on findings fail a command.
+type Threshold string
+
+// The thresholds.
+const (
+	FailOnError   Threshold = "error"
+	FailOnWarning Threshold = "warning"
+	FailNever     Threshold = "never"
+)
+
+// Output is where and how a command writes its verdict, as its flags say.
+type Output struct {
+	format      string
+	files       []string
+	failOn      string
+	maxFindings int
+	noColor     bool
+}
+
+// Terminal is what a command knows of where it runs.
+type Terminal struct {
+	Stdout io.Writer
+	// Environ looks a variable of the environment up.
+	Environ func(name string) string
+	// Interactive says that a person reads standard output.
+	Interactive bool
+}
+
+// defaultFindings is how many findings a text shows.
+const defaultFindings = 50
+
+// Bind adds the flags to a command.
+func (o *Output) Bind(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&o.format, "format", "",
+		"text, json, sarif, junit, github or csv (default text, and github in GitHub Actions)")
+	flags.StringArrayVar(&o.files, "output", nil,
+		"also write a report to this file, in the format of its extension, or as FORMAT=FILE; may be repeated")
+	flags.StringVar(&o.failOn, "fail-on", string(FailOnError), "what exits with 1: error, warning or never")
+	flags.IntVar(&o.maxFindings, "max-findings", defaultFindings, "how many findings text shows, 0 for all")
+	flags.BoolVar(&o.noColor, "no-color", false, "write text without colors")
+}
+
+// Check finds what is wrong with the flags before anything is done.
+func (o *Output) Check() error {
+	var faults []error
+	if o.format != "" {
+		_, err := ParseFormat(o.format)
+		faults = append(faults, err)
+	}
+	for _, file := range o.files {
+		_, _, err := parseFile(file)
+		faults = append(faults, err)
+	}
+	switch Threshold(o.failOn) {
+	case FailOnError, FailOnWarning, FailNever:
+	default:
+		faults = append(faults, fmt.Errorf("--fail-on is error, warning or never, not %q", o.failOn))
+	}
+	if o.maxFindings < 0 {
+		faults = append(faults, errors.New("--max-findings is 0 or more"))
+	}
+	return errors.Join(faults...)
+}
+
+// Format is the format of standard output.
+func (o *Output) Format(terminal Terminal) Format {
+	switch {
+	case o.format != "":
+		return Format(o.format)
+	case terminal.Environ("GITHUB_ACTIONS") == "true":
+		return FormatGitHub
+	default:
+		return FormatText
+	}
+}
+
+// Write writes the verdict to standard output and to the files. In GitHub Actions the summary is filled as well.
+func (o *Output) Write(v Verdict, terminal Terminal) error {
+	plain := TextOptions{MaxFindings: o.maxFindings}
+	for _, file := range o.files {
+		format, name, err := parseFile(file)
+		if err == nil {
+			err = writeFile(name, format, v, plain)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	format := o.Format(terminal)
+	colored := plain
+	colored.Color = terminal.Interactive && !o.noColor && terminal.Environ("NO_COLOR") == "" &&
+		terminal.Environ("TERM") != "dumb"
+	report, err := format.Write(v, colored)
+	if err != nil {
+		return err
+	}
+	if _, err := terminal.Stdout.Write(report); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if summary := terminal.Environ("GITHUB_STEP_SUMMARY"); summary != "" && format == FormatGitHub {
+		return appendFile(summary, Summary(v))
+	}
+	return nil
+}
+
+// Failed reports whether findings reach the threshold.
+func (o *Output) Failed(v Verdict) bool {
+	counts := v.Counts()
+	switch Threshold(o.failOn) {
+	case FailNever:
+		return false
+	case FailOnWarning:
+		return counts.Errors > 0 || counts.Warnings > 0
+	case FailOnError:
+		return counts.Errors > 0
+	default:
+		return true
+	}
+}
+
+// parseFile reads FILE, whose extension names the format, or FORMAT=FILE.
+func parseFile(text string) (Format, string, error) {
+	if name, file, ok := strings.Cut(text, "="); ok && file != "" {
+		if format, err := ParseFormat(name); err == nil {
+			return format, file, nil
+		}
+	}
+	if format, ok := FormatOf(text); ok {
+		return format, text, nil
+	}
+	return "", "", fmt.Errorf("--output %s: the extension is that of no format; say FORMAT=%s", text, text)
+}
+
+func writeFile(name string, format Format, v Verdict, options TextOptions) error {
+	report, err := format.Write(v, options)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, report, 0o644); err != nil { //nolint:gosec // others may read a report
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+func appendFile(name string, text []byte) error {
+	//nolint:gosec // the file is named by who runs the command
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
