@@ -101,13 +101,16 @@ func (s *Service) executeStep(
 
 // acquire takes the lease and a new epoch in one conditional statement, and tells how long ago the run's first
 // step began. pgx.ErrNoRows means that there is nothing to do.
+//
+// The sweeper finds a lost run when its lease ends, and after every further attempt later by chance: a run that takes
+// its workers down does not come back together with the same neighbours.
 func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, time.Duration, error) {
 	run := Run{OrgID: job.OrgID, ID: job.SubjectID}
 	var elapsed int64
 	err := s.db.Pool.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'RUNNING', epoch = epoch + 1, attempts = attempts + 1,
 			lease_until = now() + $4::bigint * interval '1 millisecond',
-			sweep_after = now() + $4::bigint * interval '1 millisecond',
+			sweep_after = now() + (1 + attempts * random()) * $4::bigint * interval '1 millisecond',
 			started_at = coalesce(started_at, now())
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state <> 'COMPLETED' AND usage_metric <> ''
 			AND (lease_until IS NULL OR lease_until <= now())
@@ -124,7 +127,7 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, time.Duration
 func (s *Service) lost(ctx context.Context, run Run) bool {
 	tag, err := s.db.Pool.Exec(ctx, `
 		UPDATE validation_runs SET lease_until = now() + $4::bigint * interval '1 millisecond',
-			sweep_after = now() + $4::bigint * interval '1 millisecond'
+			sweep_after = now() + (1 + (attempts - 1) * random()) * $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
 		run.OrgID, run.ID, run.Epoch, s.cfg.Lease.Milliseconds())
 	return err == nil && tag.RowsAffected() == 0

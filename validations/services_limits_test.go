@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -142,6 +144,26 @@ func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
 	got := one[int](t, b, `SELECT count(*) FROM validation_runs WHERE result IN ('ERROR', 'TIMED_OUT')`)
 	if got != len(poison) {
 		t.Errorf("runs that ended in ERROR or TIMED_OUT = %d, want the %d poisoned ones", got, len(poison))
+	}
+}
+
+func TestARunThatTakesWorkersDownComesBackApart(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	const extra = `SELECT extract(epoch FROM sweep_after - lease_until)::float8 FROM validation_runs WHERE id = $1`
+	for attempts, most := range map[int]float64{0: 0, 2: 2 * time.Minute.Seconds()} {
+		var run uuid.UUID
+		var waits float64
+		job := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
+			waits = one[float64](t, b, extra, run)
+			return engines.Report{}, nil
+		})
+		run = job.SubjectID
+		b.exec(t, `UPDATE validation_runs SET attempts = $2 WHERE id = $1`, run, attempts)
+		b.execute(t, job)
+		if waits > most || (most > 0 && waits == 0) {
+			t.Errorf("wait beyond the lease after %d attempts = %g s, want some time up to %g s", attempts, waits, most)
+		}
 	}
 }
 
