@@ -42,14 +42,15 @@ func IsMemberFault(err error) bool {
 }
 
 // IsUnavailable reports whether the database could not answer: not reached, out of resources (class 53),
-// going down (57), read-only after a failover (25006), a lock or a deadline that ran out.
+// going down (57), read-only after a failover (25006), a lock or a deadline that ran out, a transaction that was ended
+// because its process was silent (25P03) or took too long (25P04).
 func IsUnavailable(err error) bool {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch class(pgErr) {
 		case "08", "53", "57":
 			return true
 		default:
-			return pgErr.Code == "25006" || pgErr.Code == "55P03"
+			return slices.Contains([]string{"25006", "25P03", "25P04", "55P03"}, pgErr.Code)
 		}
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {

@@ -231,6 +231,7 @@ func TestErrorClasses(t *testing.T) {
 	for code, want := range map[string]struct{ unavailable, member, contention bool }{
 		"08006": {unavailable: true}, "53300": {unavailable: true}, "57P01": {unavailable: true},
 		"25006": {unavailable: true}, "55P03": {unavailable: true},
+		"25P03": {unavailable: true}, "25P04": {unavailable: true},
 		"40001": {member: true, contention: true}, "40P01": {member: true, contention: true},
 		"23505": {member: true}, "22021": {member: true}, "21000": {member: true}, "42601": {},
 	} {
