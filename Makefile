@@ -30,6 +30,16 @@ test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
 	@.ci/setup gcc postgresql redis xmllint chromium
 	$(TEST) -tags slow $(PKG)
 
+# How long each fuzz test looks for inputs.
+FUZZTIME ?= 30s
+
+.PHONY: fuzz
+fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
+	@.ci/setup postgresql
+	go run ./core/coretest/withpostgres -- sh -c 'set -e; grep -r --include="*_test.go" "^func Fuzz" . | \
+		sed -E "s|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|\1 \2|" | while read -r package name; do \
+		go test -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; done'
+
 .PHONY: lint
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
