@@ -63,8 +63,9 @@ func newDocsSite() (docsSite, error) {
 			return docsSite{}, err
 		}
 		address := "/docs/" + name + "/"
+		section, _, _ := strings.Cut(name, "/")
 		for i := range sections {
-			if sections[i].name == path.Dir(name) {
+			if sections[i].name == section {
 				sections[i].Pages = append(sections[i].Pages, docsPage{Address: address, Title: view.Title})
 			}
 		}

@@ -83,6 +83,8 @@ func TestDocsFiles(t *testing.T) {
 		"SchemaAsJSON":  {"/api/schema/", "application/json, */*", "application/json", `"openapi":"3.1.0"`, 200},
 		"SampleOfJSON":  {"/docs/samples/good/building.json", "", "application/json", "Harbour House", 200},
 		"SampleOfTable": {"/docs/samples/bad/meter-readings.csv", "", "text/csv; charset=utf-8", "MTR-77", 200},
+		"SampleOfXML":   {"/docs/samples/bad/meters.xml", "", "application/xml", "MTR-77", 200},
+		"SampleOfIDF":   {"/docs/samples/good/office.idf", "", "text/plain; charset=UTF-8", "Office Lights", 200},
 		"NoSample":      {"/docs/samples/good/nothing.csv", "", core.ProblemType, "no such sample", 404},
 		"NoEscape":      {"/docs/samples/../openapi.yaml", "", core.ProblemType, "not_found", 404},
 		"Folder":        {"/docs/samples/good/", "", core.ProblemType, "not_found", 404},

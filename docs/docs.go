@@ -37,18 +37,19 @@ func WorkflowFileSchema() []byte {
 	return []byte(workflowFileSchema)
 }
 
-// Pages lists the pages by section and name, like "errors/not_found": what newcomers read first, then the others in
-// alphabetical order.
+// Pages lists the pages by section and name, like "errors/not_found" or "guides/validators/xml": what newcomers read
+// first, then the others in alphabetical order.
 func Pages() ([]string, error) {
-	found, err := fs.Glob(pages, "*/*.md")
-	if err != nil {
-		return nil, fmt.Errorf("list pages: %w", err)
-	}
 	names := []string{"guides/getting-started", "guides/idempotency"}
-	for _, file := range found {
-		if name := strings.TrimSuffix(file, ".md"); !slices.Contains(names, name) {
+	err := fs.WalkDir(pages, ".", func(file string, _ fs.DirEntry, err error) error {
+		name, isPage := strings.CutSuffix(file, ".md")
+		if isPage && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list pages: %w", err)
 	}
 	return names, nil
 }
