@@ -145,6 +145,8 @@ func sampleType(name string) string {
 		return echo.MIMEApplicationXML
 	case ".csv":
 		return "text/csv; charset=utf-8"
+	case ".yaml":
+		return yamlType
 	default:
 		return echo.MIMETextPlainCharsetUTF8
 	}

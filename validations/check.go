@@ -3,6 +3,7 @@ package validations
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -19,8 +20,11 @@ type Checker struct {
 // checkTimeout stands for the operator's limits, of which there are none.
 const checkTimeout = 24 * time.Hour
 
-// notOffline is said of a step that calls another service.
-const notOffline = "it calls another service, which only a server does"
+// What is said of steps that were skipped.
+const (
+	notOffline  = "it calls another service, which only a server does"
+	notExecuted = "it was not executed to its end"
+)
 
 // NewChecker compiles a definition in which Definition.Check finds no fault.
 func NewChecker(definition Definition) (*Checker, error) {
@@ -44,38 +48,62 @@ func (c *Checker) Check(
 	checked := formats.Document{Name: name, Result: formats.ResultPass}
 	clock := newRunClock(c.definition, Config{StepTimeout: checkTimeout, RunTimeout: checkTimeout}, 0)
 	for i, step := range c.definition.Steps {
-		if note := c.skipped(i, checked); note != "" {
-			checked.Steps = append(checked.Steps,
-				formats.Step{ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: note})
-			continue
-		}
-		observe(i)
-		limit := clock.step(step)
-		stepCtx, cancel := context.WithTimeout(ctx, limit.left)
-		end := runEngine(stepCtx, c.engines[i], document)
-		timedOut := stepCtx.Err() != nil
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return formats.Document{}, context.Cause(ctx)
-		case timedOut:
-			checked.Result, checked.Error = formats.ResultTimedOut, limit.exceeded
-		case end.err != nil:
-			checked.Result, checked.Error = formats.ResultError, fmt.Sprintf("Step %q: %v", step.Name, end.err)
-		default:
-			checked.Steps = append(checked.Steps, reportStep(step, end.report))
-			if end.report.Errors > 0 {
-				checked.Result = formats.ResultFail
+		note := c.skipped(i, checked)
+		if note == "" {
+			observe(i)
+			report, problem := c.runStep(ctx, i, document, clock.step(step))
+			if ctx.Err() != nil {
+				return formats.Document{}, context.Cause(ctx)
 			}
+			if problem == nil {
+				checked = withStep(checked, reportStep(step, report))
+				continue
+			}
+			checked.Result, checked.Error, note = problem.result, problem.text, notExecuted
 		}
+		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: note}
+		checked.Steps = append(checked.Steps, skipped)
 	}
 	return checked, nil
+}
+
+// unable is why a step could not be executed to its end.
+type unable struct {
+	result formats.Result
+	text   string
+}
+
+func (c *Checker) runStep(
+	ctx context.Context, ordinal int, document engines.Document, limit timeLimit,
+) (engines.Report, *unable) {
+	ctx, cancel := context.WithTimeout(ctx, limit.left)
+	defer cancel()
+	end := runEngine(ctx, c.engines[ordinal], document)
+	switch {
+	case ctx.Err() != nil:
+		return engines.Report{}, &unable{formats.ResultTimedOut, limit.exceeded}
+	case end.err != nil:
+		// Behind the first line of a panic stands its stack.
+		reason, _, _ := strings.Cut(end.err.Error(), "\n")
+		return engines.Report{}, &unable{
+			formats.ResultError, fmt.Sprintf("Step %q: %s", c.definition.Steps[ordinal].Name, reason),
+		}
+	}
+	return end.report, nil
+}
+
+func withStep(checked formats.Document, step formats.Step) formats.Document {
+	if step.Status == formats.StatusFailed {
+		checked.Result = formats.ResultFail
+	}
+	checked.Steps = append(checked.Steps, step)
+	return checked
 }
 
 // skipped says why a step is not to be run after what was found so far; "" lets it run.
 func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 	if soFar.Error != "" {
-		return "the check ended before it"
+		return notExecuted
 	}
 	for i, done := range soFar.Steps {
 		if done.Status == formats.StatusFailed && !c.definition.Steps[i].ContinueOnFailure {

@@ -35,7 +35,7 @@ func reportRun(detail runDetail, name string) formats.Document {
 		result, executed := done[i]
 		if !executed {
 			document.Steps = append(document.Steps, formats.Step{
-				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: "it was not executed",
+				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: notExecuted,
 			})
 			continue
 		}

@@ -198,15 +198,15 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 func typesByExtension(name string) []string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".epjson":
-		return []string{jsonMediaType, "text/json", textMediaType}
+		return []string{jsonMediaType, "text/json"}
 	case ".yaml", ".yml":
-		return []string{yamlMediaType, "application/x-yaml", "text/yaml", textMediaType}
+		return []string{yamlMediaType, "application/x-yaml", "text/yaml"}
 	case ".csv":
 		return []string{"text/csv", textMediaType}
 	case ".tsv":
 		return []string{"text/tab-separated-values", textMediaType}
 	case ".xml":
-		return []string{"application/xml", "text/xml", textMediaType}
+		return []string{"application/xml", "text/xml"}
 	default:
 		return nil
 	}

@@ -2,8 +2,11 @@ package workflows
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+var update = flag.Bool("update", false, "write the samples anew")
 
 const schemaAddress = "http://127.0.0.1:8080" + FileSchemaPath
 
@@ -220,4 +225,39 @@ func bomb() string {
 		fmt.Fprintf(&text, "a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 10))
 	}
 	return text.String()
+}
+
+// The samples are the demonstration's workflows as files.
+func TestSampleFiles(t *testing.T) {
+	t.Parallel()
+	drafts, err := DemoDrafts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, draft := range drafts {
+		if !draft.IsActive {
+			continue
+		}
+		file := fileOf(Version{
+			Workflow:   Workflow{Slug: draft.Slug, Name: draft.Name, Description: draft.Description},
+			Definition: draft.Definition,
+		})
+		want, err := file.YAML("../../workflow-file.schema.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join("..", "docs", "samples", "workflows", draft.Slug+".yaml")
+		if *update {
+			if err := os.WriteFile(name, want, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", name, diff)
+		}
+	}
 }

@@ -197,6 +197,8 @@ func TestText(t *testing.T) {
 			"LineEnd":   {"a,b,c", 5, "      │     ^\n"},
 			"Beyond":    {"abc", 9, "      │         ^\n"},
 			"Unclosed":  {`a,"bc`, 3, "      │   ^^^\n"},
+			"Name":      {"  key: value", 3, "      │   ^^^\n"},
+			"Time":      {"a,06:00:00Z,b", 3, "      │   ^^^^^^^^^\n"},
 			"Wide":      {"ä,öü,x", 3, "      │   ^^\n"},
 			"CutBefore": {strings.Repeat("x", 100) + "y,z", 5000, "│ " + strings.Repeat(" ", 100) + "^\n"},
 		} {

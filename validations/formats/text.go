@@ -139,7 +139,7 @@ func mark(f engines.Finding) (int, int) {
 // valueLength is how many characters the value has that a text begins with: up to its closing quote, or up to what
 // separates values in the formats that are checked. Of objects and lists only the bracket counts.
 func valueLength(text string) int {
-	length := strings.IndexAny(text, ",; \t:]})>")
+	length := strings.IndexAny(text, ",; \t]})>")
 	switch text[0] {
 	case '{', '[', '<':
 		return 1
@@ -151,7 +151,8 @@ func valueLength(text string) int {
 	if length < 0 {
 		length = len(text)
 	}
-	return max(1, utf8.RuneCountInString(text[:length]))
+	// The colon behind a name in YAML is not part of it, those of a time are.
+	return max(1, utf8.RuneCountInString(strings.TrimSuffix(text[:length], ":")))
 }
 
 // place is where the finding is, as editors and terminals understand it.
