@@ -1,10 +1,12 @@
 package engines
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -99,54 +101,51 @@ func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(st
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
-	output := &lineWriter{line: line}
 	// The schema is the child's file 3, the first behind the standard ones.
 	//nolint:gosec // the program was looked up; nothing of a document or a schema is an argument
 	cmd := exec.CommandContext(ctx, x.path, "--nonet", "--nocatalogs", "--noout", "--schema", "/dev/fd/3", "-")
 	cmd.ExtraFiles = []*os.File{schemaIn}
 	cmd.Stdin = bytes.NewReader(document)
-	cmd.Stderr = output
 	cmd.Env = []string{"LC_ALL=C"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killDelay
-	err = errors.Join(cmd.Start(), schemaIn.Close())
-	if err != nil {
+	output, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err = errors.Join(err, schemaIn.Close()); err != nil {
 		return errors.Join(fmt.Errorf("start xmllint: %w", err), schemaOut.Close())
 	}
 	if err := confine(cmd.Process.Pid, x.memory, x.time); err != nil {
 		return errors.Join(err, cmd.Cancel(), schemaOut.Close(), cmd.Wait())
 	}
-	// A child that does not read all of it has ended, and how it ended tells why.
-	_, _ = schemaOut.Write(schema)
-	err = errors.Join(schemaOut.Close(), cmd.Wait())
-	output.flush()
-	return err
+	written := make(chan error)
+	go func() {
+		// A child that does not read all of it has ended, and how it ended tells why.
+		_, _ = schemaOut.Write(schema)
+		written <- schemaOut.Close()
+	}()
+	// All of the output is read before the child is waited for: waiting closes the pipe.
+	readErr := readLines(output, line)
+	return errors.Join(<-written, cmd.Wait(), readErr)
 }
 
-// lineWriter calls line for each line written to it, which it cuts when it is long.
-type lineWriter struct {
-	line    func(string)
-	pending []byte
-}
-
-// Write takes a piece of the output.
-func (w *lineWriter) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		piece, behind, ended := bytes.Cut(rest, []byte{'\n'})
-		w.pending = append(w.pending, piece[:min(len(piece), maxLintLine-len(w.pending))]...)
-		if ended {
-			w.flush()
+// readLines calls line for each line, which it cuts when it is long.
+func readLines(output io.Reader, line func(string)) error {
+	reader := bufio.NewReaderSize(output, maxLintLine)
+	for {
+		text, isCut, err := reader.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		rest = behind
-	}
-	return len(p), nil
-}
-
-func (w *lineWriter) flush() {
-	if len(w.pending) > 0 {
-		w.line(string(w.pending))
-		w.pending = w.pending[:0]
+		if err != nil {
+			return fmt.Errorf("read the output of xmllint: %w", err)
+		}
+		line(string(text))
+		for isCut && err == nil {
+			_, isCut, err = reader.ReadLine()
+		}
 	}
 }

@@ -21,8 +21,10 @@ type complaint struct {
 	line      int
 	element   string
 	attribute string
-	message   string
-	finding   Finding
+	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints.
+	subject  string
+	sentence string
+	finding  Finding
 	// placed says that exactly one element fits, ambiguous that several do.
 	placed    bool
 	ambiguous bool
@@ -40,8 +42,6 @@ type complaints struct {
 	most     int
 	list     []*complaint
 	unlisted int
-	// last is what the line before said, since some failures are reported twice.
-	last complaint
 	// costly says that memory ran out.
 	costly bool
 }
@@ -167,22 +167,15 @@ func (c *complaints) add(line string) {
 		c.costly = true
 	}
 	one, ok := c.wording.read(line)
-	if !ok || one.repeats(c.last) {
+	if !ok {
 		return
 	}
-	c.last = *one
 	if len(c.list) >= c.most {
 		c.unlisted++
 		return
 	}
+	c.wording.phrase(one)
 	c.list = append(c.list, one)
-}
-
-// repeats says whether a failure was told before with the reason: a value that breaks a rule of its type is told again
-// as not being of that type.
-func (c *complaint) repeats(before complaint) bool {
-	return strings.HasSuffix(c.message, notOfItsType) && c.line == before.line && c.element == before.element &&
-		c.attribute == before.attribute
 }
 
 // locate fills in paths and columns where one element alone fits what xmllint tells of the place.

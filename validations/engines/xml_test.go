@@ -208,21 +208,19 @@ func TestHostileXML(t *testing.T) {
 			brief{"xml.too_large", "", 0, 0, 0, "the document has 17825792 bytes, at most 16777216 are checked"},
 		},
 	}
-	engine := compile(t, engines.KindXML, `{}`)
-	validating := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"/>`)))
+	// What the form refuses never reaches the program behind the schema.
+	engine := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"/>`)))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			for _, e := range []engines.Engine{engine, validating} {
-				same(t, []brief{tt.want}, briefs(run(t, e, []byte(tt.document), xmlType)))
-			}
+			same(t, []brief{tt.want}, briefs(run(t, engine, []byte(tt.document), xmlType)))
 		})
 	}
 
 	t.Run("ManyPrefixesDeepDown", func(t *testing.T) {
 		t.Parallel()
-		document := strings.Repeat("<a>", 199) + strings.Repeat("<b/>", 500_000) + strings.Repeat("</a>", 199)
-		same(t, 0, run(t, engine, []byte(document), xmlType).Errors)
+		document := strings.Repeat("<a>", 199) + strings.Repeat("<b/>", 20_000) + strings.Repeat("</a>", 199)
+		same(t, 0, run(t, compile(t, engines.KindXML, `{}`), []byte(document), xmlType).Errors)
 	})
 
 	t.Run("ContentThatEndsEarlyIsNoPass", func(t *testing.T) {
@@ -366,8 +364,11 @@ func TestXMLSchemaAtWork(t *testing.T) {
 	t.Run("ElementsOfOneNameInOneLineAreNotTold", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindXML, xmlStep(t, xsd(listOfNumbers)))
-		report := run(t, engine, []byte("<a>\n<b>1</b><b>x</b><b>2</b></a>"), xmlType)
-		same(t, []brief{{"xml.schema", "", 2, 0, 0, `<b> "x" is no integer`}}, briefs(report))
+		report := run(t, engine, []byte("<a>\n<b>1</b><b>x</b><b>y</b></a>"), xmlType)
+		same(t, []brief{
+			{"xml.schema", "", 2, 0, 0, `<b> "x" is no integer`},
+			{"xml.schema", "", 2, 0, 0, `<b> "y" is no integer`},
+		}, briefs(report))
 	})
 
 	t.Run("AValueCannotPassForOutput", func(t *testing.T) {
@@ -388,7 +389,7 @@ func TestXMLSchemaThatBurns(t *testing.T) {
 	t.Run("Time", func(t *testing.T) {
 		t.Parallel()
 		limits := engines.DefaultLimits()
-		limits.MaxLintTime = 500 * time.Millisecond
+		limits.MaxLintTime = 2 * time.Second
 		engine := compileWithin(t, engines.KindXML, xmlStep(t, schema), limits)
 		report := run(t, engine, document, xmlType)
 		want := "not evaluated: checking this document by this schema takes too much time or memory"
@@ -398,9 +399,9 @@ func TestXMLSchemaThatBurns(t *testing.T) {
 	t.Run("Memory", func(t *testing.T) {
 		t.Parallel()
 		limits := engines.DefaultLimits()
-		limits.MaxLintBytes = 128 << 20
+		limits.MaxLintBytes = 80 << 20
 		engine := compileWithin(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"/>`)), limits)
-		report := run(t, engine, []byte("<a>"+strings.Repeat("<b>x</b>", 900_000)+"</a>"), xmlType)
+		report := run(t, engine, []byte("<a>"+strings.Repeat("<b>x</b>", 400_000)+"</a>"), xmlType)
 		want := "not evaluated: checking this document by this schema takes too much time or memory"
 		same(t, []brief{{"xml.not_evaluated", "", 0, 0, 0, want}}, briefs(report))
 	})

@@ -19,9 +19,6 @@ type rephrasing struct {
 	words    string
 }
 
-// notOfItsType are the last words on a value that breaks its type.
-const notOfItsType = "is not a valid value"
-
 func newXMLWording() xmlWording {
 	w := xmlWording{
 		line:    regexp.MustCompile(`^-:(\d+): (?:element (\S+): )?([A-Za-z ]+?) : (.*)$`),
@@ -59,7 +56,7 @@ func newXMLWording() xmlWording {
 			`has a length of $1, $2 needed`,
 		},
 		{`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is no $2`},
-		{`'(.*)' is not a valid value of .*`, `"$1" ` + notOfItsType},
+		{`'(.*)' is not a valid value of .*`, `"$1" is not a valid value`},
 		{`Not all fields of key ` + identity + ` evaluate .*`, `has no valid value for the key $1`},
 		{`Duplicate key-sequence (\[.*\]) in .* ` + identity + `\.`, `repeats $1, which the key $2 allows once`},
 		{
@@ -73,7 +70,8 @@ func newXMLWording() xmlWording {
 	return w
 }
 
-// read takes one line of output. It answers false where the line is no complaint.
+// read takes one line of output. It answers false where the line is no complaint. What is about an element has no
+// message before phrase.
 func (w xmlWording) read(line string) (*complaint, bool) {
 	found := w.line.FindStringSubmatch(line)
 	if found == nil {
@@ -101,13 +99,20 @@ func (w xmlWording) read(line string) (*complaint, bool) {
 		// These are about the validator itself, and follow a complaint about the value.
 		return nil, false
 	}
-	one.attribute, one.message = subject[2], w.plain(subject[3])
-	about := "<" + subject[1] + ">"
-	if one.attribute != "" {
-		about = "attribute " + one.attribute + " of " + about
-	}
-	one.finding.Message = clipTo(about+" "+one.message, maxMessage)
+	one.subject, one.attribute, one.sentence = subject[1], subject[2], subject[3]
 	return one, true
+}
+
+// phrase fills in the message of a complaint about an element.
+func (w xmlWording) phrase(c *complaint) {
+	if c.sentence == "" {
+		return
+	}
+	about := "<" + c.subject + ">"
+	if c.attribute != "" {
+		about = "attribute " + c.attribute + " of " + about
+	}
+	c.finding.Message = clipTo(about+" "+w.plain(c.sentence), maxMessage)
 }
 
 func (w xmlWording) plain(sentence string) string {
