@@ -57,6 +57,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 		"POST /api/runs/:id/rerun/":               {rerun, 403, 201, 201, 404},
 		"POST /api/runs/:id/cancel/":              {cancel, 403, 200, 200, 404},
 		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},
+		"GET /api/signing-secret/":                {call{path: "/api/signing-secret/"}, 403, 403, 200, 200},
 		"GET /api/usage/":                         {call{path: "/api/usage/"}, 200, 200, 200, 200},
 		"GET /api/runs/":                          {call{path: "/api/runs/"}, 200, 200, 200, 200},
 		"GET /api/runs/:id/": {
@@ -77,6 +78,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]access {
 // publicRoutes need no token.
 func publicRoutes() []string {
 	return []string{
+		"POST /api/callbacks/:id/",
 		"GET /api/docs/", "GET /api/docs/reference.js", "GET /api/docs/swagger-ui-bundle.js",
 		"GET /api/docs/swagger-ui.css", "GET /api/schema/",
 	}

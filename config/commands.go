@@ -103,7 +103,7 @@ func (p Program) command() *cobra.Command {
 		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
-		p.idempotencyCommand(), p.runsCommand())
+		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
 	root.AddCommand(users.Commands(p.openUsers)...)
 	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
 	refuseWrongUse(root)

@@ -34,6 +34,7 @@ type Project struct {
 
 	users       *users.App
 	validations *validations.App
+	external    *validations.ExternalApp
 	workflows   *workflows.App
 
 	keys *idempotency.App
@@ -59,6 +60,7 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	runs, err := validations.NewService(db, validations.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
+		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 	}, staged, log)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
@@ -79,6 +81,8 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users = users.New(p.userService)
 	p.validations = validations.New(runs, p.waiters, check)
+	p.external = validations.NewExternalApp(runs,
+		ratelimit.NewLocal(settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
 	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard, check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address())
 	p.keys = idempotency.NewApp(p.inspector, check)
@@ -95,5 +99,5 @@ func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
 }
 
 func (p *Project) apps() []App {
-	return []App{p.users, p.validations, p.workflows, p.keys}
+	return []App{p.users, p.validations, p.external, p.workflows, p.keys}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +67,20 @@ func authenticated(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 		protected := apply(next)
 		return func(c echo.Context) error {
 			path := c.Request().URL.Path
-			public := strings.HasPrefix(path, apiPrefix+"/docs/") || strings.HasPrefix(path, apiPrefix+"/schema/")
-			if public || !strings.HasPrefix(path, apiPrefix+"/") {
+			if isPublic(path) || !strings.HasPrefix(path, apiPrefix+"/") {
 				return next(c)
 			}
 			return protected(c)
 		}
 	}
+}
+
+// isPublic tells the parts of the API that need no token: its documentation, and the callbacks of external validators,
+// which are signed.
+func isPublic(path string) bool {
+	return slices.ContainsFunc([]string{"/docs/", "/schema/", "/callbacks/"}, func(part string) bool {
+		return strings.HasPrefix(path, apiPrefix+part)
+	})
 }
 
 // trailingSlash serves an address without its last slash as the one with it. It never redirects: a

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"runtime"
@@ -51,6 +52,10 @@ type Settings struct {
 	BillingURL Secret `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
 	// BillingSecret signs the calls of the billing service.
 	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
+	// ExternalAllow lists networks in which external validators may be, besides the public ones.
+	ExternalAllow []netip.Prefix `env:"SV_EXTERNAL_ALLOW"`
+	// CallbacksPerSecond bounds the callbacks of external validators from one address per process; 0 is no limit.
+	CallbacksPerSecond float64 `env:"SV_CALLBACKS_PER_SECOND" envDefault:"100" validate:"min=0"`
 	// KeyLock is how long the holder of a key of several phases may be silent before another takes it over.
 	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
 	// CompleteInterval is how often abandoned keys are looked for.

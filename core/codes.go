@@ -17,6 +17,7 @@ const (
 	CodeKeyReused             Code = "idempotency_key_reused"
 	CodeKeyNotReleasable      Code = "idempotency_key_not_releasable"
 	CodeNotAuthenticated      Code = "not_authenticated"
+	CodeSignatureInvalid      Code = "signature_invalid"
 	CodePaymentRequired       Code = "payment_required"
 	CodePermissionDenied      Code = "permission_denied"
 	CodeNotFound              Code = "not_found"
@@ -55,6 +56,7 @@ func Codes() []CodeSpec {
 		{CodeKeyInvalid, http.StatusBadRequest, "Invalid idempotency key", false},
 		{CodeKeyRequired, http.StatusBadRequest, "Idempotency key required", false},
 		{CodeNotAuthenticated, http.StatusUnauthorized, "Not authenticated", false},
+		{CodeSignatureInvalid, http.StatusUnauthorized, "Signature not valid", false},
 		{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
 		{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
 		{CodeNotFound, http.StatusNotFound, "Not found", false},

@@ -104,7 +104,7 @@ func writeProblem(c echo.Context, err *Error) {
 		header.Set("Retry-After", retryAfterSeconds(err.RetryAfter))
 	}
 	if spec.Status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", "Bearer")
+		header.Set("WWW-Authenticate", challenge(err.Code))
 	}
 	header.Set("Cache-Control", "no-store")
 	header.Set(echo.HeaderContentType, ProblemType)
@@ -115,6 +115,14 @@ func writeProblem(c echo.Context, err *Error) {
 	}
 	// A client that has gone cannot be told anything more.
 	_ = c.Blob(spec.Status, ProblemType, body)
+}
+
+// challenge says how to authenticate instead.
+func challenge(code Code) string {
+	if code == CodeSignatureInvalid {
+		return HeaderSignature
+	}
+	return "Bearer"
 }
 
 // Problem renders the error for the request with the id.

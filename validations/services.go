@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
 // JobExecute asks for the execution of a run.
@@ -36,6 +37,7 @@ type Config struct {
 	RunTimeout  time.Duration
 	// MaxAttempts is how often a run is begun before it ends in ERROR.
 	MaxAttempts int
+	External    ExternalConfig
 }
 
 // Service creates, executes and reads runs.
@@ -47,6 +49,7 @@ type Service struct {
 	// Definitions never change, so what is cached under a digest stays true.
 	definitions *lru.Cache[Digest, Definition]
 	compiled    *lru.Cache[Digest, program]
+	validators  *external.Client
 	// abandoned counts engines that did not end with their context and still run.
 	abandoned atomic.Int64
 }
@@ -61,7 +64,10 @@ func NewService(db *core.DB, cfg Config, staged *jobs.Signal, log *slog.Logger) 
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
-	return &Service{db: db, cfg: cfg, staged: staged, log: log, definitions: definitions, compiled: compiled}, nil
+	return &Service{
+		db: db, cfg: cfg, staged: staged, log: log, definitions: definitions, compiled: compiled,
+		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
+	}, nil
 }
 
 // program is a definition that is ready to be executed.

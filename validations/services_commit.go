@@ -45,6 +45,11 @@ func (s *Service) commitStep(
 		if err := writeStep(ctx, tx, stepRun, report.Findings); err != nil {
 			return false, err
 		}
+		if step.Type == engines.KindHTTP {
+			if err := forgetAnswer(ctx, tx, run, ordinal); err != nil {
+				return false, err
+			}
+		}
 		if !last {
 			return false, nil
 		}
@@ -54,19 +59,27 @@ func (s *Service) commitStep(
 
 // giveUp ends a run for which the document is not to blame.
 func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
-	result := ResultError
-	if category == CategoryTimeout {
-		result = ResultTimedOut
-	}
 	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
-		return struct{}{}, complete(ctx, tx, run, ending{result: result, category: category, text: text})
+		return struct{}{}, complete(ctx, tx, run, noVerdict(category, text))
 	})
 	if err != nil {
 		return err
 	}
-	s.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "result", result,
-		"category", category, "attempts", run.Attempts, "reason", text)
+	s.logNoVerdict(ctx, run, category, text)
 	return nil
+}
+
+func (s *Service) logNoVerdict(ctx context.Context, run Run, category ErrorCategory, text string) {
+	s.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
+		"attempts", run.Attempts, "reason", text)
+}
+
+func noVerdict(category ErrorCategory, text string) ending {
+	result := ResultError
+	if category == CategoryTimeout {
+		result = ResultTimedOut
+	}
+	return ending{result: result, category: category, text: text}
 }
 
 func verdict(errorCount int64) ending {

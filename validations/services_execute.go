@@ -77,10 +77,14 @@ func (s *Service) executeLeased(ctx context.Context, run Run, elapsed time.Durat
 	return nil
 }
 
-// executeStep runs one engine and commits its result. It reports whether the run is completed by it.
+// executeStep runs one engine and commits its result. It reports whether the run is completed by it
+// or waits for somebody else.
 func (s *Service) executeStep(
 	ctx context.Context, run Run, ready program, ordinal int, document engines.Document, clock runClock,
 ) (bool, error) {
+	if foreign, ok := ready.engines[ordinal].(*engines.HTTP); ok {
+		return s.executeExternal(ctx, externalStep{run, ready.definition, ordinal, foreign, document, clock})
+	}
 	began := time.Now().UTC()
 	limit := clock.step(ready.definition.Steps[ordinal])
 	stepCtx, cancel := context.WithTimeout(ctx, limit.left)

@@ -1,0 +1,136 @@
+package validations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// callState is how far the call of an external validator is.
+type callState string
+
+const (
+	// callCalling is a call whose outcome is not known.
+	callCalling callState = "CALLING"
+	// callWaiting is a call whose answer is to come as a callback.
+	callWaiting callState = "WAITING"
+	// callAnswered is a call with the answer that counts, whatever the validator says later.
+	callAnswered callState = "ANSWERED"
+	// callFailed is a call whose run has ended without its answer.
+	callFailed callState = "FAILED"
+)
+
+// externalCall is the one logical call of a step.
+type externalCall struct {
+	OrgID uuid.UUID
+	ID    uuid.UUID
+	State callState
+	// Answer is set while it is needed.
+	Answer  []byte
+	BeganAt time.Time
+	// Overdue says that a promised answer has not come in time.
+	Overdue bool
+	// Fresh says that nobody has made the call before.
+	Fresh bool
+}
+
+// beginCall makes the call's row, or finds it: whoever makes it is the first to call. Only the holder of the lease
+// gets one.
+func (s *Service) beginCall(ctx context.Context, run Run, ordinal int) (externalCall, error) {
+	id, err := core.NewID()
+	if err != nil {
+		return externalCall{}, err
+	}
+	call := externalCall{OrgID: run.OrgID}
+	err = s.db.Pool.QueryRow(ctx, `
+		INSERT INTO external_calls AS c (org_id, id, run_id, ordinal)
+		SELECT org_id, $4, id, $5 FROM validation_runs
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'
+		ON CONFLICT (org_id, run_id, ordinal) DO UPDATE SET ordinal = c.ordinal
+		RETURNING id, state, answer, began_at, coalesce(callback_until <= now(), false)`,
+		run.OrgID, run.ID, run.Epoch, id, ordinal,
+	).Scan(&call.ID, &call.State, &call.Answer, &call.BeganAt, &call.Overdue)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return externalCall{}, errLeaseLost
+	}
+	if err != nil {
+		return externalCall{}, fmt.Errorf("begin the call of step %d of run %s: %w", ordinal, run.ID, err)
+	}
+	call.Fresh = call.ID == id
+	return call, nil
+}
+
+// recordAnswer makes the answer the one that counts, unless another has come first. It reports which.
+func (s *Service) recordAnswer(ctx context.Context, call externalCall, answer []byte) (bool, error) {
+	tag, err := s.db.Pool.Exec(ctx, `
+		UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
+		WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID, answer)
+	if err != nil {
+		return false, fmt.Errorf("record the answer of call %s: %w", call.ID, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// parkRun gives the lease back until the callback comes, or until its time is over, when the sweeper takes the run up
+// again. Waiting is no attempt. The epoch moves on, so that a heartbeat that is still under way does not renew the
+// lease. It reports false where the answer is there already.
+func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patience time.Duration) (bool, error) {
+	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+		var until time.Time
+		err := tx.QueryRow(ctx, `
+			UPDATE external_calls SET state = 'WAITING',
+				callback_until = coalesce(callback_until, now() + $3::bigint * interval '1 millisecond')
+			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
+			RETURNING callback_until`, call.OrgID, call.ID, patience.Milliseconds()).Scan(&until)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("wait for the callback of call %s: %w", call.ID, err)
+		}
+		tag, err := tx.Exec(ctx, `
+			UPDATE validation_runs SET lease_until = NULL, epoch = epoch + 1, attempts = attempts - 1, sweep_after = $4
+			WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`, run.OrgID, run.ID, run.Epoch, until)
+		if err != nil {
+			return false, fmt.Errorf("park run %s: %w", run.ID, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return false, errLeaseLost
+		}
+		return true, nil
+	})
+}
+
+// failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
+func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
+	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+		tag, err := tx.Exec(ctx, `
+			UPDATE external_calls SET state = 'FAILED'
+			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID)
+		if err != nil {
+			return false, fmt.Errorf("end call %s: %w", call.ID, err)
+		}
+		if tag.RowsAffected() == 0 {
+			return false, nil
+		}
+		return true, complete(ctx, tx, run, end)
+	})
+}
+
+// forgetAnswer removes an answer whose findings have been written. The row stays, so that the validator is told of a
+// late callback that it is late.
+func forgetAnswer(ctx context.Context, tx core.Tx, run Run, ordinal int) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE external_calls SET answer = NULL WHERE org_id = $1 AND run_id = $2 AND ordinal = $3`,
+		run.OrgID, run.ID, ordinal)
+	if err != nil {
+		return fmt.Errorf("forget the answer to step %d of run %s: %w", ordinal, run.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package validations
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+)
+
+const later = `"callback_timeout_seconds":3600`
+
+// parked starts a run whose validator has promised an answer.
+func (b externalBundle) parked(tb testing.TB) jobs.Job {
+	tb.Helper()
+	job := b.startHTTP(tb, later)
+	b.validator.Script(validator.Promise)
+	b.work(tb)
+	want := runRow{State: StateRunning, Result: ResultUnknown, Epoch: 3, Swept: true}
+	if diff := cmp.Diff(want, b.run(tb, job.SubjectID)); diff != "" {
+		tb.Fatalf("parked run (-want +got):\n%s", diff)
+	}
+	if got := b.call(tb, job); got != (callRow{State: callWaiting, Until: true, Waiting: true}) {
+		tb.Fatalf("call = %+v, want it waiting as long as the sweeper", got)
+	}
+	return job
+}
+
+func TestCallback(t *testing.T) {
+	t.Parallel()
+
+	t.Run("LetsTheRunGoOn", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		if n, err := b.service.Sweep(t.Context()); n != 0 || err != nil {
+			t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
+		}
+		b.wantCallback(t, callback{}, http.StatusOK, true)
+		if n := b.work(t); n != 1 {
+			t.Errorf("staged = %d, want 1", n)
+		}
+		b.wantCalls(t, 1)
+		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 5, Attempts: 1},
+			"0 PASSED")
+	})
+
+	t.Run("CountsOnce", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, http.StatusOK, true)
+		before := b.version(t, job)
+		b.wantCallback(t, callback{}, http.StatusOK, false)
+		if b.version(t, job) != before {
+			t.Error("a second callback has changed the run")
+		}
+		b.work(t)
+		b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 5, 1, false, false},
+			"0 FAILED")
+		before = b.version(t, job)
+		b.wantCallback(t, callback{}, http.StatusOK, false)
+		b.wantCallback(t, callback{answer: "nonsense"}, http.StatusOK, false)
+		if b.version(t, job) != before || b.work(t) != 0 {
+			t.Error("a late callback has changed the run")
+		}
+	})
+
+	t.Run("MayComeBeforeThePromise", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.startHTTP(t, later)
+		b.validator.Script(validator.Hasty)
+		b.work(t)
+		b.wantCalls(t, 1)
+		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+			"0 PASSED")
+		if n := b.work(t); n != 0 {
+			t.Errorf("staged = %d, want 0", n)
+		}
+	})
+
+	t.Run("FindsARunWhoseHolderHasDied", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		// As if the promise had not been written.
+		b.exec(t, `UPDATE external_calls SET state = 'CALLING', callback_until = NULL`)
+		b.exec(t, `UPDATE validation_runs SET lease_until = now() - interval '1 second', sweep_after = now()`)
+		b.wantCallback(t, callback{}, http.StatusOK, true)
+		b.takeOver(t, job)
+		b.work(t)
+		b.wantCalls(t, 1)
+		if got := b.run(t, job.SubjectID); got.Result != ResultPass {
+			t.Errorf("run = %+v, want PASS", got)
+		}
+	})
+
+	t.Run("IsNeededOnceHoweverOftenTheRunIsTakenUp", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		for range 5 {
+			b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+			if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+				t.Fatalf("Sweep = %d, %v, want 1", n, err)
+			}
+			b.work(t)
+		}
+		b.wantCalls(t, 1)
+		if got := b.run(t, job.SubjectID); got.State != StateRunning || got.Attempts != 0 || got.Leased {
+			t.Errorf("run = %+v, want it parked without an attempt", got)
+		}
+		b.wantCallback(t, callback{}, http.StatusOK, true)
+	})
+}
+
+func TestCallbackRefused(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.parked(t)
+	before, call := b.version(t, job), b.call(t, job)
+	for _, refused := range []struct {
+		callback callback
+		status   int
+	}{
+		{callback{secret: "svs_of-somebody-else"}, http.StatusUnauthorized},
+		{callback{at: time.Now().Add(-time.Hour)}, http.StatusUnauthorized},
+		{callback{at: time.Now().Add(time.Hour)}, http.StatusUnauthorized},
+		{callback{answer: "PASS"}, http.StatusBadRequest},
+		{callback{answer: "{}"}, http.StatusBadRequest},
+		{callback{answer: `{"result":"MAYBE"}`}, http.StatusBadRequest},
+		{callback{answer: strings.Repeat(" ", 1<<20) + "{}"}, http.StatusRequestEntityTooLarge},
+	} {
+		b.wantCallback(t, refused.callback, refused.status, false)
+	}
+	for _, receipt := range []string{uuid.NewString(), "nonsense", "..%2fruns"} {
+		unknown := b.validator.Calls()[0]
+		unknown.Callback.URL = b.service.cfg.External.Address + "/api/callbacks/" + receipt + "/"
+		if status, _, err := b.callBack(t.Context(), unknown, callback{}); status != http.StatusNotFound || err != nil {
+			t.Errorf("callback to %s = %d, %v, want 404", receipt, status, err)
+		}
+	}
+	if b.version(t, job) != before || b.call(t, job) != call {
+		t.Error("a refused callback has changed something")
+	}
+	b.wantCallback(t, callback{}, http.StatusOK, true)
+}
+
+func TestCallbackIsLimited(t *testing.T) {
+	t.Parallel()
+	b := setupLimited(t, testConfig(), allowing(false))
+	b.parked(t)
+	b.wantCallback(t, callback{}, http.StatusTooManyRequests, false)
+}
+
+func TestCallbackTakesThePreviousSecret(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.parked(t)
+	if _, err := b.service.RotateSigningSecret(t.Context(), b.orgID); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCallback(t, callback{}, http.StatusOK, true)
+}
+
+func TestCallbackTooLate(t *testing.T) {
+	t.Parallel()
+
+	t.Run("EndsTheRun", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		b.exec(t, `UPDATE external_calls SET callback_until = now()`)
+		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+		b.wantCallback(t, callback{}, http.StatusOK, false)
+		if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+			t.Fatalf("Sweep = %d, %v, want 1", n, err)
+		}
+		b.work(t)
+		b.wantRun(t, job, runRow{StateCompleted, ResultTimedOut, CategoryTimeout, 0, 0, 5, 1, false, false}, "")
+		b.wantCallback(t, callback{}, http.StatusOK, false)
+		b.wantCalls(t, 1)
+	})
+
+	t.Run("ForTheRunsTime", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		b.validator.Script(validator.Promise)
+		b.startBounded(t, 60, later)
+		b.work(t)
+		if !one[bool](t, b.testBundle, `SELECT callback_until < now() + interval '61 seconds' FROM external_calls`) {
+			t.Error("the run may wait longer than it may take")
+		}
+	})
+
+	t.Run("AfterItsRunWasCanceled", func(t *testing.T) {
+		t.Parallel()
+		b := setupExternal(t, testConfig())
+		job := b.parked(t)
+		b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(),
+			sweep_after = NULL, epoch = epoch + 1`)
+		b.wantCallback(t, callback{}, http.StatusOK, false)
+		if b.call(t, job).Answer || b.work(t) != 0 {
+			t.Error("the callback of a canceled run has an effect")
+		}
+	})
+}
+
+func TestCallbacksAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.parked(t)
+	call := b.validator.Calls()[0]
+	var accepted, passes atomic.Int64
+	var senders sync.WaitGroup
+	for i := range 16 {
+		senders.Go(func() {
+			passed := i%2 == 0
+			status, won, err := b.callBack(t.Context(), call, callback{answer: validator.AnswerOf(passed)})
+			if err != nil || status != http.StatusOK {
+				t.Errorf("callback = %d, %v, want 200", status, err)
+			}
+			if won {
+				accepted.Add(1)
+			}
+			if won && passed {
+				passes.Add(1)
+			}
+		})
+	}
+	senders.Wait()
+	if n := b.work(t); accepted.Load() != 1 || n != 1 {
+		t.Errorf("accepted = %d with %d jobs, want 1 with 1", accepted.Load(), n)
+	}
+	want := ResultFail
+	if passes.Load() == 1 {
+		want = ResultPass
+	}
+	if got := b.run(t, job.SubjectID); got.Result != want || got.Epoch != 5 {
+		t.Errorf("run = %+v, want %s, as the accepted callback says, under epoch 5", got, want)
+	}
+}
+
+func TestCallbackAgainstTheEndOfItsTime(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.validator.Usually(validator.Promise)
+	for range 20 {
+		job := b.startHTTP(t, later)
+		b.work(t)
+		b.exec(t, `WITH call AS (UPDATE external_calls SET callback_until = now() + interval '10 milliseconds'
+				WHERE run_id = $1 RETURNING callback_until)
+			UPDATE validation_runs SET sweep_after = callback_until FROM call WHERE id = $1`, job.SubjectID)
+		calls := b.validator.Calls()
+		var accepted atomic.Bool
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			_, won, err := b.callBack(t.Context(), calls[len(calls)-1], callback{})
+			if err != nil {
+				t.Error(err)
+			}
+			accepted.Store(won)
+		})
+		for b.run(t, job.SubjectID).State != StateCompleted {
+			if _, err := b.service.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.work(t)
+		}
+		sender.Wait()
+		want := ResultTimedOut
+		if accepted.Load() {
+			want = ResultPass
+		}
+		if got := b.run(t, job.SubjectID); got.Result != want {
+			t.Errorf("run = %+v with accepted = %t, want %s", got, accepted.Load(), want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package validations
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	// signingPrefix lets secret scanners find a leaked secret.
+	signingPrefix = "svs_"
+	signingBytes  = 32
+	// rotationOverlap is how long the secret before a rotation stays good.
+	rotationOverlap = 24 * time.Hour
+)
+
+// SigningSecret is what an organization's calls of external validators, and their callbacks, are signed with.
+type SigningSecret struct {
+	Secret string
+	// Previous is the secret before the last rotation while it is good; else it is empty.
+	Previous string
+}
+
+// SigningSecret returns the organization's secret. It is made when it is first asked for.
+func (s *Service) SigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+	secret, err := s.findSecret(ctx, orgID)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return secret, err
+	}
+	_, err = s.db.Pool.Exec(ctx, `INSERT INTO signing_secrets (org_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		orgID, newSigningSecret())
+	if err != nil {
+		return SigningSecret{}, fmt.Errorf("make a signing secret: %w", err)
+	}
+	return s.findSecret(ctx, orgID)
+}
+
+// RotateSigningSecret gives the organization a new secret. For 24 hours calls are signed with the previous one as
+// well, and callbacks may be signed with either.
+func (s *Service) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+	auditID, err := core.NewID()
+	if err != nil {
+		return SigningSecret{}, err
+	}
+	fresh := newSigningSecret()
+	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO signing_secrets AS s (org_id, secret) VALUES ($1, $2)
+			ON CONFLICT (org_id) DO UPDATE SET secret = EXCLUDED.secret, previous = s.secret, rotated_at = now()`,
+			orgID, fresh)
+		if err != nil {
+			return struct{}{}, fmt.Errorf("rotate a signing secret: %w", err)
+		}
+		batch := tx.NewBatch()
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, OrgID: orgID, Action: "signing_secret.rotate", TargetType: "organization",
+			TargetID: orgID.String(), RequestID: core.RequestID(ctx),
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	if err != nil {
+		return SigningSecret{}, err
+	}
+	return s.findSecret(ctx, orgID)
+}
+
+func (s *Service) findSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+	var secret SigningSecret
+	err := s.db.Pool.QueryRow(ctx, `
+		SELECT secret, CASE WHEN rotated_at > now() - $2::bigint * interval '1 millisecond' THEN previous ELSE '' END
+		FROM signing_secrets WHERE org_id = $1`, orgID, rotationOverlap.Milliseconds(),
+	).Scan(&secret.Secret, &secret.Previous)
+	if err != nil {
+		return SigningSecret{}, fmt.Errorf("read the signing secret of organization %s: %w", orgID, err)
+	}
+	return secret, nil
+}
+
+// signingSecrets returns every secret that is good now.
+func (s *Service) signingSecrets(ctx context.Context, orgID uuid.UUID) ([][]byte, error) {
+	secret, err := s.SigningSecret(ctx, orgID)
+	if err != nil {
+		return nil, err
+	}
+	if secret.Previous == "" {
+		return [][]byte{[]byte(secret.Secret)}, nil
+	}
+	return [][]byte{[]byte(secret.Secret), []byte(secret.Previous)}, nil
+}
+
+func newSigningSecret() string {
+	random := make([]byte, signingBytes)
+	// Read never fails (since Go 1.24 it ends the process instead).
+	_, _ = rand.Read(random)
+	return signingPrefix + base64.RawURLEncoding.EncodeToString(random)
+}

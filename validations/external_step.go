@@ -1,0 +1,188 @@
+package validations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/external"
+)
+
+// firstCallPause is what the first repetition of a call waits at most.
+const firstCallPause = 500 * time.Millisecond
+
+// ExternalConfig says how external validators are called.
+type ExternalConfig struct {
+	// Allow lists networks that may be called besides the public ones.
+	Allow []netip.Prefix
+	// Address is how validators reach this service for their callbacks, without a slash at the end.
+	Address string
+}
+
+// externalStep is a step that another service does.
+type externalStep struct {
+	run        Run
+	definition Definition
+	ordinal    int
+	engine     *engines.HTTP
+	document   engines.Document
+	clock      runClock
+}
+
+func (x externalStep) step() Step {
+	return x.definition.Steps[x.ordinal]
+}
+
+// key is the same however often the step is executed, so the validator sees one call.
+func (x externalStep) key() string {
+	return fmt.Sprintf("sv-run-%s-step-%d", x.run.ID, x.ordinal)
+}
+
+// executeExternal calls the validator, or goes on where an earlier execution of the step has stopped. It reports
+// whether there is nothing left to do here: the run is completed, or it waits for a callback without a lease.
+func (s *Service) executeExternal(ctx context.Context, x externalStep) (bool, error) {
+	call, err := s.beginCall(ctx, x.run, x.ordinal)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case call.State == callAnswered:
+		return s.useAnswer(ctx, x, call)
+	case call.State == callFailed:
+		return false, errLeaseLost
+	case call.Overdue:
+		return s.endCall(ctx, x, call, CategoryTimeout, "did not send its answer in time.")
+	case call.State == callWaiting:
+		return s.awaitCallback(ctx, x, call)
+	case !call.Fresh && !x.engine.Idempotent:
+		return s.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+	default:
+		return s.callValidator(ctx, x, call)
+	}
+}
+
+// unknownOutcome ends a run whose validator must not be called twice.
+const unknownOutcome = "may have been called, and its answer was lost. It is not called again, because the workflow " +
+	"says that a call must not be repeated."
+
+func (s *Service) callValidator(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+	request, err := s.newCall(ctx, x, call)
+	if err != nil {
+		return false, err
+	}
+	limit := x.clock.step(x.step())
+	callCtx, cancel := context.WithTimeout(ctx, limit.left)
+	defer cancel()
+	answer, err := s.validators.Do(callCtx, request)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "external validator failed", "org", x.run.OrgID, "run", x.run.ID, "step", x.ordinal,
+			"error", err)
+		return s.endUnanswered(ctx, x, call, err, callCtx.Err() != nil)
+	}
+	if answer.Accepted() {
+		return s.awaitCallback(ctx, x, call)
+	}
+	return s.takeAnswer(ctx, x, call, answer.Body)
+}
+
+// endUnanswered ends the run of a call that has failed for good, or that the step's time did not suffice for.
+func (s *Service) endUnanswered(
+	ctx context.Context, x externalStep, call externalCall, cause error, timedOut bool,
+) (bool, error) {
+	failure, ok := errors.AsType[*external.CallError](cause)
+	switch {
+	case !ok:
+		return false, cause
+	case failure.Unknown() && !x.engine.Idempotent:
+		return s.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+	case timedOut:
+		return s.endCall(ctx, x, call, CategoryTimeout, "did not answer in time.")
+	default:
+		return s.endCall(ctx, x, call, CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
+	}
+}
+
+// takeAnswer records an answer that can be used. One that cannot be is never a pass.
+func (s *Service) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
+	if _, err := x.engine.Read(answer); err != nil {
+		return s.endCall(ctx, x, call, CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
+	}
+	first, err := s.recordAnswer(ctx, call, answer)
+	if err != nil {
+		return false, err
+	}
+	if !first {
+		return s.executeExternal(ctx, x)
+	}
+	call.Answer = answer
+	return s.useAnswer(ctx, x, call)
+}
+
+func (s *Service) useAnswer(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+	report, err := x.engine.Read(call.Answer)
+	if err != nil {
+		return false, fmt.Errorf("read the recorded answer of call %s: %w", call.ID, err)
+	}
+	return s.commitStep(ctx, x.run, x.definition, x.ordinal, report, call.BeganAt)
+}
+
+// awaitCallback parks the run. The validator may be faster than this: then its answer is used at once.
+func (s *Service) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+	if x.engine.CallbackTimeout == 0 {
+		return s.endCall(ctx, x, call, CategoryRuntimeError,
+			"promised a later answer, which the workflow does not allow.")
+	}
+	patience := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
+	parked, err := s.parkRun(ctx, x.run, call, patience)
+	if err != nil || parked {
+		return parked, err
+	}
+	return s.executeExternal(ctx, x)
+}
+
+// endCall ends the run without an answer. An answer that has come in the meantime is used all the same.
+func (s *Service) endCall(
+	ctx context.Context, x externalStep, call externalCall, category ErrorCategory, what string,
+) (bool, error) {
+	text := fmt.Sprintf("The validator of step %q %s", x.step().Name, what)
+	ended, err := s.failCall(ctx, x.run, call, noVerdict(category, text))
+	if err != nil {
+		return false, err
+	}
+	if !ended {
+		return s.executeExternal(ctx, x)
+	}
+	s.logNoVerdict(ctx, x.run, category, text)
+	return true, nil
+}
+
+func (s *Service) newCall(ctx context.Context, x externalStep, call externalCall) (external.Call, error) {
+	secrets, err := s.signingSecrets(ctx, x.run.OrgID)
+	if err != nil {
+		return external.Call{}, err
+	}
+	envelope := external.Envelope{
+		Key: x.key(), Run: x.run.ID, Step: x.step().ID, MediaType: x.document.MediaType, Filename: x.document.Filename,
+		Size: x.document.Size, Parameters: x.engine.Parameters,
+	}
+	if x.engine.CallbackTimeout > 0 {
+		envelope.Callback = &external.Callback{
+			URL:            s.cfg.External.Address + "/api/callbacks/" + call.ID.String() + "/",
+			TimeoutSeconds: int(x.engine.CallbackTimeout / time.Second),
+		}
+	}
+	body, err := external.NewBody(envelope, x.document.Content)
+	if err != nil {
+		return external.Call{}, err
+	}
+	return external.Call{
+		URL: x.engine.URL, Headers: x.engine.Headers, Key: x.key(), Body: body, Secrets: secrets,
+		AttemptTimeout: x.engine.AttemptTimeout, Repeatable: x.engine.Idempotent, MaxAnswer: engines.MaxAnswerBytes,
+	}, nil
+}

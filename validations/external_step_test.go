@@ -1,0 +1,235 @@
+package validations
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+)
+
+const (
+	once    = `"idempotent":false`
+	hurried = `"attempt_timeout_seconds":1`
+)
+
+func TestExternalStep(t *testing.T) {
+	t.Parallel()
+	passed := runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1}
+	failed := runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 2, 1, false, false}
+	broken := runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 0, 2, 1, false, false}
+	for _, tt := range []struct {
+		// The first attempt goes like this, every further one is answered.
+		behavior validator.Behavior
+		config   string
+		attempts int
+		want     runRow
+		text     string
+	}{
+		{validator.Pass, "", 1, passed, ""},
+		{validator.Fail, "", 1, failed, "The document has 1 error."},
+		{validator.Fail, `"severities":{"demo.wrong":"WARNING"}`, 1, passed, ""},
+		{validator.Busy, "", 2, passed, ""},
+		{validator.FailBefore, "", 2, passed, ""},
+		{validator.DropBefore, "", 2, passed, ""},
+		{validator.FailAfter, "", 2, passed, ""},
+		{validator.DropAfter, "", 2, passed, ""},
+		{validator.Truncate, "", 2, passed, ""},
+		{validator.Hang, hurried, 2, passed, ""},
+		{validator.Drip, hurried, 2, passed, ""},
+		{validator.Garbage, "", 1, broken, "gave an answer that cannot be used: it is not well-formed JSON."},
+		{validator.Huge, "", 1, broken, "its answer is larger than 1048576 bytes"},
+		{validator.Compress, "", 1, broken, "its answer is compressed"},
+		{validator.Refuse, "", 1, broken, "it answered with status 422"},
+		{validator.Redirect, "", 1, broken, "redirects elsewhere"},
+		{validator.Promise, "", 1, broken, "promised a later answer, which the workflow does not allow"},
+		{validator.Pass, once, 1, passed, ""},
+		{validator.Fail, once, 1, failed, "The document has 1 error."},
+		{validator.Busy, once, 2, passed, ""},
+		{validator.FailAfter, once, 1, broken, "is not called again"},
+		{validator.DropAfter, once, 1, broken, "is not called again"},
+		{validator.Truncate, once, 1, broken, "is not called again"},
+		{validator.Hang, once + "," + hurried, 1, broken, "is not called again"},
+		{validator.Drip, once + "," + hurried, 1, broken, "is not called again"},
+		{validator.Garbage, once, 1, broken, "cannot be used"},
+	} {
+		t.Run(string(tt.behavior)+tt.config, func(t *testing.T) {
+			t.Parallel()
+			b := setupExternal(t, testConfig())
+			job := b.startHTTP(t, tt.config)
+			b.validator.Script(tt.behavior)
+			b.work(t)
+			b.wantCalls(t, tt.attempts)
+			if diff := cmp.Diff(tt.want, b.run(t, job.SubjectID)); diff != "" {
+				t.Errorf("run (-want +got):\n%s", diff)
+			}
+			text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
+			if !strings.Contains(text, tt.text) || tt.want.Result == ResultPass && text != "" {
+				t.Errorf("error = %q, want %q in it", text, tt.text)
+			}
+			if b.call(t, job).Answer {
+				t.Error("the answer is kept, want it gone with the run's end")
+			}
+		})
+	}
+}
+
+func TestExternalStepKeepsFindings(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.startHTTP(t, "")
+	b.validator.Script(validator.Fail)
+	b.work(t)
+	got := one[string](t, b.testBundle, `SELECT severity || ' ' || code || ' ' || path || ' ' || line FROM findings`)
+	if want := "ERROR external.demo.wrong /a 1"; got != want {
+		t.Errorf("finding = %q, want %q", got, want)
+	}
+}
+
+func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.url = strings.Replace(b.url, "127.0.0.1", "0.0.0.0", 1)
+	job := b.startHTTP(t, "")
+	b.work(t)
+	b.wantCalls(t, 0)
+	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 0, 2, 1, false, false}, "")
+	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
+	if !strings.Contains(text, "its address is not one that may be called") || strings.Contains(text, "0.0.0.0") {
+		t.Errorf("error = %q, want that the address may not be called, without the address", text)
+	}
+}
+
+func TestExternalStepTimesOut(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.validator.Usually(validator.Hang)
+	job := b.startBounded(t, 1, "")
+	b.work(t)
+	b.wantCalls(t, 1)
+	b.wantRun(t, job, runRow{StateCompleted, ResultTimedOut, CategoryTimeout, 0, 0, 2, 1, false, false}, "")
+}
+
+// A holder dies at some moment of the call, and another one takes the run over.
+func TestExternalStepAfterACrash(t *testing.T) {
+	t.Parallel()
+	for moment, acted := range map[validator.Moment]bool{validator.Received: false, validator.Acted: true} {
+		for config, result := range map[string]RunResult{"": ResultPass, once: ResultError} {
+			t.Run(string(moment)+config, func(t *testing.T) {
+				t.Parallel()
+				b := setupExternal(t, testConfig())
+				job := b.startHTTP(t, config)
+				ctx, crash := context.WithCancel(t.Context())
+				crashed := make(chan struct{})
+				var first atomic.Bool
+				b.validator.Watch(func(now validator.Moment, _ validator.Request) {
+					if now == moment && !first.Swap(true) {
+						crash()
+						<-crashed
+					}
+				})
+				if !acted {
+					b.validator.Script(validator.DropBefore)
+				}
+				if err := b.service.Execute(ctx, job); err != nil {
+					t.Fatal(err)
+				}
+				close(crashed)
+				b.takeOver(t, job)
+				b.work(t)
+				attempts := 2
+				if result == ResultError {
+					attempts = 1
+				}
+				b.wantCalls(t, attempts)
+				if got := b.run(t, job.SubjectID); got.Result != result || got.Leased || got.Swept {
+					t.Errorf("run = %+v, want %s", got, result)
+				}
+			})
+		}
+	}
+}
+
+// An answer that was recorded is the one that counts, also when nobody has written its findings yet.
+func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
+	t.Parallel()
+	for _, config := range []string{"", once} {
+		t.Run("config"+config, func(t *testing.T) {
+			t.Parallel()
+			b := setupExternal(t, testConfig())
+			job := b.startHTTP(t, config)
+			b.validator.Script(validator.Fail)
+			var first atomic.Bool
+			b.validator.Watch(func(moment validator.Moment, _ validator.Request) {
+				if moment == validator.Acted && !first.Swap(true) {
+					b.takeOver(t, job)
+				}
+			})
+			b.execute(t, job)
+			if got := b.run(t, job.SubjectID); got.State != StateRunning || got.Epoch != 3 {
+				t.Errorf("run after the stale holder = %+v, want it running under epoch 3", got)
+			}
+			if got := b.call(t, job); got.State != callAnswered || !got.Answer {
+				t.Errorf("call = %+v, want it answered", got)
+			}
+			b.validator.Usually(validator.Pass)
+			if n := b.work(t); n != 1 {
+				t.Errorf("staged = %d, want 1", n)
+			}
+			b.wantCalls(t, 1)
+			b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 4, 2, false, false},
+				"0 FAILED")
+		})
+	}
+}
+
+func TestExternalStepContradiction(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.startHTTP(t, `"callback_timeout_seconds":60`)
+	// The promise is lost after the callback; the repetition is answered at once, and otherwise.
+	b.validator.Script(validator.DropAfter, validator.Fail)
+	var calledBack atomic.Bool
+	b.validator.Watch(func(moment validator.Moment, _ validator.Request) {
+		if moment == validator.Acted && !calledBack.Swap(true) {
+			b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, 200, true)
+		}
+	})
+	b.work(t)
+	b.wantCalls(t, 2)
+	b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 2, 1, false, false},
+		"0 FAILED")
+}
+
+func TestSigningSecret(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	ctx := t.Context()
+	first, err := b.service.SigningSecret(ctx, b.orgID)
+	if err != nil || len(first.Secret) < 40 || first.Previous != "" || first.Secret != b.secret {
+		t.Fatalf("secret = %+v, %v, want the one and no previous", first, err)
+	}
+	second, err := b.service.RotateSigningSecret(ctx, b.orgID)
+	if err != nil || second.Secret == first.Secret || second.Previous != first.Secret {
+		t.Fatalf("secret after a rotation = %+v, %v, want another with the previous", second, err)
+	}
+	b.startHTTP(t, "")
+	b.work(t)
+	b.wantCalls(t, 1)
+	b.exec(t, `UPDATE signing_secrets SET rotated_at = now() - interval '25 hours'`)
+	third, err := b.service.SigningSecret(ctx, b.orgID)
+	if err != nil || third != (SigningSecret{Secret: second.Secret}) {
+		t.Errorf("secret a day later = %+v, %v, want the current alone", third, err)
+	}
+	if n := one[int64](t, b.testBundle,
+		`SELECT count(*) FROM audit_records WHERE action = 'signing_secret.rotate'`); n != 1 {
+		t.Errorf("audit records = %d, want 1", n)
+	}
+	if _, err := b.service.SigningSecret(ctx, uuid.New()); err == nil {
+		t.Error("an organization that does not exist has a secret")
+	}
+}
