@@ -1,0 +1,114 @@
+package crash
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+)
+
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	counted := 0
+	for _, f := range flows() {
+		first := counted
+		counted += len(f.boundaries)
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("undisturbed", func(t *testing.T) {
+				t.Parallel()
+				undisturbed(t, f)
+			})
+			for i, where := range f.places() {
+				t.Run(fmt.Sprintf("B%d", i+1), func(t *testing.T) {
+					t.Parallel()
+					strikeAt(t, f, first+i, where)
+				})
+			}
+		})
+	}
+}
+
+// places are the boundaries of a flow, told apart where they have one name.
+func (f flow) places() []at {
+	seen := make(map[string]int)
+	places := make([]at, len(f.boundaries))
+	for i, name := range f.boundaries {
+		seen[name]++
+		places[i] = at{name: name, nth: seen[name]}
+	}
+	return places
+}
+
+// undisturbed checks that the flow has the boundaries that the cases are made for, and no other.
+func undisturbed(t *testing.T, f flow) {
+	t.Helper()
+	s := newStage(t, f)
+	var seen []string
+	note := func(name string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		seen = append(seen, name)
+	}
+	s.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
+		if name := commit.String(); name != "update api_tokens" && name != "insert key_activity" {
+			return pgproxy.Fault{After: func() { note(name) }}
+		}
+		return pgproxy.Fault{}
+	})
+	s.billing.Watch(func(now billing.Moment) {
+		if now == billing.Acted {
+			note(call)
+		}
+	})
+	s.launch(t)
+	s.sending.Wait()
+	if f.part == command {
+		s.victim.ExitCode(t)
+	}
+	s.finish(t, retry)
+	s.conclude(t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.goesOn {
+		seen = seen[:min(len(seen), len(f.boundaries))]
+	}
+	if diff := cmp.Diff(f.boundaries, seen); diff != "" {
+		t.Errorf("boundaries (-want +got):\n%s", diff)
+	}
+}
+
+// strikeAt runs the cases of one boundary, which is the nth of all.
+func strikeAt(t *testing.T, f flow, nth int, where at) {
+	t.Helper()
+	for i, struck := range faultsOf(f.part) {
+		finishers := finishersOf(f)
+		if !exhaustive {
+			finishers = chosen(nth, i, finishers)
+		}
+		for _, who := range finishers {
+			t.Run(string(struck)+"/"+string(who), func(t *testing.T) {
+				t.Parallel()
+				s := newStage(t, f)
+				s.strike(t, where, struck)
+				s.launch(t)
+				<-s.struck
+				s.settle(t, struck, who)
+				s.conclude(t)
+			})
+		}
+	}
+}
+
+// chosen gives every third fault one finisher, and begins with another fault and finisher at each boundary, so that all
+// have their turn.
+func chosen(boundary, fault int, finishers []finisher) []finisher {
+	if (boundary+fault)%3 != 0 {
+		return nil
+	}
+	turn := (boundary + fault/3) % len(finishers)
+	return finishers[turn : turn+1]
+}

@@ -1,0 +1,303 @@
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// part is the process that faults strike.
+type part string
+
+const (
+	// web answers requests.
+	web part = "web"
+	// worker executes runs and finishes what was abandoned.
+	worker part = "worker"
+	// command is a command of the operator's.
+	command part = "command"
+)
+
+// call is the boundary of a call to another service, told from the commits by its name.
+const call = "call to the billing service"
+
+// flow is something that the program does in one or more steps, each of which ends at a boundary.
+type flow struct {
+	name string
+	part part
+	// boundaries are the commits of the process, by what they write, and its calls, in their order.
+	boundaries []string
+	// goesOn tells that the process then executes the run, whose boundaries are those of another flow.
+	goesOn bool
+	// before brings the installation to where the flow begins.
+	before func(tb testing.TB, s *stage)
+	// request is the request that begins the flow, or that has begun it earlier where a worker goes on.
+	request func(tb testing.TB, s *stage) request
+	// status is that of the request's final answer.
+	status int
+	// counts is what the database holds in the end. What is common to all flows is checked beside it.
+	counts map[string]int
+	// charges is how many charges the billing service has been asked for in the end.
+	charges int
+}
+
+const (
+	// What the commits of more than one flow write. A start beyond the quota is refused like any other, and only then
+	// reserved.
+	refused    = "insert idempotency_keys, insert usage_counters, delete idempotency_keys"
+	reserved   = "insert idempotency_keys, insert submissions, insert validation_runs, insert audit_records"
+	charged    = "update idempotency_keys, insert usage_counters, update validation_runs, update idempotency_keys"
+	unheld     = "update idempotency_keys, update validation_runs, insert staged_jobs, update idempotency_keys"
+	handedOver = "delete staged_jobs"
+	leased     = "update validation_runs"
+	stepDone   = "update validation_runs, insert step_runs"
+	runDone    = "update validation_runs, insert step_runs, update validation_runs"
+
+	runsCharged   = "SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs'"
+	runsBeyond    = "SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs_overage'"
+	runsCounted   = "SELECT count(*) FROM validation_runs WHERE usage_metric = 'runs'"
+	beyondCounted = "SELECT count(*) FROM validation_runs WHERE usage_metric = 'runs_overage'"
+	allRuns       = "SELECT count(*) FROM validation_runs"
+	allSteps      = "SELECT count(*) FROM step_runs"
+	jobsStaged    = "SELECT count(*) FROM staged_jobs"
+	keysHeld      = `SELECT count(*) FROM idempotency_keys
+		WHERE recovery_point <> 'finished' OR locked_until IS NOT NULL`
+)
+
+func flows() []flow {
+	return append(requestFlows(), workerFlows()...)
+}
+
+// requestFlows are struck in the server that answers.
+func requestFlows() []flow {
+	oneRun := map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1}
+	oneBeyond := map[string]int{allRuns: 1, beyondCounted: 1, runsBeyond: 1, runsCharged: 0}
+	return []flow{
+		{
+			name: "start", part: web, request: startBuilding, status: http.StatusCreated, counts: oneRun,
+			boundaries: []string{
+				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
+					"insert validation_runs, insert staged_jobs, insert audit_records",
+				handedOver,
+			},
+		},
+		{
+			name: "overage", part: web, before: beyondQuota, request: startBuilding, status: http.StatusCreated,
+			counts: oneBeyond, charges: 1,
+			boundaries: []string{refused, reserved, call, charged, unheld, handedOver},
+		},
+		{
+			name: "declined", part: web, before: beyondMeans, request: startBuilding,
+			status: http.StatusPaymentRequired,
+			counts: map[string]int{
+				allRuns: 1, runsBeyond: 0, runsCharged: 0,
+				"SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED' AND result = 'CANCELED'": 1,
+			},
+			charges: 1,
+			boundaries: []string{
+				refused, reserved, call, "update idempotency_keys, update validation_runs, update idempotency_keys",
+			},
+		},
+		{
+			name: "create", part: web, request: createWorkflow, status: http.StatusCreated,
+			counts: map[string]int{
+				"SELECT count(*) FROM workflows WHERE slug = 'three-steps'":           1,
+				"SELECT count(*) FROM audit_records WHERE action = 'workflow.create'": 1,
+			},
+			boundaries: []string{
+				"insert idempotency_keys, insert workflows, insert definitions, insert workflow_versions, " +
+					"insert audit_records, update idempotency_keys",
+			},
+		},
+		{
+			name: "rerun", part: web, before: finishedRun, request: rerun, status: http.StatusCreated,
+			counts: map[string]int{allRuns: 2, runsCounted: 2, runsCharged: 2},
+			boundaries: []string{
+				"insert idempotency_keys, update usage_counters, insert validation_runs, insert staged_jobs, " +
+					"insert audit_records, update idempotency_keys",
+				handedOver,
+			},
+		},
+	}
+}
+
+// workerFlows are struck in the process that works in the background.
+func workerFlows() []flow {
+	oneRun := map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1}
+	return []flow{
+		{
+			name: "run", part: worker, before: threeStepsQueued, request: startThreeSteps, status: http.StatusCreated,
+			counts:     map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 3},
+			boundaries: []string{leased, stepDone, stepDone, runDone},
+		},
+		{
+			name: "sweep", part: worker, before: runLost, request: startBuilding, status: http.StatusCreated,
+			counts:     oneRun,
+			boundaries: []string{"update validation_runs, insert staged_jobs"}, goesOn: true,
+		},
+		{
+			name: "complete", part: worker, before: abandonedBeyondQuota, request: startBuilding,
+			status: http.StatusCreated, charges: 1,
+			counts:     map[string]int{allRuns: 1, beyondCounted: 1, runsBeyond: 1, runsCharged: 0},
+			boundaries: []string{"update idempotency_keys", call, charged, unheld}, goesOn: true,
+		},
+		{
+			name: "purge", part: command, before: expiredKey, counts: map[string]int{
+				allRuns: 1, "SELECT count(*) FROM idempotency_keys": 0,
+			},
+			boundaries: []string{
+				// The second one finds nothing more to delete.
+				"delete idempotency_keys", "delete idempotency_keys", "delete key_activity", "delete key_activity_days",
+			},
+		},
+	}
+}
+
+// request is an HTTP request that can be sent again.
+type request struct {
+	path, mediaType, token string
+	body                   []byte
+}
+
+const key = "the-key"
+
+func startBuilding(tb testing.TB, s *stage) request {
+	tb.Helper()
+	return start(s, program.Building(tb, key))
+}
+
+func startThreeSteps(tb testing.TB, s *stage) request {
+	tb.Helper()
+	o := program.Building(tb, key)
+	o.Workflow = "three-steps"
+	return start(s, o)
+}
+
+func start(s *stage, o program.Order) request {
+	return request{
+		path: "/api/workflows/" + o.Workflow + "/start/", mediaType: o.MediaType, body: o.Body,
+		token: s.tenant.Tokens.Executor,
+	}
+}
+
+// createWorkflow asks for a workflow whose three steps all pass the document of startBuilding.
+func createWorkflow(tb testing.TB, s *stage) request {
+	tb.Helper()
+	type step struct {
+		ID     string          `json:"id"`
+		Name   string          `json:"name"`
+		Type   string          `json:"type"`
+		Config json.RawMessage `json:"config"`
+	}
+	var draft struct {
+		Slug       string `json:"slug"`
+		Name       string `json:"name"`
+		IsActive   bool   `json:"is_active"`
+		Definition struct {
+			Accepts []string `json:"accepts"`
+			Steps   []step   `json:"steps"`
+		} `json:"definition"`
+	}
+	draft.Slug, draft.Name, draft.IsActive = "three-steps", "Three steps", true
+	draft.Definition.Accepts = []string{"application/json"}
+	for n := range 3 {
+		name := fmt.Sprintf("Step %d", n+1)
+		draft.Definition.Steps = append(draft.Definition.Steps, step{
+			ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), Name: name, Type: "json_schema",
+			Config: program.Sample(tb, "schemas/building.schema-step.json"),
+		})
+	}
+	body, err := json.Marshal(draft)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return request{path: "/api/workflows/", mediaType: "application/json", token: s.tenant.Tokens.Owner, body: body}
+}
+
+func rerun(tb testing.TB, s *stage) request {
+	tb.Helper()
+	var id uuid.UUID
+	err := s.DB.Pool.QueryRow(tb.Context(), `SELECT id FROM validation_runs ORDER BY created_at, id LIMIT 1`).Scan(&id)
+	if err != nil {
+		tb.Fatalf("find the run: %v", err)
+	}
+	return request{path: "/api/runs/" + id.String() + "/rerun/", token: s.tenant.Tokens.Executor}
+}
+
+// beyondQuota makes the organization one that pays for each run.
+func beyondQuota(tb testing.TB, s *stage) {
+	tb.Helper()
+	program.Execute(tb, s.Settings, "", "org", "set-quota", s.tenant.Slug, "0")
+	program.Execute(tb, s.Settings, "", "org", "set-overage", s.tenant.Slug, "on")
+}
+
+func beyondMeans(tb testing.TB, s *stage) {
+	tb.Helper()
+	beyondQuota(tb, s)
+	s.billing.Usually(billing.Decline)
+}
+
+// queued starts a run whose job waits in Redis.
+func queued(tb testing.TB, s *stage, r request) {
+	tb.Helper()
+	a := s.send(tb, r, key)
+	program.WantCreated(tb, a)
+	s.note(tb, a)
+	program.Await(tb, "the job is handed over", func() bool { return program.Count(tb, s.DB, jobsStaged) == 0 })
+}
+
+func threeStepsQueued(tb testing.TB, s *stage) {
+	tb.Helper()
+	program.WantCreated(tb, s.send(tb, createWorkflow(tb, s), "workflow"))
+	queued(tb, s, startThreeSteps(tb, s))
+}
+
+// finishedRun leaves a run behind that is over.
+func finishedRun(tb testing.TB, s *stage) {
+	tb.Helper()
+	program.WantCreated(tb, s.send(tb, startBuilding(tb, s), "first"))
+	p := s.background(tb, s.Settings)
+	program.AwaitRest(tb, s.DB)
+	p.Kill()
+}
+
+// runLost leaves a run behind whose job Redis has forgotten.
+func runLost(tb testing.TB, s *stage) {
+	tb.Helper()
+	queued(tb, s, startBuilding(tb, s))
+	s.flushRedis(tb)
+	s.passTime(tb)
+}
+
+// abandonedBeyondQuota leaves a start behind whose server died before it could charge.
+func abandonedBeyondQuota(tb testing.TB, s *stage) {
+	tb.Helper()
+	beyondQuota(tb, s)
+	first := program.Serve(tb, s.Settings, "--only", "web")
+	s.billing.Script(billing.DropBefore)
+	s.billing.Watch(func(now billing.Moment) {
+		if now == billing.Received {
+			first.Kill()
+		}
+	})
+	_, err := s.try(tb.Context(), startBuilding(tb, s), first.URL(), key)
+	s.billing.Watch(func(billing.Moment) {})
+	if err == nil || program.Count(tb, s.DB, keysHeld) != 1 {
+		tb.Fatalf("err = %v, want a start that is abandoned", err)
+	}
+	s.passTime(tb)
+}
+
+// expiredKey leaves a key behind that can be deleted.
+func expiredKey(tb testing.TB, s *stage) {
+	tb.Helper()
+	finishedRun(tb, s)
+	program.Change(tb, s.DB, `UPDATE idempotency_keys SET created_at = now() - interval '2 days',
+		expires_at = now() - interval '1 day'`)
+}
