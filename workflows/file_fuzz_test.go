@@ -1,0 +1,50 @@
+package workflows
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+// FuzzParseFile looks for files that break the parser, and for those that are not read back as they are written.
+func FuzzParseFile(f *testing.F) {
+	for _, name := range []string{"workflows/building.yaml", "workflows/meter-readings.yaml"} {
+		sample, err := docs.Sample(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(sample)
+	}
+	f.Add([]byte("schema_version: 1\nslug: a\nname: \"\\u0085 b\"\naccepts: &a [a/b]\nsteps: []\ndescription: |\n  x\n\n"))
+	f.Add([]byte(bomb()))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file, faults, err := ParseFile(t.Context(), content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range faults {
+			if fault.Code == "" || fault.Detail == "" || fault.Line < 0 || fault.Column < 0 {
+				t.Errorf("fault = %+v, want a code, a detail and a place", fault)
+			}
+		}
+		if len(faults) > 0 {
+			return
+		}
+		written, err := file.YAML(schemaAddress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, faults, err := ParseFile(t.Context(), written)
+		if err != nil || len(faults) > 0 {
+			t.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, written)
+		}
+		_, want, err := file.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := again.Slug == file.Slug && again.Name == file.Name && again.Description == file.Description
+		if _, got, err := again.Encode(); err != nil || got != want || !same {
+			t.Fatalf("read back = %+v, %v, want %+v of\n%s", again, err, file, written)
+		}
+	})
+}
