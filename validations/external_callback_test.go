@@ -214,6 +214,24 @@ func TestCallbackTooLate(t *testing.T) {
 	})
 }
 
+// A run may end between the answer and the writing of its findings; then the answer goes when findings go.
+func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.parked(t)
+	b.wantCallback(t, callback{}, http.StatusOK, true)
+	b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', sweep_after = NULL,
+		ended_at = now() - interval '2 hours'`)
+	for _, kept := range []time.Duration{3 * time.Hour, time.Hour} {
+		if _, err := b.service.Purge(t.Context(), Retention{Findings: kept}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := b.call(t, job).Answer, kept > 2*time.Hour; got != want {
+			t.Errorf("answer kept = %t where findings are kept for %s, want %t", got, kept, want)
+		}
+	}
+}
+
 func TestCallbacksAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())

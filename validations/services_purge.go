@@ -136,7 +136,11 @@ const deleteFindings = `
 			FOR NO KEY UPDATE SKIP LOCKED) AS own
 		LIMIT $2),
 	gone AS (
-		DELETE FROM findings AS f USING due WHERE f.org_id = due.org_id AND f.run_id = due.id)
+		DELETE FROM findings AS f USING due WHERE f.org_id = due.org_id AND f.run_id = due.id),
+	forgotten AS (
+		-- Left where a run has ended between the answer of its validator and the writing of what that found.
+		UPDATE external_calls AS c SET answer = NULL FROM due
+		WHERE c.org_id = due.org_id AND c.run_id = due.id AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
 	WHERE r.org_id = due.org_id AND r.id = due.id`
 
