@@ -2,12 +2,15 @@ package crash
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 func TestCrash(t *testing.T) {
@@ -29,6 +32,24 @@ func TestCrash(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+func TestGuideListsEveryBoundary(t *testing.T) {
+	t.Parallel()
+	guide, found := docs.Page("guides/crash-safety")
+	if !found {
+		t.Fatal("there is no guide to crash safety")
+	}
+	for _, f := range flows() {
+		for i := range f.boundaries {
+			if row := fmt.Sprintf("\n| %#q | B%d | ", f.name, i+1); !strings.Contains(string(guide), row) {
+				t.Errorf("the guide has no row %q", strings.TrimSpace(row))
+			}
+		}
+		if row := fmt.Sprintf("\n| %#q | B%d | ", f.name, len(f.boundaries)+1); strings.Contains(string(guide), row) {
+			t.Errorf("the guide has a row %q, want none", strings.TrimSpace(row))
+		}
 	}
 }
 
@@ -64,8 +85,18 @@ func undisturbed(t *testing.T, f flow) {
 			note(call)
 		}
 	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("boundaries: %q", seen)
+		}
+	})
 	s.launch(t)
 	s.sending.Wait()
+	program.Await(t, "the flow has come to its last boundary", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(seen) >= len(f.boundaries)
+	})
 	if f.part == command {
 		s.victim.ExitCode(t)
 	}
@@ -95,7 +126,7 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 				s := newStage(t, f)
 				s.strike(t, where, struck)
 				s.launch(t)
-				<-s.struck
+				await(t, s.struck, "the fault strikes")
 				s.settle(t, struck, who)
 				s.conclude(t)
 			})

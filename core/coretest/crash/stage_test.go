@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -70,6 +71,11 @@ func newStage(tb testing.TB, f flow) *stage {
 	s.proxy = pgproxy.Start(tb, s.database(tb))
 	if f.before != nil {
 		f.before(tb, s)
+	}
+	if f.part == web && s.spare != nil {
+		// It would hand over the jobs of the victim.
+		s.spare.Kill()
+		s.spare = nil
 	}
 	if f.request != nil {
 		s.request = f.request(tb, s)
@@ -219,5 +225,15 @@ func (s *stage) note(tb testing.TB, a program.Answer) {
 	s.refused = append(s.refused, a)
 	if a.Status != http.StatusConflict && a.Status != http.StatusServiceUnavailable || !a.Problem().Retryable {
 		tb.Errorf("answer = %d %s, want %d or one that asks for a retry", a.Status, a.Body, s.flow.status)
+	}
+}
+
+// await waits for the end of a channel.
+func await(tb testing.TB, ended <-chan struct{}, what string) {
+	tb.Helper()
+	select {
+	case <-ended:
+	case <-time.After(program.Patience):
+		tb.Fatalf("waited %s in vain: %s", program.Patience, what)
 	}
 }

@@ -26,7 +26,7 @@ func TestStaleHolder(t *testing.T) {
 				s := newStage(t, f)
 				s.strike(t, where, freezeAfter)
 				s.launch(t)
-				<-s.struck
+				await(t, s.struck, "the fault strikes")
 				s.passTime(t)
 				resume := s.succeed(t)
 				before := s.held(t)
@@ -73,7 +73,7 @@ func (s *stage) succeed(tb testing.TB) func() {
 			}
 		}()
 	}
-	<-taken
+	await(tb, taken, "another process takes over")
 	return func() { close(goOn); <-resumed }
 }
 
