@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -82,9 +83,16 @@ func undisturbed(t *testing.T, f flow) {
 	})
 	s.billing.Watch(func(now billing.Moment) {
 		if now == billing.Acted {
-			note(call)
+			note(callBilling)
 		}
 	})
+	if s.validator != nil {
+		s.validator.Watch(func(now validator.Moment, _ validator.Request) {
+			if now == validator.Acted {
+				note(callValidator)
+			}
+		})
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("boundaries: %q", seen)

@@ -1,12 +1,14 @@
 package crash
 
 import (
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // fault is what happens at a boundary.
@@ -49,8 +51,12 @@ type at struct {
 func (s *stage) strike(tb testing.TB, where at, f fault) {
 	tb.Helper()
 	effect := s.effect(tb, f)
-	if where.name == call {
-		s.strikeCall(effect)
+	switch where.name {
+	case callBilling:
+		s.strikeBilling(effect)
+		return
+	case callValidator:
+		s.strikeValidator(effect)
 		return
 	}
 	seen := 0
@@ -68,15 +74,9 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 	})
 }
 
-// strikeCall does to the first call to the billing service what would be done to a commit.
-func (s *stage) strikeCall(effect pgproxy.Fault) {
-	switch {
-	case effect.Lose:
-		s.billing.Script(billing.DropBefore)
-	case effect.Swallow:
-		s.billing.Script(billing.DropAfter)
-	}
-	received, acted := once(effect.Before), once(effect.After)
+// strikeBilling does to the first call to the billing service what would be done to a commit.
+func (s *stage) strikeBilling(effect pgproxy.Fault) {
+	received, acted := hooks(effect)
 	s.billing.Watch(func(now billing.Moment) {
 		switch now {
 		case billing.Received:
@@ -86,6 +86,42 @@ func (s *stage) strikeCall(effect pgproxy.Fault) {
 		case billing.Answered:
 		}
 	})
+}
+
+// strikeValidator does the same to the first call to the external validator.
+func (s *stage) strikeValidator(effect pgproxy.Fault) {
+	received, acted := hooks(effect)
+	s.validator.Watch(func(now validator.Moment, _ validator.Request) {
+		switch now {
+		case validator.Received:
+			received()
+		case validator.Acted:
+			acted()
+		case validator.Answered:
+		}
+	})
+}
+
+// hooks are what happens when a service has received a call and when it has acted, the first time. It breaks the
+// connection off in the way that handlers have for that.
+func hooks(effect pgproxy.Fault) (func(), func()) {
+	received := once(func() {
+		if effect.Before != nil {
+			effect.Before()
+		}
+		if effect.Lose {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	acted := once(func() {
+		if effect.After != nil {
+			effect.After()
+		}
+		if effect.Swallow {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	return received, acted
 }
 
 // effect is what the fault does. It says when it has struck.
@@ -116,11 +152,11 @@ func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 	}
 }
 
-// once makes a hook that works the first time, and does not hold up anybody who comes later. There may be none.
+// once makes a hook that works the first time, and does not hold up anybody who comes later.
 func once(hook func()) func() {
 	var done atomic.Bool
 	return func() {
-		if hook != nil && done.CompareAndSwap(false, true) {
+		if done.CompareAndSwap(false, true) {
 			hook()
 		}
 	}

@@ -175,6 +175,12 @@ func (s *stage) conclude(tb testing.TB) {
 		tb.Errorf("charges = %d with %d calls refused, want %d: %+v", got, s.billing.Refused(), s.flow.charges,
 			s.billing.Charges())
 	}
+	if s.validator == nil {
+		return
+	}
+	if got := len(s.validator.Calls()); got != s.flow.calls || s.validator.Refused() != 0 {
+		tb.Errorf("calls of the validator = %d with %d refused, want %d", got, s.validator.Refused(), s.flow.calls)
+	}
 }
 
 func (s *stage) checkRest(tb testing.TB) {

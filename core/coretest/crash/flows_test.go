@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // part is the process that faults strike.
@@ -24,8 +27,11 @@ const (
 	command part = "command"
 )
 
-// call is the boundary of a call to another service, told from the commits by its name.
-const call = "call to the billing service"
+// The boundaries that are calls to other services, told from the commits by their names.
+const (
+	callBilling   = "call to the billing service"
+	callValidator = "call to the external validator"
+)
 
 // flow is something that the program does in one or more steps, each of which ends at a boundary.
 type flow struct {
@@ -43,8 +49,8 @@ type flow struct {
 	status int
 	// counts is what the database holds in the end. What is common to all flows is checked beside it.
 	counts map[string]int
-	// charges is how many charges the billing service has been asked for in the end.
-	charges int
+	// charges is how many charges the billing service has been asked for in the end, and calls how many the validator.
+	charges, calls int
 }
 
 const (
@@ -90,7 +96,7 @@ func requestFlows() []flow {
 		{
 			name: "overage", part: web, before: beyondQuota, request: startBuilding, status: http.StatusCreated,
 			counts: oneBeyond, charges: 1,
-			boundaries: []string{refused, reserved, call, charged, unheld, handedOver},
+			boundaries: []string{refused, reserved, callBilling, charged, unheld, handedOver},
 		},
 		{
 			name: "declined", part: web, before: beyondMeans, request: startBuilding,
@@ -101,7 +107,8 @@ func requestFlows() []flow {
 			},
 			charges: 1,
 			boundaries: []string{
-				refused, reserved, call, "update idempotency_keys, update validation_runs, update idempotency_keys",
+				refused, reserved, callBilling,
+				"update idempotency_keys, update validation_runs, update idempotency_keys",
 			},
 		},
 		{
@@ -137,6 +144,17 @@ func workerFlows() []flow {
 			boundaries: []string{leased, stepDone, stepDone, runDone},
 		},
 		{
+			name: "external", part: worker, before: externalQueued, request: startExternal, status: http.StatusCreated,
+			counts: map[string]int{
+				allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 1, "SELECT count(*) FROM external_calls": 1,
+			},
+			calls: 1,
+			boundaries: []string{
+				leased, "insert external_calls", callValidator, "update external_calls",
+				"update validation_runs, insert step_runs, update external_calls, update validation_runs",
+			},
+		},
+		{
 			name: "sweep", part: worker, before: runLost, request: startBuilding, status: http.StatusCreated,
 			counts:     oneRun,
 			boundaries: []string{"update validation_runs, insert staged_jobs"}, goesOn: true,
@@ -145,7 +163,7 @@ func workerFlows() []flow {
 			name: "complete", part: worker, before: abandonedBeyondQuota, request: startBuilding,
 			status: http.StatusCreated, charges: 1,
 			counts:     map[string]int{allRuns: 1, beyondCounted: 1, runsBeyond: 1, runsCharged: 0},
-			boundaries: []string{"update idempotency_keys", call, charged, unheld}, goesOn: true,
+			boundaries: []string{"update idempotency_keys", callBilling, charged, unheld}, goesOn: true,
 		},
 		{
 			name: "purge", part: command, before: expiredKey, counts: map[string]int{
@@ -174,8 +192,18 @@ func startBuilding(tb testing.TB, s *stage) request {
 
 func startThreeSteps(tb testing.TB, s *stage) request {
 	tb.Helper()
+	return startOf(tb, s, "three-steps")
+}
+
+func startExternal(tb testing.TB, s *stage) request {
+	tb.Helper()
+	return startOf(tb, s, "external")
+}
+
+func startOf(tb testing.TB, s *stage, workflow string) request {
+	tb.Helper()
 	o := program.Building(tb, key)
-	o.Workflow = "three-steps"
+	o.Workflow = workflow
 	return start(s, o)
 }
 
@@ -186,15 +214,30 @@ func start(s *stage, o program.Order) request {
 	}
 }
 
+// step is a step of a workflow.
+type step struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+}
+
 // createWorkflow asks for a workflow whose three steps all pass the document of startBuilding.
 func createWorkflow(tb testing.TB, s *stage) request {
 	tb.Helper()
-	type step struct {
-		ID     string          `json:"id"`
-		Name   string          `json:"name"`
-		Type   string          `json:"type"`
-		Config json.RawMessage `json:"config"`
+	var steps []step
+	for n := range 3 {
+		name := fmt.Sprintf("Step %d", n+1)
+		steps = append(steps, step{
+			ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), Name: name, Type: "json_schema",
+			Config: program.Sample(tb, "schemas/building.schema-step.json"),
+		})
 	}
+	return create(tb, s, "three-steps", steps...)
+}
+
+func create(tb testing.TB, s *stage, slug string, steps ...step) request {
+	tb.Helper()
 	var draft struct {
 		Slug       string `json:"slug"`
 		Name       string `json:"name"`
@@ -204,15 +247,8 @@ func createWorkflow(tb testing.TB, s *stage) request {
 			Steps   []step   `json:"steps"`
 		} `json:"definition"`
 	}
-	draft.Slug, draft.Name, draft.IsActive = "three-steps", "Three steps", true
-	draft.Definition.Accepts = []string{"application/json"}
-	for n := range 3 {
-		name := fmt.Sprintf("Step %d", n+1)
-		draft.Definition.Steps = append(draft.Definition.Steps, step{
-			ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), Name: name, Type: "json_schema",
-			Config: program.Sample(tb, "schemas/building.schema-step.json"),
-		})
-	}
+	draft.Slug, draft.Name, draft.IsActive = slug, slug, true
+	draft.Definition.Accepts, draft.Definition.Steps = []string{"application/json"}, steps
 	body, err := json.Marshal(draft)
 	if err != nil {
 		tb.Fatal(err)
@@ -256,6 +292,21 @@ func threeStepsQueued(tb testing.TB, s *stage) {
 	tb.Helper()
 	program.WantCreated(tb, s.send(tb, createWorkflow(tb, s), "workflow"))
 	queued(tb, s, startThreeSteps(tb, s))
+}
+
+// externalQueued is threeStepsQueued with one step that an external validator does.
+func externalQueued(tb testing.TB, s *stage) {
+	tb.Helper()
+	secret := program.Execute(tb, s.Settings, "", "signing-secret", "show", "--org", s.tenant.Slug)
+	s.validator = validator.New(strings.TrimSpace(secret))
+	listener := httptest.NewServer(s.validator)
+	tb.Cleanup(listener.Close)
+	called := step{
+		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte("external")).String(), Name: "External", Type: "http",
+		Config: json.RawMessage(`{"url": "` + listener.URL + `"}`),
+	}
+	program.WantCreated(tb, s.send(tb, create(tb, s, "external", called), "workflow"))
+	queued(tb, s, startExternal(tb, s))
 }
 
 // finishedRun leaves a run behind that is over.

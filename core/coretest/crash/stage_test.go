@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // stage is where a case happens: an installation with a billing service, one of whose processes is the victim. The
@@ -26,8 +27,10 @@ type stage struct {
 	flow    flow
 	tenant  program.Tenant
 	billing *billing.Server
-	proxy   *pgproxy.Proxy
-	request request
+	// validator is nil where the flow has none.
+	validator *validator.Server
+	proxy     *pgproxy.Proxy
+	request   request
 
 	// launched is closed when the victim is there, struck when the fault has struck, and released when what the fault
 	// holds may go on.
@@ -59,7 +62,8 @@ func newStage(tb testing.TB, f flow) *stage {
 	s := &stage{
 		Installation: program.Install(tb, "SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+secret,
 			"SV_KEY_LOCK=5m", "SV_RUN_LEASE=5m", "SV_RUN_SWEEP_AFTER=5m", "SV_COMPLETE_INTERVAL=100ms",
-			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=1s"),
+			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=1s",
+			"SV_EXTERNAL_ALLOW=127.0.0.0/8"),
 		flow: f, billing: service,
 		launched: make(chan struct{}), struck: make(chan struct{}), released: make(chan struct{}),
 	}
