@@ -246,7 +246,8 @@ func TestRunDetail(t *testing.T) {
 						tt.stepStatus)
 				}
 				for _, issue := range step.Issues {
-					issues = append(issues, fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column))
+					brief := fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column)
+					issues = append(issues, brief)
 				}
 			}
 			if diff := cmp.Diff(tt.issues, issues); diff != "" {

@@ -61,9 +61,9 @@ func (d Definition) Takes(mediaType string) bool {
 	return slices.Contains(d.Accepts, baseType(mediaType))
 }
 
-// Check compiles every step and returns what is wrong with their configurations and with the media types,
-// with pointers into the definition.
-func (d Definition) Check() []engines.ConfigError {
+// Check tries every step and returns what is wrong with their configurations and with the media types,
+// with pointers into the definition. The error means that a step could not be tried.
+func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 	var problems []engines.ConfigError
 	for i, accepted := range d.Accepts {
 		if !isMediaType(accepted) {
@@ -74,8 +74,11 @@ func (d Definition) Check() []engines.ConfigError {
 		}
 	}
 	for i, step := range d.Steps {
-		_, errs := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
-		for _, problem := range errs {
+		faults, err := engines.Check(ctx, step.Type, step.Config, engines.DefaultLimits())
+		if err != nil {
+			return nil, fmt.Errorf("try step %d (%s): %w", i, step.Name, err)
+		}
+		for _, problem := range faults {
 			place := "config"
 			if problem.Code == engines.CodeUnknownKind {
 				place = "type"
@@ -84,7 +87,7 @@ func (d Definition) Check() []engines.ConfigError {
 			problems = append(problems, problem)
 		}
 	}
-	return problems
+	return problems, nil
 }
 
 // isMediaType reports whether a document can have the media type as Takes compares it: any other would never match.

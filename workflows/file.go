@@ -67,7 +67,7 @@ func ParseFile(ctx context.Context, content []byte) (File, []FileError, error) {
 	if err := jsonv2.Unmarshal(text.JSON, &file, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return File{}, nil, fmt.Errorf("read a workflow file that has the right form: %w", err)
 	}
-	problems, err := file.check()
+	problems, err := file.check(ctx)
 	for _, problem := range problems {
 		line, column := text.Place(problem.Pointer)
 		faults = append(faults, FileError{problem, line, column})
@@ -97,7 +97,7 @@ func checkForm(ctx context.Context, content []byte, limits engines.Limits) ([]Fi
 }
 
 // check makes the checks that the schema cannot express, and compiles the steps.
-func (f File) check() ([]engines.ConfigError, error) {
+func (f File) check(ctx context.Context) ([]engines.ConfigError, error) {
 	broken, err := core.NewValidator().Fields(f)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,8 @@ func (f File) check() ([]engines.ConfigError, error) {
 	if _, ok := core.ParseID(f.Slug); ok {
 		problems = append(problems, engines.ConfigError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
 	}
-	return append(problems, f.Check()...), nil
+	faults, err := f.Check(ctx)
+	return append(problems, faults...), err
 }
 
 func faultOf(f engines.Finding) FileError {

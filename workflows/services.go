@@ -41,7 +41,7 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 	if err := s.check.Body(draft); err != nil {
 		return Version{}, err
 	}
-	if err := draft.validate(); err != nil {
+	if err := draft.validate(ctx); err != nil {
 		return Version{}, err
 	}
 	created, err := core.InTx(ctx, s.db, func(tx core.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
@@ -52,20 +52,20 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 }
 
 // validate makes the checks that the tags cannot express.
-func (d Draft) validate() error {
+func (d Draft) validate(ctx context.Context) error {
 	// Find would take the slug for an id.
 	if _, ok := core.ParseID(d.Slug); ok {
 		return core.InvalidPayload("The slug looks like an id.",
 			core.FieldError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
 	}
-	return checkDefinition(d.Definition)
+	return checkDefinition(ctx, d.Definition)
 }
 
 // checkDefinition compiles every step of a definition and reports what is wrong with pointers into the body.
-func checkDefinition(definition validations.Definition) error {
-	problems := definition.Check()
-	if len(problems) == 0 {
-		return nil
+func checkDefinition(ctx context.Context, definition validations.Definition) error {
+	problems, err := definition.Check(ctx)
+	if err != nil || len(problems) == 0 {
+		return err
 	}
 	fields := make([]core.FieldError, len(problems))
 	for i, problem := range problems {

@@ -36,7 +36,7 @@ func (a *App) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := draft.validate(); err != nil {
+	if err := draft.validate(c.Request().Context()); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
@@ -67,7 +67,7 @@ func (a *App) createVersion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkDefinition(draft.Definition); err != nil {
+	if err := checkDefinition(c.Request().Context(), draft.Definition); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}

@@ -132,6 +132,21 @@ func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []Conf
 	}
 }
 
+// Check checks a configuration as Compile does, and tries what only a trial shows: whether xmllint can compile an XML
+// Schema. Call it when a workflow is saved. The error is the end of the context or a failure of the trial itself.
+func Check(ctx context.Context, kind string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
+	engine, faults := Compile(kind, config, limits)
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	if tried, ok := engine.(interface {
+		try(ctx context.Context) ([]ConfigError, error)
+	}); ok {
+		return tried.try(ctx)
+	}
+	return nil, nil
+}
+
 // engineOr returns the engine where its configuration has no faults.
 //
 //nolint:ireturn // as Compile does

@@ -51,9 +51,12 @@ func compileWithin(tb testing.TB, kind, config string, limits engines.Limits) en
 // refused returns the first fault of a configuration that must have one.
 func refused(tb testing.TB, kind, config string) engines.ConfigError {
 	tb.Helper()
-	engine, faults := engines.Compile(kind, json.RawMessage(config), engines.DefaultLimits())
-	if len(faults) == 0 || engine != nil {
-		tb.Fatalf("engine = %v with %d faults, want a refusal of %.200s", engine, len(faults), config)
+	faults, err := engines.Check(tb.Context(), kind, json.RawMessage(config), engines.DefaultLimits())
+	if err != nil {
+		tb.Fatalf("check %s: %v", kind, err)
+	}
+	if len(faults) == 0 {
+		tb.Fatalf("no faults, want a refusal of %.200s", config)
 	}
 	return faults[0]
 }

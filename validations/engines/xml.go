@@ -36,6 +36,13 @@ func compileXML(config json.RawMessage, limits Limits) (*xmlEngine, []ConfigErro
 	return engine, nil
 }
 
+func (e *xmlEngine) try(ctx context.Context) ([]ConfigError, error) {
+	if e.schema == nil {
+		return nil, nil
+	}
+	return e.schema.try(ctx)
+}
+
 // Run checks one document.
 func (e *xmlEngine) Run(ctx context.Context, doc Document) (Report, error) {
 	if err := ctx.Err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// xmlSchema is an XML Schema that xmllint has compiled once before.
+// xmlSchema is an XML Schema that xmllint is to check documents by.
 type xmlSchema struct {
 	text    []byte
 	lint    xmllint
@@ -65,11 +65,7 @@ func compileXMLSchema(source string, limits Limits) (*xmlSchema, []ConfigError) 
 		detail := "this server cannot check by XML Schema: the program xmllint is missing (Debian: libxml2-utils)"
 		return nil, []ConfigError{{"/schema", "xml.not_installed", detail}}
 	}
-	s := &xmlSchema{text: text, lint: lint, wording: newXMLWording(), limits: limits}
-	if faults := s.try(); len(faults) > 0 {
-		return nil, faults
-	}
-	return s, nil
+	return &xmlSchema{text: text, lint: lint, wording: newXMLWording(), limits: limits}, nil
 }
 
 // readXMLSchema refuses what is no schema and what needs another file.
@@ -109,12 +105,11 @@ func opensFile(element string, attributes []xml.Attr) bool {
 	return false
 }
 
-// try checks an empty document once, to learn whether the schema compiles. The configuration is checked without a
-// context; the time of the child bounds it.
-func (s *xmlSchema) try() []ConfigError {
-	faults := []ConfigError{}
+// try checks an empty document once, to learn whether the schema compiles.
+func (s *xmlSchema) try(ctx context.Context) ([]ConfigError, error) {
+	var faults []ConfigError
 	complained := regexp.MustCompile(`^/dev/fd/3:(\d+): (?:.*?Schemas parser (?:error|warning) : |)(.*)$`)
-	end, err := s.lint.run(context.Background(), s.text, []byte("<x/>"), func(line string) {
+	end, err := s.lint.run(ctx, s.text, []byte("<x/>"), func(line string) {
 		if found := complained.FindStringSubmatch(line); found != nil && len(faults) < maxSchemaFaults {
 			detail := "line " + found[1] + ": " + clipTo(found[2], maxMessage)
 			faults = append(faults, ConfigError{"/schema", "schema.invalid", detail})
@@ -122,16 +117,15 @@ func (s *xmlSchema) try() []ConfigError {
 	})
 	switch {
 	case err != nil:
-		return []ConfigError{{"/schema", "schema.invalid", "the schema could not be tried: " + clip(err.Error())}}
+		return nil, err
 	case end == lintTooCostly:
-		return []ConfigError{{"/schema", "schema.too_large", "the schema takes too much time or memory to compile"}}
+		faults = []ConfigError{{"/schema", "schema.too_large", "the schema takes too much time or memory to compile"}}
 	case end == lintChecked:
-		return nil
+		faults = nil
 	case len(faults) == 0:
-		return []ConfigError{{"/schema", "schema.invalid", "the schema cannot be compiled"}}
-	default:
-		return faults
+		faults = []ConfigError{{"/schema", "schema.invalid", "the schema cannot be compiled"}}
 	}
+	return faults, nil
 }
 
 // check adds what a well-formed document fails.
