@@ -54,7 +54,8 @@ func (f File) draft() Draft {
 // with the file; the error is the end of the context.
 func ParseFile(ctx context.Context, content []byte) (File, []FileError, error) {
 	limits := engines.DefaultLimits()
-	limits.MaxTreeBytes, limits.MaxDepth, limits.MaxValues = maxDefinitionBytes, maxDefinitionDepth, maxFileValues
+	limits.MaxTreeBytes, limits.MaxYAMLBytes = maxDefinitionBytes, maxDefinitionBytes
+	limits.MaxDepth, limits.MaxValues = maxDefinitionDepth, maxFileValues
 	text, unreadable := engines.ReadYAML(content, limits)
 	if unreadable != nil {
 		return File{}, []FileError{faultOf(*unreadable)}, nil

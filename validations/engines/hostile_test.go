@@ -133,6 +133,12 @@ func TestHostileTrees(t *testing.T) {
 		same(t, "json.too_large", report.Findings[0].Code)
 	})
 
+	t.Run("YAMLSize", func(t *testing.T) {
+		t.Parallel()
+		report := run(t, engine, make([]byte, 5<<20), "application/yaml")
+		same(t, "the document has 5242880 bytes, at most 4194304 are checked", report.Findings[0].Message)
+	})
+
 	t.Run("ManyValues", func(t *testing.T) {
 		t.Parallel()
 		report := run(t, engine, []byte("["+strings.Repeat("1,", 1_000_001)+"1]"), "application/json")

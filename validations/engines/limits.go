@@ -12,8 +12,10 @@ type Limits struct {
 	// MaxExcerpt is the length of an excerpt in characters.
 	MaxExcerpt int
 
-	// MaxTreeBytes is the size of a document that is held in memory: JSON, YAML, XML or IDF.
+	// MaxTreeBytes is the size of a document that is held in memory: JSON, XML or IDF.
 	MaxTreeBytes int64
+	// MaxYAMLBytes is the same for YAML, whose parser takes a hundred times the size of what is written densely.
+	MaxYAMLBytes int64
 	// MaxDepth is how deep a JSON, YAML or XML document may nest.
 	MaxDepth int
 	// MaxValues is the number of values of a document that is held in memory. Aliases count as often as they are used.
@@ -34,7 +36,7 @@ type Limits struct {
 	MaxColumns    int
 	// MaxRecordBytes is the length of one row; it ends a quoted field that is never closed.
 	MaxRecordBytes int
-	// MaxUniqueBytes is the memory for finding duplicates.
+	// MaxUniqueBytes is the memory for finding duplicates. A million values take 21 MiB.
 	MaxUniqueBytes int64
 
 	// MaxRules is the number of rules of a step, MaxRuleChars the length of one expression.
@@ -59,6 +61,7 @@ func DefaultLimits() Limits {
 		MaxExcerpt:  200,
 
 		MaxTreeBytes:   16 * mebibyte,
+		MaxYAMLBytes:   4 * mebibyte,
 		MaxDepth:       200,
 		MaxValues:      1_000_000,
 		MaxSchemaBytes: mebibyte,
@@ -72,7 +75,7 @@ func DefaultLimits() Limits {
 		MaxRows:        5_000_000,
 		MaxColumns:     1000,
 		MaxRecordBytes: mebibyte,
-		MaxUniqueBytes: 32 * mebibyte,
+		MaxUniqueBytes: 24 * mebibyte,
 
 		MaxRules:            100,
 		MaxRuleChars:        2000,

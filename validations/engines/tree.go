@@ -85,29 +85,30 @@ func (x *lineIndex) placeAt(f Finding, at position) Finding {
 // treeFormat is a way to write a tree. Decode makes UTF-8 of the content; its text is also used beside a fault.
 type treeFormat struct {
 	name   string
+	limit  int64
 	decode func(content []byte) ([]byte, *treeError)
 	parse  func(text []byte, limits Limits) (*tree, *treeError)
 }
 
 // readTree reads a whole JSON or YAML document. The finding, if any, says why it cannot be read as a tree.
 func readTree(doc Document, limits Limits) (*tree, *Finding, error) {
-	return readFormat(doc, formatOf(doc), limits)
+	return readFormat(doc, formatOf(doc, limits), limits)
 }
 
 // readAnyTree is readTree for XML as well.
 func readAnyTree(doc Document, limits Limits) (*tree, *Finding, error) {
 	if isNamed(doc, "xml", ".xml") {
-		return readFormat(doc, treeFormat{"xml", decodeXML, parseXML}, limits)
+		return readFormat(doc, treeFormat{"xml", limits.MaxTreeBytes, decodeXML, parseXML}, limits)
 	}
 	return readTree(doc, limits)
 }
 
 func readFormat(doc Document, format treeFormat, limits Limits) (*tree, *Finding, error) {
-	if doc.Size > limits.MaxTreeBytes {
+	if doc.Size > format.limit {
 		return nil, &Finding{
 			Severity: SeverityError,
 			Code:     format.name + ".too_large",
-			Message:  fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, limits.MaxTreeBytes),
+			Message:  fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, format.limit),
 		}, nil
 	}
 	content := make([]byte, doc.Size)
@@ -134,12 +135,12 @@ func trimBOM(content []byte) []byte {
 }
 
 // formatOf is YAML where the document says so, and JSON otherwise.
-func formatOf(doc Document) treeFormat {
+func formatOf(doc Document, limits Limits) treeFormat {
 	decode := func(content []byte) ([]byte, *treeError) { return trimBOM(content), nil }
 	if isNamed(doc, "yaml", ".yaml", ".yml") {
-		return treeFormat{"yaml", decode, parseYAML}
+		return treeFormat{"yaml", limits.MaxYAMLBytes, decode, parseYAML}
 	}
-	return treeFormat{"json", decode, parseJSON}
+	return treeFormat{"json", limits.MaxTreeBytes, decode, parseJSON}
 }
 
 // isNamed says whether a document is of a format, by its media type and, where that names none, by its file's name.
