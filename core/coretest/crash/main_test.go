@@ -6,4 +6,4 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m) }
+func TestMain(m *testing.M) { program.MainPlain(m) }

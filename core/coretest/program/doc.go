@@ -2,6 +2,6 @@
 // settings from their environment, asked over HTTP and by its command line. It also holds what must be true of the
 // database whatever has happened to the processes.
 //
-// The program has the race detector where the tests have it. Set TEST_PROGRAM to the path of a binary to test that one.
-// Nothing here is part of the service.
+// With Main the program has the race detector where the tests have it. Set TEST_PROGRAM to the path of a binary to test
+// that one. Nothing here is part of the service.
 package program

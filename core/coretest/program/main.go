@@ -22,12 +22,18 @@ const (
 // Main runs the tests of a package and ends the process: `func TestMain(m *testing.M) { program.Main(m) }`. It builds
 // the program for the package and, unless coretest.DatabaseVariable names a server, starts a PostgreSQL.
 func Main(m *testing.M) {
-	os.Exit(run(context.Background(), m))
+	os.Exit(run(context.Background(), m, raceEnabled))
 }
 
-func run(ctx context.Context, m *testing.M) int {
+// MainPlain is Main with a program that never has the race detector. With it a start takes a second, which is much
+// where each case of many starts several processes.
+func MainPlain(m *testing.M) {
+	os.Exit(run(context.Background(), m, false))
+}
+
+func run(ctx context.Context, m *testing.M, race bool) int {
 	code := exitFailed
-	err := withProgram(ctx, func() error {
+	err := withProgram(ctx, race, func() error {
 		return withCluster(ctx, func() error {
 			code = m.Run()
 			return nil
@@ -40,7 +46,7 @@ func run(ctx context.Context, m *testing.M) int {
 	return code
 }
 
-func withProgram(ctx context.Context, use func() error) error {
+func withProgram(ctx context.Context, race bool, use func() error) error {
 	if os.Getenv(pathVariable) != "" {
 		return use()
 	}
@@ -48,12 +54,12 @@ func withProgram(ctx context.Context, use func() error) error {
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	return errors.Join(build(ctx, filepath.Join(dir, "simplevalidations"), use), os.RemoveAll(dir))
+	return errors.Join(build(ctx, filepath.Join(dir, "simplevalidations"), race, use), os.RemoveAll(dir))
 }
 
-func build(ctx context.Context, path string, use func() error) error {
+func build(ctx context.Context, path string, race bool, use func() error) error {
 	args := []string{"build", "-buildvcs=false", "-o", path}
-	if raceEnabled {
+	if race {
 		args = append(args, "-race")
 	}
 	if output, err := exec.CommandContext(ctx, "go", append(args, mainPackage)...).CombinedOutput(); err != nil {
