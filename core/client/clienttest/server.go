@@ -1,0 +1,170 @@
+// Package clienttest has a service in memory for the tests of programs that use package client. It starts runs, keeps
+// their idempotency keys and ends them as it is told; and it loses answers, waits and refuses on demand. It validates
+// nothing, and it is not the service: what it does not need for that, it does not know.
+package clienttest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/client"
+)
+
+// Server is a service in memory. It is an http.Handler as well, for those who bring their own listener.
+type Server struct {
+	http *httptest.Server
+	mux  *http.ServeMux
+
+	mu     sync.Mutex
+	runs   []client.Run
+	uses   map[string]use
+	starts int
+	// moved is closed and replaced when a run changes.
+	moved chan struct{}
+
+	drops, busy int
+	delay       time.Duration
+	left        int
+	held        bool
+	result      client.Result
+	steps       []client.Step
+}
+
+// use is what a key stands for.
+type use struct {
+	print     [sha256.Size]byte
+	run       client.Run
+	requestID string
+}
+
+// New starts a server on a free port of this machine. Close it in the end.
+func New() *Server {
+	s := NewHandler()
+	s.http = httptest.NewServer(s)
+	return s
+}
+
+// NewHandler makes a server without a port.
+func NewHandler() *Server {
+	s := &Server{
+		mux: http.NewServeMux(), uses: make(map[string]use), moved: make(chan struct{}), left: -1,
+		result: client.ResultPass,
+	}
+	s.mux.HandleFunc("POST /api/workflows/{id}/start/", s.start)
+	s.mux.HandleFunc("GET /api/runs/{$}", s.list)
+	s.mux.HandleFunc("GET /api/runs/{id}/{$}", s.read)
+	s.mux.HandleFunc("GET /api/runs/{id}/events/", s.events)
+	s.mux.HandleFunc("POST /api/runs/{id}/cancel/", s.cancel)
+	s.mux.HandleFunc("/", s.nothing)
+	return s
+}
+
+// URL is the base URL of a server that New made.
+func (s *Server) URL() string { return s.http.URL }
+
+// Close stops a server that New made.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// ServeHTTP answers as the service does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Request-Id", uuid.NewString())
+	s.mux.ServeHTTP(w, r)
+}
+
+// DropResponses lets the next answers to starts get lost: what was asked for is done, and the connection breaks.
+func (s *Server) DropResponses(n int) { s.set(func() { s.drops = n }) }
+
+// Busy answers the next starts with 409, as if their key were in progress.
+func (s *Server) Busy(n int) { s.set(func() { s.busy = n }) }
+
+// Delay lets all answers wait.
+func (s *Server) Delay(wait time.Duration) { s.set(func() { s.delay = wait }) }
+
+// Quota is how many runs may still be started; below 0 there is no limit.
+func (s *Server) Quota(left int) { s.set(func() { s.left = left }) }
+
+// Outcome sets what the runs find that are started from now on.
+func (s *Server) Outcome(result client.Result, steps ...client.Step) {
+	s.set(func() { s.result, s.steps = result, steps })
+}
+
+// Hold keeps the runs that are started from now on pending until they are ended by End.
+func (s *Server) Hold() { s.set(func() { s.held = true }) }
+
+// End completes a run with its steps.
+func (s *Server) End(id string, result client.Result, steps ...client.Step) {
+	s.set(func() {
+		for i := range s.runs {
+			if s.runs[i].ID == id && !s.runs[i].Completed() {
+				s.runs[i] = ended(s.runs[i], result, steps)
+			}
+		}
+		close(s.moved)
+		s.moved = make(chan struct{})
+	})
+}
+
+// Runs returns the runs that were started, in that order.
+func (s *Server) Runs() []client.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]client.Run{}, s.runs...)
+}
+
+// Starts is how many requests to start a run came, replays and refusals included.
+func (s *Server) Starts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starts
+}
+
+func (s *Server) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func ended(run client.Run, result client.Result, steps []client.Step) client.Run {
+	run.State, run.Result, run.Steps = client.StateCompleted, result, steps
+	run.Status = string(result)
+	switch result {
+	case client.ResultPass:
+		run.Status = "SUCCEEDED"
+	case client.ResultFail:
+		run.Status, run.ErrorCategory = "FAILED", "VALIDATION_FAILED"
+	case client.ResultError:
+		run.Status, run.ErrorCategory = "FAILED", "SYSTEM_ERROR"
+	case client.ResultUnknown, client.ResultCanceled, client.ResultTimedOut:
+	}
+	now := client.Time{Time: time.Now()}
+	run.StartedAt, run.EndedAt, run.Attempts = now, now, 1
+	for _, step := range steps {
+		run.Counts.Errors += step.Counts.Errors
+		run.Counts.Warnings += step.Counts.Warnings
+		run.Counts.Infos += step.Counts.Infos
+	}
+	return run
+}
+
+// newRun makes a pending run.
+func newRun(workflow, key string) (client.Run, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return client.Run{}, fmt.Errorf("make an id: %w", err)
+	}
+	return client.Run{
+		ID: id.String(), Workflow: uuid.NewString(), WorkflowSlug: workflow, WorkflowVersion: 1,
+		Submission: uuid.NewString(), Org: "acme", Source: "API", State: client.StatePending,
+		Result: client.ResultUnknown, Status: "PENDING", IdempotencyKey: key,
+		CreatedAt: client.Time{Time: time.Now()}, Steps: []client.Step{},
+	}, nil
+}

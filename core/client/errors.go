@@ -1,0 +1,152 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// CodeError is the code of a refusal. It is an error so that errors.Is can look for it in one.
+type CodeError string
+
+// The codes of refusals. Each has its page in the documentation of the service.
+const (
+	ErrInvalidPayload       CodeError = "invalid_payload"
+	ErrInvalidParameter     CodeError = "invalid_parameter"
+	ErrKeyTooLong           CodeError = "idempotency_key_too_long"
+	ErrKeyInvalid           CodeError = "idempotency_key_invalid"
+	ErrKeyRequired          CodeError = "idempotency_key_required"
+	ErrInProgress           CodeError = "idempotency_key_in_progress"
+	ErrKeyReused            CodeError = "idempotency_key_reused"
+	ErrNotAuthenticated     CodeError = "not_authenticated"
+	ErrPaymentRequired      CodeError = "payment_required"
+	ErrPermissionDenied     CodeError = "permission_denied"
+	ErrNotFound             CodeError = "not_found"
+	ErrPayloadTooLarge      CodeError = "payload_too_large"
+	ErrUnsupportedMediaType CodeError = "unsupported_media_type"
+	ErrWorkflowInactive     CodeError = "workflow_inactive"
+	ErrWorkflowHasNoSteps   CodeError = "workflow_has_no_steps"
+	ErrDocumentGone         CodeError = "document_gone"
+	ErrRunCompleted         CodeError = "run_completed"
+	ErrRunReserved          CodeError = "run_reserved"
+	ErrQuotaExceeded        CodeError = "quota_exceeded"
+	ErrRateLimited          CodeError = "rate_limited"
+	ErrUnavailable          CodeError = "unavailable"
+	ErrOutcomeUnknown       CodeError = "outcome_unknown"
+)
+
+// Error returns the code.
+func (c CodeError) Error() string { return string(c) }
+
+// FieldError is one place of a request that is at fault.
+type FieldError struct {
+	Pointer   string `json:"pointer,omitempty"`
+	Parameter string `json:"parameter,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	Code      string `json:"code"`
+	Detail    string `json:"detail"`
+}
+
+// Problem is the body of a refusal.
+type Problem struct {
+	Type              string       `json:"type"`
+	Title             string       `json:"title"`
+	Status            int          `json:"status"`
+	Detail            string       `json:"detail"`
+	Code              CodeError    `json:"code"`
+	RequestID         string       `json:"request_id"`
+	Retryable         bool         `json:"retryable"`
+	RunID             string       `json:"run_id,omitempty"`
+	Differs           []string     `json:"differs,omitempty"`
+	OriginalRequestID string       `json:"original_request_id,omitempty"`
+	Errors            []FieldError `json:"errors,omitempty"`
+}
+
+// Error is an answer that is a refusal. Where somebody in front of the service made it, it has no code.
+type Error struct {
+	Problem
+	// Key is the idempotency key of the request, if any.
+	Key string
+	// Attempts is how often the request was sent.
+	Attempts int
+	// RetryAfter is how long the service asks to wait; 0 where it does not say.
+	RetryAfter time.Duration
+}
+
+// Error says what was refused and why.
+func (e *Error) Error() string {
+	text := e.Detail
+	if text == "" {
+		text = "the answer has the status " + strconv.Itoa(e.Status)
+	}
+	switch {
+	case e.Code != "" && e.RequestID != "":
+		return fmt.Sprintf("%s (%s, request %s)", text, e.Code, e.RequestID)
+	case e.RequestID != "":
+		return fmt.Sprintf("%s (request %s)", text, e.RequestID)
+	default:
+		return text
+	}
+}
+
+// Is reports whether the target is the error's code.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(CodeError)
+	return ok && e.Code != "" && code == e.Code
+}
+
+// UnknownOutcomeError says that a request was sent that may have been carried out, and its answer has not come. To
+// repeat the call with the key is safe, and tells.
+type UnknownOutcomeError struct {
+	// Key is the idempotency key to repeat the call with; empty for a call that takes none, which must not be repeated
+	// without looking first.
+	Key string
+	// RunID is the id that the run has if it exists, where the service could tell it.
+	RunID    string
+	Attempts int
+	// Err is why the last attempt failed.
+	Err error
+}
+
+// Error says what may have happened and how to find out.
+func (e *UnknownOutcomeError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("the answer did not come, and the request may have been carried out: %v", e.Err)
+	}
+	return fmt.Sprintf("the answer did not come: a run may exist; retry with key %s: %v", e.Key, e.Err)
+}
+
+// Unwrap returns why the last attempt failed.
+func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
+
+// UnreachableError says that no answer came to a request that starts nothing, or that was never sent.
+type UnreachableError struct {
+	// Key is the idempotency key of the request, if any.
+	Key      string
+	Attempts int
+	Err      error
+}
+
+// Error says that the service did not answer and why.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("the service did not answer: %v", e.Err)
+}
+
+// Unwrap returns why the last attempt failed.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// KeyOf returns the idempotency key that a failed call had, so that it can be repeated with it.
+func KeyOf(err error) string {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Key != "" {
+		return refused.Key
+	}
+	if unknown, ok := errors.AsType[*UnknownOutcomeError](err); ok {
+		return unknown.Key
+	}
+	if unreachable, ok := errors.AsType[*UnreachableError](err); ok {
+		return unreachable.Key
+	}
+	return ""
+}

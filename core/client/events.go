@@ -1,0 +1,123 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The names of events. More may come; skip what is not known.
+const (
+	EventRunCreated    = "run.created"
+	EventRunStarted    = "run.started"
+	EventStepCompleted = "step.completed"
+	EventRunCompleted  = "run.completed"
+)
+
+const (
+	// silence is how long a stream may say nothing before it counts as broken. The service speaks every 15 seconds.
+	silence = 45 * time.Second
+	// maxEvent bounds a line of a stream.
+	maxEvent = 1 << 20
+)
+
+// Event is one thing that has happened to a run.
+type Event struct {
+	// ID is the place of the event in the story of the run; empty where it was found without a stream.
+	ID   string
+	Name string
+	// Run is the run without its steps, in events about runs.
+	Run *Run
+	// Step is the step without its findings, in events about steps.
+	Step *Step
+}
+
+var (
+	// errSilent ends a stream from which nothing comes.
+	errSilent = errors.New("the stream of events is silent")
+	// errNoStream says that something else was answered.
+	errNoStream = errors.New("there is no stream of events")
+)
+
+// stream reads the events behind the last one until the stream ends. It reports how many there were.
+func (c *Client) stream(ctx context.Context, id, last string, tell func(Event)) (int, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer watchdog.Stop()
+	header := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
+	if last != "" {
+		header.Set("Last-Event-ID", last)
+	}
+	ready, _, err := c.prepare(ctx, request{method: http.MethodGet, path: runPath(id) + "events/", header: header})
+	if err != nil {
+		return 0, err
+	}
+	response, err := c.http.Do(ready)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // What cannot be read is another type.
+	if response.StatusCode != http.StatusOK || mediaType != "text/event-stream" {
+		return 0, fmt.Errorf("%w: status %d", errNoStream, response.StatusCode)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, maxEvent)
+	return readEvents(lines, func() { watchdog.Reset(silence) }, tell)
+}
+
+// readEvents reads server-sent events, with a call for each line.
+func readEvents(lines *bufio.Scanner, alive func(), tell func(Event)) (int, error) {
+	count := 0
+	var event Event
+	var data strings.Builder
+	for lines.Scan() {
+		alive()
+		field, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case lines.Text() == "":
+			if err := event.decode(data.String()); err != nil {
+				return count, err
+			}
+			if event.Name != "" {
+				tell(event)
+				count++
+			}
+			event = Event{ID: event.ID}
+			data.Reset()
+		case field == "id":
+			event.ID = value
+		case field == "event":
+			event.Name = value
+		case field == "data":
+			data.WriteString(value)
+		}
+	}
+	return count, lines.Err()
+}
+
+func (e *Event) decode(data string) error {
+	var target any
+	switch {
+	case strings.HasPrefix(e.Name, "run."):
+		e.Run = new(Run)
+		target = e.Run
+	case strings.HasPrefix(e.Name, "step."):
+		e.Step = new(Step)
+		target = e.Step
+	default:
+		return nil
+	}
+	if err := json.Unmarshal([]byte(data), target); err != nil {
+		return fmt.Errorf("read event %s: %w", e.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// maxRetryAfter is the longest wait that is obeyed. A service that asks for more is not waited for.
+const maxRetryAfter = time.Minute
+
+// failure is why one attempt came to nothing.
+type failure struct {
+	err     error
+	refused *Error
+	// lost says that the service may have done what was asked for.
+	lost bool
+	// final says that a repetition would fail alike.
+	final bool
+}
+
+// Error returns the cause.
+func (f *failure) Error() string { return f.err.Error() }
+
+// sourceError says that the document could not be read, which is not the service's fault.
+type sourceError struct {
+	err error
+}
+
+// Error says so.
+func (e *sourceError) Error() string { return "read the document: " + e.err.Error() }
+
+// Unwrap returns why.
+func (e *sourceError) Unwrap() error { return e.err }
+
+// failureOf judges an attempt without an answer. The context is that of the whole call.
+func failureOf(ctx context.Context, err error) *failure {
+	if _, unreadable := errors.AsType[*sourceError](err); unreadable {
+		return &failure{err: err, final: true}
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, unencrypted := errors.AsType[tls.RecordHeaderError](err)
+	if untrusted || unencrypted {
+		return &failure{err: err, final: true}
+	}
+	return &failure{err: err, lost: !isUnsent(err), final: ctx.Err() != nil}
+}
+
+// isUnsent reports whether there was not even a connection.
+func isUnsent(err error) bool {
+	broken, ok := errors.AsType[*net.OpError](err)
+	return ok && (broken.Op == "dial" || broken.Op == "proxyconnect")
+}
+
+// retryable reports whether it makes sense to send the request again, and is safe.
+func (f *failure) retryable(r request) bool {
+	safe := r.key != "" || !r.creates
+	switch {
+	case f.final:
+		return false
+	case f.refused == nil:
+		return safe || !f.lost
+	case f.refused.Code != "":
+		return f.refused.Retryable && f.refused.Status != http.StatusUnprocessableEntity
+	default:
+		// Somebody in front of the service answered.
+		return safe && slices.Contains(
+			[]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, f.refused.Status)
+	}
+}
+
+func (f *failure) retryAfter() time.Duration {
+	if f.refused == nil {
+		return 0
+	}
+	return f.refused.RetryAfter
+}
+
+// conclude makes the error of the whole call. An answer that was lost in any attempt leaves it open what was done,
+// unless a later answer tells.
+func (r request) conclude(f *failure, lost bool, attempts int) error {
+	refused := f.refused
+	_, unreadable := errors.AsType[*sourceError](f.err)
+	switch {
+	case unreadable && !lost:
+		return f.err
+	case refused != nil && (!r.creates || !lost || tellsTheOutcome(refused.Code)):
+		return refused
+	case r.creates && lost:
+		unknown := &UnknownOutcomeError{Key: r.key, Attempts: attempts, Err: f.err}
+		if refused != nil {
+			unknown.RunID = refused.RunID
+		}
+		return unknown
+	default:
+		return &UnreachableError{Key: r.key, Attempts: attempts, Err: f.err}
+	}
+}
+
+// tellsTheOutcome reports whether a refusal comes only after the key was looked up and not found in use, so that no
+// earlier attempt can have succeeded.
+func tellsTheOutcome(code CodeError) bool {
+	switch code {
+	case ErrQuotaExceeded, ErrPaymentRequired, ErrKeyReused, ErrWorkflowInactive, ErrWorkflowHasNoSteps,
+		ErrUnsupportedMediaType, ErrDocumentGone:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait is the time before the next attempt, if there may be one.
+func (r Retries) wait(attempts int, asked time.Duration) (time.Duration, bool) {
+	if attempts >= r.Attempts || asked > maxRetryAfter {
+		return 0, false
+	}
+	if asked > 0 {
+		// Those who were sent away together should not come back together.
+		return asked + jitter(r.MinWait), true
+	}
+	limit := r.MinWait
+	for range attempts - 1 {
+		limit = min(2*limit, r.MaxWait)
+	}
+	return jitter(min(limit, r.MaxWait)), true
+}
+
+// jitter is a random time up to the limit.
+func jitter(limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	return rand.N(limit) //nolint:gosec // nobody gains from guessing it
+}
+
+// retryAfter reads the header, which is a number of seconds or a date.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

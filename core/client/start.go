@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// StartRequest is a document that is to be validated.
+type StartRequest struct {
+	// Workflow is the id or the slug of the workflow.
+	Workflow string
+	// Version pins a version of the workflow; 0 is the latest.
+	Version int
+	// Key is the idempotency key; without one the client makes one.
+	Key string
+	// Content is the document from where it stands to its end. It must be an io.Seeker, as files and readers of bytes
+	// are, unless GetContent is set or the client sends requests only once.
+	Content io.Reader
+	// GetContent opens the document for each attempt, in place of Content.
+	GetContent func() (io.ReadCloser, error)
+	Filename   string
+	// MediaType is that of the document, like "text/csv".
+	MediaType        string
+	Name             string
+	ShortDescription string
+	Metadata         map[string]any
+	// OnUpload is told how much of the document was sent in the present attempt, and of how much; -1 is not known.
+	OnUpload func(sent, total int64)
+}
+
+// Started is what a start, or a repetition of a run, has come to.
+type Started struct {
+	// Run is the run as it was when it was started; a replay shows it so as well.
+	Run Run
+	// Key is the idempotency key that all attempts had.
+	Key string
+	// Expires is until when the key stands for this run.
+	Expires time.Time
+	// Replayed says that the run had been started before with this key.
+	Replayed bool
+	// RequestID is the id of this request, and OriginalRequestID that of the one that started the run.
+	RequestID, OriginalRequestID string
+	// Attempts is how often the request was sent.
+	Attempts int
+}
+
+// Start starts a run, or finds the one that was started with the same key and the same document.
+func (c *Client) Start(ctx context.Context, start StartRequest) (Started, error) {
+	key, err := c.keyFor(start.Key)
+	if err != nil {
+		return Started{}, err
+	}
+	form, mediaType, err := start.form(c.retries.Attempts > 1)
+	if err != nil {
+		return Started{}, err
+	}
+	path := "/api/workflows/" + url.PathEscape(start.Workflow) + "/start/"
+	if start.Version > 0 {
+		path += "?version=" + strconv.Itoa(start.Version)
+	}
+	return c.create(ctx, request{
+		method: http.MethodPost, path: path, header: http.Header{"Content-Type": {mediaType}}, body: form, key: key,
+	})
+}
+
+// Rerun starts a new run on the document of an earlier one. Without a key the client makes one.
+func (c *Client) Rerun(ctx context.Context, id, key string) (Started, error) {
+	key, err := c.keyFor(key)
+	if err != nil {
+		return Started{}, err
+	}
+	return c.create(ctx, request{method: http.MethodPost, path: runPath(id) + "rerun/", key: key})
+}
+
+func (c *Client) create(ctx context.Context, r request) (Started, error) {
+	r.creates = true
+	run, got, err := call[Run](ctx, c, r)
+	if err != nil {
+		return Started{}, err
+	}
+	started := Started{
+		Run: run, Key: r.key, Replayed: got.header.Get(headerReplayed) == "true",
+		RequestID: got.header.Get(headerRequestID), OriginalRequestID: got.header.Get(headerOriginal),
+		Attempts: got.attempts,
+	}
+	if !started.Replayed {
+		started.OriginalRequestID = started.RequestID
+	}
+	if expires, err := http.ParseTime(got.header.Get(headerExpires)); err == nil {
+		started.Expires = expires
+	}
+	return started, nil
+}

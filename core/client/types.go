@@ -1,0 +1,220 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Time is a time that may not have come yet: an empty text is the zero time.
+type Time struct {
+	time.Time
+}
+
+// UnmarshalJSON reads a time, or an empty text.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	if string(text) == `""` {
+		t.Time = time.Time{}
+		return nil
+	}
+	if err := t.Time.UnmarshalJSON(text); err != nil {
+		return fmt.Errorf("read a time: %w", err)
+	}
+	return nil
+}
+
+// MarshalJSON writes the time in UTC with milliseconds, or an empty text for the zero time.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte(`""`), nil
+	}
+	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+// State is how far a run is.
+type State string
+
+// The states. COMPLETED is final.
+const (
+	StatePending   State = "PENDING"
+	StateRunning   State = "RUNNING"
+	StateCompleted State = "COMPLETED"
+)
+
+// Result is what a run has found.
+type Result string
+
+// The results. FAIL is about the document; ERROR is about the service.
+const (
+	ResultUnknown  Result = "UNKNOWN"
+	ResultPass     Result = "PASS"
+	ResultFail     Result = "FAIL"
+	ResultError    Result = "ERROR"
+	ResultCanceled Result = "CANCELED"
+	ResultTimedOut Result = "TIMED_OUT"
+)
+
+// StepStatus is how far a step is.
+type StepStatus string
+
+// The statuses of steps.
+const (
+	StepPending StepStatus = "PENDING"
+	StepRunning StepStatus = "RUNNING"
+	StepPassed  StepStatus = "PASSED"
+	StepFailed  StepStatus = "FAILED"
+	StepSkipped StepStatus = "SKIPPED"
+)
+
+// Severity is how grave a finding is.
+type Severity string
+
+// The severities. Only errors fail a run.
+const (
+	SeverityError   Severity = "ERROR"
+	SeverityWarning Severity = "WARNING"
+	SeverityInfo    Severity = "INFO"
+)
+
+// Run is one execution of one version of a workflow on one document.
+type Run struct {
+	ID                string `json:"id"`
+	Workflow          string `json:"workflow"`
+	WorkflowSlug      string `json:"workflow_slug"`
+	WorkflowVersion   int    `json:"workflow_version"`
+	Submission        string `json:"submission"`
+	Org               string `json:"org"`
+	Source            string `json:"source"`
+	State             State  `json:"state"`
+	Result            Result `json:"result"`
+	Status            string `json:"status"`
+	Error             string `json:"error"`
+	ErrorCategory     string `json:"error_category"`
+	UserFriendlyError string `json:"user_friendly_error"`
+	IdempotencyKey    string `json:"idempotency_key"`
+	RerunOf           string `json:"rerun_of"`
+	CreatedAt         Time   `json:"created_at"`
+	StartedAt         Time   `json:"started_at"`
+	EndedAt           Time   `json:"ended_at"`
+	DurationMS        int64  `json:"duration_ms"`
+	Attempts          int    `json:"attempts"`
+	ContentPurgedAt   Time   `json:"content_purged_at"`
+	FindingsPurgedAt  Time   `json:"findings_purged_at"`
+	Counts            Counts `json:"counts"`
+	// Steps is empty in lists and events.
+	Steps []Step `json:"steps"`
+}
+
+// Completed reports whether the run has ended.
+func (r Run) Completed() bool { return r.State == StateCompleted }
+
+// Counts is how much was found, with what is not listed one by one.
+type Counts struct {
+	Errors   int64 `json:"errors"`
+	Warnings int64 `json:"warnings"`
+	Infos    int64 `json:"infos"`
+}
+
+// Step is one step of a run.
+type Step struct {
+	StepID          string     `json:"step_id"`
+	Name            string     `json:"name"`
+	Status          StepStatus `json:"status"`
+	Error           string     `json:"error"`
+	Counts          Counts     `json:"counts"`
+	Issues          []Issue    `json:"issues"`
+	IssuesTruncated bool       `json:"issues_truncated"`
+}
+
+// Ended reports whether the step is over, whatever it found.
+func (s Step) Ended() bool {
+	return s.Status == StepPassed || s.Status == StepFailed || s.Status == StepSkipped
+}
+
+// Issue is one finding.
+type Issue struct {
+	ID          string   `json:"id"`
+	Severity    Severity `json:"severity"`
+	Code        string   `json:"code"`
+	Message     string   `json:"message"`
+	Path        string   `json:"path"`
+	Line        int      `json:"line"`
+	Column      int      `json:"column"`
+	Row         int      `json:"row"`
+	Excerpt     string   `json:"excerpt"`
+	Count       int      `json:"count"`
+	SampleRows  []int    `json:"sample_rows"`
+	AssertionID string   `json:"assertion_id"`
+	Truncated   bool     `json:"truncated"`
+}
+
+// Finding is one finding of a run.
+type Finding struct {
+	StepID string `json:"step_id"`
+	Issue
+}
+
+// Workflow is a workflow as of one of its versions.
+type Workflow struct {
+	ID          string         `json:"id"`
+	Slug        string         `json:"slug"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Version     int            `json:"version"`
+	OrgSlug     string         `json:"org_slug"`
+	IsActive    bool           `json:"is_active"`
+	Accepts     []string       `json:"accepts"`
+	Steps       []WorkflowStep `json:"steps"`
+	Constants   []string       `json:"constants"`
+	CreatedAt   Time           `json:"created_at"`
+	UpdatedAt   Time           `json:"updated_at"`
+}
+
+// WorkflowStep is one check of a workflow.
+type WorkflowStep struct {
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	ValidatorType string `json:"validator_type"`
+	Order         int    `json:"order"`
+}
+
+// WorkflowImport is what an import has come to.
+type WorkflowImport struct {
+	// Outcome is created, version_added, renamed or unchanged.
+	Outcome  string   `json:"outcome"`
+	Workflow Workflow `json:"workflow"`
+}
+
+// Me is who a token stands for.
+type Me struct {
+	ID    string       `json:"id"`
+	Email string       `json:"email"`
+	Name  string       `json:"name"`
+	Org   Organization `json:"org"`
+	Role  string       `json:"role"`
+}
+
+// Organization is an organization.
+type Organization struct {
+	ID   string `json:"id"`
+	Slug string `json:"slug"`
+	Name string `json:"name"`
+}
+
+// Usage is the counter of the current month.
+type Usage struct {
+	Metric string `json:"metric"`
+	Used   int64  `json:"used"`
+	// Quota and Remaining are nil where there is no limit.
+	Quota     *int64 `json:"quota"`
+	Remaining *int64 `json:"remaining"`
+	Period    string `json:"period"`
+	ResetsAt  Time   `json:"resets_at"`
+}
+
+// Readiness is what a process of the service depends on.
+type Readiness struct {
+	Status   string `json:"status"`
+	Database string `json:"database"`
+	Redis    string `json:"redis"`
+}

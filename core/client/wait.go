@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	// patientWait is how long a read is asked to wait for the end of the run.
+	patientWait = "20"
+	// pollPause is the least time between two reads of a run that has not ended.
+	pollPause = time.Second
+	// brokenStreams is after how many streams without an event in a row the run is read instead.
+	brokenStreams = 2
+	// maxOutage is how long a service that does not answer is waited for.
+	maxOutage = 2 * time.Minute
+)
+
+// Wait returns the run when it is completed, with its steps. It follows the run's events; where they do not come
+// through, it reads the run, patiently where the service lets it and every second where not. A service that does not
+// answer is waited for up to two minutes. The function, which may be nil, is told of each event once. To stop waiting,
+// end the context: the run goes on.
+func (c *Client) Wait(ctx context.Context, id string, onEvent func(Event)) (Run, error) {
+	w := &wait{client: c, id: id, told: make(map[string]bool), tell: onEvent}
+	if err := w.follow(ctx); err != nil {
+		return Run{}, err
+	}
+	return w.poll(ctx)
+}
+
+// wait is one wait for one run.
+type wait struct {
+	client    *Client
+	id        string
+	last      string
+	completed bool
+	// told holds the ids of the steps that were told of.
+	told map[string]bool
+	tell func(Event)
+}
+
+// follow reads streams of events until one tells of the end or they do not come through.
+func (w *wait) follow(ctx context.Context) error {
+	for broken := 0; broken < brokenStreams && !w.completed; {
+		n, err := w.client.stream(ctx, w.id, w.last, w.take)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case w.completed || errors.Is(err, errNoStream):
+			return nil
+		case n > 0:
+			broken = 0
+		default:
+			broken++
+		}
+		if err := sleep(ctx, jitter(pollPause)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *wait) take(event Event) {
+	w.last = event.ID
+	w.completed = w.completed || event.Name == EventRunCompleted
+	if event.Step != nil {
+		if w.told[event.Step.StepID] {
+			return
+		}
+		w.told[event.Step.StepID] = true
+	}
+	if w.tell != nil {
+		w.tell(event)
+	}
+}
+
+// poll reads the run until it is completed.
+func (w *wait) poll(ctx context.Context) (Run, error) {
+	path := runPath(w.id) + "?wait=" + patientWait
+	answered := time.Now()
+	for {
+		began := time.Now()
+		run, got, err := call[Run](ctx, w.client, request{method: http.MethodGet, path: path})
+		switch {
+		case err == nil:
+			answered = time.Now()
+			w.tellSteps(run)
+			if run.Completed() {
+				return run, nil
+			}
+		case errors.Is(err, ErrInvalidParameter) && path != runPath(w.id):
+			path = runPath(w.id)
+		case !isOutage(ctx, err) || time.Since(answered) > maxOutage:
+			return Run{}, err
+		}
+		pause := max(pollPause, retryAfter(got.header)) - time.Since(began)
+		if err := sleep(ctx, max(0, pause)); err != nil {
+			return Run{}, err
+		}
+	}
+}
+
+// isOutage reports whether the service may be back soon, as after a restart.
+func isOutage(ctx context.Context, err error) bool {
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refused.Retryable || refused.Status >= http.StatusInternalServerError
+	}
+	_, unreachable := errors.AsType[*UnreachableError](err)
+	return unreachable && ctx.Err() == nil
+}
+
+// tellSteps tells of the steps that ended since the last look.
+func (w *wait) tellSteps(run Run) {
+	for _, step := range run.Steps {
+		if step.Ended() && step.Status != StepSkipped {
+			w.take(Event{ID: w.last, Name: EventStepCompleted, Step: &step})
+		}
+	}
+	if run.Completed() && !w.completed {
+		w.take(Event{ID: w.last, Name: EventRunCompleted, Run: &run})
+	}
+}
