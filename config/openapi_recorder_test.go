@@ -27,18 +27,18 @@ type contract struct {
 	router   routers.Router
 }
 
-var loadContract = sync.OnceValues(newContract)
+var loadContract = sync.OnceValues(func() (contract, error) { return newContract(docs.OpenAPI()) })
 
 // newContract reads the document and makes it strict: clients have to ignore unknown members of answers, but the
 // service must not send any.
-func newContract() (contract, error) {
+func newContract(text []byte) (contract, error) {
 	openapi3.DefineStringFormatValidator("uuid",
 		openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562))
 	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/xml", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/sarif+json", openapi3filter.JSONBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
-	document, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI())
+	document, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return contract{}, err
 	}
