@@ -265,6 +265,32 @@ func TestCommitHeldUp(t *testing.T) {
 	checkOutcomes(t, b.starter.commit(t.Context(), []start{stuck.start(t, "1", "a")}), "created")
 }
 
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	b := setupStarts(t)
+	tn := b.tenant(t, 1)
+	leader, follower := tn.start(t, "k", "a"), tn.start(t, "k", "a")
+	for _, tt := range []struct {
+		name    string
+		led     error
+		decided bool
+	}{
+		{"SharesTheWaitForAnotherRequest", idempotency.InProgress(0), true},
+		{"DoesNotWaitForTheSameTroubleAgain", startError(context.DeadlineExceeded, leader), true},
+		{"DoesNotKnowMoreThanItsLeader", startError(core.ErrOutcomeUnknown, leader), true},
+		{"IsTriedItselfWhereTheLeaderWasRefused", users.QuotaExceeded(users.Usage{}), false},
+		{"IsTriedItselfWhereTheLeaderWasAtFault", errors.New("a bad row"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, decided := follow(follower, leader, result{err: tt.led})
+			if decided != tt.decided || !errors.Is(got.err, tt.led) {
+				t.Errorf("follow = %v, decided %t, want %v, decided %t", got.err, decided, tt.led, tt.decided)
+			}
+		})
+	}
+}
+
 func TestCommitRaces(t *testing.T) {
 	t.Parallel()
 	b := setupStarts(t)

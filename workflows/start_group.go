@@ -65,13 +65,13 @@ func leaderOf(starts []start, leaders []int, i int) (int, bool) {
 }
 
 // follow gives a follower what its leader's key has to say to it. It is undecided when the leader
-// left no key behind.
+// left no key behind, unless trouble was the reason: it would have to wait for the same trouble, and everybody
+// behind it as well. Where the leader's outcome is unknown, the run that may be there is the leader's.
 func follow(st, leader start, led result) (result, bool) {
 	record := led.existing
 	if record == nil {
 		if led.err != nil {
-			inProgress := errors.Is(led.err, core.NewError(core.CodeKeyInProgress, ""))
-			return result{err: led.err}, inProgress
+			return result{err: led.err}, holdsForFollowers(led.err)
 		}
 		record = &idempotency.Record{
 			ID: leader.claim.ID, OrgID: leader.claim.OrgID, Fingerprint: leader.claim.Fingerprint,
@@ -81,6 +81,15 @@ func follow(st, leader start, led result) (result, bool) {
 	}
 	answer, err := replay(*record, st.claim.Fingerprint)
 	return result{answer: answer, err: err, existing: record}, true
+}
+
+func holdsForFollowers(err error) bool {
+	switch core.AsError(err).Code {
+	case core.CodeKeyInProgress, core.CodeUnavailable, core.CodeOutcomeUnknown:
+		return true
+	default:
+		return false
+	}
 }
 
 func pick(starts []start, indexes []int) []start {
