@@ -15,12 +15,13 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/docs/site"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 const (
 	// docsPolicy lets a page load nothing but what this server has.
-	docsPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	docsPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	// referencePolicy also allows the pictures that the reference's style sheet brings along.
 	referencePolicy = docsPolicy + "; img-src 'self' data:"
 
@@ -49,13 +50,20 @@ func registerDocs(e *echo.Echo) error {
 }
 
 func registerPages(e *echo.Echo) error {
-	site, err := newDocsSite()
+	pages, err := site.New()
 	if err != nil {
-		return err
+		return fmt.Errorf("render the documentation: %w", err)
 	}
-	for address, body := range site.pages {
+	for address, body := range pages.Pages() {
 		e.GET(address, serveStatic(htmlType, docsPolicy, body))
 	}
+	e.GET(site.SearchAddress, func(c echo.Context) error {
+		page, err := pages.Search(c.QueryParam("q"))
+		if err != nil {
+			return fmt.Errorf("search: %w", err)
+		}
+		return serveStatic(htmlType, docsPolicy, page)(c)
+	})
 	return registerFiles(e, docsPolicy, map[string]string{
 		"/docs/docs.css": "text/css; charset=utf-8",
 		"/docs/icon.svg": "image/svg+xml",
@@ -65,7 +73,7 @@ func registerPages(e *echo.Echo) error {
 // registerFiles adds files of the layout, each at the address that ends in its name, with their media types.
 func registerFiles(e *echo.Echo, policy string, mediaTypes map[string]string) error {
 	for address, mediaType := range mediaTypes {
-		body, err := docs.Site(lastSegment(address))
+		body, err := site.File(lastSegment(address))
 		if err != nil {
 			return err
 		}
@@ -101,7 +109,7 @@ func registerSchema(e *echo.Echo) error {
 // registerReference adds the page that shows the OpenAPI document. The page is our own, because the one that comes
 // with the explorer has a script inside, which the policy forbids.
 func registerReference(e *echo.Echo) error {
-	page, err := docs.Site("reference.html")
+	page, err := site.File("reference.html")
 	if err != nil {
 		return err
 	}
@@ -114,10 +122,19 @@ func registerReference(e *echo.Echo) error {
 	})
 }
 
+// serveStatic answers with the same bytes each time. Clients may keep them, and ask each time whether they still hold:
+// after an upgrade nobody sees an old page.
 func serveStatic(mediaType, policy string, body []byte) echo.HandlerFunc {
+	tag := core.ETag(body)
 	return func(c echo.Context) error {
-		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, policy)
-		c.Response().Header().Set(echo.HeaderXContentTypeOptions, "nosniff")
+		header := c.Response().Header()
+		header.Set(echo.HeaderContentSecurityPolicy, policy)
+		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+		header.Set(echo.HeaderCacheControl, "no-cache")
+		header.Set("ETag", tag)
+		if core.HasVersion(c.Request(), tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
 		return c.Blob(http.StatusOK, mediaType, body)
 	}
 }

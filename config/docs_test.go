@@ -34,6 +34,7 @@ func TestDocsPages(t *testing.T) {
 			if got := answer.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'self';") {
 				t.Errorf("Content-Security-Policy = %q, want default-src 'self'", got)
 			}
+			checkKept(t, e, address, answer)
 			page := answer.Body.String()
 			for _, forbidden := range []string{"<script>", "<style", " style=", " onclick=", "raw HTML omitted"} {
 				if strings.Contains(page, forbidden) {
@@ -139,7 +140,7 @@ func TestGuidesHaveTheirOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string][]byte{"README": readme}
-	for _, name := range []string{"guides/getting-started", "guides/operations"} {
+	for _, name := range []string{"guides/tutorial", "guides/operations"} {
 		page, ok := docs.Page(name)
 		if !ok {
 			t.Fatalf("there is no page %s", name)
@@ -157,6 +158,37 @@ func TestGuidesHaveTheirOwnKeys(t *testing.T) {
 				owner[key] = name
 			}
 		}
+	}
+}
+
+func TestDocsSearch(t *testing.T) {
+	t.Parallel()
+
+	e := router(t)
+	const address = "/docs/search/?q=quota_exceeded+%3C%3E"
+	answer := get(e, address)
+	page := answer.Body.String()
+	if answer.Code != http.StatusOK || !strings.Contains(page, "/docs/errors/quota_exceeded/") {
+		t.Errorf("answer = %d %.300s, want 200 with the page of the code", answer.Code, page)
+	}
+	if !strings.Contains(page, "quota_exceeded &lt;&gt;") {
+		t.Error("the words are not shown as text")
+	}
+	checkKept(t, e, address, answer)
+}
+
+// checkKept asks again as a browser does that has kept the page.
+func checkKept(tb testing.TB, e *echo.Echo, address string, first *httptest.ResponseRecorder) {
+	tb.Helper()
+	if got := first.Header().Get("Cache-Control"); got != "no-cache" {
+		tb.Errorf("Cache-Control = %q, want no-cache", got)
+	}
+	again := httptest.NewRequest(http.MethodGet, address, http.NoBody)
+	again.Header.Set("If-None-Match", first.Header().Get("ETag"))
+	answer := httptest.NewRecorder()
+	e.ServeHTTP(answer, again)
+	if answer.Code != http.StatusNotModified || answer.Body.Len() > 0 {
+		tb.Errorf("answer to the one who has it = %d with %d bytes, want 304 with 0", answer.Code, answer.Body.Len())
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package docs holds the product's documentation inside the binary: the OpenAPI document, the pages for people, the
-// sample documents, the schema of workflow files, and the layout that pages are shown in. It hands out what is written
-// and renders nothing.
+// sample documents and the schema of workflow files. It hands out what is written and renders nothing; its package
+// site makes the pages readable in a browser.
 package docs
 
 import (
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -18,14 +17,11 @@ var openAPI string
 //go:embed workflow-file.schema.json
 var workflowFileSchema string
 
-//go:embed adr errors guides
+//go:embed adr errors guides index.md changelog.md
 var pages embed.FS
 
 //go:embed samples
 var samples embed.FS
-
-//go:embed site
-var site embed.FS
 
 // OpenAPI returns the description of the REST API, an OpenAPI 3.1 document in YAML.
 func OpenAPI() []byte {
@@ -37,13 +33,13 @@ func WorkflowFileSchema() []byte {
 	return []byte(workflowFileSchema)
 }
 
-// Pages lists the pages by section and name, like "errors/not_found" or "guides/validators/xml": what newcomers read
-// first, then the others in alphabetical order.
+// Pages lists the pages in alphabetical order, like "errors/not_found" or "guides/validators/xml". The page "index",
+// which leads to all others, is not in the list.
 func Pages() ([]string, error) {
-	names := []string{"guides/getting-started", "guides/idempotency"}
+	var names []string
 	err := fs.WalkDir(pages, ".", func(file string, _ fs.DirEntry, err error) error {
 		name, isPage := strings.CutSuffix(file, ".md")
-		if isPage && !slices.Contains(names, name) {
+		if isPage && name != "index" {
 			names = append(names, name)
 		}
 		return err
@@ -75,15 +71,6 @@ func Sample(name string) ([]byte, error) {
 	text, err := samples.ReadFile(path.Join("samples", name))
 	if err != nil {
 		return nil, fmt.Errorf("read sample: %w", err)
-	}
-	return text, nil
-}
-
-// Site returns a file of the pages' layout by its name, like "docs.css".
-func Site(name string) ([]byte, error) {
-	text, err := site.ReadFile(path.Join("site", name))
-	if err != nil {
-		return nil, fmt.Errorf("read layout: %w", err)
 	}
 	return text, nil
 }

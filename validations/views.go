@@ -1,13 +1,10 @@
 package validations
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,29 +114,17 @@ func answerRun(c echo.Context, body RunBody) error {
 	if err != nil {
 		return fmt.Errorf("render run %s: %w", body.ID, err)
 	}
-	sum := sha256.Sum256(text)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	tag := core.ETag(text)
 	header := c.Response().Header()
 	header.Set("ETag", tag)
 	header.Set(echo.HeaderCacheControl, "private, no-cache")
 	if body.State != StateCompleted {
 		header.Set(echo.HeaderRetryAfter, retryAfter)
 	}
-	if c.Request().Method == http.MethodGet && holds(c.Request().Header.Get("If-None-Match"), tag) {
+	if core.HasVersion(c.Request(), tag) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return c.JSONBlob(http.StatusOK, text)
-}
-
-// holds reports whether an If-None-Match names the tag (RFC 9110, section 13.1.2, compares weakly).
-func holds(condition, tag string) bool {
-	for candidate := range strings.SplitSeq(condition, ",") {
-		candidate = strings.TrimSpace(candidate)
-		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *App) listRuns(c echo.Context) error {

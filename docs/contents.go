@@ -1,0 +1,84 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Chapter is a part of the table of contents, with its pages by the names that Page takes.
+type Chapter struct {
+	Title string
+	Pages []string
+	// Folder is set for a chapter that is too long to be shown on each page, and that its folder stands for.
+	Folder string
+}
+
+// Contents returns the table of contents: every page once, in the order in which they are best read.
+func Contents() ([]Chapter, error) {
+	names, err := Pages()
+	if err != nil {
+		return nil, err
+	}
+	plan := outline()
+	for _, name := range names {
+		if slices.ContainsFunc(plan, func(p part) bool { return slices.Contains(p.pages, name) }) {
+			continue
+		}
+		i := partOf(plan, name)
+		if i < 0 {
+			return nil, fmt.Errorf("page %s belongs to no chapter", name)
+		}
+		plan[i].pages = append(plan[i].pages, name)
+	}
+	chapters := make([]Chapter, len(plan))
+	for i, p := range plan {
+		chapters[i] = Chapter{Title: p.title, Pages: p.pages}
+		if p.folded {
+			chapters[i].Folder = p.folder
+		}
+	}
+	return chapters, nil
+}
+
+// part is what is decided about a chapter: the pages that it begins with, and the folder whose other pages follow.
+type part struct {
+	title  string
+	folder string
+	pages  []string
+	folded bool
+}
+
+func outline() []part {
+	return []part{
+		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/check"}},
+		{
+			title: "Guides", folder: "guides/",
+			pages: []string{"guides/idempotency", "guides/runs", "guides/findings", "guides/workflows"},
+		},
+		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},
+		{title: "Reference", pages: []string{"guides/configuration", "changelog"}},
+		{
+			title: "Operators",
+			pages: []string{"guides/operations", "guides/operators", "guides/security", "guides/billing"},
+		},
+		{
+			title: "Design",
+			pages: []string{"guides/architecture", "guides/crash-safety", "guides/performance", "guides/defects"},
+		},
+		{title: "Decisions", folder: "adr/"},
+		{title: "Errors", folder: "errors/", folded: true},
+	}
+}
+
+// partOf finds the part with the innermost folder of the page, or -1.
+func partOf(plan []part, name string) int {
+	found := -1
+	for i, p := range plan {
+		inside := p.folder != "" && strings.HasPrefix(name, p.folder)
+		if inside && (found < 0 || len(p.folder) > len(plan[found].folder)) {
+			found = i
+		}
+	}
+	return found
+}

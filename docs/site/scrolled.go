@@ -1,0 +1,51 @@
+package site
+
+import (
+	"fmt"
+
+	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+)
+
+// scrolled renders what may be wider than a screen, so that it scrolls by itself and can be reached by keyboard.
+type scrolled struct{}
+
+// RegisterFuncs says what is rendered here.
+func (s scrolled) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
+	register.Register(ast.KindFencedCodeBlock, s.renderCode)
+	register.Register(east.KindTable, s.renderTable)
+}
+
+func (scrolled) renderCode(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	block, ok := node.(*ast.FencedCodeBlock)
+	if !ok {
+		return ast.WalkStop, fmt.Errorf("%T is no block of code", node)
+	}
+	err := write(w, `<pre tabindex="0"><code class="language-`, string(util.EscapeHTML(block.Language(source))), `">`,
+		string(util.EscapeHTML(block.Lines().Value(source))), "</code></pre>\n")
+	return ast.WalkSkipChildren, err
+}
+
+func (scrolled) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		// Groups may have the same name as others on the page, which regions may not.
+		const begin = `<div class="wide" role="group" aria-label="Table" tabindex="0">` + "\n<table>\n"
+		return ast.WalkContinue, write(w, begin)
+	}
+	// The table of the extension ends its body itself, in its last row.
+	return ast.WalkContinue, write(w, "</table>\n</div>\n")
+}
+
+func write(w util.BufWriter, parts ...string) error {
+	for _, part := range parts {
+		if _, err := w.WriteString(part); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}

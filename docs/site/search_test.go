@@ -1,0 +1,92 @@
+package site_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+
+	s := setup(t)
+	tests := map[string]struct {
+		query, near, says string
+	}{
+		"Code":             {"quota_exceeded", "/docs/errors/quota_exceeded/", ""},
+		"PartOfACode":      {"key reused", "/docs/errors/idempotency_key_reused/", ""},
+		"Setting":          {"SV_RUN_LEASE", "/docs/guides/configuration/#settings", ""},
+		"Heading":          {"canceling", "/docs/guides/runs/#canceling", ""},
+		"BeginningOfAWord": {"cancel runs", "/docs/guides/runs/#canceling", ""},
+		"Plural":           {"retries ready", "/docs/guides/retries/", ""},
+		"Language":         {"retry python", "/docs/guides/retries/#python", ""},
+		"NothingHasAll":    {"python zeppelin", "", "No place has all of these words"},
+		"Nothing":          {"zeppelin", "", "Nothing was found for <b>zeppelin</b>"},
+		"NoWords":          {"?!", "", "Nothing was found"},
+		"Empty":            {"", "", "Enter a few words"},
+		"MarkupInTheQuery": {"<b>quota</b>", "", "&lt;b&gt;quota&lt;/b&gt;"},
+		"MarkupInQuotes":   {`"><img src=x>`, "", "&#34;&gt;&lt;img src=x&gt;"},
+		"VeryLong":         {strings.Repeat("quota ", 10_000), "", "quota"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := s.Search(tt.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := foundAddresses(t, page)
+			if top := found[:min(len(found), 3)]; tt.near != "" && !slices.Contains(top, tt.near) {
+				t.Errorf("found first %v, want %s among them", top, tt.near)
+			}
+			if !strings.Contains(string(page), tt.says) {
+				t.Errorf("page = %s, want %q in it", page, tt.says)
+			}
+			checkOutline(t, elements(t, page))
+		})
+	}
+}
+
+// What a finding leads to has to be there, and its excerpt has to show why it was found.
+func TestSearchFindings(t *testing.T) {
+	t.Parallel()
+
+	s := setup(t)
+	page, err := s.Search("purge documents")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := foundAddresses(t, page)
+	if len(found) == 0 || len(found) > 20 {
+		t.Fatalf("found %d places, want 1 to 20", len(found))
+	}
+	fromPage := make(map[string]int)
+	for _, address := range found {
+		path, id, _ := strings.Cut(address, "#")
+		if !strings.Contains(string(s.Pages()[path]), `id="`+id+`"`) && id != "" {
+			t.Errorf("found %s, which is not there", address)
+		}
+		fromPage[path]++
+		if fromPage[path] > 3 {
+			t.Errorf("found %d places on %s, want at most 3", fromPage[path], path)
+		}
+	}
+	if !strings.Contains(string(page), "<mark>") {
+		t.Error("no excerpt marks the words")
+	}
+}
+
+func foundAddresses(tb testing.TB, page []byte) []string {
+	tb.Helper()
+	var addresses []string
+	for _, element := range elements(tb, page) {
+		if element.Data == "a" && element.Parent.Data == "li" && isFound(element.Parent.Parent) {
+			addresses = append(addresses, attribute(element, "href"))
+		}
+	}
+	return addresses
+}
+
+func isFound(list *html.Node) bool { return attribute(list, "class") == "found" }

@@ -1,0 +1,162 @@
+package site_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/docs/site"
+)
+
+// What a page may weigh, and the style sheet of all.
+const (
+	maxPageBytes  = 60_000
+	maxStyleBytes = 20_000
+	maxElements   = 1_500
+)
+
+func setup(tb testing.TB) *site.Site {
+	tb.Helper()
+	s, err := site.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+
+	s := setup(t)
+	for address, page := range s.Pages() {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			if len(page) > maxPageBytes {
+				t.Errorf("page = %d bytes, want at most %d", len(page), maxPageBytes)
+			}
+			checkOutline(t, elements(t, page))
+		})
+	}
+	style, err := site.File("docs.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(style) > maxStyleBytes {
+		t.Errorf("style sheet = %d bytes, want at most %d", len(style), maxStyleBytes)
+	}
+}
+
+func TestContents(t *testing.T) {
+	t.Parallel()
+
+	names, err := docs.Pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chapters, err := docs.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, chapter := range chapters {
+		listed = append(listed, chapter.Pages...)
+	}
+	slices.Sort(listed)
+	slices.Sort(names)
+	if !slices.Equal(listed, names) {
+		t.Errorf("contents = %v, want each of %v once", listed, names)
+	}
+	s := setup(t)
+	for _, name := range names {
+		page := string(s.Pages()["/docs/"+name+"/"])
+		if !strings.Contains(page, `href="/docs/`+name+`/" aria-current="page"`) {
+			t.Errorf("page %s does not show its place in the navigation", name)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+
+	page := string(setup(t).Pages()["/docs/guides/idempotency/"])
+	for name, want := range map[string]string{
+		"contents of the page":  `<li class="level-2"><a href="#how-to-make-a-key">How to make a key</a></li>`,
+		"headings as links":     `<h2 id="how-to-make-a-key"><a href="#how-to-make-a-key">How to make a key</a></h2>`,
+		"links between pages":   `href="/docs/errors/idempotency_key_reused/"`,
+		"errors in one link":    `<a href="/docs/errors/">All errors</a>`,
+		"previous page":         `<a rel="prev" href="/docs/guides/check/">`,
+		"next page":             `<a rel="next" href="/docs/guides/runs/">`,
+		"tables that scroll":    `<div class="wide" role="group" aria-label="Table" tabindex="0">`,
+		"columns with a scope":  `<th scope="col">Question</th>`,
+		"code by keyboard":      `<pre tabindex="0"><code class="language-`,
+		"a search without code": `<form role="search" action="/docs/search/">`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("page has no %s, want %s", name, want)
+		}
+	}
+	inside := string(setup(t).Pages()["/docs/errors/not_found/"])
+	if !strings.Contains(inside, `<a href="/docs/errors/quota_exceeded/">`) {
+		t.Error("the page of an error does not lead to the others")
+	}
+}
+
+// checkOutline demands one title, headings without gaps, and names for all that is there more than once.
+func checkOutline(tb testing.TB, all []*html.Node) {
+	tb.Helper()
+	if len(all) > maxElements {
+		tb.Errorf("elements = %d, want at most %d", len(all), maxElements)
+	}
+	ids := make(map[string]bool)
+	level, titles, inMain := 0, 0, false
+	for _, element := range all {
+		if id := attribute(element, "id"); id != "" {
+			if ids[id] {
+				tb.Errorf("id %q is there twice", id)
+			}
+			ids[id] = true
+		}
+		inMain = inMain || element.Data == "main"
+		if !inMain || len(element.Data) != 2 || element.Data[0] != 'h' || element.Data == "hr" {
+			continue
+		}
+		next := int(element.Data[1] - '0')
+		if next > level+1 {
+			tb.Errorf("a heading of level %d follows one of level %d", next, level)
+		}
+		if level = next; level == 1 {
+			titles++
+		}
+	}
+	if titles != 1 {
+		tb.Errorf("titles = %d, want 1", titles)
+	}
+}
+
+// elements lists the elements of a page in their order.
+func elements(tb testing.TB, page []byte) []*html.Node {
+	tb.Helper()
+	document, err := html.Parse(strings.NewReader(string(page)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []*html.Node
+	for node := range document.Descendants() {
+		if node.Type == html.ElementNode {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+func attribute(element *html.Node, name string) string {
+	for _, a := range element.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
