@@ -117,8 +117,9 @@ func setKeysCommand(open Open) *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
-	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0,
-		"how long keys are remembered (default: as everywhere)")
+	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are remembered, 0 for as everywhere")
+	// What is left out must not turn off what was set before.
+	requireFlags(command, "required", "lifetime")
 	return command
 }
 

@@ -113,3 +113,27 @@ func TestTokenCommand(t *testing.T) {
 		}
 	})
 }
+
+func TestSetKeysCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.org(t, "acme", 1)
+	const stored = `SELECT key_required::text || ' ' || coalesce(key_lifetime::text, '-') FROM organizations`
+	for _, tt := range []struct{ flags, want string }{
+		{"--required --lifetime 72h", "true 72:00:00"},
+		{"--required=false --lifetime 1m", "false 00:01:00"},
+		{"--required --lifetime 0", "true -"},
+	} {
+		b.mustRun(t, append([]string{"org", "set-keys", "acme"}, strings.Fields(tt.flags)...)...)
+		if got := one[string](t, b, stored); got != tt.want {
+			t.Errorf("%q stored %q, want %q", tt.flags, got, tt.want)
+		}
+	}
+	// Either flag alone would turn off what the other one had set.
+	b.wantError(t, nil, "org", "set-keys", "acme", "--lifetime", "72h")
+	b.wantError(t, nil, "org", "set-keys", "acme", "--required=false")
+	b.wantError(t, nil, "org", "set-keys", "acme", "--required", "--lifetime", "59s")
+	if got := one[string](t, b, stored); got != "true -" {
+		t.Errorf("stored after refusals = %q, want what was there", got)
+	}
+}

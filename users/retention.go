@@ -11,8 +11,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// forever is how the command line writes a period without an end.
-const forever = "forever"
+const (
+	// forever is how the command line writes a period without an end.
+	forever = "forever"
+	// asEverywhere is how it writes the installation's own period.
+	asEverywhere = "default"
+)
 
 // Retention is how long an organization's documents and findings are kept after the end of their runs: nil is the
 // installation's own period, and 0 is for ever.
@@ -86,13 +90,15 @@ func setRetentionCommand(open Open) *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&content, "content", "", "for example 720h, or forever (default: as everywhere)")
-	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, or forever (default: as everywhere)")
+	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default for as everywhere")
+	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default for as everywhere")
+	// What is left out must not be kept for another time than before, and so be deleted.
+	requireFlags(command, "content", "findings")
 	return command
 }
 
 func parsePeriod(flag, text string) (*time.Duration, error) {
-	if text == "" {
+	if text == asEverywhere {
 		return nil, nil //nolint:nilnil // no period is the installation's own
 	}
 	if text == forever {
@@ -100,7 +106,8 @@ func parsePeriod(flag, text string) (*time.Duration, error) {
 	}
 	period, err := time.ParseDuration(text)
 	if err != nil || period <= 0 {
-		return nil, core.InvalidParameter(flag, fmt.Sprintf("is a time such as 720h, or %s, not %q", forever, text))
+		return nil, core.InvalidParameter(flag,
+			fmt.Sprintf("is a time such as 720h, %s or %s, not %q", forever, asEverywhere, text))
 	}
 	return &period, nil
 }

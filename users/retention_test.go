@@ -14,9 +14,9 @@ func TestSetRetentionCommand(t *testing.T) {
 		FROM organizations`
 	for _, tt := range []struct{ flags, want, said string }{
 		{"--content 72h --findings 2160h", "72:00:00 2160:00:00", "documents 72h0m0s, findings 2160h0m0s"},
-		{"--content forever", "00:00:00 -", "documents forever, findings as everywhere"},
-		{"--findings 1h", "- 01:00:00", "documents as everywhere, findings 1h0m0s"},
-		{"", "- -", "documents as everywhere, findings as everywhere"},
+		{"--content forever --findings default", "00:00:00 -", "documents forever, findings as everywhere"},
+		{"--content default --findings 1h", "- 01:00:00", "documents as everywhere, findings 1h0m0s"},
+		{"--content default --findings default", "- -", "documents as everywhere, findings as everywhere"},
 	} {
 		out := b.mustRun(t, append([]string{"org", "set-retention", "acme"}, strings.Fields(tt.flags)...)...)
 		if want := "acme: " + tt.said + "\n"; out != want {
@@ -27,8 +27,10 @@ func TestSetRetentionCommand(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"59m", "-72h", "0", "soon", "900000h"} {
-		b.wantError(t, nil, "org", "set-retention", "acme", "--content", wrong)
+		b.wantError(t, nil, "org", "set-retention", "acme", "--findings", "default", "--content", wrong)
 	}
+	b.wantError(t, nil, "org", "set-retention", "acme", "--content", "1h")
+	b.wantError(t, nil, "org", "set-retention", "acme", "--findings", "1h")
 	const audits = `SELECT count(*) FROM audit_records WHERE action = 'organization.set_retention'`
 	if got := one[int64](t, b, audits); got != 4 {
 		t.Errorf("audit records = %d, want 4", got)

@@ -104,7 +104,7 @@ func (s *site) testLifetimeOfOrganization(t *testing.T) {
 	o := s.organization(t, "short-lived")
 	before := s.startIn(t, o).key(t.Name() + "-before")
 	first := s.created(t, before)
-	s.command(t, "org", "set-keys", o.slug, "--lifetime", "90m")
+	s.command(t, "org", "set-keys", o.slug, "--required=false", "--lifetime", "90m")
 	s.replayed(t, before, first)
 	c := s.startIn(t, o)
 	short := s.created(t, c)
