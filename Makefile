@@ -27,8 +27,13 @@ test: ## run the tests on a private PostgreSQL, with the race detector
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
-	@.ci/setup gcc postgresql redis xmllint chromium
+	@.ci/setup gcc postgresql redis xmllint chromium npm
 	$(TEST) -tags slow $(PKG)
+
+.PHONY: api
+api: ## check the OpenAPI document: form, breaking changes, clients
+	@.ci/setup postgresql
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestOpenAPI|TestGeneratedClients' ./config
 
 # How long each fuzz test looks for inputs.
 FUZZTIME ?= 30s

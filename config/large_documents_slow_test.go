@@ -164,13 +164,6 @@ func largeModel(tb testing.TB) largeDocument {
 	}
 }
 
-func writeText(tb testing.TB, path, text string) {
-	tb.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // write writes the document line by line, so that the tests themselves stay small, and returns the file's path.
 func (d largeDocument) write(tb testing.TB, path string) string {
 	tb.Helper()
