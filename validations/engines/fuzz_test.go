@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 // FuzzCSVReader compares with the standard library's reader wherever that one reads the whole text.
@@ -178,6 +180,71 @@ func TestNearestNames(t *testing.T) {
 			t.Errorf("nearest(%.20q) = %q, want %q", name, got, want)
 		}
 	}
+}
+
+func TestEditDistanceUpToALimit(t *testing.T) {
+	t.Parallel()
+	source := rand.New(rand.NewPCG(1, 2))
+	word := func() []rune {
+		letters := make([]rune, source.IntN(9))
+		for i := range letters {
+			letters[i] = 'a' + source.Int32N(3)
+		}
+		return letters
+	}
+	for range 20_000 {
+		x, y := word(), word()
+		full := editDistance(x, y, len(x)+len(y)+1)
+		for limit := 1; limit < 5; limit++ {
+			if got := editDistance(x, y, limit); got != min(full, limit) {
+				t.Fatalf("distance of %q and %q up to %d = %d, want %d", x, y, limit, got, min(full, limit))
+			}
+		}
+	}
+}
+
+func TestColumnsOfLongLines(t *testing.T) {
+	t.Parallel()
+	text := []byte("\naaaaa" + strings.Repeat("€é", markStride) + "\xff\xbf" + strings.Repeat("z", 9))
+	lines := newLineIndex(text, 10)
+	for offset := 1; offset < len(text); offset += 997 {
+		want := utf8.RuneCount(text[1:offset]) + 1
+		if got := lines.place(Finding{}, offset).Column; got != want {
+			t.Fatalf("column of offset %d = %d, want %d", offset, got, want)
+		}
+		if !utf8.RuneStart(text[offset]) {
+			continue
+		}
+		byColumn, byOffset := lines.placeLine(Finding{}, 2, want).Excerpt, lines.place(Finding{}, offset).Excerpt
+		if byColumn != byOffset {
+			t.Fatalf("excerpt at column %d = %q, at its offset %q", want, byColumn, byOffset)
+		}
+	}
+}
+
+func TestNodesOfYAMLAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"a", "[a,b,c]", "{a,b}", "{a}", "[{a},{b}]", "{{a}}", "- - - a", "-\n-\n-\n", "- a: b\n  c: d\n", "? a",
+		"? [a]\n: b", "[a: b, c: d]", `{"a":1,"b":2}`, `{'a':[]}`, "a:\n b:\n  c:\n", "a: &x {b: c}\nd: *x\n",
+		"[a,[b,[c]],]", "{a: ,b:}",
+	} {
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+			t.Fatalf("parse %q: %v", text, err)
+		}
+		if nodes, most := countNodes(document.Content[0]), 2*countIndicators([]byte(text))+1; nodes > most {
+			t.Errorf("%q has %d nodes, at most %d were expected", text, nodes, most)
+		}
+	}
+}
+
+func countNodes(node *yaml.Node) int {
+	count := 1
+	for _, below := range node.Content {
+		count += countNodes(below)
+	}
+	return count
 }
 
 func TestExcerpts(t *testing.T) {

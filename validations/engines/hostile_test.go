@@ -144,6 +144,46 @@ func TestHostileTrees(t *testing.T) {
 		report := run(t, engine, []byte("["+strings.Repeat("1,", 1_000_001)+"1]"), "application/json")
 		same(t, "json.too_large", report.Findings[0].Code)
 	})
+
+	t.Run("YAMLManyValues", func(t *testing.T) {
+		t.Parallel()
+		report := run(t, engine, []byte("["+strings.Repeat("a,", 2_000_001)+"a]"), "application/yaml")
+		same(t, []brief{{
+			"yaml.too_large", "", 1, 1, 0, "the document has more than 1000000 values, aliases included",
+		}}, briefs(report))
+	})
+}
+
+// Each of these is refused or answered at once; comparing all names in full, or counting the columns of each finding
+// from the beginning of its line, takes minutes.
+func TestHostileFailures(t *testing.T) {
+	t.Parallel()
+	names := func(letter string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"%s%05d": true, `, strings.Repeat(letter, 58), i)
+		}
+		return b.String()
+	}
+
+	t.Run("NamesThatAreAlike", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindJSONSchema,
+			schemaStep(`{"properties": {`+names("n", 1000)+`"a": true}, "additionalProperties": false}`))
+		report := run(t, engine, []byte(`{`+names("m", 60_000)+`"a": 1}`), "application/json")
+		same(t, 60_000, report.Errors)
+	})
+
+	t.Run("ManyFindingsOnOneLongLine", func(t *testing.T) {
+		t.Parallel()
+		schema := strings.Repeat(`{"required": ["a"]}, {"required": ["b"]}, `, 400)
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"prefixItems": [true, `+schema+`true]}`))
+		document := `["` + strings.Repeat("é", 7<<20) + `"` + strings.Repeat(", {}", 800) + `]`
+		report := run(t, engine, []byte(document), "application/json")
+		last := report.Findings[len(report.Findings)-1]
+		same(t, 800, report.Errors)
+		same(t, (7<<20)+3+2+799*4+1, last.Column)
+	})
 }
 
 func TestHostileSchemas(t *testing.T) {

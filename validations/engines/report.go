@@ -21,10 +21,12 @@ type collector struct {
 	report   Report
 }
 
-// checkKey names one check: the same code on the same column, or one rule.
+// checkKey names one check: the same code on the same column, or one rule. Severities are told apart, because a rule
+// that only warns is an error where it cannot be evaluated, and that must not hide behind a hundred warnings.
 type checkKey struct {
-	code string
-	path string
+	code     string
+	path     string
+	severity Severity
 }
 
 // tally is how often one check failed, and what was not listed of it.
@@ -51,7 +53,7 @@ func (c *collector) full(key checkKey) bool {
 // add takes a finding under its own code and the given group, which is a column's name in tables.
 func (c *collector) add(group string, f Finding) {
 	c.count(f.Severity, max(1, f.Count))
-	key := checkKey{code: f.Code, path: group}
+	key := checkKey{f.Code, group, f.Severity}
 	full := c.full(key)
 	t := c.tally(key)
 	t.total++
@@ -70,16 +72,16 @@ func (c *collector) add(group string, f Finding) {
 	}
 }
 
-// addUnlisted counts errors of which nothing is known but their number.
+// addUnlisted counts findings of which nothing is known but their number.
 func (c *collector) addUnlisted(key checkKey, n int) {
-	c.addFolded(key.path, Finding{Severity: SeverityError, Code: key.code}, n, nil)
+	c.addFolded(key.path, Finding{Severity: key.severity, Code: key.code}, n, nil)
 }
 
 // addFolded counts findings that are all like the given one, and remembers where some of them are.
 func (c *collector) addFolded(group string, f Finding, n int, paths []string) {
 	c.count(f.Severity, n)
 	c.report.Truncated = true
-	t := c.tally(checkKey{code: f.Code, path: group})
+	t := c.tally(checkKey{f.Code, group, f.Severity})
 	if t.folded == 0 {
 		t.first = f
 	}

@@ -124,8 +124,18 @@ func parseInstant(text string) (instant, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return instant{day, true}, true
 	}
-	moment, err := time.Parse(time.RFC3339, text)
+	moment, err := parseDateTime(text)
 	return instant{time: moment}, err == nil
+}
+
+// parseDateTime reads a date-time of RFC 3339. The standard library would also take an hour of one digit, and a comma
+// before the fraction.
+func parseDateTime(text string) (time.Time, error) {
+	moment, err := time.Parse(time.RFC3339, text)
+	if err == nil && (text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",")) {
+		return time.Time{}, strconv.ErrSyntax
+	}
+	return moment, err
 }
 
 // end is the last moment that belongs to the instant.

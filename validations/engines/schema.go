@@ -139,8 +139,11 @@ func report(c *collector, t *tree, failures leaves) {
 			continue
 		}
 		f := Finding{Severity: SeverityError, Code: l.code, Message: l.message, Path: pointer(l.path...)}
-		if !c.full(checkKey{f.Code, l.check}) {
+		if !c.full(checkKey{f.Code, l.check, f.Severity}) {
 			f = t.lines.placeAt(f, l.position())
+			if l.explain != nil {
+				f.Message = l.explain()
+			}
 		}
 		c.add(l.check, f)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -21,6 +22,8 @@ type leaf struct {
 	atName  bool
 	code    string
 	message string
+	// explain says more than message. It is asked only for what is listed, because it looks for names that are alike.
+	explain func() string
 	// check names the place in the schema.
 	check string
 
@@ -61,7 +64,7 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 				found.list = append(found.list, l)
 				continue
 			}
-			found.unlisted[checkKey{l.code, l.check}]++
+			found.unlisted[checkKey{l.code, l.check, SeverityError}]++
 		}
 	}
 	return found
@@ -86,9 +89,11 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) [
 			return base.with("required", "missing property '"+clip(name)+"'")
 		})
 	case *kind.AdditionalProperties:
-		candidates := s.unusedNames(document, e)
+		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
 		return each(k.Properties, func(name string) leaf {
-			return base.member(name).with("additionalProperties", notAllowed(name, candidates))
+			l := base.member(name).with("additionalProperties", notAllowed(name, nil))
+			l.explain = func() string { return notAllowed(name, candidates()) }
+			return l
 		})
 	case *kind.PropertyNames:
 		message := "the name " + quote(k.Property) + " is not allowed here"

@@ -107,7 +107,7 @@ func (r *tableRun) checkRule(ctx context.Context, rule *rowRule) error {
 		return nil
 	}
 	message := ""
-	if path, _ := r.ruleTarget(rule); !r.collector.full(checkKey{"rule." + rule.id, path}) {
+	if path, _ := r.ruleTarget(rule); !r.collector.full(checkKey{"rule." + rule.id, path, rule.severity}) {
 		if message, err = rule.message.render(ctx, r.variables); err != nil {
 			return err
 		}

@@ -158,7 +158,7 @@ func (c *column) parse(text string) cell {
 	case typeDate:
 		value.when, err = time.Parse(time.DateOnly, text)
 	case typeDatetime:
-		value.when, err = time.Parse(time.RFC3339, text)
+		value.when, err = parseDateTime(text)
 	}
 	value.broken = err != nil
 	return value

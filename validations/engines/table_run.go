@@ -185,7 +185,7 @@ func (r *tableRun) find(path string, offset int, f Finding) {
 	if f.Severity == "" {
 		f.Severity = SeverityError
 	}
-	if !r.collector.full(checkKey{f.Code, path}) {
+	if !r.collector.full(checkKey{f.Code, path, f.Severity}) {
 		f = r.reader.place(f, min(offset, len(r.reader.raw)), r.engine.limits.MaxExcerpt)
 	}
 	r.collector.add(path, f)

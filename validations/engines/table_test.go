@@ -1,6 +1,7 @@
 package engines_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			[]string{"1", "-5", "+7", "9223372036854775807"},
 			"1.5", "csv.type.integer",
 			`v "1.5" is not an integer`,
+		},
+		{
+			"DatetimeWithShortHour", "datetime", ``,
+			[]string{"2026-03-01T01:00:00Z", "2026-03-01T01:00:00.5+01:00"},
+			"2026-03-01T1:00:00Z", "csv.type.datetime",
+			`v "2026-03-01T1:00:00Z" is not a valid date-time`,
 		},
 		{
 			"IntegerTooLarge", "integer", ``,
@@ -291,4 +298,18 @@ func TestTableFoldsWhatFailsOften(t *testing.T) {
 	same(t, "v csv.type.integer failed 5000 times in all, 4900 of them not listed one by one", last.Message)
 	same(t, []int{101, 102, 103, 104, 105, 106, 107, 108, 109, 110}, last.SampleRows)
 	same(t, 5000, last.Count)
+}
+
+func TestTableShowsAnErrorBehindManyWarnings(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "v", "type": "string"}]},
+		"row_rules": [{"id": "long", "severity": "WARNING", "assert": "row.v.size() > 1"}]}`)
+	report := run(t, engine, []byte("v\n"+strings.Repeat("x\n", 200)+`""`+"\n"), "text/csv")
+	errors := slices.DeleteFunc(report.Findings, func(f engines.Finding) bool {
+		return f.Severity != engines.SeverityError
+	})
+	same(t, 1, report.Errors)
+	if len(errors) != 1 || errors[0].Line != 202 {
+		t.Errorf("findings of severity ERROR = %+v, want the one of line 202", errors)
+	}
 }

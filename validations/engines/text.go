@@ -3,6 +3,7 @@ package engines
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +17,18 @@ type lineIndex struct {
 	text       []byte
 	starts     []int
 	maxExcerpt int
+	// marks hold the number of characters before each stride of the text. They are made when a line is long: a document
+	// without line ends would else be counted from its beginning for each finding.
+	marks []mark
 }
+
+// mark is a place between two characters.
+type mark struct {
+	offset, chars int
+}
+
+// markStride is the distance of the marks in bytes, and the length from which on a line is long.
+const markStride = 64 << 10
 
 func newLineIndex(text []byte, maxExcerpt int) *lineIndex {
 	starts := []int{0}
@@ -45,7 +57,7 @@ func (x *lineIndex) place(f Finding, offset int) Finding {
 	}
 	start := x.starts[line]
 	f.Line = line + 1
-	f.Column = utf8.RuneCount(x.text[start:offset]) + 1
+	f.Column = x.chars(start, offset) + 1
 	f.Excerpt = excerpt(x.lineText(line), offset-start, x.maxExcerpt)
 	return f
 }
@@ -57,13 +69,55 @@ func (x *lineIndex) placeLine(f Finding, line, column int) Finding {
 	}
 	f.Line, f.Column = line, column
 	text := x.lineText(line - 1)
-	offset := 0
-	for i := 1; i < column && offset < len(text); i++ {
-		_, size := utf8.DecodeRune(text[offset:])
+	f.Excerpt = excerpt(text, x.skip(x.starts[line-1], len(text), column-1), x.maxExcerpt)
+	return f
+}
+
+// chars is the number of characters between two offsets of one line.
+func (x *lineIndex) chars(start, end int) int {
+	if end-start < markStride {
+		return utf8.RuneCount(x.text[start:end])
+	}
+	x.mark()
+	return x.charsBefore(end) - x.charsBefore(start)
+}
+
+func (x *lineIndex) charsBefore(offset int) int {
+	near := x.marks[offset/markStride]
+	return near.chars + utf8.RuneCount(x.text[near.offset:offset])
+}
+
+// skip is the length in bytes of the first n characters behind start, of which there are length bytes at most.
+func (x *lineIndex) skip(start, length, n int) int {
+	offset, end := start, start+length
+	if n >= markStride && length >= markStride {
+		x.mark()
+		n += x.charsBefore(start)
+		behind := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].chars > n })
+		near := x.marks[behind-1]
+		offset, n = near.offset, n-near.chars
+	}
+	for ; n > 0 && offset < end; n-- {
+		_, size := utf8.DecodeRune(x.text[offset:])
 		offset += size
 	}
-	f.Excerpt = excerpt(text, offset, x.maxExcerpt)
-	return f
+	return min(offset, end) - start
+}
+
+func (x *lineIndex) mark() {
+	if x.marks != nil {
+		return
+	}
+	x.marks = append(x.marks, mark{})
+	for at := markStride; at <= len(x.text); at += markStride {
+		last := x.marks[len(x.marks)-1]
+		offset := at
+		for back := 1; back < utf8.UTFMax && offset < len(x.text) && !utf8.RuneStart(x.text[offset]); back++ {
+			offset--
+		}
+		chars := last.chars + utf8.RuneCount(x.text[last.offset:offset])
+		x.marks = append(x.marks, mark{offset, chars})
+	}
 }
 
 func (x *lineIndex) lineText(line int) []byte {
@@ -150,12 +204,13 @@ func nearest(name string, candidates []string) string {
 	if len(name) > longest {
 		return ""
 	}
+	typed := []rune(strings.ToLower(name))
 	best, bestDistance := "", 3
 	for _, candidate := range candidates {
 		if len(candidate) > longest {
 			continue
 		}
-		distance := editDistance(strings.ToLower(name), strings.ToLower(candidate))
+		distance := editDistance(typed, []rune(strings.ToLower(candidate)), bestDistance)
 		if distance < bestDistance && distance*3 <= len(candidate) {
 			best, bestDistance = candidate, distance
 		}
@@ -163,26 +218,45 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance is the number of characters to insert, remove, replace or swap with the next.
-func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
+// editDistance is the number of characters to insert, remove, replace or swap with the next, or the limit where it is
+// not below it. Documents can make it compare a million pairs, so it looks only at what can stay below the limit.
+func editDistance(x, y []rune, limit int) int {
+	if max(len(x)-len(y), len(y)-len(x)) >= limit {
+		return limit
+	}
 	older, previous, current := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range previous {
 		previous[j] = j
 	}
+	least := 0
 	for i := range x {
-		current[0] = i + 1
-		for j := range y {
+		from, to := max(0, i-limit), min(len(y), i+limit+1)
+		current[from] = min(i+1, limit)
+		leastBefore := least
+		least = current[from]
+		for j := from; j < to; j++ {
 			change := previous[j]
 			if x[i] != y[j] {
 				change++
 			}
 			current[j+1] = min(change, previous[j+1]+1, current[j]+1)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+			if swapped(x, y, i, j) {
 				current[j+1] = min(current[j+1], older[j-1]+1)
 			}
+			least = min(least, current[j+1])
+		}
+		if least >= limit && leastBefore >= limit {
+			return limit
+		}
+		if to < len(y) {
+			current[to+1] = limit
 		}
 		older, previous, current = previous, current, older
 	}
-	return previous[len(y)]
+	return min(previous[len(y)], limit)
+}
+
+// swapped says whether the characters that end at i and j are each other's, the other way round.
+func swapped(x, y []rune, i, j int) bool {
+	return i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j]
 }

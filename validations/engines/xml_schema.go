@@ -150,7 +150,7 @@ func (s *xmlSchema) check(ctx context.Context, text []byte, c *collector) error 
 		c.add(one.element, one.finding)
 	}
 	if found.unlisted > 0 {
-		c.addUnlisted(checkKey{code: "xml.schema"}, found.unlisted)
+		c.addUnlisted(checkKey{code: "xml.schema", severity: SeverityError}, found.unlisted)
 	}
 	return nil
 }

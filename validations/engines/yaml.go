@@ -27,6 +27,9 @@ func parseYAML(text []byte, limits Limits) (*tree, *treeError) {
 		message := "the text is not valid UTF-8, or holds NUL"
 		return nil, &treeError{"yaml.invalid_utf8", message, position{offset: at}}
 	}
+	if values := countIndicators(text) / 2; values > limits.MaxValues {
+		return nil, &treeError{code: "yaml.too_large", message: tooManyValues(limits)}
+	}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); err != nil {
@@ -52,6 +55,34 @@ func parseYAML(text []byte, limits Limits) (*tree, *treeError) {
 		lines:  newLineIndex(text, limits.MaxExcerpt),
 		locate: func(wanted *spot) { locateYAML(root, wanted) },
 	}, nil
+}
+
+// countIndicators counts the characters that can begin a value. A value has two of them at most, as in {a: 1, b: 2}.
+// The parser makes hundreds of bytes of each value and knows no bound, so a text with too many must not reach it.
+func countIndicators(text []byte) int {
+	const space = " \t\r\n"
+	count := 0
+	for i, c := range text {
+		switch c {
+		case ',', '[', '{':
+			count++
+		case '-', '?':
+			if i+1 == len(text) || strings.IndexByte(space, text[i+1]) >= 0 {
+				count++
+			}
+		case ':':
+			// Behind a quote the value follows without a space, as in JSON.
+			quoted := i > 0 && (text[i-1] == '"' || text[i-1] == '\'')
+			if quoted || i+1 == len(text) || strings.IndexByte(space+",[]{}", text[i+1]) >= 0 {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func tooManyValues(limits Limits) string {
+	return fmt.Sprintf("the document has more than %d values, aliases included", limits.MaxValues)
 }
 
 // yamlFault takes the line from the parser's text, which is the only place where it is given.
@@ -81,8 +112,7 @@ func yamlFault(err error) *treeError {
 func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 	r.values++
 	if r.values > r.limits.MaxValues {
-		message := fmt.Sprintf("the document has more than %d values, aliases included", r.limits.MaxValues)
-		return nil, nodeFault(node, "yaml.too_large", message)
+		return nil, nodeFault(node, "yaml.too_large", tooManyValues(r.limits))
 	}
 	if depth > r.limits.MaxDepth {
 		return nil, nodeFault(node, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
