@@ -14,67 +14,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// access is one authenticated route and what each member of the organization is answered with.
-type access struct {
-	call                    call
-	viewer, executor, owner int
-	// foreign is what the owner of another organization is answered with.
-	foreign int
-}
-
-// accessTable has a row for every authenticated route.
-func (s *stage) accessTable(tb testing.TB) map[string]access {
-	tb.Helper()
-	ended := s.started(tb, s.start(tb, ""))
-	s.work(tb)
-	run := s.started(tb, s.start(tb, ""))
-	workflow := "/api/workflows/" + s.Harbour.Workflows[1].ID.String() + "/"
-	other := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
-	start := s.start(tb, "").to(workflow + "start/")
-	const definition = `"definition":{"accepts":["text/csv"],"steps":[
-		{"id":"a","name":"A","type":"json_schema","config":{"schema":{}}}]}}`
-	create := start.to("/api/workflows/").withBody("application/json", `{"slug":"made","name":"Made",`+definition)
-	version := start.to(workflow+"versions/").withBody("application/json", "{"+definition)
-	changed := start.to(workflow).withBody("application/json", `{"name":"Changed"}`).by("")
-	changed.method = http.MethodPatch
-	imported := start.to("/api/workflows/import/").withBody("application/yaml", siteReport)
-	rerun := call{method: http.MethodPost, path: "/api/runs/" + run.ID.String() + "/rerun/"}
-	cancel := rerun.to("/api/runs/" + s.started(tb, s.start(tb, "")).ID.String() + "/cancel/")
-	key := "/api/idempotency-keys/" + s.abandoned(tb, "accessible").ID.String() + "/"
-	release := start.to(key+"release/").withBody("application/json", `{"reason":"why"}`)
-	return map[string]access{
-		"GET /api/idempotency-keys/":              {call{path: "/api/idempotency-keys/"}, 200, 200, 200, 200},
-		"GET /api/idempotency-keys/activity/":     {call{path: "/api/idempotency-keys/activity/"}, 200, 200, 200, 200},
-		"GET /api/idempotency-keys/:id/":          {call{path: key}, 200, 200, 200, 404},
-		"POST /api/idempotency-keys/:id/release/": {release, 403, 403, 204, 404},
-		"POST /api/workflows/":                    {create, 403, 403, 201, 201},
-		"POST /api/workflows/:id/versions/":       {version, 403, 403, 201, 404},
-		"PATCH /api/workflows/:id/":               {changed, 403, 403, 200, 404},
-		"POST /api/workflows/:id/activate/":       {start.to(workflow + "activate/"), 403, 403, 200, 404},
-		"POST /api/workflows/:id/deactivate/":     {start.to(other + "deactivate/"), 403, 403, 200, 404},
-		"GET /api/workflows/:id/export/":          {call{path: workflow + "export/"}, 200, 200, 200, 404},
-		"POST /api/workflows/import/":             {imported, 403, 403, 201, 201},
-		"POST /api/runs/:id/rerun/":               {rerun, 403, 201, 201, 404},
-		"POST /api/runs/:id/cancel/":              {cancel, 403, 200, 200, 404},
-		"GET /api/me/":                            {call{path: "/api/me/"}, 200, 200, 200, 200},
-		"GET /api/signing-secret/":                {call{path: "/api/signing-secret/"}, 403, 403, 200, 200},
-		"GET /api/usage/":                         {call{path: "/api/usage/"}, 200, 200, 200, 200},
-		"GET /api/runs/":                          {call{path: "/api/runs/"}, 200, 200, 200, 200},
-		"GET /api/runs/:id/": {
-			call{path: "/api/runs/" + run.ID.String() + "/"}, 200, 200, 200, 404,
-		},
-		"GET /api/runs/:id/events/": {
-			call{path: "/api/runs/" + ended.ID.String() + "/events/"}, 200, 200, 200, 404,
-		},
-		"GET /api/runs/:id/findings/": {
-			call{path: "/api/runs/" + run.ID.String() + "/findings/"}, 200, 200, 200, 404,
-		},
-		"GET /api/workflows/":            {call{path: "/api/workflows/"}, 200, 200, 200, 200},
-		"GET /api/workflows/:id/":        {call{path: workflow}, 200, 200, 200, 404},
-		"POST /api/workflows/:id/start/": {start, 403, 201, 201, 404},
-	}
-}
-
 // publicRoutes need no token.
 func publicRoutes() []string {
 	return []string{
@@ -88,7 +27,7 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	table := s.accessTable(t)
-	credentials := s.badCredentials(t)
+	credentials, tokens := s.badCredentials(t), s.tokensOfRoles(t)
 	for name, row := range table {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,14 +44,12 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 					t.Fatalf("with %s", bad.name)
 				}
 			}
-			for token, want := range map[string]int{
-				s.Harbour.Tokens.Viewer: row.viewer, s.Harbour.Tokens.Executor: row.executor,
-				s.Harbour.Tokens.Owner: row.owner, s.Tiny.Tokens.Owner: row.foreign,
-			} {
-				got := s.must(t, want, row.call.by(token))
-				if token == s.Tiny.Tokens.Owner && bytes.Contains(got.body, []byte("harbour")) {
-					t.Errorf("another organization is shown: %s", got.body)
-				}
+			for _, role := range core.Roles() {
+				s.must(t, row.status(role), row.call.as(role).by(tokens[role]))
+			}
+			got := s.must(t, row.foreign, row.call.as("foreign").by(s.Tiny.Tokens.Owner))
+			if bytes.Contains(got.body, []byte("harbour")) {
+				t.Errorf("another organization is shown: %s", got.body)
 			}
 		})
 	}
@@ -177,17 +114,10 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 // addFormerMember returns a token of somebody who has left harbour.
 func (s *stage) addFormerMember(tb testing.TB) string {
 	tb.Helper()
-	email := string(core.RoleAdmin) + "@harbour-energy.example"
-	user, err := s.Users.EnsureUser(tb.Context(), email, "Former")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := s.Users.SetMembership(tb.Context(), s.Harbour.ID, user.ID, core.RoleAdmin); err != nil {
-		tb.Fatal(err)
-	}
-	secret, _ := s.addToken(tb, s.Harbour, core.RoleAdmin, core.RoleOwner)
+	userID := s.addMember(tb, "former", core.RoleAdmin)
+	secret := s.tokenOf(tb, userID, core.RoleOwner)
 	s.must(tb, http.StatusOK, call{path: "/api/me/", token: secret})
-	s.exec(tb, `DELETE FROM memberships WHERE user_id = $1`, user.ID)
+	s.exec(tb, `DELETE FROM memberships WHERE user_id = $1`, userID)
 	return secret
 }
 
@@ -267,38 +197,11 @@ func TestMe(t *testing.T) {
 	s := setup(t)
 	got := s.must(t, http.StatusOK, call{path: "/api/me", token: s.Tiny.Tokens.Viewer})
 	id := one[uuid.UUID](t, s, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+	token := one[uuid.UUID](t, s, `SELECT id FROM api_tokens WHERE user_id = $1`, id)
 	want := fmt.Sprintf(`{"id":%q,"email":"viewer@tiny-quota.example","name":"Demo viewer",`+
-		`"org":{"id":%q,"slug":"tiny-quota","name":"Tiny Quota"},"role":"viewer"}`, id, s.Tiny.ID)
+		`"org":{"id":%q,"slug":"tiny-quota","name":"Tiny Quota"},"role":"viewer","token":%q}`, id, s.Tiny.ID, token)
 	if body := strings.TrimSpace(string(got.body)); body != want {
 		t.Errorf("me = %s, want %s", body, want)
-	}
-}
-
-func TestUsage(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	usage := call{path: "/api/usage/", token: s.Tiny.Tokens.Viewer}
-	month := one[string](t, s, `SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')`)
-	resets := one[string](t, s, `SELECT to_char(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month',
-		'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
-	want := func(numbers string) string {
-		return `{"metric":"runs",` + numbers + `,"period":"` + month + `","resets_at":"` + resets + `"}`
-	}
-	for _, step := range []string{
-		`"used":0,"quota":3,"remaining":3`, `"used":1,"quota":3,"remaining":2`, `"used":2,"quota":3,"remaining":1`,
-		`"used":3,"quota":3,"remaining":0`,
-	} {
-		got := s.must(t, http.StatusOK, usage)
-		if body := strings.TrimSpace(string(got.body)); body != want(step) {
-			t.Errorf("usage = %s, want %s", body, want(step))
-		}
-		s.do(t, s.start(t, "").by(s.Tiny.Tokens.Executor))
-	}
-	s.exec(t, `UPDATE organizations SET run_quota = NULL`)
-	s.exec(t, `UPDATE usage_counters SET quota = NULL`)
-	got := s.must(t, http.StatusOK, usage)
-	if body := strings.TrimSpace(string(got.body)); body != want(`"used":3,"quota":null,"remaining":null`) {
-		t.Errorf("usage without a limit = %s", body)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestRetryIsRecognizedByItsMeaning(t *testing.T) {
 func TestOtherRequestUnderAUsedKey(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.addVersion(t, s.Harbour, "meter-readings")
+	s.addVersion(t)
 	raw := s.start(t, "")
 	building := raw.to("/api/workflows/building/start/").withBody("application/json", `{"a": 1}`)
 	for _, tt := range []struct {

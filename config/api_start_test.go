@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -194,7 +193,7 @@ func TestStartFindsItsWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	id := s.Harbour.Workflows[1].ID.String()
-	s.addVersion(t, s.Harbour, "meter-readings")
+	s.addVersion(t)
 	for _, tt := range []struct {
 		path    string
 		version int
@@ -268,8 +267,8 @@ func (s *stage) submission(tb testing.TB, id uuid.UUID) storedSubmission {
 	return found
 }
 
-// addVersion publishes the latest version of a workflow again, under the next number.
-func (s *stage) addVersion(tb testing.TB, org config.DemoOrg, slug string) {
+// addVersion publishes the latest version of harbour's meter-readings again, under the next number.
+func (s *stage) addVersion(tb testing.TB) {
 	tb.Helper()
 	s.exec(tb, `
 		WITH latest AS (
@@ -278,7 +277,8 @@ func (s *stage) addVersion(tb testing.TB, org config.DemoOrg, slug string) {
 		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest)
 		SELECT v.org_id, v.workflow_id, l.latest_version, v.definition_digest
 		FROM latest AS l JOIN workflow_versions AS v
-			ON v.org_id = l.org_id AND v.workflow_id = l.id AND v.number = l.latest_version - 1`, org.ID, slug)
+			ON v.org_id = l.org_id AND v.workflow_id = l.id AND v.number = l.latest_version - 1`,
+		s.Harbour.ID, "meter-readings")
 }
 
 // wantHeader checks header lines; a wanted "" is one that must not be there.

@@ -102,7 +102,7 @@ func TestRoutesAreDocumented(t *testing.T) {
 		if isUndocumented(route) {
 			continue
 		}
-		path := strings.ReplaceAll(strings.TrimSuffix(route.Path, "/"), ":id", "{id}")
+		path := strings.NewReplacer(":id", "{id}", ":org", "{org}").Replace(strings.TrimSuffix(route.Path, "/"))
 		got = append(got, route.Method+" "+path)
 	}
 	slices.Sort(want)
@@ -117,7 +117,8 @@ func TestCheckResponse(t *testing.T) {
 	t.Parallel()
 
 	const me = `{"id":"0199e09f-1b0a-7c1d-8e2f-3a4b5c6d7e8f","email":"a@b.example","name":"A",` +
-		`"org":{"id":"0199e09f-1a01-7b12-9c23-4d34e45f5061","slug":"b","name":"B"},"role":"viewer"}`
+		`"org":{"id":"0199e09f-1a01-7b12-9c23-4d34e45f5061","slug":"b","name":"B"},"role":"viewer",` +
+		`"token":"0199e09f-1c01-7b12-9c23-4d34e45f5061"}`
 	const problem = `{"type":"/docs/errors/not_found/","title":"Not found","status":404,"detail":"None.",` +
 		`"code":"not_found","request_id":"1","retryable":false}`
 	replaced := func(old, replacement string) string { return strings.Replace(me, old, replacement, 1) }

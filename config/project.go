@@ -67,7 +67,8 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	}
 	p := &Project{
 		settings: settings, db: db, redis: client, log: log, staged: staged,
-		requests: ratelimit.NewLocal(settings.RequestsPerSecond, int(settings.RequestsPerSecond*requestBurst)),
+		requests: ratelimit.NewLocal("requests", settings.RequestsPerSecond,
+			int(settings.RequestsPerSecond*requestBurst)),
 		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
 		inspector:   idempotency.NewInspector(db, settings.CompleteMaxAttempts),
 		userService: users.NewService(db, check), runService: runs,
@@ -77,13 +78,14 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity)
 	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
 	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
-		ratelimit.NewShared(client, settings.RunsPerMinute, log), staged, overage(settings, engine))
+		staged, overage(settings, engine))
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
-	p.users = users.New(p.userService)
+	p.users = users.New(p.userService, guard, check, runs)
 	p.validations = validations.New(runs, p.waiters, check)
 	p.external = validations.NewExternalApp(runs,
-		ratelimit.NewLocal(settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
-	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard, check,
+		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
+	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard,
+		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, log), check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address())
 	p.keys = idempotency.NewApp(p.inspector, check)
 	return p, nil

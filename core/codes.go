@@ -31,6 +31,8 @@ const (
 	CodeDocumentGone          Code = "document_gone"
 	CodeRunCompleted          Code = "run_completed"
 	CodeRunReserved           Code = "run_reserved"
+	CodeLastOwner             Code = "last_owner"
+	CodeTokenNotRotatable     Code = "token_not_rotatable"
 	CodeQuotaExceeded         Code = "quota_exceeded"
 	CodeRateLimited           Code = "rate_limited"
 	CodeInternal              Code = "internal_error"
@@ -72,6 +74,8 @@ func Codes() []CodeSpec {
 		{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
 		{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},
 		{CodeRunCompleted, http.StatusUnprocessableEntity, "Run has already ended", false},
+		{CodeLastOwner, http.StatusUnprocessableEntity, "Last owner", false},
+		{CodeTokenNotRotatable, http.StatusUnprocessableEntity, "Token cannot be rotated", false},
 		{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
 		{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
 		{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},

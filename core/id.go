@@ -1,7 +1,9 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -16,6 +18,15 @@ func ParseID(text string) (uuid.UUID, bool) {
 	}
 	id, err := uuid.Parse(text)
 	return id, err == nil
+}
+
+// FirstIDAt is the least id that NewID can make at the time.
+func FirstIDAt(at time.Time) uuid.UUID {
+	var id uuid.UUID
+	var milliseconds [8]byte
+	binary.BigEndian.PutUint64(milliseconds[:], uint64(max(at.UnixMilli(), 0))<<(8*(len(milliseconds)-6)))
+	copy(id[:6], milliseconds[:6])
+	return id
 }
 
 // NewID makes an id that sorts by the time of its making (UUIDv7).

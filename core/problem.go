@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -101,7 +99,7 @@ func writeProblem(c echo.Context, err *Error) {
 	spec := err.Code.Spec()
 	header := c.Response().Header()
 	if err.RetryAfter > 0 {
-		header.Set("Retry-After", retryAfterSeconds(err.RetryAfter))
+		header.Set("Retry-After", strconv.Itoa(seconds(err.RetryAfter)))
 	}
 	if spec.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", challenge(err.Code))
@@ -141,9 +139,4 @@ func (e *Error) Problem(requestID string) Problem {
 		OriginalRequestID: e.OriginalRequestID,
 		Errors:            e.Fields,
 	}
-}
-
-// retryAfterSeconds rounds up: a client that comes back too early has to wait twice.
-func retryAfterSeconds(wait time.Duration) string {
-	return strconv.Itoa(int(math.Ceil(wait.Seconds())))
 }

@@ -17,6 +17,21 @@ func Caller(c echo.Context) (Principal, error) {
 	return principal, nil
 }
 
+// OwnOrganization serves addresses that name an organization to those whose token is for it. For others it is not
+// there, whether it exists or not.
+func OwnOrganization(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		principal, err := Caller(c)
+		if err != nil {
+			return err
+		}
+		if c.Param("org") != principal.OrgSlug {
+			return NewError(CodeNotFound, "There is no such organization, or your token is for another one.")
+		}
+		return next(c)
+	}
+}
+
 // BindQuery reads the query into a struct by its query tags and checks it.
 func BindQuery(c echo.Context, check *Validator, query any) error {
 	if err := (&echo.DefaultBinder{}).BindQueryParams(c, query); err != nil {

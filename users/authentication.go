@@ -26,9 +26,9 @@ const (
 	maxTokenLength = 200
 )
 
-// Limiter bounds how many requests a token may make. It says how long to wait when it refuses.
+// Limiter bounds how many requests a token may make.
 type Limiter interface {
-	Allow(token uuid.UUID) (bool, time.Duration)
+	Allow(token uuid.UUID) core.Allowance
 }
 
 // OrgOfToken is SQL for the organization of the token whose digest is the parameter $1, whether the token is
@@ -56,8 +56,10 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			if ok, wait := limit.Allow(principal.TokenID); !ok {
-				return core.RateLimited("This token makes too many requests.", wait)
+			allowance := limit.Allow(principal.TokenID)
+			allowance.Announce(c.Response().Header())
+			if !allowance.Allowed() {
+				return core.RateLimited("This token makes too many requests.", allowance.Wait)
 			}
 			a.service.seen.note(principal.OrgID, principal.TokenID)
 			c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -105,7 +104,7 @@ func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
 // unlimited lets every token make as many requests as it likes.
 type unlimited struct{}
 
-func (unlimited) Allow(uuid.UUID) (bool, time.Duration) { return true, 0 }
+func (unlimited) Allow(uuid.UUID) core.Allowance { return core.Allowance{} }
 
 // authenticate makes a request with the token and returns who it stands for.
 func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal, error) {
@@ -113,7 +112,7 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	request := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set(echo.HeaderAuthorization, "Bearer "+secret)
 	var principal core.Principal
-	err := users.New(b.service).Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
+	err := users.New(b.service, nil, nil, nil).Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

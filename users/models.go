@@ -35,22 +35,41 @@ type Membership struct {
 	CreatedAt time.Time
 }
 
-// Token is an API token. Its secret is kept nowhere; Digest is the SHA-256 of it.
+// Token is an API token as it is listed. Its secret is kept nowhere.
 type Token struct {
-	OrgID      uuid.UUID `gorm:"primaryKey"`
-	ID         uuid.UUID `gorm:"primaryKey"`
-	UserID     uuid.UUID
-	Digest     []byte
-	Prefix     string
-	Label      string
+	ID     uuid.UUID
+	UserID uuid.UUID
+	Email  string
+	Label  string
+	Prefix string
+	// Role is the most that the token may do; MemberRole, that of its user, limits it further and is "" where the
+	// user is no member any more.
 	Role       core.Role
+	MemberRole core.Role
+	State      TokenState
+	// ReplacedBy is the token that took this one's place when it was rotated.
+	ReplacedBy *uuid.UUID
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
 	LastUsedAt *time.Time
 }
 
-// TableName names the table.
-func (Token) TableName() string {
-	return "api_tokens"
+// TokenState says whether a token still works.
+type TokenState string
+
+// The states of a token. Only an active one works.
+const (
+	TokenActive  TokenState = "active"
+	TokenExpired TokenState = "expired"
+	TokenRevoked TokenState = "revoked"
+)
+
+// Member is a user as a member of an organization.
+type Member struct {
+	ID        uuid.UUID
+	Email     string
+	Name      string
+	Role      core.Role
+	CreatedAt time.Time
 }

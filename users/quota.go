@@ -166,17 +166,47 @@ func QuotaExceeded(usage Usage) *core.Error {
 	return err
 }
 
-// RunUsage reads the runs counter of the current period.
-func (s *Service) RunUsage(ctx context.Context, orgID uuid.UUID) (Usage, error) {
-	usage := Usage{OrgID: orgID, Metric: MetricRuns}
+// PeriodUsage is what an organization has used in the current period.
+type PeriodUsage struct {
+	Usage
+	// Overage is how many runs beyond the quota were charged one by one.
+	Overage int64
+	// Today is the day by the database's clock in UTC.
+	Today time.Time
+}
+
+// RunCounts tells the runs of a period apart.
+type RunCounts struct {
+	// Days counts by the day, written like 2026-03-01. Days without runs may be missing.
+	Days      map[string]int64
+	Workflows []WorkflowRuns
+	// Since is when the first run was started that is counted; nil when all of the period's are.
+	Since *time.Time
+}
+
+// WorkflowRuns counts the runs of one workflow.
+type WorkflowRuns struct {
+	ID   uuid.UUID
+	Slug string
+	Runs int64
+}
+
+// RunUsage reads the counters of the current period.
+func (s *Service) RunUsage(ctx context.Context, orgID uuid.UUID) (PeriodUsage, error) {
+	usage := PeriodUsage{Usage: Usage{OrgID: orgID, Metric: MetricRuns}}
 	err := s.db.Pool.QueryRow(ctx, `
-		SELECT p.period, coalesce(u.used, 0), CASE WHEN u.org_id IS NULL THEN o.run_quota ELSE u.quota END
+		SELECT p.period, p.today, coalesce(u.used, 0), CASE WHEN u.org_id IS NULL THEN o.run_quota ELSE u.quota END,
+			coalesce(beyond.used, 0)
 		FROM organizations AS o
-		CROSS JOIN (SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS period) AS p
+		CROSS JOIN (SELECT date_trunc('month', t.day)::date AS period, t.day AS today
+			FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS day) AS t) AS p
 		LEFT JOIN usage_counters AS u ON u.org_id = o.id AND u.metric = $2 AND u.period_start = p.period
-		WHERE o.id = $1`, orgID, MetricRuns).Scan(&usage.Period, &usage.Used, &usage.Quota)
+		LEFT JOIN usage_counters AS beyond
+			ON beyond.org_id = o.id AND beyond.metric = $3 AND beyond.period_start = p.period
+		WHERE o.id = $1`, orgID, MetricRuns, MetricOverage).
+		Scan(&usage.Period, &usage.Today, &usage.Used, &usage.Quota, &usage.Overage)
 	if err != nil {
-		return Usage{}, fmt.Errorf("read usage: %w", err)
+		return PeriodUsage{}, fmt.Errorf("read usage: %w", err)
 	}
 	return usage, nil
 }

@@ -241,67 +241,7 @@ func upsertMembership(ctx context.Context, db *gorm.DB, membership Membership) e
 		DoUpdates: clause.AssignmentColumns([]string{"role"}),
 	}).Create(ctx, &membership)
 	if err != nil {
-		return fmt.Errorf("set a membership: %w", err)
-	}
-	return nil
-}
-
-// TokenRequest asks for a new API token.
-type TokenRequest struct {
-	OrgID  uuid.UUID
-	UserID uuid.UUID
-	Label  string `validate:"required,max=100"`
-	// Role caps what the token may do; the membership's role caps it further.
-	Role core.Role `validate:"oneof=owner admin author executor viewer"`
-	// ValidFor is the token's life; zero is for ever.
-	ValidFor time.Duration `validate:"min=0"`
-}
-
-// CreateToken makes a token and returns its secret, which is shown this once.
-func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string, error) {
-	if err := s.check.Body(request); err != nil {
-		return "", err
-	}
-	tokenID, err := core.NewID()
-	if err != nil {
-		return "", err
-	}
-	auditID, err := core.NewID()
-	if err != nil {
-		return "", err
-	}
-	secret, digest, prefix := newSecret()
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
-		if err := requireMember(ctx, tx, request.OrgID, request.UserID); err != nil {
-			return struct{}{}, err
-		}
-		batch := tx.NewBatch()
-		batch.Queue(`
-			INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
-			request.OrgID, tokenID, request.UserID, digest, prefix, request.Label, request.Role,
-			request.ValidFor.Seconds())
-		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: request.OrgID, Action: "token.create", TargetType: "token",
-			TargetID: tokenID.String(), Detail: request.Label,
-		})
-		return struct{}{}, batch.Send(ctx)
-	})
-	if err != nil {
-		return "", fmt.Errorf("create a token: %w", err)
-	}
-	return secret, nil
-}
-
-func requireMember(ctx context.Context, tx core.Tx, orgID, userID uuid.UUID) error {
-	var member bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memberships WHERE org_id = $1 AND user_id = $2)`,
-		orgID, userID).Scan(&member)
-	if err != nil {
-		return fmt.Errorf("look for the membership: %w", err)
-	}
-	if !member {
-		return errNotMember
+		return membershipError(err)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestToken(t *testing.T) {
 
 	t.Run("MayDoNothingWithoutMembership", func(t *testing.T) {
 		t.Parallel()
-		left := b.member(t, org, "left@org.example", core.RoleOwner)
+		left := b.member(t, org, "left@org.example", core.RoleAdmin)
 		secret := b.token(t, users.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
 		b.exec(t, `DELETE FROM memberships WHERE user_id = $1`, left)
 		b.wantRefused(t, secret, core.CodePermissionDenied)

@@ -5,5 +5,18 @@ import "github.com/labstack/echo/v4"
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
 	api.GET("/me/", a.me)
+	api.GET("/orgs/", a.orgs)
 	api.GET("/usage/", a.usage)
+	api.GET("/audit/", a.listAudits)
+	api.GET("/members/", a.listMembers)
+	api.POST("/members/", a.addMember, a.guard.Keyed)
+	api.PATCH("/members/:id/", a.changeMember)
+	api.DELETE("/members/:id/", a.removeMember)
+	api.GET("/tokens/", a.listTokens)
+	// Without keys: an answer that holds a secret must not be kept.
+	api.POST("/tokens/", a.createToken)
+	api.POST("/tokens/:id/rotate/", a.rotateToken)
+	api.DELETE("/tokens/:id/", a.revokeToken)
+	api.GET("/v1/auth/me/", a.meV1)
+	api.GET("/v1/orgs/", a.orgs)
 }

@@ -15,8 +15,27 @@ func (a *App) me(c echo.Context) error {
 	}
 	return c.JSON(http.StatusOK, meBody{
 		ID: principal.UserID, Email: principal.Email, Name: principal.Name, Role: principal.Role,
-		Org: orgBody{ID: principal.OrgID, Slug: principal.OrgSlug, Name: principal.OrgName},
+		Token: principal.TokenID,
+		Org:   orgBody{ID: principal.OrgID, Slug: principal.OrgSlug, Name: principal.OrgName},
 	})
+}
+
+func (a *App) meV1(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, meV1Body{Email: principal.Email, Name: principal.Name, Username: principal.Email})
+}
+
+// orgs lists what the token is for, which is one organization: others that its user belongs to are not its concern.
+func (a *App) orgs(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	own := orgBody{ID: principal.OrgID, Slug: principal.OrgSlug, Name: principal.OrgName}
+	return c.JSON(http.StatusOK, core.Page[orgBody]{Results: []orgBody{own}})
 }
 
 func (a *App) usage(c echo.Context) error {
@@ -24,9 +43,14 @@ func (a *App) usage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	usage, err := a.service.RunUsage(c.Request().Context(), principal.OrgID)
+	ctx := c.Request().Context()
+	usage, err := a.service.RunUsage(ctx, principal.OrgID)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderUsage(usage))
+	counts, err := a.runs.CountRuns(ctx, principal.OrgID, usage.Period)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renderUsage(usage, counts))
 }

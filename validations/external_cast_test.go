@@ -60,8 +60,11 @@ func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
 type allowing bool
 
 // Allow returns the answer.
-func (a allowing) Allow(uuid.UUID) (bool, time.Duration) {
-	return bool(a), time.Minute
+func (a allowing) Allow(uuid.UUID) core.Allowance {
+	if a {
+		return core.Allowance{}
+	}
+	return core.Allowance{Wait: time.Minute}
 }
 
 // startHTTP starts a run with one http step, whose configuration has these members besides the address.

@@ -2,7 +2,6 @@ package validations
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -11,9 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// Limiter bounds how many callbacks an address may send. It says how long to wait when it refuses.
+// Limiter bounds how many callbacks an address may send.
 type Limiter interface {
-	Allow(address uuid.UUID) (bool, time.Duration)
+	Allow(address uuid.UUID) core.Allowance
 }
 
 // ExternalApp is what external validators and those who write them see of the app.
@@ -63,8 +62,10 @@ func (a *ExternalApp) showSecret(c echo.Context) error {
 func (a *ExternalApp) callback(c echo.Context) error {
 	// The limit knows ids; what is made of the peer's address is one.
 	peer := uuid.NewSHA1(uuid.NameSpaceURL, []byte(c.RealIP()))
-	if ok, wait := a.limit.Allow(peer); !ok {
-		return core.RateLimited("This address sends too many callbacks.", wait)
+	allowance := a.limit.Allow(peer)
+	allowance.Announce(c.Response().Header())
+	if !allowance.Allowed() {
+		return core.RateLimited("This address sends too many callbacks.", allowance.Wait)
 	}
 	receipt, ok := core.ParseID(c.Param("id"))
 	if !ok {

@@ -3,6 +3,9 @@
 package workflows
 
 import (
+	"context"
+
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -10,6 +13,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+// RunLimiter bounds how many runs an organization may start in a short time.
+type RunLimiter interface {
+	Allow(ctx context.Context, orgID uuid.UUID) core.Allowance
+}
 
 // App is the app: its services and the views on them.
 type App struct {
@@ -19,6 +27,7 @@ type App struct {
 	starts  *Starter
 	inband  *validations.Inband
 	guard   *idempotency.Guard
+	limit   RunLimiter
 	check   *core.Validator
 	limits  BodyLimits
 	// address is that of the server, for what is taken elsewhere.
@@ -27,12 +36,12 @@ type App struct {
 
 // New makes the app.
 func New(
-	service *Service, starts *Starter, inband *validations.Inband, guard *idempotency.Guard, check *core.Validator,
-	limits BodyLimits, address string,
+	service *Service, starts *Starter, inband *validations.Inband, guard *idempotency.Guard, limit RunLimiter,
+	check *core.Validator, limits BodyLimits, address string,
 ) *App {
 	return &App{
 		service: service, runs: service.runs, staged: starts.staged, starts: starts, inband: inband, guard: guard,
-		check: check, limits: limits, address: address,
+		limit: limit, check: check, limits: limits, address: address,
 	}
 }
 
@@ -47,6 +56,10 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/:id/export/", a.exportFile)
 	api.POST("/workflows/import/", a.importFile, a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
-	api.POST(routeStart, a.start, a.guard.Keyed)
+	api.POST(routeStart, a.start(validations.SourceAPI), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.rerun, a.guard.Keyed)
+	api.GET("/v1/orgs/:org/workflows/", a.list, core.OwnOrganization)
+	api.GET("/v1/orgs/:org/workflows/:id/", a.read, core.OwnOrganization)
+	// Its clients send no keys and cannot be made to.
+	api.POST(routeStartV1, a.start(validations.SourceCLI), core.OwnOrganization, a.guard.KeyOptional)
 }

@@ -30,21 +30,19 @@ type StartRequest struct {
 	// first use of a key and is not extended by replays.
 	Key      string
 	KeyGiven bool
+	Source   validations.Source
 	// Found is the key as it was when the request arrived, nil when it was not there.
 	Found       *idempotency.Record
 	KeyLifetime time.Duration
 	Caller      idempotency.Caller
+	// Admit refuses a new run where something other than the database bounds them.
+	Admit func(context.Context) error
 }
 
 // StartAnswer is what a start is answered with.
 type StartAnswer struct {
 	idempotency.Answer
 	RunID uuid.UUID
-}
-
-// RunLimiter bounds how many runs an organization may start in a short time.
-type RunLimiter interface {
-	Allow(ctx context.Context, orgID uuid.UUID) (bool, time.Duration)
 }
 
 // StartConfig bounds starts.
@@ -59,7 +57,6 @@ type Starter struct {
 	cfg    StartConfig
 	runs   *validations.Service
 	guard  *idempotency.Guard
-	limit  RunLimiter
 	staged *jobs.Signal
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
 	overage *Overage
@@ -68,10 +65,10 @@ type Starter struct {
 
 // NewStarter makes a Starter. A nil overage means that there is no billing service.
 func NewStarter(
-	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, limit RunLimiter,
-	staged *jobs.Signal, overage *Overage,
+	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
+	overage *Overage,
 ) *Starter {
-	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, limit: limit, staged: staged, overage: overage}
+	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage}
 	s.commits = core.NewCoalescer(core.CoalescerLimits{
 		Groups: groupsAtOnce, Members: groupMembers, Weight: groupBytes, Waiting: groupsWaiting * groupMembers,
 	}, start.size, s.commit)
@@ -89,7 +86,7 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 	if known != nil {
 		return s.answerFrom(ctx, *known, fingerprint)
 	}
-	if refusal := s.checkNew(ctx, request); refusal != nil {
+	if refusal := checkNew(ctx, request); refusal != nil {
 		// Another request may have finished under the key since this one arrived, and then its answer counts.
 		if known, err = s.look(ctx, request); err == nil && known != nil {
 			return s.answerFrom(ctx, *known, fingerprint)
@@ -136,7 +133,7 @@ func (s *Starter) look(ctx context.Context, request StartRequest) (*idempotency.
 }
 
 // checkNew makes the checks that only new runs have to pass.
-func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
+func checkNew(ctx context.Context, request StartRequest) error {
 	definition := request.Workflow.Definition
 	switch {
 	case !request.Workflow.IsActive:
@@ -147,15 +144,7 @@ func (s *Starter) checkNew(ctx context.Context, request StartRequest) error {
 		return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf(
 			"The workflow does not take %s. It takes %v.", request.Body.MediaType, definition.Accepts))
 	}
-	return s.admit(ctx, request.Principal.OrgID)
-}
-
-// admit counts a new run, repeated or not, against how many the organization may start in a short time.
-func (s *Starter) admit(ctx context.Context, orgID uuid.UUID) error {
-	if ok, wait := s.limit.Allow(ctx, orgID); !ok {
-		return core.RateLimited("Your organization starts too many runs.", wait)
-	}
-	return nil
+	return request.Admit(ctx)
 }
 
 func workflowInactive() *core.Error {

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	routeStart = "/workflows/:id/start/"
-	aheadKey   = "workflows.ahead"
+	routeStart   = "/workflows/:id/start/"
+	routeStartV1 = "/v1/orgs/:org/workflows/:id/runs/"
+	aheadKey     = "workflows.ahead"
 )
 
 // ahead is what a start looks up together with its caller's token. Both are nil when there is no such thing.
@@ -26,7 +27,8 @@ type ahead struct {
 // ReadAhead looks the workflow and the key of a start up together with the caller's token. A request that is
 // not well formed is left to the view, which refuses it before it asks for either.
 func (a *App) ReadAhead(c echo.Context, tokenDigest []byte, reads *core.Reads) {
-	if c.Request().Method != http.MethodPost || !strings.HasSuffix(c.Path(), routeStart) {
+	isStart := strings.HasSuffix(c.Path(), routeStart) || strings.HasSuffix(c.Path(), routeStartV1)
+	if c.Request().Method != http.MethodPost || !isStart {
 		return
 	}
 	pinned, err := pinnedVersion(c)

@@ -22,13 +22,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// openDoor is a run limiter that lets everything through.
-type openDoor struct{}
-
-func (openDoor) Allow(context.Context, uuid.UUID) (bool, time.Duration) {
-	return true, 0
-}
-
 // bundle is a Starter with organizations to start runs for.
 type bundle struct {
 	db      *core.DB
@@ -53,7 +46,7 @@ func setupStarts(t *testing.T) bundle {
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
 			CommitTimeout: 20 * time.Second,
-		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity()), openDoor{}, staged, nil),
+		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity()), staged, nil),
 	}
 }
 
@@ -86,6 +79,7 @@ func (tn tenant) start(t *testing.T, key, content string) start {
 	t.Helper()
 	request := StartRequest{
 		Principal: tn.principal, Workflow: tn.workflow, Key: key, KeyGiven: key != "", KeyLifetime: time.Hour,
+		Source: validations.SourceAPI,
 		Body: StartBody{
 			Content: []byte(content), MediaType: "application/json", FingerprintMediaType: "application/json",
 			ContentDigest: idempotency.DigestBytes([]byte(content)),

@@ -72,7 +72,7 @@ func order(request StartRequest, keyID uuid.UUID) validations.Order {
 			Content: request.Body.Content, MediaType: request.Body.MediaType, Filename: request.Body.Filename,
 			Name: request.Body.Name, ShortDescription: request.Body.ShortDescription, Metadata: request.Body.Metadata,
 		},
-		Source:           validations.SourceAPI,
+		Source:           request.Source,
 		IdempotencyKey:   request.Key,
 		IdempotencyKeyID: keyID,
 		RequestID:        request.Caller.RequestID,

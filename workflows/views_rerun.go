@@ -45,7 +45,7 @@ func (a *App) rerun(c echo.Context) error {
 	}
 	operation := idempotency.Operation{
 		Endpoint: endpointRerun, Target: earlier.ID.String(), KeyID: order.IdempotencyKeyID, RunID: prepared.Run.ID,
-		Admit: func(ctx context.Context) error { return a.starts.admit(ctx, earlier.OrgID) },
+		Admit: a.admit(c, earlier.OrgID),
 	}
 	err = a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
 		return a.commitRerun(ctx, tx, prepared, order)

@@ -6,50 +6,76 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// start is POST /api/workflows/{id}/start/. The order of the checks is part of the contract: key
-// syntax, workflow, role, body, replay, and only then what concerns new runs.
-func (a *App) start(c echo.Context) error {
+// start returns the view of POST /api/workflows/{id}/start/, which says where its runs are started. The order of the
+// checks is part of the contract: key syntax, workflow, role, body, replay, and only then what concerns new runs.
+func (a *App) start(source validations.Source) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request, err := a.startRequest(c, source)
+		if err != nil {
+			return err
+		}
+		answer, err := a.starts.Start(c.Request().Context(), request)
+		if err != nil {
+			return err
+		}
+		// A declined start has no run to wait for.
+		if wait := preferredWait(c.Request().Header); wait > 0 && answer.Response.Status == http.StatusCreated {
+			return a.answerLater(c, request.Principal, answer, wait)
+		}
+		return answer.Write(c)
+	}
+}
+
+// startRequest authorizes a start and reads it to its end.
+func (a *App) startRequest(c echo.Context, source validations.Source) (StartRequest, error) {
 	ctx := c.Request().Context()
 	principal, err := core.Caller(c)
 	if err != nil {
-		return err
+		return StartRequest{}, err
 	}
 	key := idempotency.KeyFrom(ctx)
 	if _, err := pinnedVersion(c); err != nil {
-		return err
+		return StartRequest{}, err
 	}
 	found := aheadOf(c)
 	workflow, err := a.service.withDefinition(ctx, found.workflow)
 	if err != nil {
-		return err
+		return StartRequest{}, err
 	}
 	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
-		return err
+		return StartRequest{}, err
 	}
 	body, err := ReadStartBody(c.Request(), a.limits)
 	if err != nil {
-		return err
+		return StartRequest{}, err
 	}
-	answer, err := a.starts.Start(ctx, StartRequest{
-		Principal: principal, Workflow: workflow, Body: body,
+	return StartRequest{
+		Principal: principal, Workflow: workflow, Body: body, Source: source,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
 		Key: key.Value, KeyGiven: key.Given, Found: found.key, KeyLifetime: a.guard.Lifetime(principal),
-		Caller: idempotency.CallerOf(c),
-	})
-	if err != nil {
-		return err
+		Caller: idempotency.CallerOf(c), Admit: a.admit(c, principal.OrgID),
+	}, nil
+}
+
+// admit counts a new run, repeated or not, against how many the organization may start in a short time, and tells the
+// client how many are left.
+func (a *App) admit(c echo.Context, orgID uuid.UUID) func(context.Context) error {
+	return func(ctx context.Context) error {
+		allowance := a.limit.Allow(ctx, orgID)
+		allowance.Announce(c.Response().Header())
+		if !allowance.Allowed() {
+			return core.RateLimited("Your organization starts too many runs.", allowance.Wait)
+		}
+		return nil
 	}
-	// A declined start has no run to wait for.
-	if wait := preferredWait(c.Request().Header); wait > 0 && answer.Response.Status == http.StatusCreated {
-		return a.answerLater(c, principal, answer, wait)
-	}
-	return answer.Write(c)
 }
 
 // showTimeout bounds the reading of the run after the wait.

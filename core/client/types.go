@@ -192,6 +192,8 @@ type Me struct {
 	Name  string       `json:"name"`
 	Org   Organization `json:"org"`
 	Role  string       `json:"role"`
+	// Token is the id of the token that was used.
+	Token string `json:"token"`
 }
 
 // Organization is an organization.
@@ -201,15 +203,34 @@ type Organization struct {
 	Name string `json:"name"`
 }
 
-// Usage is the counter of the current month.
+// Usage is what the organization has used in the current month.
 type Usage struct {
 	Metric string `json:"metric"`
 	Used   int64  `json:"used"`
 	// Quota and Remaining are nil where there is no limit.
 	Quota     *int64 `json:"quota"`
 	Remaining *int64 `json:"remaining"`
-	Period    string `json:"period"`
-	ResetsAt  Time   `json:"resets_at"`
+	// Overage counts runs beyond the quota, which are not in Used.
+	Overage  int64  `json:"overage"`
+	Period   string `json:"period"`
+	ResetsAt Time   `json:"resets_at"`
+	// CountedSince is not zero where Days and Workflows are about the newest runs only.
+	CountedSince Time            `json:"counted_since"`
+	Days         []DayUsage      `json:"days"`
+	Workflows    []WorkflowUsage `json:"workflows"`
+}
+
+// DayUsage counts the runs of one day, which is written like 2026-03-01.
+type DayUsage struct {
+	Day  string `json:"day"`
+	Runs int64  `json:"runs"`
+}
+
+// WorkflowUsage counts the runs of one workflow.
+type WorkflowUsage struct {
+	Workflow string `json:"workflow"`
+	Slug     string `json:"slug"`
+	Runs     int64  `json:"runs"`
 }
 
 // Readiness is what a process of the service depends on.

@@ -58,8 +58,8 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 		"Run": client.Run{}, "Counts": client.Counts{}, "Step": client.Step{}, "Issue": client.Issue{},
 		"Finding": client.Finding{}, "Workflow": client.Workflow{}, "WorkflowStep": client.WorkflowStep{},
 		"WorkflowImport": client.WorkflowImport{}, "Me": client.Me{}, "Organization": client.Organization{},
-		"Usage": client.Usage{}, "Readiness": client.Readiness{}, "Problem": client.Problem{},
-		"FieldError": client.FieldError{},
+		"Usage": client.Usage{}, "DayUsage": client.DayUsage{}, "WorkflowUsage": client.WorkflowUsage{},
+		"Readiness": client.Readiness{}, "Problem": client.Problem{}, "FieldError": client.FieldError{},
 	} {
 		want := slices.Sorted(maps.Keys(schemas[name].Properties))
 		if diff := cmp.Diff(want, members(reflect.TypeOf(value))); diff != "" {

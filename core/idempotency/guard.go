@@ -25,13 +25,14 @@ type Key struct {
 
 type keyKey struct{}
 
-// KeyFrom returns the key of a request on a route that Guard.Keyed protects.
+// KeyFrom returns the key of a request on a route with Guard.Keyed or Guard.KeyOptional.
 func KeyFrom(ctx context.Context) Key {
 	key, _ := ctx.Value(keyKey{}).(Key)
 	return key
 }
 
-// Guard protects routes that create something. Keyed goes to the route; the view then hands its work to Once.
+// Guard protects routes that create something. Keyed or KeyOptional goes to the route; the view then hands its work
+// to Once.
 type Guard struct {
 	db *core.DB
 	// lifetime is how long a key is remembered where its organization has not said otherwise.
@@ -69,10 +70,23 @@ func (g *Guard) Lifetime(principal core.Principal) time.Duration {
 	return g.lifetime
 }
 
-// Keyed reads the request's key before the view. A key that is not well formed is refused, and so is none
-// where the organization requires one. A key under a name that is often mistaken for the right one is
-// answered with a warning, or refused where a key is required: it would protect nothing.
+// Keyed is KeyOptional, and refuses requests without a key where the organization requires one.
 func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
+	return g.KeyOptional(func(c echo.Context) error {
+		principal, err := core.Caller(c)
+		if err != nil {
+			return err
+		}
+		if principal.KeyRequired && !KeyFrom(c.Request().Context()).Given {
+			return keyRequired(misnamedKey(c.Request()))
+		}
+		return next(c)
+	})
+}
+
+// KeyOptional reads the request's key before the view. A key that is not well formed is refused. A key under a
+// name that is often mistaken for the right one is answered with a warning: it protects nothing.
+func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		value, given, err := ParseKey(c.Request().Header)
 		if err != nil {
@@ -82,15 +96,9 @@ func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		if !given {
-			misnamed := misnamedKey(c.Request())
-			if misnamed != "" {
-				g.activity.noteMisnamed(principal.OrgID)
-				c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
-			}
-			if principal.KeyRequired {
-				return keyRequired(misnamed)
-			}
+		if misnamed := misnamedKey(c.Request()); !given && misnamed != "" {
+			g.activity.noteMisnamed(principal.OrgID)
+			c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
 		}
 		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
 		c.SetRequest(c.Request().WithContext(ctx))

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/time/rate"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // minIdle keeps the search for idle entries rare.
@@ -13,8 +15,9 @@ const minIdle = time.Minute
 
 // Local limits how often each id may do something within this process.
 type Local struct {
-	limit rate.Limit
-	burst int
+	policy core.RatePolicy
+	limit  rate.Limit
+	burst  int
 	// idle is how long an entry must be unused to be forgotten. By then its allowance is full again, so a new entry
 	// is the same.
 	idle time.Duration
@@ -30,29 +33,37 @@ type localEntry struct {
 }
 
 // NewLocal makes a Local that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
-func NewLocal(perSecond float64, burst int) *Local {
+func NewLocal(name string, perSecond float64, burst int) *Local {
 	l := &Local{limit: rate.Limit(perSecond), burst: max(burst, 1), entries: map[uuid.UUID]*localEntry{}}
 	if perSecond > 0 {
-		refill := time.Duration(float64(l.burst) / perSecond * float64(time.Second))
+		refill := l.timeFor(float64(l.burst))
 		l.idle = max(refill, minIdle)
+		l.policy = core.RatePolicy{Name: name, Quota: l.burst, Window: refill}
 	}
 	return l
 }
 
-// Allow counts one use by the id. When that is too many it is not counted, and the duration says when the next
-// one will be allowed.
-func (l *Local) Allow(id uuid.UUID) (bool, time.Duration) {
+// Allow counts one use by the id. When that is too many it is not counted.
+func (l *Local) Allow(id uuid.UUID) core.Allowance {
 	if l.limit <= 0 {
-		return true, 0
+		return core.Allowance{}
 	}
 	now := time.Now()
-	reservation := l.limiterOf(id, now).ReserveN(now, 1)
+	limiter := l.limiterOf(id, now)
+	reservation := limiter.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
 	if wait > 0 {
 		reservation.CancelAt(now)
-		return false, wait
 	}
-	return true, 0
+	left := max(limiter.TokensAt(now), 0)
+	return core.Allowance{
+		Wait: wait, Policy: l.policy, Remaining: int(left), Reset: l.timeFor(float64(l.burst) - left),
+	}
+}
+
+// timeFor is how long it takes to be allowed so many uses again.
+func (l *Local) timeFor(uses float64) time.Duration {
+	return time.Duration(uses / float64(l.limit) * float64(time.Second))
 }
 
 func (l *Local) limiterOf(id uuid.UUID, now time.Time) *rate.Limiter {

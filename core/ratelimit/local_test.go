@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 func TestLocal(t *testing.T) {
@@ -16,12 +19,17 @@ func TestLocal(t *testing.T) {
 	t.Run("AllowsABurstAndThenTheRate", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			limit, id := NewLocal(2, 3), uuid.New()
+			limit, id := NewLocal("requests", 2, 3), uuid.New()
 			if got := allowed(limit, id, 5); got != 3 {
 				t.Errorf("allowed = %d of 5 at once, want 3", got)
 			}
-			if ok, wait := limit.Allow(id); ok || wait != 500*time.Millisecond {
-				t.Errorf("allow = %t after %s, want false after 0.5 s", ok, wait)
+			want := core.Allowance{
+				Wait:   500 * time.Millisecond,
+				Policy: core.RatePolicy{Name: "requests", Quota: 3, Window: 1500 * time.Millisecond},
+				Reset:  1500 * time.Millisecond,
+			}
+			if diff := cmp.Diff(want, limit.Allow(id)); diff != "" {
+				t.Errorf("allowance (-want +got):\n%s", diff)
 			}
 			<-time.After(500 * time.Millisecond)
 			if got := allowed(limit, id, 5); got != 1 {
@@ -32,7 +40,7 @@ func TestLocal(t *testing.T) {
 
 	t.Run("CountsEachIDAlone", func(t *testing.T) {
 		t.Parallel()
-		limit := NewLocal(0.001, 1)
+		limit := NewLocal("requests", 0.001, 1)
 		for range 3 {
 			if got := allowed(limit, uuid.New(), 2); got != 1 {
 				t.Errorf("allowed = %d of 2, want 1", got)
@@ -42,7 +50,7 @@ func TestLocal(t *testing.T) {
 
 	t.Run("IsExactWhenManyAskAtOnce", func(t *testing.T) {
 		t.Parallel()
-		limit, id := NewLocal(0.001, 50), uuid.New()
+		limit, id := NewLocal("requests", 0.001, 50), uuid.New()
 		var total atomic.Int64
 		var group sync.WaitGroup
 		for range 8 {
@@ -61,7 +69,7 @@ func TestLocalMemory(t *testing.T) {
 	t.Run("ForgetsIDsThatAreIdle", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			limit, busy := NewLocal(0.01, 1), uuid.New()
+			limit, busy := NewLocal("requests", 0.01, 1), uuid.New()
 			for range 1000 {
 				limit.Allow(uuid.New())
 			}
@@ -77,7 +85,7 @@ func TestLocalMemory(t *testing.T) {
 
 	t.Run("IsOffAtZero", func(t *testing.T) {
 		t.Parallel()
-		limit := NewLocal(0, 0)
+		limit := NewLocal("requests", 0, 0)
 		if got := allowed(limit, uuid.New(), 1000); got != 1000 || len(limit.entries) != 0 {
 			t.Errorf("allowed = %d of 1000 with %d entries, want all with none", got, len(limit.entries))
 		}
@@ -87,7 +95,7 @@ func TestLocalMemory(t *testing.T) {
 func allowed(limit *Local, id uuid.UUID, tries int) int {
 	n := 0
 	for range tries {
-		if ok, _ := limit.Allow(id); ok {
+		if limit.Allow(id).Allowed() {
 			n++
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/time/rate"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 const (
@@ -20,6 +22,7 @@ const (
 
 // Shared limits how often each organization may do something, counted in Redis for all processes together.
 type Shared struct {
+	name       string
 	limiter    *redis_rate.Limiter
 	limit      redis_rate.Limit
 	log        *slog.Logger
@@ -28,8 +31,9 @@ type Shared struct {
 
 // NewShared makes a Shared that allows each organization perMinute, all at once or spread. With perMinute 0 it is off
 // and never speaks to Redis. The client must honor the deadlines of contexts (ContextTimeoutEnabled).
-func NewShared(client redis.UniversalClient, perMinute int, log *slog.Logger) *Shared {
+func NewShared(client redis.UniversalClient, name string, perMinute int, log *slog.Logger) *Shared {
 	return &Shared{
+		name:       name,
 		limiter:    redis_rate.NewLimiter(client),
 		limit:      redis_rate.PerMinute(perMinute),
 		log:        log,
@@ -37,11 +41,11 @@ func NewShared(client redis.UniversalClient, perMinute int, log *slog.Logger) *S
 	}
 }
 
-// Allow counts one use by the organization. When that is too many it is not counted, and the duration says when the
-// next one will be allowed. When Redis does not answer in time the use is allowed.
-func (s *Shared) Allow(ctx context.Context, orgID uuid.UUID) (bool, time.Duration) {
+// Allow counts one use by the organization. When that is too many it is not counted. When Redis does not answer in time
+// the use is allowed.
+func (s *Shared) Allow(ctx context.Context, orgID uuid.UUID) core.Allowance {
 	if s.limit.Rate <= 0 {
-		return true, 0
+		return core.Allowance{}
 	}
 	limited, cancel := context.WithTimeout(ctx, sharedTimeout)
 	defer cancel()
@@ -51,10 +55,12 @@ func (s *Shared) Allow(ctx context.Context, orgID uuid.UUID) (bool, time.Duratio
 		if ctx.Err() == nil && s.complaints.Allow() {
 			s.log.WarnContext(ctx, "the shared rate limit is not enforced", "error", err)
 		}
-		return true, 0
+		return core.Allowance{}
 	}
-	if result.Allowed > 0 {
-		return true, 0
+	return core.Allowance{
+		// It is -1 for a use that is allowed.
+		Wait:      max(result.RetryAfter, 0),
+		Policy:    core.RatePolicy{Name: s.name, Quota: s.limit.Rate, Window: s.limit.Period},
+		Remaining: result.Remaining, Reset: result.ResetAfter,
 	}
-	return false, result.RetryAfter
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 )
@@ -29,16 +30,20 @@ func TestShared(t *testing.T) {
 			org, log := uuid.New(), &bytes.Buffer{}
 			// Two processes count together.
 			limits := []*ratelimit.Shared{
-				ratelimit.NewShared(connect(t, url), 10, newLog(log)),
-				ratelimit.NewShared(connect(t, url), 10, newLog(log)),
+				ratelimit.NewShared(connect(t, url), "runs", 10, newLog(log)),
+				ratelimit.NewShared(connect(t, url), "runs", 10, newLog(log)),
 			}
 			n, wait := 0, time.Duration(0)
 			for i := range 20 {
-				ok, retryAfter := limits[i%2].Allow(t.Context(), org)
-				if ok {
+				allowance := limits[i%2].Allow(t.Context(), org)
+				if allowance.Allowed() {
 					n++
 				}
-				wait = max(wait, retryAfter)
+				wait = max(wait, allowance.Wait)
+				want := core.RatePolicy{Name: "runs", Quota: 10, Window: time.Minute}
+				if policy := allowance.Policy; policy != want && policy != (core.RatePolicy{}) {
+					t.Errorf("policy = %+v, want %+v", policy, want)
+				}
 			}
 			// A request may take longer than the limiter waits, and is allowed then.
 			if n != 10 && log.Len() == 0 {
@@ -47,7 +52,7 @@ func TestShared(t *testing.T) {
 			if wait <= 0 || wait > 6*time.Second {
 				t.Errorf("retry after %s, want at most the 6 s that one use takes", wait)
 			}
-			if ok, _ := limits[0].Allow(t.Context(), uuid.New()); !ok {
+			if !limits[0].Allow(t.Context(), uuid.New()).Allowed() {
 				t.Error("another organization was refused")
 			}
 		})
@@ -76,12 +81,12 @@ func TestSharedWithoutRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &bytes.Buffer{}
-			limit := ratelimit.NewShared(connect(t, "redis://"+address(t)), 1, newLog(log))
+			limit := ratelimit.NewShared(connect(t, "redis://"+address(t)), "runs", 1, newLog(log))
 			began := time.Now()
 			const uses = 20
 			for range uses {
-				if ok, wait := limit.Allow(t.Context(), uuid.Nil); !ok || wait != 0 {
-					t.Errorf("allow = %t after %s, want true: it fails open", ok, wait)
+				if got := limit.Allow(t.Context(), uuid.Nil); got != (core.Allowance{}) {
+					t.Errorf("allowance = %+v, want the use allowed and nothing said: it fails open", got)
 				}
 			}
 			// Far above 20 ms for each, far below any timeout of the client.
@@ -96,8 +101,8 @@ func TestSharedWithoutRedis(t *testing.T) {
 
 	t.Run("OffAtZero", func(t *testing.T) {
 		t.Parallel()
-		limit := ratelimit.NewShared(nil, 0, slog.New(slog.DiscardHandler))
-		if ok, _ := limit.Allow(t.Context(), uuid.New()); !ok {
+		limit := ratelimit.NewShared(nil, "runs", 0, slog.New(slog.DiscardHandler))
+		if !limit.Allow(t.Context(), uuid.New()).Allowed() {
 			t.Error("refused, want all allowed and Redis never asked")
 		}
 	})
