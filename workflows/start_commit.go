@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,7 +39,7 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	}
 	for len(pending) > 0 {
 		leaders, followers := lead(starts, pending)
-		for i, r := range s.commitLeaders(ctx, pick(starts, leaders)) {
+		for i, r := range s.commitLeaders(ctx, pick(starts, leaders), s.commitIn) {
 			results[leaders[i]] = r
 		}
 		pending = nil
@@ -55,19 +56,22 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	return results
 }
 
+// work is what a transaction does for starts of different keys.
+type work func(ctx context.Context, tx core.Tx, starts []start) ([]result, error)
+
 // commitLeaders commits starts of different keys. When one row of the group is at fault, or one
 // organization's counter cannot be had in time, the others are not made to suffer for it.
-func (s *Starter) commitLeaders(ctx context.Context, starts []start) []result {
+func (s *Starter) commitLeaders(ctx context.Context, starts []start, do work) []result {
 	results, err := core.InTx(ctx, s.db, func(tx core.Tx) ([]result, error) {
-		return s.commitIn(ctx, tx, starts)
+		return do(ctx, tx, starts)
 	})
 	switch {
 	case err == nil:
 		return results
 	case core.IsMemberFault(err) && len(starts) > 1:
-		return s.commitApart(ctx, starts, func(i int) string { return starts[i].run.Run.ID.String() })
+		return s.commitApart(ctx, starts, do, func(i int) string { return starts[i].run.Run.ID.String() })
 	case core.IsLockTimeout(err) && !sameOrganization(starts):
-		return s.commitApart(ctx, starts, func(i int) string { return starts[i].orgID().String() })
+		return s.commitApart(ctx, starts, s.commitInHaste, func(i int) string { return starts[i].orgID().String() })
 	}
 	results = make([]result, len(starts))
 	for i := range starts {
@@ -77,7 +81,7 @@ func (s *Starter) commitLeaders(ctx context.Context, starts []start) []result {
 }
 
 // commitApart commits a group that has failed as a whole in smaller ones, in the order of arrival.
-func (s *Starter) commitApart(ctx context.Context, starts []start, groupOf func(int) string) []result {
+func (s *Starter) commitApart(ctx context.Context, starts []start, do work, groupOf func(int) string) []result {
 	groups := make(map[string][]int)
 	var names []string
 	for i := range starts {
@@ -89,7 +93,7 @@ func (s *Starter) commitApart(ctx context.Context, starts []start, groupOf func(
 	}
 	results := make([]result, len(starts))
 	for _, name := range names {
-		for i, r := range s.commitLeaders(ctx, pick(starts, groups[name])) {
+		for i, r := range s.commitLeaders(ctx, pick(starts, groups[name]), do) {
 			results[groups[name][i]] = r
 		}
 	}
@@ -132,6 +136,19 @@ func (s *Starter) commitIn(ctx context.Context, tx core.Tx, starts []start) ([]r
 		core.Audit(batch, audits...)
 	}
 	return results, batch.Send(ctx)
+}
+
+// secondWait is how long starts wait for a lock that their group has waited for in vain: long enough for a commit that
+// is only under way.
+const secondWait = "SET LOCAL lock_timeout = '200ms'"
+
+// commitInHaste is commitIn for one organization of a group. Where a process is stuck in the middle of its own group,
+// many organizations are held up, and the others wait until each of them has been tried.
+func (s *Starter) commitInHaste(ctx context.Context, tx core.Tx, starts []start) ([]result, error) {
+	if _, err := tx.Exec(ctx, secondWait); err != nil {
+		return nil, fmt.Errorf("bound the wait for locks: %w", err)
+	}
+	return s.commitIn(ctx, tx, starts)
 }
 
 // claim takes the keys of the starts and returns which starts may go on; the others have their result.

@@ -259,6 +259,36 @@ func TestCommitHeldUp(t *testing.T) {
 	checkOutcomes(t, b.starter.commit(t.Context(), []start{stuck.start(t, "1", "a")}), "created")
 }
 
+// One whole group of another process holds its counters, as a frozen one does.
+func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
+	t.Parallel()
+	b := setupStarts(t)
+	const stuck = 12
+	var held []uuid.UUID
+	var first, second []start
+	var want []string
+	for range stuck {
+		tn := b.tenant(t, 10)
+		held, want = append(held, tn.principal.OrgID), append(want, "unavailable")
+		first, second = append(first, tn.start(t, "0", "a")), append(second, tn.start(t, "1", "a"))
+	}
+	free := b.tenant(t, 10)
+	b.starter.commit(t.Context(), first)
+	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
+		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = ANY ($1) FOR UPDATE`, held)
+		if err != nil {
+			return 0, err
+		}
+		results := b.starter.commit(t.Context(), append(second, free.start(t, "1", "a")))
+		checkOutcomes(t, results, append(want, "created")...)
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.checkCounts(t, free, all(1))
+}
+
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	b := setupStarts(t)
