@@ -324,20 +324,26 @@ func (s *stage) rowCounts(tb testing.TB) rowCounts {
 // work executes what is staged, as the worker does.
 func (s *stage) work(tb testing.TB) {
 	tb.Helper()
-	rows, err := s.db.Pool.Query(tb.Context(),
-		`DELETE FROM staged_jobs RETURNING kind, org_id, subject_id, epoch`)
-	if err != nil {
+	if _, err := s.workOnce(tb.Context()); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+func (s *stage) workOnce(ctx context.Context) (int, error) {
+	rows, err := s.db.Pool.Query(ctx, `DELETE FROM staged_jobs RETURNING kind, org_id, subject_id, epoch`)
+	if err != nil {
+		return 0, fmt.Errorf("take staged jobs: %w", err)
 	}
 	staged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[jobs.Job])
 	if err != nil {
-		tb.Fatal(err)
+		return 0, fmt.Errorf("take staged jobs: %w", err)
 	}
 	for _, job := range staged {
-		if err := s.Runs.Execute(tb.Context(), job); err != nil {
-			tb.Fatalf("execute %s: %v", job.TaskID(), err)
+		if err := s.Runs.Execute(ctx, job); err != nil {
+			return 0, fmt.Errorf("execute %s: %w", job.TaskID(), err)
 		}
 	}
+	return len(staged), nil
 }
 
 // addWorkflow adds a workflow to an organization.

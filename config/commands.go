@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -104,6 +105,7 @@ func (p Program) command() *cobra.Command {
 	})
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
+	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(users.Commands(p.openUsers)...)
 	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
 	refuseWrongUse(root)

@@ -9,13 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func (p Program) runsCommand() *cobra.Command {
-	group := &cobra.Command{Use: "runs", Short: "Look after runs"}
-	group.AddCommand(p.listRunsCommand(), p.requeueRunCommand(), p.purgeRunsCommand())
+	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel and repeat runs, and look after them"}
+	group.AddCommand(orOnDatabase(remote.ListRunsCommand(p.remote()), p.listRunsCommand()), p.requeueRunCommand(),
+		p.purgeRunsCommand())
+	group.AddCommand(remote.RunsCommands(p.remote())...)
 	return group
 }
 
@@ -46,12 +49,11 @@ func (p Program) listRunsCommand() *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&org, "org", "", "for operators: list this organization's runs on the database itself")
 	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED ones")
 	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
 	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
 	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "how many runs at most")
-	requireFlags(command, "org")
 	return command
 }
 

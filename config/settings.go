@@ -198,7 +198,8 @@ func unknownVariables(variables map[string]string) []string {
 	}
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		if strings.HasPrefix(name, "SV_") && !known[name] {
+		isClients := name == "SV_URL" || name == "SV_TOKEN"
+		if strings.HasPrefix(name, "SV_") && !known[name] && !isClients {
 			unknown = append(unknown, name)
 		}
 	}

@@ -68,7 +68,7 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err := c.output.Check(); err != nil {
 		return misuse(err.Error())
 	}
-	file, err := c.readWorkflow(ctx)
+	file, err := ReadFile(ctx, c.workflow)
 	if err != nil {
 		return err
 	}
@@ -120,15 +120,15 @@ func (c *checking) warnOfSkipped(v formats.Verdict) {
 	}
 }
 
-// readWorkflow reads the workflow file. Its faults are printed as compilers do.
-func (c *checking) readWorkflow(ctx context.Context) (File, error) {
-	opened, err := os.Open(c.workflow)
+// ReadFile reads a workflow from the file of that name. Its faults are told as compilers do.
+func ReadFile(ctx context.Context, name string) (File, error) {
+	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {
-		return File{}, misuse(err.Error())
+		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
 	content, err := io.ReadAll(io.LimitReader(opened, maxDefinitionBytes+1))
 	if err := errors.Join(err, opened.Close()); err != nil {
-		return File{}, misuse(err.Error())
+		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
 	file, faults, err := ParseFile(ctx, content)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *checking) readWorkflow(ctx context.Context) (File, error) {
 	}
 	lines := []string{"the workflow file is wrong:"}
 	for _, fault := range faults {
-		place := c.workflow
+		place := name
 		if fault.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", place, fault.Line, max(1, fault.Column))
 		}
@@ -156,17 +156,17 @@ func (c *checking) check(
 	if err != nil {
 		return formats.Document{}, err
 	}
-	source, err := openSource(c.command.InOrStdin(), name)
+	source, err := OpenSource(c.command.InOrStdin(), name)
 	if err != nil {
 		return formats.Document{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
 	progress := newProgress(c.command.ErrOrStderr(), source, len(definition.Steps))
 	document := engines.Document{
-		Content: progress, Size: source.size, MediaType: mediaType, Filename: filepath.Base(source.name),
+		Content: progress, Size: source.Size, MediaType: mediaType, Filename: filepath.Base(source.Name),
 	}
-	checked, err := checker.Check(ctx, source.name, document, progress.begin)
+	checked, err := checker.Check(ctx, source.Name, document, progress.begin)
 	progress.end()
-	if err := errors.Join(err, source.close()); err != nil {
+	if err := errors.Join(err, source.Close()); err != nil {
 		return formats.Document{}, interrupted(ctx, err)
 	}
 	return checked, nil
@@ -181,7 +181,7 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 		}
 		return c.mediaType, nil
 	}
-	candidates := typesByExtension(name)
+	candidates := TypesByExtension(name)
 	for _, candidate := range candidates {
 		if definition.Takes(candidate) {
 			return candidate, nil
@@ -194,8 +194,8 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 	return definition.Accepts[0], nil
 }
 
-// typesByExtension lists what documents of that name may be, the best first; nothing where the name does not tell.
-func typesByExtension(name string) []string {
+// TypesByExtension lists what documents of that name may be, the best first; nothing where the name does not tell.
+func TypesByExtension(name string) []string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".epjson":
 		return []string{jsonMediaType, "text/json"}

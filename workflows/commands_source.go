@@ -23,45 +23,46 @@ const (
 	progressPause = 100 * time.Millisecond
 )
 
-// source is a document that can be read at any place.
-type source struct {
+// Source is a document that can be read at any place.
+type Source struct {
 	io.ReaderAt
-	name  string
-	size  int64
-	close func() error
+	// Name is its path as it is to be shown.
+	Name  string
+	Size  int64
+	Close func() error
 }
 
-// openSource opens a document. What cannot be read at any place, such as a pipe, is taken into memory, up to what any
+// OpenSource opens a document. What cannot be read at any place, such as a pipe, is taken into memory, up to what any
 // step checks.
-func openSource(stdin io.Reader, name string) (source, error) {
+func OpenSource(stdin io.Reader, name string) (Source, error) {
 	if name == standardInput {
 		return readSource(stdin, "stdin")
 	}
 	file, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {
-		return source{}, err
+		return Source{}, err
 	}
 	found, err := file.Stat()
 	switch {
 	case err != nil:
-		return source{}, errors.Join(err, file.Close())
+		return Source{}, errors.Join(err, file.Close())
 	case found.IsDir():
-		return source{}, errors.Join(fmt.Errorf("%s is a folder; name the documents in it", name), file.Close())
+		return Source{}, errors.Join(fmt.Errorf("%s is a folder; name the documents in it", name), file.Close())
 	case !found.Mode().IsRegular():
 		read, err := readSource(file, shownName(name))
 		return read, errors.Join(err, file.Close())
 	}
-	return source{ReaderAt: file, name: shownName(name), size: found.Size(), close: file.Close}, nil
+	return Source{ReaderAt: file, Name: shownName(name), Size: found.Size(), Close: file.Close}, nil
 }
 
-func readSource(stream io.Reader, name string) (source, error) {
+func readSource(stream io.Reader, name string) (Source, error) {
 	limit := engines.DefaultLimits().MaxTableBytes
 	content, err := io.ReadAll(io.LimitReader(stream, limit+1))
 	if err != nil {
-		return source{}, fmt.Errorf("read %s: %w", name, err)
+		return Source{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	return source{
-		ReaderAt: bytes.NewReader(content), name: name, size: int64(len(content)), close: func() error { return nil },
+	return Source{
+		ReaderAt: bytes.NewReader(content), Name: name, Size: int64(len(content)), Close: func() error { return nil },
 	}, nil
 }
 
@@ -79,15 +80,15 @@ func shownName(name string) string {
 
 // progress is a document that shows on a terminal how far it has been read.
 type progress struct {
-	source
+	Source
 	bar   *progressbar.ProgressBar
 	steps int
 }
 
-func newProgress(stderr io.Writer, from source, steps int) *progress {
-	p := &progress{source: from, steps: steps}
-	if from.size >= largeDocument && isTerminal(stderr) {
-		p.bar = progressbar.NewOptions64(from.size, progressbar.OptionSetWriter(stderr),
+func newProgress(stderr io.Writer, from Source, steps int) *progress {
+	p := &progress{Source: from, steps: steps}
+	if from.Size >= largeDocument && isTerminal(stderr) {
+		p.bar = progressbar.NewOptions64(from.Size, progressbar.OptionSetWriter(stderr),
 			progressbar.OptionShowBytes(true), progressbar.OptionThrottle(progressPause),
 			progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true))
 	}
@@ -98,15 +99,15 @@ func newProgress(stderr io.Writer, from source, steps int) *progress {
 func (p *progress) begin(step int) {
 	if p.bar != nil {
 		p.bar.Reset()
-		p.bar.Describe(fmt.Sprintf("%s  step %d/%d", strings.ToValidUTF8(filepath.Base(p.name), "?"), step+1, p.steps))
+		p.bar.Describe(fmt.Sprintf("%s  step %d/%d", strings.ToValidUTF8(filepath.Base(p.Name), "?"), step+1, p.steps))
 	}
 }
 
 // ReadAt reads and moves the bar to where the reading has come.
 func (p *progress) ReadAt(b []byte, offset int64) (int, error) {
-	n, err := p.source.ReadAt(b, offset)
+	n, err := p.Source.ReadAt(b, offset)
 	if p.bar != nil {
-		_ = p.bar.Set64(min(offset+int64(n), p.size)) // A bar that cannot be drawn must not fail the check.
+		_ = p.bar.Set64(min(offset+int64(n), p.Size)) // A bar that cannot be drawn must not fail the check.
 	}
 	return n, err
 }

@@ -35,7 +35,7 @@ func CSV(v Verdict) ([]byte, error) {
 
 // cell disarms a text. Spreadsheets look behind spaces for the sign of a formula.
 func cell(text string) string {
-	text = clean(text)
+	text = Clean(text)
 	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@") == 0 {
 		return "'" + text
 	}

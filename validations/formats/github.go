@@ -86,7 +86,7 @@ func sentence(f engines.Finding) string {
 
 // data and property escape what workflow commands would take for their own signs.
 func data(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(clean(text))
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Clean(text))
 }
 
 func property(text string) string {
@@ -136,7 +136,7 @@ func rank(severity engines.Severity) int {
 // markdown keeps a text from meaning anything but itself.
 func markdown(text string) string {
 	var escaped strings.Builder
-	for _, r := range clean(text) {
+	for _, r := range Clean(text) {
 		if strings.ContainsRune("\\`*_{}[]<>()#+!|~&@", r) {
 			escaped.WriteByte('\\')
 		}

@@ -62,7 +62,7 @@ func JUnit(v Verdict) ([]byte, error) {
 
 func suiteOf(id int, v Verdict, d *Document) junitSuite {
 	suite := junitSuite{
-		ID: id, Package: clean(v.Workflow), Name: clean(d.Name), Timestamp: v.At.UTC().Format("2006-01-02T15:04:05"),
+		ID: id, Package: Clean(v.Workflow), Name: Clean(d.Name), Timestamp: v.At.UTC().Format("2006-01-02T15:04:05"),
 		Hostname: "localhost", Time: "0",
 	}
 	var output strings.Builder
@@ -70,7 +70,7 @@ func suiteOf(id int, v Verdict, d *Document) junitSuite {
 		step := &d.Steps[i]
 		suite.Cases = append(suite.Cases, casesOf(d, step, className(v.Workflow, d.Name, step.ID))...)
 		if step.Note != "" {
-			fmt.Fprintf(&output, "step %s was skipped: %s\n", clean(step.Name), clean(step.Note))
+			fmt.Fprintf(&output, "step %s was skipped: %s\n", Clean(step.Name), Clean(step.Note))
 		}
 		for _, finding := range step.Findings {
 			if finding.Severity != engines.SeverityError {
@@ -81,7 +81,7 @@ func suiteOf(id int, v Verdict, d *Document) junitSuite {
 	if d.Error != "" {
 		suite.Cases = append(suite.Cases, junitCase{
 			Name: "checked to the end", ClassName: className(v.Workflow, d.Name, "run"), Time: "0",
-			Error: &junitFault{Message: clean(d.Error), Type: string(d.Result), Text: clean(d.Error)},
+			Error: &junitFault{Message: Clean(d.Error), Type: string(d.Result), Text: Clean(d.Error)},
 		})
 	}
 	for _, test := range suite.Cases {
@@ -99,7 +99,7 @@ func suiteOf(id int, v Verdict, d *Document) junitSuite {
 
 // casesOf makes the case of the step itself, then one for each code of its errors.
 func casesOf(d *Document, step *Step, class string) []junitCase {
-	own := junitCase{Name: "step " + clean(step.Name), ClassName: class, Time: "0"}
+	own := junitCase{Name: "step " + Clean(step.Name), ClassName: class, Time: "0"}
 	if step.Status == StatusSkipped {
 		own.Skipped = &junitSkipped{}
 	}
@@ -114,8 +114,8 @@ func casesOf(d *Document, step *Step, class string) []junitCase {
 			at = len(cases)
 			places[finding.Code] = at
 			cases = append(cases, junitCase{
-				Name: clean(finding.Code), ClassName: class, Time: "0",
-				Failure: &junitFault{Message: clean(sentence(finding)), Type: clean(finding.Code)},
+				Name: Clean(finding.Code), ClassName: class, Time: "0",
+				Failure: &junitFault{Message: Clean(sentence(finding)), Type: Clean(finding.Code)},
 			})
 		}
 		cases[at].Failure.Text += line(item{d, step, finding})
@@ -130,15 +130,15 @@ func casesOf(d *Document, step *Step, class string) []junitCase {
 // className groups the cases in the readers of reports, which split it at dots.
 func className(parts ...string) string {
 	for i, part := range parts {
-		parts[i] = strings.ReplaceAll(clean(part), ".", "_")
+		parts[i] = strings.ReplaceAll(Clean(part), ".", "_")
 	}
 	return strings.Join(parts, ".")
 }
 
 func line(f item) string {
-	text := clean(f.place()) + " " + clean(sentence(f.Finding)) + " (" + clean(f.Code) + ")\n"
+	text := Clean(f.place()) + " " + Clean(sentence(f.Finding)) + " (" + Clean(f.Code) + ")\n"
 	if f.Line > 0 && f.Excerpt != "" {
-		text += "    " + clean(f.Excerpt) + "\n"
+		text += "    " + Clean(f.Excerpt) + "\n"
 	}
 	return text
 }

@@ -138,7 +138,7 @@ func invocation(v Verdict) sarifInvocation {
 	done := sarifInvocation{ExecutionSuccessful: true, ToolExecutionNotifications: []sarifNotification{}}
 	note := func(level, text string) {
 		done.ToolExecutionNotifications = append(done.ToolExecutionNotifications,
-			sarifNotification{level, sarifText{clean(text)}})
+			sarifNotification{level, sarifText{Clean(text)}})
 	}
 	for _, document := range v.Documents {
 		if document.Result != ResultPass && document.Result != ResultFail {

@@ -69,20 +69,20 @@ func (w *textWriter) document(d *Document) {
 	if n := d.skipped(); n > 0 {
 		skipped = ", " + plural(n, "step") + " SKIPPED"
 	}
-	fmt.Fprintf(w, "%s  %s  %s%s\n", w.colored(heading[1], heading[0]), clean(d.Name), d.Counts().words(), skipped)
+	fmt.Fprintf(w, "%s  %s  %s%s\n", w.colored(heading[1], heading[0]), Clean(d.Name), d.Counts().words(), skipped)
 	if d.Error != "" {
-		fmt.Fprintf(w, "  %s\n", clean(d.Error))
+		fmt.Fprintf(w, "  %s\n", Clean(d.Error))
 	}
 	for i := range d.Steps {
 		step := &d.Steps[i]
 		if step.Status == StatusSkipped {
-			fmt.Fprintf(w, "  %s %s: %s\n", w.colored(colorYellow, "– SKIPPED"), clean(step.Name), clean(step.Note))
+			fmt.Fprintf(w, "  %s %s: %s\n", w.colored(colorYellow, "– SKIPPED"), Clean(step.Name), Clean(step.Note))
 		}
 		for _, finding := range step.Findings {
 			w.finding(item{d, step, finding})
 		}
 		if step.Truncated {
-			fmt.Fprintf(w, "  step %s found more than it lists: %s in all\n", clean(step.Name), step.Counts.words())
+			fmt.Fprintf(w, "  step %s found more than it lists: %s in all\n", Clean(step.Name), step.Counts.words())
 		}
 	}
 }
@@ -102,13 +102,13 @@ func (w *textWriter) finding(f item) {
 	case engines.SeverityError:
 	}
 	fmt.Fprintf(w, "%s   %s%s   %s\n",
-		clean(f.place()), severity, clean(sentence(f.Finding)), w.colored(colorDim, clean(f.Code)))
+		Clean(f.place()), severity, Clean(sentence(f.Finding)), w.colored(colorDim, Clean(f.Code)))
 	if f.Line == 0 || f.Excerpt == "" {
 		return
 	}
 	number := strconv.Itoa(f.Line)
 	margin := strings.Repeat(" ", max(6, len(number)+2))
-	fmt.Fprintf(w, "%*s │ %s\n", len(margin)-1, number, clean(f.Excerpt))
+	fmt.Fprintf(w, "%*s │ %s\n", len(margin)-1, number, Clean(f.Excerpt))
 	if at, length := mark(f.Finding); length > 0 {
 		carets := w.colored(colorRed, strings.Repeat("^", length))
 		fmt.Fprintf(w, "%s│ %s%s\n", margin, strings.Repeat(" ", at), carets)

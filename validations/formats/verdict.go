@@ -128,9 +128,9 @@ func (v Verdict) items() iter.Seq[item] {
 	}
 }
 
-// clean makes a text of a document fit for a line of a terminal or a log: bytes that control it become U+FFFD, and
+// Clean makes a text of a document fit for a line of a terminal or a log: bytes that control it become U+FFFD, and
 // line ends and tabs become spaces. Characters that turn the direction of writing are controls, too.
-func clean(text string) string {
+func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':

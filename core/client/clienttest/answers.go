@@ -117,11 +117,30 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 			found = append([]client.Run{run}, found...)
 		}
 	}
-	write(w, http.StatusOK, struct {
-		Next     string       `json:"next"`
-		Previous string       `json:"previous"`
-		Results  []client.Run `json:"results"`
-	}{"", "", found})
+	write(w, http.StatusOK, page[client.Run]{Results: found})
+}
+
+// page is a list in one page.
+type page[T any] struct {
+	Next     string `json:"next"`
+	Previous string `json:"previous"`
+	Results  []T    `json:"results"`
+}
+
+// findings is GET /api/runs/{id}/findings/, the issues of the steps in one page.
+func (s *Server) findings(w http.ResponseWriter, r *http.Request) {
+	run, _, exists := s.find(r.PathValue("id"))
+	if !exists {
+		s.nothing(w, r)
+		return
+	}
+	found := []client.Finding{}
+	for _, step := range run.Steps {
+		for _, issue := range step.Issues {
+			found = append(found, client.Finding{StepID: step.StepID, Issue: issue})
+		}
+	}
+	write(w, http.StatusOK, page[client.Finding]{Results: found})
 }
 
 // read is GET /api/runs/{id}/, with ?wait=.

@@ -59,6 +59,7 @@ func NewHandler() *Server {
 	s.mux.HandleFunc("POST /api/workflows/{id}/start/", s.start)
 	s.mux.HandleFunc("GET /api/runs/{$}", s.list)
 	s.mux.HandleFunc("GET /api/runs/{id}/{$}", s.read)
+	s.mux.HandleFunc("GET /api/runs/{id}/findings/", s.findings)
 	s.mux.HandleFunc("GET /api/runs/{id}/events/", s.events)
 	s.mux.HandleFunc("POST /api/runs/{id}/cancel/", s.cancel)
 	s.mux.HandleFunc("/", s.nothing)

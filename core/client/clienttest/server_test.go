@@ -86,10 +86,17 @@ func TestServer(t *testing.T) {
 	t.Run("EndsRunsAsItIsTold", func(t *testing.T) {
 		t.Parallel()
 		server, c := setup(t)
-		server.Outcome(client.ResultFail, client.Step{StepID: "s", Counts: client.Counts{Errors: 2}})
+		server.Outcome(client.ResultFail, client.Step{
+			StepID: "s", Counts: client.Counts{Errors: 2}, Issues: []client.Issue{{Line: 7, Count: 2}},
+		})
 		run, err := c.Wait(t.Context(), mustStart(t, c, "").Run.ID, nil)
 		if err != nil || run.Result != client.ResultFail || run.Counts.Errors != 2 {
 			t.Errorf("run = %+v and error %v, want 2 errors", run, err)
+		}
+		for finding, err := range c.Findings(t.Context(), run.ID) {
+			if err != nil || finding.StepID != "s" || finding.Line != 7 {
+				t.Errorf("finding = %+v and error %v, want that of the step", finding, err)
+			}
 		}
 		server.Hold()
 		held := mustStart(t, c, "").Run

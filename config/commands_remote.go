@@ -1,0 +1,98 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// remote is what the commands know that are clients of the API.
+func (p Program) remote() remote.Surroundings {
+	return remote.Surroundings{Version: p.Version, Environ: p.environ, Checks: p.localChecks}
+}
+
+// orOnDatabase joins two commands of one name: through the API, or with --org on the database itself as operators do.
+func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
+	through := api.RunE
+	operators.Flags().VisitAll(func(flag *pflag.Flag) {
+		if api.Flags().Lookup(flag.Name) == nil {
+			api.Flags().AddFlag(flag)
+		}
+	})
+	api.RunE = func(cmd *cobra.Command, args []string) error {
+		if !cmd.Flags().Changed("org") {
+			return through(cmd, args)
+		}
+		var problems []error
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			if operators.Flags().Lookup(flag.Name) == nil {
+				problems = append(problems, &UsageError{Reason: "--" + flag.Name + " does not go with --org"})
+				return
+			}
+			problems = append(problems, operators.Flags().Set(flag.Name, flag.Value.String()))
+		})
+		if err := errors.Join(problems...); err != nil {
+			return err
+		}
+		operators.SetContext(cmd.Context())
+		return operators.RunE(operators, args)
+	}
+	return api
+}
+
+// localChecks look at what a service on this machine needs, where it is configured.
+func (p Program) localChecks(ctx context.Context) []remote.Check {
+	database := remote.Check{ID: "SV110", Name: "database", Outcome: remote.OutcomeSkipped}
+	queue := remote.Check{ID: "SV111", Name: "redis", Outcome: remote.OutcomeSkipped}
+	if p.environ("DATABASE_URL") != "" {
+		database = checked(database, "check DATABASE_URL, and run simplevalidations migrate up",
+			p.checkDatabase(ctx))
+	}
+	if p.environ("REDIS_URL") != "" {
+		queue = checked(queue, "set REDIS_URL to a Redis that answers", p.checkRedis(ctx))
+	}
+	return []remote.Check{database, queue}
+}
+
+func checked(check remote.Check, hint string, err error) remote.Check {
+	check.Outcome = remote.OutcomeOK
+	if err != nil {
+		check.Outcome, check.Detail, check.Hint = remote.OutcomeError, err.Error(), hint
+	}
+	return check
+}
+
+func (p Program) checkDatabase(ctx context.Context) error {
+	settings, log, err := p.settings(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := openBackend(ctx, settings, log)
+	if err != nil {
+		return err
+	}
+	pending, err := migrations.Pending(ctx, b.db.SQL)
+	if err == nil && pending {
+		err = errors.New("its schema is older than this release")
+	}
+	return errors.Join(err, b.close(ctx))
+}
+
+func (p Program) checkRedis(ctx context.Context) error {
+	queue, err := tasks.ParseRedisURL(p.environ("REDIS_URL"))
+	if err != nil {
+		return err
+	}
+	connection := queue.Client()
+	if err := errors.Join(connection.Ping(ctx).Err(), connection.Close()); err != nil {
+		return fmt.Errorf("ask Redis: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+// account is what an account's commands write for programs.
+type account[T any] struct {
+	SchemaVersion int `json:"schema_version"`
+	Value         T   `json:"value"`
+}
+
+// accountCommand is a command that reads one thing and shows it as a table or as JSON.
+func accountCommand[T any](
+	s Surroundings, name, short string, read func(*cobra.Command, *client.Client) (T, error), rows func(T) [][]string,
+) *cobra.Command {
+	c := connection{Surroundings: s}
+	var asJSON bool
+	command := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			value, err := read(cmd, api)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			if asJSON {
+				return writeJSON(cmd, account[T]{schemaVersion, value})
+			}
+			return writeTable(cmd, rows(value)...)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	c.bind(command)
+	return command
+}
+
+func usageCommand(s Surroundings) *cobra.Command {
+	return accountCommand(s, "usage", "Show how many runs the organization has used this month",
+		func(cmd *cobra.Command, api *client.Client) (client.Usage, error) { return api.Usage(cmd.Context()) },
+		func(u client.Usage) [][]string {
+			return [][]string{
+				{"period", u.Period},
+				{"used", strconv.FormatInt(u.Used, 10)},
+				{"quota", limit(u.Quota)},
+				{"remaining", limit(u.Remaining)},
+				{"resets", u.ResetsAt.Format(time.RFC3339)},
+			}
+		})
+}
+
+func limit(n *int64) string {
+	if n == nil {
+		return "unlimited"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+func whoamiCommand(s Surroundings) *cobra.Command {
+	return accountCommand(s, "whoami", "Show who the token stands for",
+		func(cmd *cobra.Command, api *client.Client) (client.Me, error) { return api.Me(cmd.Context()) },
+		func(me client.Me) [][]string {
+			return [][]string{
+				{"user", me.Email},
+				{"name", me.Name},
+				{"organization", me.Org.Slug},
+				{"role", me.Role},
+			}
+		})
+}
+
+func errorsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "errors CODE", Short: "Explain an error of the API and what to do about it, without a server",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			page, found := docs.Page("errors/" + args[0])
+			if !found {
+				return misuse("there is no error %q", args[0])
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s", page)
+			return err
+		},
+	}
+}

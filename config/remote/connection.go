@@ -1,0 +1,127 @@
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/core/client"
+)
+
+const (
+	defaultURL = "http://127.0.0.1:8000"
+	folderName = "simplevalidations"
+	// othersMay are the rights that nobody but the owner may have on a file with a token.
+	othersMay = 0o077
+	// maxFile bounds the small files that the commands read.
+	maxFile = 1 << 20
+)
+
+// connection is how a command reaches the service. A flag wins over the environment, that over the file.
+type connection struct {
+	Surroundings
+	url string
+}
+
+// bind adds the flags to a command.
+func (c *connection) bind(command *cobra.Command) {
+	command.Flags().StringVar(&c.url, "url", "",
+		"the address of the service (default: SV_URL, the configuration file, or "+defaultURL+")")
+}
+
+// configuration is the file of a user.
+type configuration struct {
+	URL   string `yaml:"url"`
+	Token string `yaml:"token"`
+}
+
+// open makes a client of the service.
+func (c *connection) open(options ...client.Option) (*client.Client, error) {
+	file, err := c.configuration()
+	if err != nil {
+		return nil, err
+	}
+	address, token := first(c.url, c.Environ("SV_URL"), file.URL, defaultURL), first(c.Environ("SV_TOKEN"), file.Token)
+	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(folderName + "/" + c.Version)},
+		options...)
+	opened, err := client.New(address, options...)
+	if err != nil {
+		return nil, misuse("%v", err)
+	}
+	return opened, nil
+}
+
+// authorized is open for what takes a token.
+func (c *connection) authorized(options ...client.Option) (*client.Client, error) {
+	file, err := c.configuration()
+	if err != nil {
+		return nil, err
+	}
+	if first(c.Environ("SV_TOKEN"), file.Token) == "" {
+		return nil, misuse("there is no token: set SV_TOKEN, or token in %s", c.configurationFile())
+	}
+	return c.open(options...)
+}
+
+func (c *connection) configuration() (configuration, error) {
+	var read configuration
+	name := c.configurationFile()
+	file, err := os.Open(name) //nolint:gosec // the user's own file
+	if errors.Is(err, fs.ErrNotExist) || name == "" {
+		return read, nil
+	}
+	if err != nil {
+		return read, misuse("the configuration file: %v", err)
+	}
+	found, err := file.Stat()
+	if err != nil {
+		return read, errors.Join(err, file.Close())
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return read, misuse("the configuration file: %v", err)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&read); err != nil && !errors.Is(err, io.EOF) {
+		return read, misuse("%s: %v", name, err)
+	}
+	if read.Token != "" && found.Mode().Perm()&othersMay != 0 {
+		return read, misuse("%s holds a token and others may read it; run: chmod 600 %s", name, name)
+	}
+	return read, nil
+}
+
+// configurationFile is the name of the user's file, or nothing where there is no home.
+func (c *connection) configurationFile() string {
+	return c.userFile("XDG_CONFIG_HOME", ".config", "config.yaml")
+}
+
+// userFile is a file in one of the folders that a user has for programs.
+func (s Surroundings) userFile(variable, folder string, names ...string) string {
+	base := s.Environ(variable)
+	if base == "" {
+		home := s.Environ("HOME")
+		if home == "" {
+			return ""
+		}
+		base = filepath.Join(home, folder)
+	}
+	return filepath.Join(append([]string{base, folderName}, names...)...)
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

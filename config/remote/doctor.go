@@ -1,0 +1,158 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+)
+
+// Outcome is what a check has come to.
+type Outcome string
+
+// The outcomes. A warning does not fail the command.
+const (
+	OutcomeOK      Outcome = "ok"
+	OutcomeWarning Outcome = "warning"
+	OutcomeError   Outcome = "error"
+	OutcomeSkipped Outcome = "skipped"
+)
+
+// Check is something that was looked at. Its id never changes its meaning.
+type Check struct {
+	ID      string  `json:"id"`
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	Detail  string  `json:"detail"`
+	// Hint says what to do about it.
+	Hint string `json:"hint"`
+}
+
+// maxSkew is how far two clocks may be apart before somebody should look: times in answers are whole seconds.
+const maxSkew = 5 * time.Second
+
+// checkup is what the command doctor writes for programs.
+type checkup struct {
+	SchemaVersion int     `json:"schema_version"`
+	Version       string  `json:"version"`
+	Checks        []Check `json:"checks"`
+}
+
+func doctorCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var asJSON bool
+	command := &cobra.Command{
+		Use: "doctor", Short: "Look for what keeps the command line, or this machine's service, from working",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			checks, err := c.examine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := writeChecks(cmd, checkup{schemaVersion, s.Version, checks}, asJSON); err != nil {
+				return err
+			}
+			for _, check := range checks {
+				if check.Outcome == OutcomeError {
+					return &core.ExitError{Code: core.ExitUnable}
+				}
+			}
+			return nil
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	c.bind(command)
+	return command
+}
+
+func writeChecks(cmd *cobra.Command, found checkup, asJSON bool) error {
+	if asJSON {
+		return writeJSON(cmd, found)
+	}
+	var rows [][]string
+	for _, check := range found.Checks {
+		rows = append(rows, []string{check.ID, string(check.Outcome), check.Name, check.Detail})
+		if check.Hint != "" {
+			rows = append(rows, []string{"", "", "", check.Hint})
+		}
+	}
+	return writeTable(cmd, rows...)
+}
+
+func (c *connection) examine(ctx context.Context) ([]Check, error) {
+	retries := client.DefaultRetries()
+	retries.Attempts, retries.Attempt = 1, 10*time.Second
+	api, err := c.open(client.WithRetries(retries))
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	health, err := api.Health(ctx)
+	checks := []Check{
+		{ID: "SV100", Name: "version", Outcome: OutcomeOK, Detail: c.Version},
+		reachable(err), ready(health, err), clock(health, time.Since(began)), token(ctx, api, err),
+	}
+	return append(checks, c.Checks(ctx)...), nil
+}
+
+func reachable(err error) Check {
+	check := Check{ID: "SV101", Name: "service reachable", Outcome: OutcomeOK}
+	if err != nil {
+		check.Outcome, check.Detail = OutcomeError, err.Error()
+		check.Hint = "set SV_URL or --url to the address of the service"
+	}
+	return check
+}
+
+func ready(health client.Health, err error) Check {
+	check := Check{ID: "SV102", Name: "service ready", Outcome: OutcomeOK}
+	switch {
+	case err != nil:
+		check.Outcome = OutcomeSkipped
+	case health.Status != "ok":
+		check.Outcome, check.Hint = OutcomeError, "tell the operator of the service"
+	case health.Redis != "ok":
+		check.Outcome, check.Hint = OutcomeWarning, "runs are started, and executed later than usual"
+	}
+	if err == nil {
+		check.Detail = fmt.Sprintf("database %s, redis %s", health.Database, health.Redis)
+	}
+	return check
+}
+
+func clock(health client.Health, took time.Duration) Check {
+	check := Check{ID: "SV103", Name: "clocks agree", Outcome: OutcomeSkipped}
+	if health.At.IsZero() {
+		return check
+	}
+	skew := time.Since(health.At).Abs()
+	check.Outcome, check.Detail = OutcomeOK, fmt.Sprintf("less than %v apart", maxSkew)
+	if skew > maxSkew+took {
+		check.Outcome, check.Detail = OutcomeWarning, skew.Round(time.Second).String()+" apart"
+		check.Hint = "set the clock of this machine"
+	}
+	return check
+}
+
+func token(ctx context.Context, api *client.Client, unreachable error) Check {
+	check := Check{ID: "SV104", Name: "token valid", Outcome: OutcomeSkipped}
+	if unreachable != nil {
+		return check
+	}
+	me, err := api.Me(ctx)
+	switch {
+	case err == nil:
+		check.Outcome, check.Detail = OutcomeOK, me.Email+", "+me.Role+" of "+me.Org.Slug
+	case errors.Is(err, client.ErrNotAuthenticated):
+		check.Outcome, check.Hint = OutcomeError, "set SV_TOKEN to a token of the service"
+		check.Detail = "the service does not know it"
+	default:
+		check.Outcome, check.Detail = OutcomeError, err.Error()
+	}
+	return check
+}

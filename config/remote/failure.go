@@ -1,0 +1,78 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// failure gives an error of the client the exit code that tells scripts what to do about it.
+func failure(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, decided := errors.AsType[*core.ExitError](err); decided {
+		return err
+	}
+	code := core.ExitUnable
+	refused, isRefused := errors.AsType[*client.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		code = core.ExitInterrupted
+	case isUnanswered(err):
+		code = core.ExitUnreachable
+	case isRefused:
+		code = codeOf(refused)
+	}
+	return &core.ExitError{Code: code, Reason: explain(err)}
+}
+
+// alsoSaying adds a line to the reason of an exit.
+func alsoSaying(err error, line string) error {
+	exit, ok := errors.AsType[*core.ExitError](err)
+	if !ok {
+		return err
+	}
+	return &core.ExitError{Code: exit.Code, Reason: exit.Reason + "\n" + formats.Clean(line)}
+}
+
+func isUnanswered(err error) bool {
+	_, unknown := errors.AsType[*client.UnknownOutcomeError](err)
+	_, unreachable := errors.AsType[*client.UnreachableError](err)
+	return unknown || unreachable
+}
+
+func codeOf(refused *client.Error) int {
+	switch {
+	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
+		return core.ExitNotAllowed
+	case refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusPaymentRequired:
+		return core.ExitLimited
+	case refused.Retryable || refused.Status >= http.StatusInternalServerError:
+		return core.ExitUnable
+	default:
+		return core.ExitUsage
+	}
+}
+
+// explain says what went wrong, with each place that is at fault, and whether something was started.
+func explain(err error) string {
+	lines := []string{formats.Clean(err.Error())}
+	if refused, ok := errors.AsType[*client.Error](err); ok {
+		for _, field := range refused.Errors {
+			lines = append(lines, formats.Clean("  "+field.Pointer+field.Parameter+" "+field.Detail))
+		}
+		if refused.Code != "" {
+			lines = append(lines, "see simplevalidations errors "+formats.Clean(string(refused.Code)))
+		}
+	}
+	if _, ok := errors.AsType[*client.UnreachableError](err); ok && client.KeyOf(err) != "" {
+		lines = append(lines, "nothing was started")
+	}
+	return strings.Join(lines, "\n")
+}

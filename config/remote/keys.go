@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+const (
+	// ciDigits is how much of a digest is in a key that is made of a job.
+	ciDigits = 12
+	// resumable is how long a kept key is safely that of the run that it has started: keys live a day.
+	resumable = 23 * time.Hour
+)
+
+// keptKey is a key in a file, so that it outlives this process. Without a file it is kept by who gave it.
+type keptKey struct {
+	file string
+}
+
+// keptStart is what is in the file.
+type keptStart struct {
+	SchemaVersion int       `json:"schema_version"`
+	Key           string    `json:"key"`
+	Document      string    `json:"document"`
+	Workflow      string    `json:"workflow"`
+	At            time.Time `json:"at"`
+}
+
+// keep gives the start its key: that of --key, that of the job, the one that was kept before, or a new one, which is on
+// the disk when keep returns.
+func (r *running) keep(source workflows.Source, request *client.StartRequest) (keptKey, error) {
+	digest, err := r.digest(source, *request)
+	if err != nil {
+		return keptKey{}, err
+	}
+	request.Key = first(r.key, r.jobKey(digest))
+	if request.Key != "" {
+		return keptKey{}, nil
+	}
+	name := r.userFile("XDG_STATE_HOME", filepath.Join(".local", "state"), "runs", digest+".json")
+	if name == "" {
+		return keptKey{}, misuse("there is no folder to keep the key in: set HOME or XDG_STATE_HOME, or give a --key")
+	}
+	kept := keptKey{file: name}
+	earlier, found, err := kept.read()
+	switch {
+	case err != nil:
+		return keptKey{}, err
+	case found && r.resume && time.Since(earlier.At) > resumable:
+		return keptKey{}, misuse("the start of %s is too old to be resumed: its key %s may have ended; "+
+			"look for its run with: simplevalidations runs list --key %s", source.Name, earlier.Key, earlier.Key)
+	case found && r.resume:
+		request.Key = earlier.Key
+		return kept, nil
+	case found:
+		r.progress.say("an earlier start of %s did not end; --resume goes on with it, this is a new one", source.Name)
+	}
+	id, err := core.NewID()
+	if err != nil {
+		return keptKey{}, err
+	}
+	request.Key = id.String()
+	return kept, kept.write(keptStart{
+		SchemaVersion: schemaVersion, Key: request.Key, Document: source.Name, Workflow: r.workflow.Slug,
+		At: time.Now(),
+	})
+}
+
+// digest is of all that makes two starts the same request.
+func (r *running) digest(source workflows.Source, request client.StartRequest) (string, error) {
+	options, err := r.options(request.Filename, request.MediaType)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	if _, err := io.WriteString(sum, options+"\x00"); err != nil {
+		return "", fmt.Errorf("digest the options: %w", err)
+	}
+	if _, err := io.Copy(sum, io.NewSectionReader(source, 0, source.Size)); err != nil {
+		return "", misuse("read %s: %v", source.Name, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// jobKey is the key of a document in a job of GitHub Actions or GitLab CI. A new attempt of a job is a new key.
+func (r *running) jobKey(digest string) string {
+	run, attempt := r.Environ("GITHUB_RUN_ID"), r.Environ("GITHUB_RUN_ATTEMPT")
+	if r.Environ("GITLAB_CI") == "true" {
+		run, attempt = r.Environ("CI_PIPELINE_ID"), r.Environ("CI_JOB_ID")
+	}
+	if run == "" || attempt == "" {
+		return ""
+	}
+	return fmt.Sprintf("ci-%s-%s-%s-%s", run, attempt, r.workflow.Slug, digest[:ciDigits])
+}
+
+func (k keptKey) read() (keptStart, bool, error) {
+	var kept keptStart
+	content, err := os.ReadFile(k.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return kept, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &kept)
+	}
+	if err != nil {
+		return kept, false, misuse("read the kept key: %v; remove %s to start anew", err, k.file)
+	}
+	return kept, true, nil
+}
+
+// write has the key on the disk, with its name, before it returns.
+func (k keptKey) write(kept keptStart) error {
+	content, err := json.Marshal(kept)
+	if err != nil {
+		return fmt.Errorf("write the key: %w", err)
+	}
+	folder := filepath.Dir(k.file)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	file, err := os.CreateTemp(folder, "new-*")
+	if err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	_, err = file.Write(content)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	if err := os.Rename(file.Name(), k.file); err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	return syncFolder(folder)
+}
+
+func syncFolder(name string) error {
+	folder, err := os.Open(name) //nolint:gosec // the user's own folder
+	if err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return misuse("keep the key: %v; or give a --key", err)
+	}
+	return nil
+}
+
+// forget removes the file of a start that is over.
+func (k keptKey) forget() error {
+	if k.file == "" {
+		return nil
+	}
+	if err := os.Remove(k.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the key: %w", err)
+	}
+	return nil
+}

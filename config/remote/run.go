@@ -1,0 +1,230 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+// running is one use of the command run.
+type running struct {
+	connection
+	command  *cobra.Command
+	client   *client.Client
+	output   formats.Output
+	workflow client.Workflow
+
+	workflowName, key, mediaType string
+	version                      int
+	meta                         map[string]string
+	noWait, resume               bool
+	timeout                      time.Duration
+	progress                     *progress
+}
+
+func runCommand(s Surroundings) *cobra.Command {
+	r := &running{connection: connection{Surroundings: s}}
+	r.command = &cobra.Command{
+		Use: "run FILE... --workflow WORKFLOW", Short: "Have documents validated by a service and show what it finds",
+		Long: `Have documents validated by a service and show what it finds. FILE may be - for standard input.
+
+Each start carries an idempotency key that is written to a file before anything is sent, so that at most one run is
+started for a document however often the network fails. When the command itself was killed, the same command with
+--resume goes on where it was. In GitHub Actions and GitLab CI the key is made of the job, the workflow and the
+document: a step that is repeated in a job finds its run, and a new job starts a new one.
+
+To interrupt the command does not cancel the run.
+
+Exit codes: 0 passed, 1 findings at or above --fail-on, 2 wrong use or a refused document, 3 a run that did not end or
+a service that is busy, 4 stopped waiting and the run goes on, 5 not authenticated or not allowed, 6 quota or rate
+limit, 7 no answer from the service, 130 interrupted.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	flags := r.command.Flags()
+	flags.StringVarP(&r.workflowName, "workflow", "w", "", "the id or the slug of the workflow")
+	flags.IntVar(&r.version, "workflow-version", 0, "the version of the workflow (default: the latest)")
+	flags.StringVar(&r.key, "key", "", "the idempotency key, for one document (default: one is made)")
+	flags.StringVar(&r.mediaType, "content-type", "",
+		"the media type of the documents (default: by their extensions)")
+	flags.StringToStringVar(&r.meta, "meta", nil, "metadata of the documents, as name=value; may be repeated")
+	flags.BoolVar(&r.noWait, "no-wait", false, "only start the runs, and print their ids")
+	flags.BoolVar(&r.resume, "resume", false, "go on with what the same command has begun and not finished")
+	flags.DurationVar(&r.timeout, "timeout", 0, "how long to wait for each run (default: until it ends)")
+	r.bind(r.command)
+	r.output.Bind(r.command)
+	return r.command
+}
+
+func (r *running) run(ctx context.Context, names []string) error {
+	if err := r.check(names); err != nil {
+		return err
+	}
+	r.progress = newProgress(r.command.ErrOrStderr())
+	defer r.progress.close()
+	var err error
+	if r.client, err = r.authorized(client.WithOnRetry(r.progress.retry)); err != nil {
+		return err
+	}
+	if r.workflow, err = r.client.Workflow(ctx, r.workflowName, r.version); err != nil {
+		return failure(ctx, err)
+	}
+	var all []formats.Document
+	for _, name := range names {
+		shown, err := r.document(ctx, name)
+		if err != nil {
+			return failure(ctx, err)
+		}
+		all = append(all, shown)
+	}
+	r.progress.close()
+	if r.noWait {
+		return nil
+	}
+	return conclude(r.Surroundings, r.command, &r.output, r.workflow.Slug, all)
+}
+
+func (r *running) check(names []string) error {
+	switch {
+	case r.workflowName == "":
+		return misuse("name the workflow with --workflow")
+	case r.key != "" && len(names) > 1:
+		return misuse("--key is for one document, not for %d", len(names))
+	case r.version < 0 || r.timeout < 0:
+		return misuse("--workflow-version and --timeout are 0 or more")
+	}
+	if err := r.output.Check(); err != nil {
+		return misuse("%v", err)
+	}
+	return nil
+}
+
+// document has one document validated.
+func (r *running) document(ctx context.Context, name string) (formats.Document, error) {
+	source, err := workflows.OpenSource(r.command.InOrStdin(), name)
+	if err != nil {
+		return formats.Document{}, misuse("%v", err)
+	}
+	shown, err := r.validate(ctx, source)
+	return shown, errors.Join(err, source.Close())
+}
+
+func (r *running) validate(ctx context.Context, source workflows.Source) (formats.Document, error) {
+	mediaType, err := r.typeOf(source.Name)
+	if err != nil {
+		return formats.Document{}, err
+	}
+	request := client.StartRequest{
+		Workflow: r.workflow.ID, Version: r.version, Filename: filepath.Base(source.Name), MediaType: mediaType,
+		Content: io.NewSectionReader(source, 0, source.Size), OnUpload: r.progress.upload,
+	}
+	for name, value := range r.meta {
+		if request.Metadata == nil {
+			request.Metadata = make(map[string]any)
+		}
+		request.Metadata[name] = value
+	}
+	kept, err := r.keep(source, &request)
+	if err != nil {
+		return formats.Document{}, err
+	}
+	r.progress.begin(source.Name, source.Size)
+	started, err := r.client.Start(ctx, request)
+	if err != nil {
+		return formats.Document{}, r.notStarted(ctx, kept, err)
+	}
+	r.progress.say("%s  run %s  key %s", started.Run.WorkflowSlug, started.Run.ID, started.Key)
+	if r.noWait {
+		_, err := fmt.Fprintln(r.command.OutOrStdout(), started.Run.ID)
+		return formats.Document{}, errors.Join(err, kept.forget())
+	}
+	return r.await(ctx, started.Run, source.Name, kept)
+}
+
+// await waits for the run and reads what it has found. From here on the run is known, and its key is not needed.
+func (r *running) await(ctx context.Context, run client.Run, name string, kept keptKey) (formats.Document, error) {
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if r.timeout > 0 {
+		waiting, stop = context.WithTimeout(ctx, r.timeout)
+	}
+	defer stop()
+	ended, err := r.client.Wait(waiting, run.ID, func(e client.Event) { r.progress.event(e, len(r.workflow.Steps)) })
+	switch {
+	case ctx.Err() != nil:
+		return formats.Document{}, &core.ExitError{
+			Code: core.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(run.ID),
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return formats.Document{}, errors.Join(kept.forget(), &core.ExitError{
+			Code: core.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(run.ID),
+		})
+	case err != nil:
+		return formats.Document{}, alsoSaying(failure(ctx, err), "the run was started: "+watch(run.ID))
+	}
+	shown, err := document(ctx, r.client, ended, name)
+	if err != nil {
+		return shown, err
+	}
+	return shown, kept.forget()
+}
+
+func watch(id string) string { return "simplevalidations runs watch " + formats.Clean(id) }
+
+// notStarted keeps the key of a start that may have happened, and says how to go on with it.
+func (r *running) notStarted(ctx context.Context, kept keptKey, err error) error {
+	ended := failure(ctx, err)
+	refused, isRefused := errors.AsType[*client.Error](err)
+	if isRefused && !isUnanswered(err) && !refused.Retryable {
+		return errors.Join(ended, kept.forget())
+	}
+	if kept.file == "" {
+		return ended
+	}
+	return alsoSaying(ended, "the same command with --resume goes on with key "+client.KeyOf(err))
+}
+
+// typeOf is the media type under which the workflow takes the document.
+func (r *running) typeOf(name string) (string, error) {
+	accepts := strings.Join(r.workflow.Accepts, ", ")
+	if r.mediaType != "" {
+		base, _, err := mime.ParseMediaType(r.mediaType)
+		if err != nil || !slices.Contains(r.workflow.Accepts, base) {
+			return "", misuse("the workflow does not take %s; it takes %s", r.mediaType, formats.Clean(accepts))
+		}
+		return r.mediaType, nil
+	}
+	candidates := workflows.TypesByExtension(name)
+	for _, candidate := range candidates {
+		if slices.Contains(r.workflow.Accepts, candidate) {
+			return candidate, nil
+		}
+	}
+	if len(candidates) > 0 || len(r.workflow.Accepts) == 0 {
+		return "", misuse("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
+			name, formats.Clean(accepts))
+	}
+	return r.workflow.Accepts[0], nil
+}
+
+// options are the flags that change what is started, as one text.
+func (r *running) options(name, mediaType string) (string, error) {
+	text, err := json.Marshal([]any{r.workflow.ID, r.version, name, mediaType, r.meta})
+	if err != nil {
+		return "", fmt.Errorf("write the options: %w", err)
+	}
+	return string(text), nil
+}

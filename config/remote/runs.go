@@ -1,0 +1,218 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// runListLimit is how many runs are listed unless --limit says otherwise.
+const runListLimit = 50
+
+// RunsCommands are the commands about runs but their list.
+func RunsCommands(s Surroundings) []*cobra.Command {
+	return []*cobra.Command{
+		getRunCommand(s), watchRunCommand(s), cancelRunCommand(s), rerunCommand(s),
+	}
+}
+
+// runList is a list of runs for programs.
+type runList struct {
+	SchemaVersion int          `json:"schema_version"`
+	Runs          []client.Run `json:"runs"`
+}
+
+// ListRunsCommand lists runs through the API.
+func ListRunsCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var filter client.RunFilter
+	var limit int
+	var asJSON bool
+	command := &cobra.Command{
+		Use: "list", Short: "List the runs of the token's organization, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return misuse("--limit is 0 or more; 0 lists all runs")
+			}
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			runs := []client.Run{}
+			for run, err := range api.Runs(cmd.Context(), filter) {
+				if err != nil {
+					return failure(cmd.Context(), err)
+				}
+				if limit > 0 && len(runs) == limit {
+					cmd.PrintErrf("there are more runs than these %d; --limit 0 lists all\n", limit)
+					break
+				}
+				runs = append(runs, run)
+			}
+			if asJSON {
+				return writeJSON(cmd, runList{schemaVersion, runs})
+			}
+			return writeRuns(cmd, runs)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED ones")
+	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
+	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
+	flags.IntVar(&limit, "limit", runListLimit, "how many runs at most, 0 for all")
+	flags.BoolVar(&asJSON, "json", false, "write JSON")
+	c.bind(command)
+	return command
+}
+
+func writeRuns(cmd *cobra.Command, runs []client.Run) error {
+	rows := [][]string{{"ID", "STATE", "RESULT", "ERRORS", "WARNINGS", "WORKFLOW", "CREATED", "KEY"}}
+	for _, run := range runs {
+		rows = append(rows, []string{
+			run.ID, string(run.State), string(run.Result), strconv.FormatInt(run.Counts.Errors, 10),
+			strconv.FormatInt(run.Counts.Warnings, 10), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
+			run.IdempotencyKey,
+		})
+	}
+	return writeTable(cmd, rows...)
+}
+
+// reporting is a command that shows what one run has found.
+type reporting struct {
+	connection
+	output formats.Output
+}
+
+// show writes what the run has found and ends the command as the command run does.
+func (r *reporting) show(cmd *cobra.Command, api *client.Client, run client.Run) error {
+	shown, err := document(cmd.Context(), api, run, run.ID)
+	if err != nil {
+		return failure(cmd.Context(), err)
+	}
+	return conclude(r.Surroundings, cmd, &r.output, run.WorkflowSlug, []formats.Document{shown})
+}
+
+// open checks the flags and makes the client.
+func (r *reporting) open(options ...client.Option) (*client.Client, error) {
+	if err := r.output.Check(); err != nil {
+		return nil, misuse("%v", err)
+	}
+	return r.authorized(options...)
+}
+
+func getRunCommand(s Surroundings) *cobra.Command {
+	r := &reporting{connection: connection{Surroundings: s}}
+	command := &cobra.Command{
+		Use: "get RUN", Short: "Show what a run has found so far, with the exit codes of run", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := r.open()
+			if err != nil {
+				return err
+			}
+			run, err := api.Run(cmd.Context(), args[0])
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			return r.show(cmd, api, run)
+		},
+	}
+	r.bind(command)
+	r.output.Bind(command)
+	return command
+}
+
+func watchRunCommand(s Surroundings) *cobra.Command {
+	r := &reporting{connection: connection{Surroundings: s}}
+	var timeout time.Duration
+	command := &cobra.Command{
+		Use: "watch RUN", Short: "Follow a run to its end and show what it has found, with the exit codes of run",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.watch(cmd, args[0], timeout) },
+	}
+	command.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default: until it ends)")
+	r.bind(command)
+	r.output.Bind(command)
+	return command
+}
+
+func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) error {
+	told := newProgress(cmd.ErrOrStderr())
+	defer told.close()
+	api, err := r.open(client.WithOnRetry(told.retry))
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	run, err := api.Run(ctx, id)
+	if err != nil {
+		return failure(ctx, err)
+	}
+	told.begin(id, 0)
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		waiting, stop = context.WithTimeout(ctx, timeout)
+	}
+	defer stop()
+	run, err = api.Wait(waiting, id, func(e client.Event) { told.event(e, len(run.Steps)) })
+	told.close()
+	switch {
+	case ctx.Err() != nil:
+		return &core.ExitError{Code: core.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(id)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &core.ExitError{Code: core.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(id)}
+	case err != nil:
+		return failure(ctx, err)
+	}
+	return r.show(cmd, api, run)
+}
+
+func cancelRunCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	command := &cobra.Command{
+		Use: "cancel RUN", Short: "End a run that has not ended yet", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			run, err := api.Cancel(cmd.Context(), args[0])
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			return writeTable(cmd, []string{"canceled " + run.ID})
+		},
+	}
+	c.bind(command)
+	return command
+}
+
+func rerunCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var key string
+	command := &cobra.Command{
+		Use: "rerun RUN", Short: "Start a new run on the document of an earlier one, and print its id",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			started, err := api.Rerun(cmd.Context(), args[0], key)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			return writeTable(cmd, []string{started.Run.ID})
+		},
+	}
+	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
+	c.bind(command)
+	return command
+}

@@ -1,0 +1,90 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// document reads all findings of a run and turns it into a document of a report.
+func document(ctx context.Context, c *client.Client, run client.Run, name string) (formats.Document, error) {
+	found := make(map[string][]engines.Finding)
+	for finding, err := range c.Findings(ctx, run.ID) {
+		if err != nil {
+			return formats.Document{}, err
+		}
+		found[finding.StepID] = append(found[finding.StepID], engines.Finding{
+			Severity: engines.Severity(finding.Severity), Code: finding.Code, Message: finding.Message,
+			Path: finding.Path, Line: finding.Line, Column: finding.Column, Row: finding.Row, Excerpt: finding.Excerpt,
+			Count: finding.Count, SampleRows: finding.SampleRows, AssertionID: finding.AssertionID,
+			Truncated: finding.Truncated,
+		})
+	}
+	shown := formats.Document{Name: name, Run: run.ID, Result: formats.Result(run.Result)}
+	switch {
+	case !run.Completed():
+		shown.Result, shown.Error = formats.Result(run.State), "The run is not completed yet."
+	case run.Result != client.ResultPass && run.Result != client.ResultFail:
+		shown.Error = first(run.UserFriendlyError, run.Error)
+	}
+	for _, step := range run.Steps {
+		shown.Steps = append(shown.Steps, shownStep(step, found[step.StepID]))
+	}
+	return shown, nil
+}
+
+func shownStep(step client.Step, findings []engines.Finding) formats.Step {
+	shown := formats.Step{
+		ID: step.StepID, Name: step.Name, Status: formats.Status(step.Status), Findings: findings,
+		Counts: formats.Counts{
+			Errors: step.Counts.Errors, Warnings: step.Counts.Warnings, Infos: step.Counts.Infos,
+		},
+	}
+	if !step.Ended() || step.Status == client.StepSkipped {
+		shown.Status, shown.Note = formats.StatusSkipped, "it was not executed"
+	}
+	var listed int64
+	for _, finding := range findings {
+		listed += int64(max(1, finding.Count))
+		shown.Truncated = shown.Truncated || finding.Truncated
+	}
+	counted := shown.Counts.Errors + shown.Counts.Warnings + shown.Counts.Infos
+	shown.Truncated = shown.Truncated || counted > listed
+	return shown
+}
+
+// conclude writes what runs have found and ends the command with the code that it stands for.
+func conclude(
+	s Surroundings, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
+) error {
+	verdict := formats.Verdict{Program: s.Version, Workflow: workflow, At: time.Now(), Documents: all}
+	terminal := formats.Terminal{
+		Stdout: cmd.OutOrStdout(), Environ: s.Environ, Interactive: isTerminal(cmd.OutOrStdout()),
+	}
+	if err := output.Write(verdict, terminal); err != nil {
+		return &core.ExitError{Code: core.ExitUnable, Reason: err.Error()}
+	}
+	code := 0
+	for _, shown := range all {
+		switch string(shown.Result) {
+		case string(client.ResultPass), string(client.ResultFail):
+		case string(client.StatePending), string(client.StateRunning):
+			code = max(code, core.ExitGoesOn)
+		default:
+			code = max(code, core.ExitUnable)
+		}
+	}
+	if code == 0 && output.Failed(verdict) {
+		code = core.ExitFailed
+	}
+	if code == 0 {
+		return nil
+	}
+	return &core.ExitError{Code: code}
+}

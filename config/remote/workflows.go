@@ -1,0 +1,190 @@
+package remote
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+func workflowsCommand(s Surroundings) *cobra.Command {
+	group := &cobra.Command{Use: "workflows", Short: "List workflows, and keep them as files"}
+	group.AddCommand(listWorkflowsCommand(s), showWorkflowCommand(s), exportWorkflowCommand(s),
+		importWorkflowCommand(s), lintWorkflowCommand())
+	return group
+}
+
+// workflowList is a list of workflows for programs.
+type workflowList struct {
+	SchemaVersion int               `json:"schema_version"`
+	Workflows     []client.Workflow `json:"workflows"`
+}
+
+func listWorkflowsCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var asJSON bool
+	command := &cobra.Command{
+		Use: "list", Short: "List the workflows of the token's organization", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			all := []client.Workflow{}
+			for workflow, err := range api.Workflows(cmd.Context()) {
+				if err != nil {
+					return failure(cmd.Context(), err)
+				}
+				all = append(all, workflow)
+			}
+			if asJSON {
+				return writeJSON(cmd, workflowList{schemaVersion, all})
+			}
+			rows := [][]string{{"SLUG", "VERSION", "STATE", "STEPS", "NAME"}}
+			for _, w := range all {
+				rows = append(rows, []string{
+					w.Slug, strconv.Itoa(w.Version), activity(w), strconv.Itoa(len(w.Steps)), w.Name,
+				})
+			}
+			return writeTable(cmd, rows...)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	c.bind(command)
+	return command
+}
+
+func activity(w client.Workflow) string {
+	if w.IsActive {
+		return "active"
+	}
+	return "inactive"
+}
+
+func showWorkflowCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var version int
+	command := &cobra.Command{
+		Use: "show WORKFLOW", Short: "Show a workflow and its steps", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			w, err := api.Workflow(cmd.Context(), args[0], version)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			rows := [][]string{
+				{"slug", w.Slug},
+				{"id", w.ID},
+				{"name", w.Name},
+				{"version", strconv.Itoa(w.Version)},
+				{"state", activity(w)},
+				{"description", w.Description},
+			}
+			for _, accepted := range w.Accepts {
+				rows = append(rows, []string{"accepts", accepted})
+			}
+			for _, step := range w.Steps {
+				rows = append(rows, []string{
+					"step " + strconv.Itoa(step.Order), step.Name + " (" + step.ValidatorType + ")",
+				})
+			}
+			return writeTable(cmd, rows...)
+		},
+	}
+	command.Flags().IntVar(&version, "workflow-version", 0, "the version (default: the latest)")
+	c.bind(command)
+	return command
+}
+
+func exportWorkflowCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var version int
+	command := &cobra.Command{
+		Use: "export WORKFLOW", Short: "Write a workflow as a YAML file to standard output", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			file, err := api.ExportWorkflow(cmd.Context(), args[0], version)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			_, err = cmd.OutOrStdout().Write(file)
+			return err
+		},
+	}
+	command.Flags().IntVar(&version, "workflow-version", 0, "the version (default: the latest)")
+	c.bind(command)
+	return command
+}
+
+func importWorkflowCommand(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var key string
+	command := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Bring a workflow file in, as a new workflow or as the next version of the one with its slug",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			content, err := readSmall(args[0])
+			if err != nil {
+				return err
+			}
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			imported, err := api.ImportWorkflow(cmd.Context(), content, key)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			w := imported.Workflow
+			return writeTable(cmd, []string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
+		},
+	}
+	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
+	c.bind(command)
+	return command
+}
+
+// maxWorkflowFile is above what a service takes, which says so itself.
+const maxWorkflowFile = 8 << 20
+
+func readSmall(name string) ([]byte, error) {
+	file, err := os.Open(name) //nolint:gosec // the caller's own file
+	if err != nil {
+		return nil, misuse("%v", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxWorkflowFile))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, misuse("%v", err)
+	}
+	return content, nil
+}
+
+func lintWorkflowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "lint FILE...", Short: "Look for what is wrong with workflow files, without a server",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var problems []error
+			for _, name := range args {
+				file, err := workflows.ReadFile(cmd.Context(), name)
+				if err == nil {
+					err = writeTable(cmd, []string{name, file.Slug, "ok"})
+				}
+				problems = append(problems, err)
+			}
+			return errors.Join(problems...)
+		},
+	}
+}
