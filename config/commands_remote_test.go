@@ -71,8 +71,8 @@ func (o outcome) want(tb testing.TB, code int, parts ...string) {
 	}
 }
 
-// works executes what is started until the test ends.
-func (s *stage) works(tb testing.TB) {
+// worksOn executes what is started until the test ends.
+func (s *stage) worksOn(tb testing.TB) {
 	tb.Helper()
 	s.waits(tb)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
@@ -88,7 +88,7 @@ func (s *stage) works(tb testing.TB) {
 func TestRunCommand(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.works(t)
+	s.worksOn(t)
 	d := setupDesk(t, "http://"+s.address, s.Harbour.Tokens.Executor)
 
 	t.Run("ShowsWhatWasFound", func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestRunCommandExitCodes(t *testing.T) {
 func TestOtherRemoteCommands(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.works(t)
+	s.worksOn(t)
 	token, _ := s.addToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.address, token)
 	ctx := t.Context()
