@@ -22,12 +22,12 @@ run: ## start the service with a demonstration organization, data in .data
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector
-	@.ci/setup gcc postgresql redis xmllint
+	@.ci/setup gcc postgresql redis xmllint curl python3
 	$(TEST) $(PKG)
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
-	@.ci/setup gcc postgresql redis xmllint chromium npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 chromium npm
 	$(TEST) -tags slow $(PKG)
 
 .PHONY: api
@@ -64,7 +64,7 @@ bench: ## measure starts per second on this machine
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need
-	@.ci/setup gcc postgresql redis xmllint
+	@.ci/setup gcc postgresql redis xmllint curl python3
 	go mod download
 
 .PHONY: clean

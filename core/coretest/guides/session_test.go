@@ -1,0 +1,143 @@
+package guides
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// command is what somebody types, over several lines perhaps, and what is printed then.
+type command struct {
+	typed, printed string
+}
+
+// TestSessions executes the sessions of each page on an installation of its own.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+
+	pages := pagesOf(ofLanguage(readBlocks(t), "console"))
+	if len(pages["tutorial"]) == 0 {
+		t.Error("the tutorial has no session")
+	}
+	for page, blocks := range pages {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			sh, known := openShell(t), newTranscript()
+			for _, b := range blocks {
+				for _, c := range readSession(t, b) {
+					if err := known.compare(c.printed, sh.execute(t, known.actual(c.typed))); err != nil {
+						t.Fatalf("%s: $ %s%v", b, c.typed, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// readSession cuts a block into its commands. A command goes on where its line ends with a backslash.
+func readSession(tb testing.TB, b block) []command {
+	tb.Helper()
+	var commands []command
+	goesOn := false
+	for line := range strings.Lines(b.code) {
+		typed, begins := strings.CutPrefix(line, "$ ")
+		last := len(commands) - 1
+		switch {
+		case begins:
+			commands = append(commands, command{typed: typed})
+			goesOn = strings.HasSuffix(line, "\\\n")
+		case last < 0:
+			tb.Fatalf("%s begins without a command", b)
+		case goesOn:
+			commands[last].typed += line
+			goesOn = strings.HasSuffix(line, "\\\n")
+		default:
+			commands[last].printed += line
+		}
+	}
+	return commands
+}
+
+// shell executes commands one after the other, as somebody does who follows a page.
+type shell struct {
+	stdin  io.Writer
+	stdout *bufio.Reader
+}
+
+// openShell starts a shell on a new installation that is served.
+func openShell(tb testing.TB) *shell {
+	tb.Helper()
+	installation := program.Install(tb)
+	server := program.Serve(tb, installation.Settings)
+	cmd := exec.CommandContext(tb.Context(), "bash", "-s")
+	cmd.Dir = workplace(tb)
+	cmd.Env = slices.Concat(os.Environ(), installation.Settings, []string{
+		"SV=" + server.URL(), "TOKEN=" + installation.Harbour.Tokens.Executor,
+		"PATH=" + filepath.Join(cmd.Dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
+	})
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = stdin.Close() // The shell ends with its input.
+		_ = cmd.Wait()    // A session may end with a command that fails.
+		if tb.Failed() {
+			tb.Logf("on standard error:\n%s", &complaints)
+		}
+	})
+	return &shell{stdin: stdin, stdout: bufio.NewReader(stdout)}
+}
+
+// execute runs a command to its end and returns what it has printed on standard output.
+func (s *shell) execute(tb testing.TB, typed string) string {
+	tb.Helper()
+	const separator = '\x1e'
+	if _, err := fmt.Fprintf(s.stdin, "%s\nstatus=$?; printf '%c'; (exit $status)\n", typed, separator); err != nil {
+		tb.Fatalf("type %s: %v", typed, err)
+	}
+	printed, err := s.stdout.ReadString(separator)
+	if err != nil {
+		tb.Fatalf("execute %s: %v", typed, err)
+	}
+	return strings.TrimSuffix(printed, string(separator))
+}
+
+// workplace is a folder in which a page's commands find what they find at the top of the repository.
+func workplace(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	documents, err := filepath.Abs(filepath.Join(repository, "docs"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"docs": documents, "bin/simplevalidations": os.Getenv("TEST_PROGRAM"),
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dir
+}
