@@ -3,7 +3,10 @@ package engines
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -133,11 +136,11 @@ func (s *schemaSource) compileOnce(limits Limits) (*compiledSchema, *ConfigError
 		return &meteredPattern{pattern: p, meter: m, limit: limits.MaxPatternWork}, nil
 	})
 	if err := compiler.AddResource(schemaURL, s.document); err != nil {
-		return nil, compileFault(err)
+		return nil, s.compileFault(err)
 	}
 	root, err := compiler.Compile(schemaURL)
 	if err != nil {
-		return nil, compileFault(err)
+		return nil, s.compileFault(err)
 	}
 	compiled := &compiledSchema{root: root, meter: m, byLocation: map[string]*jsonschema.Schema{}}
 	compiled.guard(root)
@@ -151,10 +154,14 @@ func (s *schemaSource) compileOnce(limits Limits) (*compiledSchema, *ConfigError
 }
 
 // compileFault says in plain words why a schema is refused.
-func compileFault(err error) *ConfigError {
+func (s *schemaSource) compileFault(err error) *ConfigError {
 	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
-		detail := "the reference to " + quote(load.URL) + " leaves the schema, which is not allowed"
-		return &ConfigError{"/schema", "schema.ref", detail}
+		at, written := findReference(s.document, "", load.URL)
+		if written == "" {
+			written = load.URL
+		}
+		detail := "the reference to " + quote(written) + " leaves the schema, which is not allowed"
+		return &ConfigError{"/schema" + at, "schema.ref", detail}
 	}
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if failure, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
@@ -164,4 +171,46 @@ func compileFault(err error) *ConfigError {
 	}
 	detail := strings.ReplaceAll(err.Error(), schemaURL, "")
 	return &ConfigError{"/schema", "schema.invalid", clipTo(detail, 4*maxQuoted)}
+}
+
+// findReference returns where a schema refers to the address, and how that is written there; nothing where the address
+// is made of identifiers inside the schema.
+func findReference(value any, at, address string) (string, string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below := at + pointer(name)
+			if written, ok := v[name].(string); ok && isReference(name) && leadsTo(written, address) {
+				return below, written
+			}
+			if found, written := findReference(v[name], below, address); written != "" {
+				return found, written
+			}
+		}
+	case []any:
+		for i, child := range v {
+			if found, written := findReference(child, at+pointer(strconv.Itoa(i)), address); written != "" {
+				return found, written
+			}
+		}
+	}
+	return "", ""
+}
+
+func isReference(keyword string) bool {
+	return slices.Contains([]string{"$ref", "$dynamicRef", "$recursiveRef", "$schema"}, keyword)
+}
+
+// leadsTo says whether a reference leads to the address, whatever part of what is there it means.
+func leadsTo(reference, address string) bool {
+	base, err := url.Parse(schemaURL)
+	if err != nil {
+		return false
+	}
+	target, err := base.Parse(reference)
+	if err != nil {
+		return false
+	}
+	target.Fragment = ""
+	return target.String() == address
 }

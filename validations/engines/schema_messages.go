@@ -32,7 +32,11 @@ func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
 	case *kind.Const:
 		return "const", show(k.Got) + " is not " + show(k.Want)
 	case *kind.Format:
-		return "format", show(k.Got) + " is not a valid " + k.Want
+		message := show(k.Got) + " is not a valid " + k.Want
+		if k.Want == "regex" {
+			message += " of RE2, which has neither look-around nor back-references"
+		}
+		return "format", message
 	case *kind.Pattern:
 		return "pattern", quote(k.Got) + " does not match " + clip(k.Want)
 	default:

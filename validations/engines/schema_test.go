@@ -224,14 +224,20 @@ func TestSchemaConfigurations(t *testing.T) {
 		{"NoSchema", `{}`, "schema.missing", "/schema"},
 		{"SchemaIsAString", `{"schema": "x"}`, "schema.type", "/schema"},
 		{"UnknownDraft", `{"schema": {}, "draft": "5"}`, "schema.draft", "/draft"},
-		{"UnknownMetaSchema", schemaStep(`{"$schema": "https://other.example/schema"}`), "schema.ref", "/schema"},
+		{
+			"UnknownMetaSchema", schemaStep(`{"$schema": "https://other.example/schema"}`), "schema.ref",
+			"/schema/$schema",
+		},
 		{
 			"InvalidKeyword", schemaStep(`{"properties": {"a": {"type": "text"}}}`), "schema.invalid",
 			"/schema/properties/a/type",
 		},
-		{"RefToFile", schemaStep(`{"$ref": "file:///etc/hostname"}`), "schema.ref", "/schema"},
-		{"RefToNetwork", schemaStep(`{"$ref": "https://127.0.0.1/schema"}`), "schema.ref", "/schema"},
-		{"RefToNeighbour", schemaStep(`{"$ref": "other.json"}`), "schema.ref", "/schema"},
+		{"RefToFile", schemaStep(`{"$ref": "file:///etc/hostname"}`), "schema.ref", "/schema/$ref"},
+		{
+			"RefToNetwork", schemaStep(`{"properties": {"a": {"$ref": "https://127.0.0.1/schema#/b"}}}`), "schema.ref",
+			"/schema/properties/a/$ref",
+		},
+		{"RefToNeighbour", schemaStep(`{"$ref": "other.json"}`), "schema.ref", "/schema/$ref"},
 		{"RefToNothing", schemaStep(`{"$ref": "#/$defs/none"}`), "schema.invalid", "/schema"},
 		{"LookAround", schemaStep(`{"pattern": "(?=a)"}`), "schema.invalid", "/schema/pattern"},
 		{"TooManyBytes", schemaStep(`{"title": "` + strings.Repeat("x", 1<<20) + `"}`), "schema.too_large", "/schema"},
@@ -255,6 +261,12 @@ func TestSchemaConfigurations(t *testing.T) {
 			}
 		})
 	}
+	t.Run("ReferencesAreNamedAsWritten", func(t *testing.T) {
+		t.Parallel()
+		fault := refused(t, engines.KindJSONSchema, schemaStep(`{"allOf": [{"$ref": "other.json#/$defs/a"}]}`))
+		same(t, "/schema/allOf/0/$ref", fault.Pointer)
+		same(t, `the reference to "other.json#/$defs/a" leaves the schema, which is not allowed`, fault.Detail)
+	})
 	t.Run("UnknownKind", func(t *testing.T) {
 		t.Parallel()
 		same(t, "config.kind", refused(t, "magic", `{}`).Code)
