@@ -247,6 +247,7 @@ func TestParseRetryAfter(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "1.5": 0, "soon": 0, "99999999999999999999": 0,
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
+		"Fri, 31 Dec 9999 23:59:59 GMT": maxRetryAfter,
 	} {
 		if got := parseRetryAfter(text, now); got != want {
 			t.Errorf("%q = %s, want %s", text, got, want)

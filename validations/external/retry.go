@@ -12,6 +12,8 @@ import (
 const (
 	maxAttempts = 8
 	maxPause    = 20 * time.Second
+	// maxRetryAfter is longer than any run, and short enough to be added to.
+	maxRetryAfter = 365 * 24 * time.Hour
 )
 
 // outcome is what is known of a failed attempt.
@@ -81,7 +83,7 @@ func parseRetryAfter(text string, now time.Time) time.Duration {
 		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(at.Sub(now), 0)
+		return min(max(at.Sub(now), 0), maxRetryAfter)
 	}
 	return 0
 }
