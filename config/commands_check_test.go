@@ -37,6 +37,10 @@ func setupBench(tb testing.TB) bench {
 	schema := sampleText(tb, "schemas/building.schema-step.json")
 	b.write(tb, "schema.yaml", workflowFile("application/json", "json_schema", schema))
 	b.write(tb, "remote.yaml", workflowFile("text/csv", "http", `{"url": "https://example.com/check"}`))
+	b.write(tb, "empty.yaml", "schema_version: 1\nslug: empty\nname: Empty\naccepts: [text/csv]\nsteps: []\n")
+	b.write(tb, "good.idf", sampleText(tb, "good/office.idf"))
+	model := sampleText(tb, "schemas/office.energyplus-step.json")
+	b.write(tb, "model.yaml", workflowFile("application/json, text/plain", "energyplus", model))
 	b.write(tb, "wrong.yaml", workflowFile("text/csv", "table", `{"schema": {"fields": 1}}`))
 	return b
 }
@@ -88,19 +92,23 @@ func TestCheckExitCodes(t *testing.T) {
 		code            int
 		output, message string
 	}{
-		"Good":           {"@good.csv -w @table.yaml", 0, "✓ PASSED", ""},
-		"Warning":        {"@warn.csv -w @table.yaml", 0, "warning: 5 of 24", ""},
-		"FailOnWarning":  {"@warn.csv -w @table.yaml --fail-on warning", 1, "warning: 5 of 24", ""},
-		"Bad":            {"@bad.csv -w @table.yaml", 1, "✗ FAILED", ""},
-		"FailNever":      {"@bad.csv -w @table.yaml --fail-on never", 0, "✗ FAILED", ""},
-		"Several":        {"@good.csv @bad.csv -w @table.yaml", 1, "1 of 2 documents passed, 8 errors", ""},
-		"Skipped":        {"@good.csv -w @remote.yaml", 0, "1 step SKIPPED", ""},
-		"SkippedAloud":   {"@good.csv -w @remote.yaml --format csv", 0, "document,", "was skipped"},
-		"NoFile":         {"-w @table.yaml", 2, "", "requires at least 1 arg"},
-		"NoWorkflow":     {"@good.csv", 2, "", "--workflow"},
-		"NoSuchFile":     {"@none.csv -w @table.yaml", 2, "", "no such file"},
-		"NoSuchWorkflow": {"@good.csv -w @none.yaml", 2, "", "no such file"},
-		"Folder":         {"@ -w @table.yaml", 2, "", "is a folder"},
+		"Good":             {"@good.csv -w @table.yaml", 0, "✓ PASSED", ""},
+		"Warning":          {"@warn.csv -w @table.yaml", 0, "warning: 5 of 24", ""},
+		"FailOnWarning":    {"@warn.csv -w @table.yaml --fail-on warning", 1, "warning: 5 of 24", ""},
+		"Bad":              {"@bad.csv -w @table.yaml", 1, "✗ FAILED", ""},
+		"FailNever":        {"@bad.csv -w @table.yaml --fail-on never", 0, "✗ FAILED", ""},
+		"Several":          {"@good.csv @bad.csv -w @table.yaml", 1, "1 of 2 documents passed, 8 errors", ""},
+		"Skipped":          {"@good.csv -w @remote.yaml", 0, "1 step SKIPPED", ""},
+		"SkippedAloud":     {"@good.csv -w @remote.yaml --format csv", 0, "document,", "was skipped"},
+		"NoFile":           {"-w @table.yaml", 2, "", "requires at least 1 arg"},
+		"NoWorkflow":       {"@good.csv", 2, "", "--workflow"},
+		"NoSuchFile":       {"@none.csv -w @table.yaml", 2, "", "no such file"},
+		"NoSuchFileBehind": {"@bad.csv @none.csv -w @table.yaml", 2, "", "no such file"},
+		"InputTwice":       {"- - -w @table.yaml", 2, "", "only once"},
+		"NoSteps":          {"@good.csv -w @empty.yaml", 2, "", "has no steps"},
+		"IDF":              {"@good.idf -w @model.yaml", 0, "✓ PASSED", ""},
+		"NoSuchWorkflow":   {"@good.csv -w @none.yaml", 2, "", "no such file"},
+		"Folder":           {"@ -w @table.yaml", 2, "", "is a folder"},
 		"WrongWorkflow": {
 			"@good.csv -w @wrong.yaml", 2, "", "wrong.yaml:6:71: /steps/0/config/schema/fields ",
 		},

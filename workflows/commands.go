@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
+	if err := c.refuse(file.Definition, names); err != nil {
+		return err
+	}
 	verdict := formats.Verdict{Program: c.Version, Workflow: file.Slug, At: time.Now()}
 	for _, name := range names {
 		document, err := c.check(ctx, checker, file.Definition, name)
@@ -85,6 +89,26 @@ func (c *checking) run(ctx context.Context, names []string) error {
 		verdict.Documents = append(verdict.Documents, document)
 	}
 	return c.conclude(verdict)
+}
+
+// refuse finds what would end the command, before any document is checked: what was found in the documents before it
+// would be lost. A workflow without steps finds no fault in anything, which is no pass.
+func (c *checking) refuse(definition validations.Definition, names []string) error {
+	if len(definition.Steps) == 0 {
+		return &core.ExitError{Code: core.ExitUsage, Reason: c.workflow + " has no steps, so nothing would be checked"}
+	}
+	if first := slices.Index(names, standardInput); first >= 0 && slices.Contains(names[first+1:], standardInput) {
+		return misuse("standard input can be read only once")
+	}
+	for _, name := range names {
+		if _, err := c.typeOf(definition, name); err != nil {
+			return err
+		}
+		if err := refuseSource(name); err != nil {
+			return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
+		}
+	}
+	return nil
 }
 
 // conclude writes the verdict and ends the command with the code that it stands for.
@@ -143,7 +167,7 @@ func ReadFile(ctx context.Context, name string) (File, error) {
 		if fault.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", place, fault.Line, max(1, fault.Column))
 		}
-		lines = append(lines, strings.TrimSpace(place+": "+fault.Pointer+" "+fault.Detail))
+		lines = append(lines, place+": "+strings.TrimSpace(fault.Pointer+" "+fault.Detail))
 	}
 	return File{}, &core.ExitError{Code: core.ExitUsage, Reason: strings.Join(lines, "\n  ")}
 }
@@ -207,6 +231,8 @@ func TypesByExtension(name string) []string {
 		return []string{"text/tab-separated-values", textMediaType}
 	case ".xml":
 		return []string{"application/xml", "text/xml"}
+	case ".idf":
+		return []string{textMediaType, binaryMediaType}
 	default:
 		return nil
 	}

@@ -32,6 +32,18 @@ type Source struct {
 	Close func() error
 }
 
+// refuseSource says why a document cannot be opened, as far as that can be seen without opening it.
+func refuseSource(name string) error {
+	if name == standardInput {
+		return nil
+	}
+	found, err := os.Stat(name)
+	if err == nil && found.IsDir() {
+		return folderFault(name)
+	}
+	return err
+}
+
 // OpenSource opens a document. What cannot be read at any place, such as a pipe, is taken into memory, up to what any
 // step checks.
 func OpenSource(stdin io.Reader, name string) (Source, error) {
@@ -47,12 +59,16 @@ func OpenSource(stdin io.Reader, name string) (Source, error) {
 	case err != nil:
 		return Source{}, errors.Join(err, file.Close())
 	case found.IsDir():
-		return Source{}, errors.Join(fmt.Errorf("%s is a folder; name the documents in it", name), file.Close())
+		return Source{}, errors.Join(folderFault(name), file.Close())
 	case !found.Mode().IsRegular():
 		read, err := readSource(file, shownName(name))
 		return read, errors.Join(err, file.Close())
 	}
 	return Source{ReaderAt: file, Name: shownName(name), Size: found.Size(), Close: file.Close}, nil
+}
+
+func folderFault(name string) error {
+	return fmt.Errorf("%s is a folder; name the documents in it", name)
 }
 
 func readSource(stream io.Reader, name string) (Source, error) {
