@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
@@ -26,9 +27,20 @@ func (scrolled) renderCode(w util.BufWriter, source []byte, node ast.Node, enter
 	if !ok {
 		return ast.WalkStop, fmt.Errorf("%T is no block of code", node)
 	}
-	err := write(w, `<pre tabindex="0"><code class="language-`, string(util.EscapeHTML(block.Language(source))), `">`,
-		string(util.EscapeHTML(block.Lines().Value(source))), "</code></pre>\n")
+	language := string(util.EscapeHTML(block.Language(source)))
+	code := string(util.EscapeHTML(block.Lines().Value(source)))
+	if language == "console" {
+		code = markPrompts(code)
+	}
+	err := write(w, `<pre tabindex="0"><code class="language-`, language, `">`, code, "</code></pre>\n")
 	return ast.WalkSkipChildren, err
+}
+
+// markPrompts keeps the prompts of a session out of what is copied from it.
+func markPrompts(code string) string {
+	const prompt = `<span class="prompt">$ </span>`
+	code = strings.ReplaceAll("\n"+code, "\n$ ", "\n"+prompt)
+	return strings.TrimPrefix(strings.ReplaceAll(code, "\n&gt; ", "\n"+`<span class="prompt">&gt; </span>`), "\n")
 }
 
 func (scrolled) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {

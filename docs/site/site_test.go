@@ -98,6 +98,10 @@ func TestLayout(t *testing.T) {
 			t.Errorf("page has no %s, want %s", name, want)
 		}
 	}
+	tutorial := string(setup(t).Pages()["/docs/guides/tutorial/"])
+	if !strings.Contains(tutorial, `<span class="prompt">$ </span>curl -i`) {
+		t.Error("prompts are copied with their commands")
+	}
 	inside := string(setup(t).Pages()["/docs/errors/not_found/"])
 	if !strings.Contains(inside, `<a href="/docs/errors/quota_exceeded/">`) {
 		t.Error("the page of an error does not lead to the others")

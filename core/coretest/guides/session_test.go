@@ -43,25 +43,29 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// readSession cuts a block into its commands. A command goes on where its line ends with a backslash.
+// readSession cuts a block into its commands. A command goes on behind a line that ends with a backslash, and on lines
+// with the shell's second prompt.
 func readSession(tb testing.TB, b block) []command {
 	tb.Helper()
 	var commands []command
-	goesOn := false
 	for line := range strings.Lines(b.code) {
 		typed, begins := strings.CutPrefix(line, "$ ")
-		last := len(commands) - 1
-		switch {
-		case begins:
+		if begins {
 			commands = append(commands, command{typed: typed})
-			goesOn = strings.HasSuffix(line, "\\\n")
-		case last < 0:
+			continue
+		}
+		if len(commands) == 0 {
 			tb.Fatalf("%s begins without a command", b)
-		case goesOn:
-			commands[last].typed += line
-			goesOn = strings.HasSuffix(line, "\\\n")
+		}
+		current := &commands[len(commands)-1]
+		more, isMore := strings.CutPrefix(line, "> ")
+		switch {
+		case current.printed == "" && isMore:
+			current.typed += more
+		case current.printed == "" && strings.HasSuffix(current.typed, "\\\n"):
+			current.typed += line
 		default:
-			commands[last].printed += line
+			current.printed += line
 		}
 	}
 	return commands
