@@ -27,17 +27,24 @@ type contract struct {
 	router   routers.Router
 }
 
-var loadContract = sync.OnceValues(func() (contract, error) { return newContract(docs.OpenAPI()) })
+var loadContract = sync.OnceValues(func() (contract, error) {
+	declareFormats()
+	return newContract(docs.OpenAPI())
+})
 
-// newContract reads the document and makes it strict: clients have to ignore unknown members of answers, but the
-// service must not send any.
-func newContract(text []byte) (contract, error) {
+// declareFormats tells the library of formats and media types. It keeps them for all documents, so this happens once.
+func declareFormats() {
 	openapi3.DefineStringFormatValidator("uuid",
 		openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562))
 	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/xml", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/sarif+json", openapi3filter.JSONBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
+}
+
+// newContract reads the document and makes it strict: clients have to ignore unknown members of answers, but the
+// service must not send any.
+func newContract(text []byte) (contract, error) {
 	document, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return contract{}, err
