@@ -106,7 +106,7 @@ func (p Program) command() *cobra.Command {
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
-	root.AddCommand(users.Commands(p.openUsers)...)
+	root.AddCommand(p.userCommands()...)
 	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
 	refuseWrongUse(root)
 	return root

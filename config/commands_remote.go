@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/users"
 )
 
 // remote is what the commands know that are clients of the API.
@@ -23,7 +24,10 @@ func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
 	through := api.RunE
 	operators.Flags().VisitAll(func(flag *pflag.Flag) {
 		if api.Flags().Lookup(flag.Name) == nil {
-			api.Flags().AddFlag(flag)
+			// What operators must say is nothing that others need to.
+			shared := *flag
+			shared.Annotations = nil
+			api.Flags().AddFlag(&shared)
 		}
 	})
 	api.RunE = func(cmd *cobra.Command, args []string) error {
@@ -41,10 +45,31 @@ func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
 		if err := errors.Join(problems...); err != nil {
 			return err
 		}
+		if err := operators.ValidateRequiredFlags(); err != nil {
+			return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
+		}
 		operators.SetContext(cmd.Context())
+		operators.SetOut(cmd.OutOrStdout())
 		return operators.RunE(operators, args)
 	}
 	return api
+}
+
+// userCommands are those of operators, with what the API offers besides.
+func (p Program) userCommands() []*cobra.Command {
+	all := users.Commands(p.openUsers)
+	for _, group := range all {
+		if group.Name() != "token" {
+			continue
+		}
+		group.Short = "Create, list and revoke API tokens"
+		for _, create := range group.Commands() {
+			group.RemoveCommand(create)
+			group.AddCommand(orOnDatabase(remote.CreateTokenCommand(p.remote()), create))
+		}
+		group.AddCommand(remote.TokenCommands(p.remote())...)
+	}
+	return all
 }
 
 // localChecks look at what a service on this machine needs, where it is configured.

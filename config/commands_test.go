@@ -41,7 +41,7 @@ func TestCommandsRefuse(t *testing.T) {
 		code  int
 		parts []string
 	}{
-		"MissingFlags":    {[]string{"token", "create"}, 2, []string{`"org"`, `"user"`, "token create --help"}},
+		"MissingFlags":    {[]string{"token", "create", "--org", "x"}, 2, []string{`"user"`, "token create --help"}},
 		"MissingArgument": {[]string{"org", "create"}, 2, []string{"org create --help"}},
 		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
 		"UnknownFlag":     {[]string{"user", "create", "a@x.example", "--rank"}, 2, []string{"--rank", "--help"}},

@@ -3,7 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -22,6 +25,31 @@ func (c *Client) Me(ctx context.Context) (Me, error) {
 // Usage reads how many runs the organization has used this month.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	return get[Usage](ctx, c, "/api/usage/")
+}
+
+// Tokens goes through the tokens of the caller, newest first, and through those of all members for admins.
+func (c *Client) Tokens(ctx context.Context) iter.Seq2[Token, error] {
+	return list[Token](ctx, c, "/api/tokens/", url.Values{})
+}
+
+// CreateToken makes a token. There are no keys for it, as its answer must not be stored: when the answer is lost, the
+// error is an *UnknownOutcomeError, and a token may exist whose secret nobody knows. Revoke it.
+func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret, error) {
+	content, err := json.Marshal(draft)
+	if err != nil {
+		return TokenSecret{}, fmt.Errorf("write the token: %w", err)
+	}
+	made, _, err := call[TokenSecret](ctx, c, request{
+		method: http.MethodPost, path: "/api/tokens/", creates: true,
+		header: http.Header{"Content-Type": {"application/json"}}, body: bytesBody(content),
+	})
+	return made, err
+}
+
+// RevokeToken ends a token for good. To repeat it is no error.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	_, err := c.send(ctx, request{method: http.MethodDelete, path: "/api/tokens/" + url.PathEscape(id) + "/"})
+	return err
 }
 
 // Health asks, once, whether the service can do its work. That it cannot is an answer and no error.

@@ -196,6 +196,37 @@ type Me struct {
 	Token string `json:"token"`
 }
 
+// Token is an API token, without its secret.
+type Token struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Prefix string `json:"prefix"`
+	// Role is the most that the token may do.
+	Role       string `json:"role"`
+	User       string `json:"user"`
+	Email      string `json:"email"`
+	State      string `json:"state"`
+	ReplacedBy string `json:"replaced_by"`
+	CreatedAt  Time   `json:"created_at"`
+	ExpiresAt  Time   `json:"expires_at"`
+	RevokedAt  Time   `json:"revoked_at"`
+	LastUsedAt Time   `json:"last_used_at"`
+}
+
+// TokenSecret is a new token with its secret, which is never shown again.
+type TokenSecret struct {
+	Token
+	Secret string `json:"secret"`
+}
+
+// TokenDraft is a token that is to be made.
+type TokenDraft struct {
+	Label string `json:"label"`
+	Role  string `json:"role"`
+	// ValidForMS is how long it works; 0 is for ever.
+	ValidForMS int64 `json:"valid_for_ms"`
+}
+
 // Organization is an organization.
 type Organization struct {
 	ID   string `json:"id"`

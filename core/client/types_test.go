@@ -60,6 +60,7 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 		"WorkflowImport": client.WorkflowImport{}, "Me": client.Me{}, "Organization": client.Organization{},
 		"Usage": client.Usage{}, "DayUsage": client.DayUsage{}, "WorkflowUsage": client.WorkflowUsage{},
 		"Readiness": client.Readiness{}, "Problem": client.Problem{}, "FieldError": client.FieldError{},
+		"Token": client.Token{}, "TokenSecret": client.TokenSecret{}, "TokenDraft": client.TokenDraft{},
 	} {
 		want := slices.Sorted(maps.Keys(schemas[name].Properties))
 		if diff := cmp.Diff(want, members(reflect.TypeOf(value))); diff != "" {
