@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -40,3 +41,6 @@ func (p *Project) Cast(ctx context.Context) (Cast, error) {
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}, nil
 }
+
+// Command is the command line.
+func (p Program) Command() *cobra.Command { return p.command() }
