@@ -54,7 +54,10 @@ func outline() []part {
 		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/check"}},
 		{
 			title: "Guides", folder: "guides/",
-			pages: []string{"guides/idempotency", "guides/runs", "guides/findings", "guides/workflows"},
+			pages: []string{
+				"guides/idempotency", "guides/runs", "guides/findings", "guides/workflows",
+				"guides/tokens", "guides/roles", "guides/quotas",
+			},
 		},
 		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},
 		{title: "Reference", pages: []string{"guides/configuration", "changelog"}},
