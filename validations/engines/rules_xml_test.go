@@ -139,7 +139,10 @@ func TestHostileXMLOfRules(t *testing.T) {
 	}
 	t.Run("ManyElements", func(t *testing.T) {
 		t.Parallel()
-		report := run(t, engine, []byte("<a>"+strings.Repeat("<b/>", 1_000_001)+"</a>"), "text/xml")
+		limits := engines.DefaultLimits()
+		limits.MaxValues = manyValues
+		bounded := compileWithin(t, engines.KindRules, oneRule(`"operator": "not_null"`), limits)
+		report := run(t, bounded, []byte("<a>"+strings.Repeat("<b/>", manyValues+1)+"</a>"), "text/xml")
 		same(t, "xml.too_large", report.Findings[0].Code)
 	})
 	t.Run("OtherEncodingKeepsPlaces", func(t *testing.T) {
