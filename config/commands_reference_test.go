@@ -57,7 +57,7 @@ func reference(command *cobra.Command) string {
 			if child.Long != "" {
 				description = child.Long
 			}
-			fmt.Fprintf(&text, "%s\n\n```\n%s\n", description, child.UseLine())
+			fmt.Fprintf(&text, "%s\n\n```text\n%s\n", description, child.UseLine())
 			if flags := child.LocalFlags().FlagUsages(); flags != "" {
 				fmt.Fprintf(&text, "\n%s", flags)
 			}

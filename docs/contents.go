@@ -60,7 +60,7 @@ func outline() []part {
 			},
 		},
 		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},
-		{title: "Reference", pages: []string{"guides/configuration", "changelog"}},
+		{title: "Reference", pages: []string{"guides/cli", "guides/configuration", "changelog"}},
 		{
 			title: "Operators",
 			pages: []string{"guides/operations", "guides/operators", "guides/security", "guides/billing"},
