@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"bytes"
 	"io"
 	"strings"
 
@@ -22,4 +23,9 @@ func decoderFor(name string) (func(io.Reader) io.Reader, bool) {
 	default:
 		return nil, false
 	}
+}
+
+// isUTF16 says whether a text begins with the byte order mark of UTF-16, which spreadsheets and Windows write.
+func isUTF16(text []byte) bool {
+	return bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff})
 }

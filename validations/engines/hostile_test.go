@@ -54,6 +54,7 @@ func TestHostileTrees(t *testing.T) {
 		{"NotANumber", "[NaN]", "", brief{"json.malformed", "", 1, 2, 0, `"N" is not expected here`}},
 		{"NUL", "[1,\x00]", "", brief{"json.malformed", "", 1, 4, 0, "\"\ufffd\" is not expected here"}},
 		{"InvalidUTF8", "[\"\xff\"]", "", brief{"json.invalid_utf8", "", 1, 3, 0, "the text is not valid UTF-8"}},
+		{"UTF16", "\xff\xfe1\x00", "", brief{"json.invalid_utf8", "", 1, 1, 0, "the text is UTF-16; save it as UTF-8"}},
 		{"Truncated", `{"a": [1,`, "", brief{"json.malformed", "", 1, 10, 0, "the document ends too early"}},
 		{"Empty", "", "", brief{"json.malformed", "", 1, 1, 0, "the document ends too early"}},
 		{
@@ -289,7 +290,10 @@ func TestHostileTables(t *testing.T) {
 		},
 		{
 			"UTF16", "\xff\xfea\x00\n\x00",
-			brief{"csv.encoding", "", 1, 1, 0, "the header is not text in the table's encoding"},
+			brief{
+				"csv.encoding", "", 1, 1, 0,
+				"the header is not text in the table's encoding; it looks like UTF-16, save the table as UTF-8",
+			},
 		},
 	}
 	for _, tt := range tests {

@@ -125,7 +125,11 @@ func (r *tableRun) readHeader() (bool, error) {
 		return true, err
 	}
 	if at := badText(r.reader.raw); at >= 0 {
-		r.find("", at, Finding{Code: "csv.encoding", Message: "the header is not text in the table's encoding"})
+		message := "the header is not text in the table's encoding"
+		if isUTF16(r.reader.raw) {
+			message += "; it looks like UTF-16, save the table as UTF-8"
+		}
+		r.find("", at, Finding{Code: "csv.encoding", Message: message})
 		return true, nil
 	}
 	r.checkHeader()

@@ -136,11 +136,19 @@ func trimBOM(content []byte) []byte {
 
 // formatOf is YAML where the document says so, and JSON otherwise.
 func formatOf(doc Document, limits Limits) treeFormat {
-	decode := func(content []byte) ([]byte, *treeError) { return trimBOM(content), nil }
 	if isNamed(doc, "yaml", ".yaml", ".yml") {
-		return treeFormat{"yaml", limits.MaxYAMLBytes, decode, parseYAML}
+		return treeFormat{"yaml", limits.MaxYAMLBytes, decodeUTF8("yaml"), parseYAML}
 	}
-	return treeFormat{"json", limits.MaxTreeBytes, decode, parseJSON}
+	return treeFormat{"json", limits.MaxTreeBytes, decodeUTF8("json"), parseJSON}
+}
+
+func decodeUTF8(format string) func(content []byte) ([]byte, *treeError) {
+	return func(content []byte) ([]byte, *treeError) {
+		if isUTF16(content) {
+			return content, &treeError{code: format + ".invalid_utf8", message: "the text is UTF-16; save it as UTF-8"}
+		}
+		return trimBOM(content), nil
+	}
 }
 
 // isNamed says whether a document is of a format, by its media type and, where that names none, by its file's name.
