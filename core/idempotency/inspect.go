@@ -53,6 +53,9 @@ type Entry struct {
 	Conflicts     int64
 	LastReplayAt  *time.Time
 	LastRefusalAt *time.Time
+
+	// moves are read by Find only.
+	moves []move
 }
 
 // EntryFilter narrows a list of keys; empty members do not narrow.
@@ -109,7 +112,7 @@ func (i *Inspector) List(
 	return entries, nil
 }
 
-// Find reads one key of the organization.
+// Find reads one key of the organization, with what its timeline tells.
 func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error) {
 	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id = $3`, orgID, i.maxAttempts, id)
 	if err != nil {
@@ -122,7 +125,8 @@ func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error
 	if err != nil {
 		return Entry{}, fmt.Errorf("read key %s: %w", id, err)
 	}
-	return entry, nil
+	entry.moves, err = i.moves(ctx, orgID, id)
+	return entry, err
 }
 
 // Day is what the organization's requests met with their keys on one day.

@@ -52,7 +52,7 @@ func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
 	return deleted.RowsAffected(), nil
 }
 
-// purgeActivity deletes what was counted for keys that are gone: purged, released, or taken over under a
+// purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
 // new id; and the days that are not shown any more.
 func purgeActivity(ctx context.Context, db *core.DB) error {
 	_, err := db.Pool.Exec(ctx, `
@@ -60,6 +60,12 @@ func purgeActivity(ctx context.Context, db *core.DB) error {
 			SELECT FROM idempotency_keys AS k WHERE k.org_id = a.org_id AND k.id = a.key_id)`)
 	if err != nil {
 		return fmt.Errorf("purge the activity of keys: %w", err)
+	}
+	_, err = db.Pool.Exec(ctx, `
+		DELETE FROM key_events AS e WHERE NOT EXISTS (
+			SELECT FROM idempotency_keys AS k WHERE k.org_id = e.org_id AND k.id = e.key_id)`)
+	if err != nil {
+		return fmt.Errorf("purge the events of keys: %w", err)
 	}
 	_, err = db.Pool.Exec(ctx, `
 		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`, activityDays)

@@ -1,10 +1,7 @@
 package idempotency
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -202,65 +199,6 @@ func renderEntry(e Entry) entryBody {
 		body.ResponseStatus = *e.Status
 	}
 	return body
-}
-
-// Timeline tells the key's story in the order of its times.
-func (e Entry) Timeline() []EventBody {
-	type event struct {
-		at     *time.Time
-		name   string
-		detail string
-	}
-	events := []event{{&e.CreatedAt, "received", e.RequestMethod + " " + e.RequestPath + ", request " + e.RequestID}}
-	if e.FinishedAt == nil {
-		events = append(events, event{e.LockedUntil, "locked_until", "at recovery point " + string(e.Point)})
-	} else {
-		events = append(events, event{e.FinishedAt, "finished", "response stored"})
-	}
-	if e.Epoch > firstEpoch {
-		events[len(events)-1].detail += ", taken over " + times(int64(e.Epoch-firstEpoch))
-	}
-	if e.Replays > 0 {
-		events = append(events, event{e.LastReplayAt, "replayed", times(e.Replays) + lastOf(e.Replays)})
-	}
-	if refused := e.Mismatches + e.Conflicts; refused > 0 {
-		events = append(events, event{e.LastRefusalAt, "refused", e.refusals() + lastOf(refused)})
-	}
-	events = append(events, event{&e.ExpiresAt, "expires", "the key is forgotten"})
-	events = slices.DeleteFunc(events, func(ev event) bool { return ev.at == nil })
-	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(*b.at) })
-	timeline := make([]EventBody, len(events))
-	for i, ev := range events {
-		timeline[i] = EventBody{At: core.FormatTime(*ev.at), Event: ev.name, Detail: ev.detail}
-	}
-	return timeline
-}
-
-// refusals says what the key was refused for, and how often.
-func (e Entry) refusals() string {
-	var refusals []string
-	if e.Mismatches > 0 {
-		refusals = append(refusals, times(e.Mismatches)+" for another request")
-	}
-	if e.Conflicts > 0 {
-		refusals = append(refusals, times(e.Conflicts)+" while in progress")
-	}
-	return strings.Join(refusals, ", ")
-}
-
-// lastOf explains the time of an event that stands for several.
-func lastOf(n int64) string {
-	if n == 1 {
-		return ""
-	}
-	return "; this was the last"
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 func formatKnown(at *time.Time) string {

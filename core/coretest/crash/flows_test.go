@@ -171,7 +171,8 @@ func workerFlows() []flow {
 			},
 			boundaries: []string{
 				// The second one finds nothing more to delete.
-				"delete idempotency_keys", "delete idempotency_keys", "delete key_activity", "delete key_activity_days",
+				"delete idempotency_keys", "delete idempotency_keys", "delete key_activity", "delete key_events",
+				"delete key_activity_days",
 			},
 		},
 	}
