@@ -68,7 +68,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("rows (-want +got):\n%s", diff)
 		}
 		if !one[bool](t, s, `SELECT state = 'PENDING' AND result = 'UNKNOWN' AND epoch = 1 AND attempts = 0
-				AND lease_until IS NULL AND sweep_after > now() AND request_id = 'req-1' AND source = 'API'
+				AND lease_until IS NULL AND sweep_after > created_at AND request_id = 'req-1' AND source = 'API'
 				AND usage_metric = 'runs' AND usage_period = date_trunc('month', now() AT TIME ZONE 'UTC')
 			FROM validation_runs WHERE id = $1`, run.ID) {
 			t.Error("the run is not a pending one of this request and month")
