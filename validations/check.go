@@ -28,16 +28,11 @@ const (
 
 // NewChecker compiles a definition in which Definition.Check finds no fault.
 func NewChecker(definition Definition) (*Checker, error) {
-	checker := &Checker{definition: definition, engines: make([]engines.Engine, len(definition.Steps))}
-	for i, step := range definition.Steps {
-		engine, problems := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
-		if len(problems) > 0 {
-			return nil, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, errDefinition,
-				problems[0].Pointer, problems[0].Detail)
-		}
-		checker.engines[i] = engine
+	compiled, err := definition.compile()
+	if err != nil {
+		return nil, err
 	}
-	return checker, nil
+	return &Checker{definition: definition, engines: compiled}, nil
 }
 
 // Check runs the steps on a document that is shown under the name, and tells observe of each that begins. The error

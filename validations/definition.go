@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"slices"
@@ -88,6 +89,23 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 		}
 	}
 	return problems, nil
+}
+
+// errDefinition means that a definition cannot be executed by this release.
+var errDefinition = errors.New("the definition does not compile")
+
+// compile returns the engines of the steps, in their order.
+func (d Definition) compile() ([]engines.Engine, error) {
+	compiled := make([]engines.Engine, len(d.Steps))
+	for i, step := range d.Steps {
+		engine, problems := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
+		if len(problems) > 0 {
+			return nil, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, errDefinition,
+				problems[0].Pointer, problems[0].Detail)
+		}
+		compiled[i] = engine
+	}
+	return compiled, nil
 }
 
 // isMediaType reports whether a document can have the media type as Takes compares it: any other would never match.

@@ -2,7 +2,6 @@ package validations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -86,21 +85,14 @@ func (s *Service) program(ctx context.Context, run Run) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	ready := program{definition: definition, engines: make([]engines.Engine, len(definition.Steps))}
-	for i, step := range definition.Steps {
-		engine, problems := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
-		if len(problems) > 0 {
-			return program{}, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, errDefinition,
-				problems[0].Pointer, problems[0].Detail)
-		}
-		ready.engines[i] = engine
+	compiled, err := definition.compile()
+	if err != nil {
+		return program{}, err
 	}
+	ready := program{definition: definition, engines: compiled}
 	s.compiled.Add(digest, ready)
 	return ready, nil
 }
-
-// errDefinition means that a stored definition cannot be executed by this release.
-var errDefinition = errors.New("the definition does not compile")
 
 // Definition reads a definition of the organization by its digest. It is shared: do not change it.
 func (s *Service) Definition(ctx context.Context, orgID uuid.UUID, digest Digest) (Definition, error) {

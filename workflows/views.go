@@ -10,15 +10,7 @@ import (
 )
 
 func (a *App) read(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
-	version, err := pinnedVersion(c)
-	if err != nil {
-		return err
-	}
-	found, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), version)
+	principal, found, err := a.versionOf(c)
 	if err != nil {
 		return err
 	}
@@ -46,6 +38,20 @@ func (a *App) list(c echo.Context) error {
 	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) workflowBody {
 		return renderVersion(v, principal.OrgSlug)
 	}))
+}
+
+// versionOf returns the caller and the version of a workflow that the request names.
+func (a *App) versionOf(c echo.Context) (core.Principal, Version, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return core.Principal{}, Version{}, err
+	}
+	number, err := pinnedVersion(c)
+	if err != nil {
+		return core.Principal{}, Version{}, err
+	}
+	found, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
+	return principal, found, err
 }
 
 // pinnedVersion reads ?version=; 0 stands for the latest.

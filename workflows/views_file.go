@@ -22,15 +22,7 @@ type importBody struct {
 
 // exportFile is GET /api/workflows/{id}/export/.
 func (a *App) exportFile(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
-	version, err := pinnedVersion(c)
-	if err != nil {
-		return err
-	}
-	found, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), version)
+	_, found, err := a.versionOf(c)
 	if err != nil {
 		return err
 	}
