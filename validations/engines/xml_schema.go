@@ -157,8 +157,9 @@ func (s *xmlSchema) check(ctx context.Context, text []byte, c *collector) error 
 
 // add reads one line of the output. Lines that are no complaint are parts of values with line breaks, or excerpts.
 func (c *complaints) add(line string) {
-	if strings.Contains(line, "out of memory") || strings.Contains(line, "Memory allocation failed") {
-		c.costly = true
+	// An internal error is xmllint giving a pattern up that takes too much; it says nothing of the document.
+	for _, sign := range []string{"out of memory", "Memory allocation failed", "Internal error: xmlSchema"} {
+		c.costly = c.costly || strings.Contains(line, sign)
 	}
 	one, ok := c.wording.read(line)
 	if !ok {
