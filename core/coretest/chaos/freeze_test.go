@@ -54,7 +54,9 @@ func freeze(tb testing.TB, document []byte) frozen {
 	program.WantCreated(tb, first)
 	f.run = first.Run(tb)
 	program.Await(tb, "a worker takes the run", func() bool { return f.holds(tb, executing) })
-	f.worker.Signal(tb, syscall.SIGSTOP)
+	if err := f.worker.Freeze(); err != nil {
+		tb.Fatal(err)
+	}
 	if !f.holds(tb, "id = $1 AND state = 'RUNNING'") {
 		tb.Fatal("the run was over before its worker could be stopped: it takes more rows")
 	}

@@ -156,7 +156,7 @@ func killedAt(tb testing.TB, moment billing.Moment) *overage {
 	s := o.web(tb)
 	o.atFirst(moment, s.Kill)
 	o.request(tb, s.URL()).Wait()
-	<-s.Ended()
+	s.AwaitEnd(tb)
 	if moment != billing.Answered && program.Count(tb, o.DB, unfinishedKeys) != 1 {
 		tb.Error("the killed server left nothing behind, so the kill showed nothing")
 	}
@@ -208,10 +208,10 @@ func freezeAtCharge(tb testing.TB) frozenAtCharge {
 	o := installOverage(tb)
 	s := o.web(tb)
 	frozen := make(chan error, 1)
-	o.atFirst(billing.Received, func() { frozen <- s.Send(syscall.SIGSTOP) })
+	o.atFirst(billing.Received, func() { frozen <- s.Freeze() })
 	f := frozenAtCharge{overage: o, server: s, answer: o.request(tb, s.URL())}
-	if err := <-frozen; err != nil {
-		tb.Fatalf("freeze: %v", err)
+	if err := program.Receive(tb, "the server charges and is frozen", frozen); err != nil {
+		tb.Fatal(err)
 	}
 	return f
 }
@@ -240,19 +240,18 @@ func TestServerFrozenWhileItCharges(t *testing.T) {
 		f := freezeAtCharge(t)
 		program.Await(t, "the frozen server's charge is made", func() bool { return len(f.billing.Charges()) == 1 })
 		charging, release := make(chan struct{}), make(chan struct{})
-		t.Cleanup(sync.OnceFunc(func() { close(release) }))
-		f.atFirst(billing.Received, func() { close(charging); <-release })
+		f.atFirst(billing.Received, func() { close(charging); program.Hold(t, release) })
 		second := f.web(t)
 		retried := make(chan struct{})
 		go func() { defer close(retried); f.retry(t, second.URL()) }()
-		<-charging
+		program.Receive(t, "the successor charges", charging)
 		f.thaw(t)
 		if got := program.Count(t, f.DB, `SELECT count(*) FROM idempotency_keys
 			WHERE recovery_point = 'run_reserved' AND epoch = 2`); got != 1 {
 			t.Error("the frozen server has moved the key of its successor")
 		}
-		release <- struct{}{}
-		<-retried
+		close(release)
+		program.Receive(t, "the successor answers", retried)
 		f.worker(t)
 		f.check(t, second.URL())
 	})

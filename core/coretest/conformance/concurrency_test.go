@@ -147,7 +147,7 @@ func (s *site) testInFlight(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatalf("unlock the counter: %v", err)
 	}
-	first := <-answers
+	first := program.Receive(t, "the first request is answered", answers)
 	program.WantCreated(t, first)
 	s.replayed(t, c, first)
 	s.refused(t, c.json(`{"another":"document"}`), core.CodeKeyReused)

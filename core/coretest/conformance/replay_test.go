@@ -100,7 +100,7 @@ func (s *site) testLateReplays(t *testing.T) {
 			first := s.on(t, server, c)
 			program.WantCreated(t, first)
 			server.Signal(t, signal)
-			<-server.Ended()
+			server.AwaitEnd(t)
 			s.replayed(t, c, first)
 			program.WantReplay(t, s.on(t, server.Again(t, s.Settings), c), first)
 			s.wantRuns(t, t.Name(), 1)

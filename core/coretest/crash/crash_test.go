@@ -134,7 +134,7 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 				s := newStage(t, f)
 				s.strike(t, where, struck)
 				s.launch(t)
-				await(t, s.struck, "the fault strikes")
+				program.Receive(t, "the fault strikes", s.struck)
 				s.settle(t, struck, who)
 				s.conclude(t)
 			})

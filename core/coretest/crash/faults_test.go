@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
@@ -128,7 +129,7 @@ func hooks(effect pgproxy.Fault) (func(), func()) {
 func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 	tb.Helper()
 	struck := func() { close(s.struck) }
-	kill := func() { s.kill(); struck() }
+	kill := func() { s.kill(tb); struck() }
 	switch f {
 	case dropBefore:
 		return pgproxy.Fault{Before: struck, Lose: true}
@@ -139,11 +140,11 @@ func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 	case killAfter:
 		return pgproxy.Fault{After: kill, Swallow: true}
 	case freezeBefore:
-		return pgproxy.Fault{Before: func() { s.freeze(tb); struck(); <-s.released }}
+		return pgproxy.Fault{Before: func() { s.freeze(tb); struck(); program.Hold(tb, s.released) }}
 	case freezeAfter:
 		return pgproxy.Fault{After: func() { s.freeze(tb); struck() }}
 	case stall:
-		return pgproxy.Fault{After: func() { struck(); <-s.released }}
+		return pgproxy.Fault{After: func() { struck(); program.Hold(tb, s.released) }}
 	case hangUp:
 		// The answer waits until the server can have noticed that there is nobody to pass it on to.
 		return pgproxy.Fault{After: func() { s.hangUp(); <-time.After(turns); struck() }}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -140,16 +139,20 @@ func (s *stage) aside(tb testing.TB) *program.Server {
 	return s.spare
 }
 
-func (s *stage) kill() {
-	<-s.launched
-	s.victim.Kill()
+func (s *stage) kill(tb testing.TB) {
+	tb.Helper()
+	if program.Hold(tb, s.launched) {
+		s.victim.Kill()
+	}
 }
 
 func (s *stage) freeze(tb testing.TB) {
 	tb.Helper()
-	<-s.launched
-	if err := s.victim.Send(syscall.SIGSTOP); err != nil {
-		tb.Errorf("freeze: %v", err)
+	if !program.Hold(tb, s.launched) {
+		return
+	}
+	if err := s.victim.Freeze(); err != nil {
+		tb.Error(err)
 	}
 }
 
@@ -229,15 +232,5 @@ func (s *stage) note(tb testing.TB, a program.Answer) {
 	s.refused = append(s.refused, a)
 	if a.Status != http.StatusConflict && a.Status != http.StatusServiceUnavailable || !a.Problem().Retryable {
 		tb.Errorf("answer = %d %s, want %d or one that asks for a retry", a.Status, a.Body, s.flow.status)
-	}
-}
-
-// await waits for the end of a channel.
-func await(tb testing.TB, ended <-chan struct{}, what string) {
-	tb.Helper()
-	select {
-	case <-ended:
-	case <-time.After(program.Patience):
-		tb.Fatalf("waited %s in vain: %s", program.Patience, what)
 	}
 }

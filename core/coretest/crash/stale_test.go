@@ -22,7 +22,7 @@ func TestStaleHolder(t *testing.T) {
 				s := newStage(t, f)
 				s.strike(t, f.places()[number-1], freezeAfter)
 				s.launch(t)
-				await(t, s.struck, "the fault strikes")
+				program.Receive(t, "the fault strikes", s.struck)
 				s.passTime(t)
 				resume := s.succeed(t)
 				before := s.held(t)
@@ -48,7 +48,7 @@ func (s *stage) succeed(tb testing.TB) func() {
 	tb.Helper()
 	takeover := map[part]string{web: "update idempotency_keys", worker: leased}[s.flow.part]
 	taken, goOn := make(chan struct{}), make(chan struct{})
-	stop := once(func() { close(taken); <-goOn })
+	stop := once(func() { close(taken); program.Hold(tb, goOn) })
 	proxy := pgproxy.Start(tb, s.database(tb))
 	proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
 		if commit.String() != takeover {
@@ -69,8 +69,8 @@ func (s *stage) succeed(tb testing.TB) func() {
 			}
 		}()
 	}
-	await(tb, taken, "another process takes over")
-	return func() { close(goOn); <-resumed }
+	program.Receive(tb, "another process takes over", taken)
+	return func() { close(goOn); program.Receive(tb, "the successor has answered", resumed) }
 }
 
 // held is what the holder of a key or a run would change.

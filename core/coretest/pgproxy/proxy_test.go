@@ -229,8 +229,7 @@ func TestHooks(t *testing.T) {
 	t.Run("StallTheAnswer", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		release := make(chan struct{})
-		b.strikeWith(pgproxy.Fault{After: func() { <-release }})
+		b.strikeWith(pgproxy.Fault{After: func() { <-t.Context().Done() }})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if err := b.inTx(ctx, insertNote); !errors.Is(err, core.ErrOutcomeUnknown) {
@@ -239,7 +238,6 @@ func TestHooks(t *testing.T) {
 		if got := b.notes(t); got != 1 {
 			t.Errorf("rows = %d, want 1", got)
 		}
-		close(release)
 	})
 }
 

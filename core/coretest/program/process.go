@@ -3,6 +3,7 @@ package program
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -13,13 +14,8 @@ import (
 	"time"
 )
 
-const (
-	// Patience is for things that take a moment, also on a busy machine and with the race detector.
-	Patience     = time.Minute
-	pollInterval = 10 * time.Millisecond
-	// shownOutput is how much of a process's output a failed test shows.
-	shownOutput = 8 << 10
-)
+// shownOutput is how much of a process's output a failed test shows.
+const shownOutput = 8 << 10
 
 // Process is a running or ended program. It is killed at the test's end.
 type Process struct {
@@ -124,8 +120,20 @@ func (p *Process) Signal(tb testing.TB, sig syscall.Signal) {
 	}
 }
 
-// Ended is closed when the process has ended.
-func (p *Process) Ended() <-chan struct{} { return p.ended }
+// Freeze stops the process and returns when nothing of it runs any more, from whatever goroutine. A signal alone only
+// asks for that: on a busy machine some threads go on for a while.
+func (p *Process) Freeze() error {
+	if err := p.Send(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freeze: %w", err)
+	}
+	return awaitStop(p.cmd.Process.Pid)
+}
+
+// AwaitEnd waits for the end of the process, whatever ends it.
+func (p *Process) AwaitEnd(tb testing.TB) {
+	tb.Helper()
+	Receive(tb, strings.Join(p.cmd.Args[1:], " ")+" ends", p.ended)
+}
 
 // HasEnded reports whether the process has ended.
 func (p *Process) HasEnded() bool {
@@ -140,11 +148,7 @@ func (p *Process) HasEnded() bool {
 // ExitCode waits for the end of the process by itself.
 func (p *Process) ExitCode(tb testing.TB) int {
 	tb.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(Patience):
-		tb.Fatalf("%s did not end within %s", strings.Join(p.cmd.Args[1:], " "), Patience)
-	}
+	p.AwaitEnd(tb)
 	return p.cmd.ProcessState.ExitCode()
 }
 
@@ -170,19 +174,4 @@ func tail(text string) string {
 // Exists reports whether a process with the id exists, whoever started it.
 func Exists(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-}
-
-// Await waits until the condition holds.
-func Await(tb testing.TB, what string, condition func() bool) {
-	tb.Helper()
-	deadline := time.After(Patience)
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			tb.Fatalf("waited %s in vain: %s", Patience, what)
-		case <-poll.C:
-		}
-	}
 }

@@ -1,0 +1,51 @@
+package program
+
+import (
+	"testing"
+	"time"
+)
+
+const (
+	// Patience is for things that take a moment, also on a busy machine and with the race detector.
+	Patience     = time.Minute
+	pollInterval = 10 * time.Millisecond
+)
+
+// Await waits until the condition holds.
+func Await(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
+	deadline := time.After(Patience)
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			tb.Fatalf("waited %s in vain: %s", Patience, what)
+		case <-poll.C:
+		}
+	}
+}
+
+// Receive waits for a value from the channel, or for its end.
+func Receive[T any](tb testing.TB, what string, from <-chan T) T {
+	tb.Helper()
+	var received T
+	select {
+	case received = <-from:
+	case <-time.After(Patience):
+		tb.Fatalf("waited %s in vain: %s", Patience, what)
+	}
+	return received
+}
+
+// Hold waits for the end of the channel as long as the test goes on, and reports whether it came. It is for hooks that
+// hold something up: a test that fails lets it go.
+func Hold(tb testing.TB, until <-chan struct{}) bool {
+	tb.Helper()
+	select {
+	case <-until:
+		return true
+	case <-tb.Context().Done():
+		return false
+	}
+}
