@@ -72,6 +72,10 @@ func (p *Project) periodic() []tasks.Periodic {
 			purged, err := p.runService.Purge(ctx, p.settings.retention())
 			return purged.Contents + purged.Findings, err
 		},
+	}, {
+		Name: "sessions.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  p.userService.PurgeSessions,
 	}}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/docs/site"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -40,8 +41,7 @@ func registerDocs(e *echo.Echo) error {
 		return err
 	}
 	e.GET("/docs/samples/*", serveSample(samples))
-	// There is no page of its own for whoever opens the bare address.
-	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/docs/") })
+	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, pages.Root) })
 	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docsPolicy, docs.WorkflowFileSchema()))
 	if err := registerSchema(e); err != nil {
 		return err
@@ -50,15 +50,15 @@ func registerDocs(e *echo.Echo) error {
 }
 
 func registerPages(e *echo.Echo) error {
-	pages, err := site.New()
+	guides, err := site.New()
 	if err != nil {
 		return fmt.Errorf("render the documentation: %w", err)
 	}
-	for address, body := range pages.Pages() {
+	for address, body := range guides.Pages() {
 		e.GET(address, serveStatic(htmlType, docsPolicy, body))
 	}
 	e.GET(site.SearchAddress, func(c echo.Context) error {
-		page, err := pages.Search(c.QueryParam("q"))
+		page, err := guides.Search(c.QueryParam("q"))
 		if err != nil {
 			return fmt.Errorf("search: %w", err)
 		}

@@ -31,12 +31,12 @@ type Cast struct {
 
 // Cast seeds the demonstration.
 func (p *Project) Cast(ctx context.Context) (Cast, error) {
-	seeded, err := p.seedDemo(ctx)
+	orgs, err := p.seedTenants(ctx)
 	if err != nil {
 		return Cast{}, err
 	}
 	return Cast{
-		Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1],
+		Harbour: orgs[0], Tiny: orgs[1],
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}, nil

@@ -29,7 +29,9 @@ type layer struct {
 // layers reads from the bottom to the top. A package belongs to the longest folder that holds it; core holds no
 // package but itself, so that a new one inside it needs a line here.
 func layers() []layer {
-	foundation := []string{"core", "core/client", "core/idempotency", "core/jobs", "docs", "migrations"}
+	foundation := []string{
+		"core", "core/client", "core/idempotency", "core/jobs", "core/pages", "docs", "migrations",
+	}
 	packagesOfCore := []string{"core"}
 	return []layer{
 		{folder: "core"},
@@ -37,8 +39,9 @@ func layers() []layer {
 		{folder: "migrations"},
 		{folder: "core/client", may: packagesOfCore},
 		{folder: "core/embedded", may: packagesOfCore},
-		{folder: "core/idempotency", may: packagesOfCore},
+		{folder: "core/idempotency", may: []string{"core", "core/pages"}},
 		{folder: "core/jobs", may: packagesOfCore},
+		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: coretest,
@@ -47,7 +50,7 @@ func layers() []layer {
 			},
 		},
 		{folder: "users", may: foundation},
-		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs"}},
+		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs", "core/pages"}},
 		{folder: "validations", may: append([]string{"users"}, foundation...)},
 		{folder: "workflows", may: append([]string{"users", "validations"}, foundation...)},
 		{

@@ -160,8 +160,10 @@ func TestCheckResponse(t *testing.T) {
 // isUndocumented tells what the router serves beside the API: the pages, what they load, and the router's own
 // answers to what it does not know.
 func isUndocumented(route *echo.Route) bool {
-	return route.Method == echo.RouteNotFound || route.Path == "/" || strings.HasPrefix(route.Path, "/docs/") ||
-		(strings.HasPrefix(route.Path, "/api/docs/") && route.Path != "/api/docs/")
+	isPage := slices.ContainsFunc([]string{"/docs/", "/app/", "/static/", "/api/docs/"}, func(place string) bool {
+		return strings.HasPrefix(route.Path, place)
+	})
+	return route.Method == echo.RouteNotFound || route.Path == "/" || (isPage && route.Path != "/api/docs/")
 }
 
 // openAPI reads the document as it is served; that of the contract is strict.

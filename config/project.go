@@ -22,6 +22,12 @@ type App interface {
 	Routes(api *echo.Group)
 }
 
+// PagesApp is an app that has pages on the dashboard.
+type PagesApp interface {
+	// Pages adds the app's pages, which need a session unless they are those of signing in.
+	Pages(web *echo.Group)
+}
+
 // Project is the installed apps on one database and one Redis.
 type Project struct {
 	settings Settings
@@ -53,6 +59,12 @@ type Project struct {
 // requestBurst is how many seconds' worth of requests a token may send at once.
 const requestBurst = 2
 
+// Somebody who mistypes a password has some tries, and a program that guesses has one every six seconds.
+const (
+	signInsPerSecond = 1.0 / 6
+	signInBurst      = 20
+)
+
 // NewProject installs the apps.
 func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, log *slog.Logger) (*Project, error) {
 	check := core.NewValidator()
@@ -80,7 +92,11 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
 		staged, overage(settings, engine))
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
-	p.users = users.New(p.userService, guard, check, runs)
+	p.users, err = users.New(p.userService, guard, check, runs,
+		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))
+	if err != nil {
+		return nil, fmt.Errorf("install users: %w", err)
+	}
 	p.validations = validations.New(runs, p.waiters, check)
 	p.external = validations.NewExternalApp(runs,
 		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
@@ -102,4 +118,8 @@ func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
 
 func (p *Project) apps() []App {
 	return []App{p.users, p.validations, p.external, p.workflows, p.keys}
+}
+
+func (p *Project) pagesApps() []PagesApp {
+	return []PagesApp{p.users}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,15 @@ const demoTokenLife = 30 * 24 * time.Hour
 
 // demoOutput is what seeding prints.
 type demoOutput struct {
-	BaseURL string    `json:"base_url"`
-	Orgs    []demoOrg `json:"orgs"`
+	BaseURL   string        `json:"base_url"`
+	Dashboard demoDashboard `json:"dashboard"`
+	Orgs      []demoOrg     `json:"orgs"`
+}
+
+// demoDashboard is how to sign in to the dashboard.
+type demoDashboard struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
 }
 
 type demoOrg struct {
@@ -86,18 +94,30 @@ func (p Program) seedCommand() *cobra.Command {
 	return command
 }
 
-// seedDemo makes what is missing of the demonstration and new tokens each time: the secrets of earlier
-// ones are not known to anybody but their holders, and they go on working.
+// seedDemo makes what is missing of the demonstration, and new tokens and a new password each time: the secrets of
+// earlier ones are not known to anybody but their holders, and the tokens go on working.
 func (p *Project) seedDemo(ctx context.Context) (demoOutput, error) {
-	output := demoOutput{BaseURL: p.settings.Address()}
+	orgs, err := p.seedTenants(ctx)
+	if err != nil {
+		return demoOutput{}, err
+	}
+	visitor, err := p.seedVisitor(ctx, orgs)
+	if err != nil {
+		return demoOutput{}, fmt.Errorf("seed the visitor of the dashboard: %w", err)
+	}
+	return demoOutput{BaseURL: p.settings.Address(), Dashboard: visitor, Orgs: orgs}, nil
+}
+
+func (p *Project) seedTenants(ctx context.Context) ([]demoOrg, error) {
+	var orgs []demoOrg
 	for _, tenant := range demoTenants() {
 		org, err := p.seedTenant(ctx, tenant)
 		if err != nil {
-			return demoOutput{}, fmt.Errorf("seed %s: %w", tenant.slug, err)
+			return nil, fmt.Errorf("seed %s: %w", tenant.slug, err)
 		}
-		output.Orgs = append(output.Orgs, org)
+		orgs = append(orgs, org)
 	}
-	return output, nil
+	return orgs, nil
 }
 
 func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (demoOrg, error) {
@@ -141,6 +161,24 @@ func (p *Project) seedMember(ctx context.Context, org users.Organization, role c
 	})
 }
 
+// seedVisitor makes a user who may sign in and see everything, with a new password each time.
+func (p *Project) seedVisitor(ctx context.Context, orgs []demoOrg) (demoDashboard, error) {
+	visitor := demoDashboard{Email: "demo@" + orgs[0].Slug + ".example", Password: rand.Text()}
+	user, err := p.userService.EnsureUser(ctx, visitor.Email, "Demo visitor")
+	if err != nil {
+		return demoDashboard{}, err
+	}
+	for _, org := range orgs {
+		if err := p.userService.SetMembership(ctx, org.ID, user.ID, core.RoleOwner); err != nil {
+			return demoDashboard{}, err
+		}
+	}
+	if err := p.userService.SetOperator(ctx, user.ID, true); err != nil {
+		return demoDashboard{}, err
+	}
+	return visitor, p.userService.SetPassword(ctx, user.ID, visitor.Password)
+}
+
 // ensureWorkflow leaves a workflow that is there as it is: the demonstration's user may have changed it.
 func (p *Project) ensureWorkflow(
 	ctx context.Context, orgID uuid.UUID, draft workflows.Draft,
@@ -155,8 +193,10 @@ func (p *Project) ensureWorkflow(
 func printDemo(w io.Writer, output demoOutput) error {
 	const text = `
 The demonstration is ready.
-  API      %[1]s/api/docs/
-  Guides   %[1]s/docs/
+  Dashboard  %[1]s/app/
+             sign in as %[3]s with the password %[4]s
+  API        %[1]s/api/docs/
+  Guides     %[1]s/docs/
 
 Start a run, and send the same command again to see it replayed:
 
@@ -167,6 +207,7 @@ Start a run, and send the same command again to see it replayed:
     --data-binary @docs/samples/good/meter-readings.csv
 
 `
-	_, err := fmt.Fprintf(w, text, output.BaseURL, output.Orgs[0].Tokens.Executor)
+	_, err := fmt.Fprintf(w, text, output.BaseURL, output.Orgs[0].Tokens.Executor,
+		output.Dashboard.Email, output.Dashboard.Password)
 	return err
 }

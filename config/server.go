@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 const (
@@ -31,7 +32,11 @@ const (
 func NewRouter(project *Project) (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.HTTPErrorHandler = core.HandleError(project.log)
+	writeError, err := pages.WriteErrors(core.WriteProblem)
+	if err != nil {
+		return nil, err
+	}
+	e.HTTPErrorHandler = core.HandleError(project.log, writeError)
 	// The peer's address is what the connection says; headers can be made up by anyone.
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.Pre(trailingSlash, routeHead)
@@ -46,6 +51,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
 		authenticated(project.users.Authenticate(project.requests, project.workflows.ReadAhead)),
+		visited(project.users.Visit),
 	)
 	registerHealth(e, project)
 	if err := registerDocs(e); err != nil {
@@ -55,10 +61,48 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	for _, app := range project.apps() {
 		app.Routes(api)
 	}
+	if err := registerPagesOf(e, project); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 
 const apiPrefix = "/api"
+
+// registerPagesOf adds the dashboard.
+func registerPagesOf(e *echo.Echo, project *Project) error {
+	if err := pages.Register(e); err != nil {
+		return fmt.Errorf("install the dashboard: %w", err)
+	}
+	web := e.Group(strings.TrimSuffix(pages.Root, "/"))
+	for _, app := range project.pagesApps() {
+		app.Pages(web)
+	}
+	return nil
+}
+
+// visited applies a middleware to the pages of the dashboard that need a session. A form that another site has sent is
+// refused before anything else: browsers say where a request comes from.
+func visited(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
+	sameSite := http.NewCrossOriginProtection()
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		protected := apply(next)
+		return func(c echo.Context) error {
+			address := c.Request().URL.Path
+			if !strings.HasPrefix(address, pages.Root) {
+				return next(c)
+			}
+			if err := sameSite.Check(c.Request()); err != nil {
+				return core.NewError(core.CodePermissionDenied,
+					"The form was sent from another site. Open the page here and send it again.").Because(err)
+			}
+			if address == pages.SignInAddress || address == pages.Root+"theme/" {
+				return next(c)
+			}
+			return protected(c)
+		}
+	}
+}
 
 // authenticated applies a middleware to the API without its documentation. It is not the group's own
 // middleware, because Echo would then answer a wrong method with 404 instead of 405.

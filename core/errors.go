@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -34,6 +35,14 @@ type FieldError struct {
 	Column    int    `json:"column,omitempty"`
 	Code      string `json:"code"`
 	Detail    string `json:"detail"`
+}
+
+// Name is what the parameter or the member is called in a form.
+func (f FieldError) Name() string {
+	if f.Parameter != "" {
+		return f.Parameter
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(f.Pointer, "/"), "/", "-")
 }
 
 // NewError makes an error for the client. The detail says what was wrong and what to do about it.
@@ -74,6 +83,11 @@ func Unavailable(cause error) *Error {
 		"The service cannot answer right now. This request has changed nothing; send it again.")
 	err.RetryAfter = time.Second
 	return err.Because(cause)
+}
+
+// RetrySeconds is what Retry-After says: whole seconds, rounded up.
+func (e *Error) RetrySeconds() int {
+	return seconds(e.RetryAfter)
 }
 
 // Because returns the error with its cause, which is logged and never shown.

@@ -22,7 +22,7 @@ func serve(tb testing.TB, request *http.Request, handler echo.HandlerFunc) (*htt
 	var lines bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&lines, nil))
 	e := echo.New()
-	e.HTTPErrorHandler = core.HandleError(log)
+	e.HTTPErrorHandler = core.HandleError(log, core.WriteProblem)
 	e.Use(core.RequestIDs(), core.AccessLog(log), core.Recover(log), core.WellFormed)
 	e.GET("/thing/:id/", handler)
 	e.GET("/livez/", handler)

@@ -29,9 +29,12 @@ type Problem struct {
 	Errors            []FieldError `json:"errors,omitempty"`
 }
 
-// HandleError returns the one place that writes errors to clients. Whatever the error is, the answer
-// is a problem document; what is nobody's fault but the service's own is logged with its cause.
-func HandleError(log *slog.Logger) echo.HTTPErrorHandler {
+// ErrorWriter shows an error to the client.
+type ErrorWriter func(c echo.Context, err *Error)
+
+// HandleError returns the one place that answers with errors. Whatever the error is, it is shown as one for the client;
+// what is nobody's fault but the service's own is logged with its cause.
+func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
 		if c.Response().Committed {
@@ -48,7 +51,7 @@ func HandleError(log *slog.Logger) echo.HTTPErrorHandler {
 			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,
 				"request_id", RequestID(ctx), "route", c.Path())
 		}
-		writeProblem(c, clientErr)
+		write(c, clientErr)
 	}
 }
 
@@ -95,11 +98,12 @@ func fromFramework(err *echo.HTTPError) *Error {
 	}
 }
 
-func writeProblem(c echo.Context, err *Error) {
+// WriteProblem answers with a problem document.
+func WriteProblem(c echo.Context, err *Error) {
 	spec := err.Code.Spec()
 	header := c.Response().Header()
 	if err.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(seconds(err.RetryAfter)))
+		header.Set("Retry-After", strconv.Itoa(err.RetrySeconds()))
 	}
 	if spec.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", challenge(err.Code))

@@ -26,7 +26,7 @@ func handle(tb testing.TB, method string, err error) *httptest.ResponseRecorder 
 	ctx := core.WithRequestID(tb.Context(), "req")
 	recorder := httptest.NewRecorder()
 	c := echo.New().NewContext(httptest.NewRequestWithContext(ctx, method, "/", http.NoBody), recorder)
-	core.HandleError(slog.New(slog.DiscardHandler))(err, c)
+	core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)(err, c)
 	return recorder
 }
 
@@ -126,7 +126,7 @@ func TestHandleErrorHasSpecialAnswers(t *testing.T) {
 		if err := c.String(http.StatusOK, "begun"); err != nil {
 			t.Fatal(err)
 		}
-		core.HandleError(slog.New(slog.DiscardHandler))(core.NotFound("run"), c)
+		core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)(core.NotFound("run"), c)
 		if recorder.Code != http.StatusOK || recorder.Body.String() != "begun" {
 			t.Errorf("answer = %d %q, want the one that had begun", recorder.Code, recorder.Body)
 		}

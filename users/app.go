@@ -4,13 +4,18 @@ package users
 
 import (
 	"context"
+	"embed"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
+
+//go:embed templates/users/*.html
+var templates embed.FS
 
 // RunCounter tells what the runs that were counted in a period were, which the counters alone do not know.
 type RunCounter interface {
@@ -23,9 +28,19 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	runs    RunCounter
+	pages   *pages.Set
+	signIns Limiter
 }
 
-// New makes the app.
-func New(service *Service, guard *idempotency.Guard, check *core.Validator, runs RunCounter) *App {
-	return &App{service: service, guard: guard, check: check, runs: runs}
+// New makes the app. signIns bounds the attempts to sign in, by where they come from.
+func New(
+	service *Service, guard *idempotency.Guard, check *core.Validator, runs RunCounter, signIns Limiter,
+) (*App, error) {
+	set, err := pages.Parse(templates, "templates/users")
+	if err != nil {
+		return nil, err
+	}
+	return &App{
+		service: service, guard: guard, check: check, runs: runs, pages: set, signIns: signIns,
+	}, nil
 }

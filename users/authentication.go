@@ -26,9 +26,9 @@ const (
 	maxTokenLength = 200
 )
 
-// Limiter bounds how many requests a token may make.
+// Limiter bounds how often each id may do something, such as the requests of a token.
 type Limiter interface {
-	Allow(token uuid.UUID) core.Allowance
+	Allow(id uuid.UUID) core.Allowance
 }
 
 // OrgOfToken is SQL for the organization of the token whose digest is the parameter $1, whether the token is

@@ -112,7 +112,11 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	request := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set(echo.HeaderAuthorization, "Bearer "+secret)
 	var principal core.Principal
-	err := users.New(b.service, nil, nil, nil).Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
+	app, err := users.New(b.service, nil, nil, nil, unlimited{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = app.Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

@@ -31,7 +31,7 @@ func Commands(open Open) []*cobra.Command {
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
 		setKeysCommand(open), setRetentionCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create users and make them members"}
-	user.AddCommand(createUserCommand(open), addUserCommand(open))
+	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
 	token.AddCommand(createTokenCommand(open))
 	return []*cobra.Command{org, user, token}

@@ -24,7 +24,9 @@ type User struct {
 	Email        string    `validate:"required,email,max=254"`
 	Name         string    `validate:"max=200"`
 	PasswordHash string
-	CreatedAt    time.Time
+	// IsOperator says that the user runs the installation.
+	IsOperator bool
+	CreatedAt  time.Time
 }
 
 // Membership is a user's role in an organization.

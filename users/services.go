@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -19,11 +18,16 @@ type Service struct {
 	db    *core.DB
 	check *core.Validator
 	seen  *lastUse
+	// hashing has a place for each password that may be hashed at once.
+	hashing chan struct{}
 }
 
 // NewService makes the service.
 func NewService(db *core.DB, check *core.Validator) *Service {
-	return &Service{db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}}
+	return &Service{
+		db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)},
+		hashing: make(chan struct{}, maxHashes),
+	}
 }
 
 var (
@@ -188,8 +192,8 @@ func (s *Service) newUser(email, name, password string) (User, error) {
 		return User{}, err
 	}
 	if password != "" {
-		if user.PasswordHash, err = argon2id.CreateHash(password, argon2id.DefaultParams); err != nil {
-			return User{}, fmt.Errorf("hash the password: %w", err)
+		if user.PasswordHash, err = hashPassword(password); err != nil {
+			return User{}, err
 		}
 	}
 	return user, nil

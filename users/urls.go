@@ -20,3 +20,12 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/v1/auth/me/", a.meV1)
 	api.GET("/v1/orgs/", a.orgs)
 }
+
+// Pages adds the app's pages to the dashboard.
+func (a *App) Pages(web *echo.Group) {
+	web.GET("/", a.home)
+	web.GET("/sign-in/", a.showSignIn)
+	web.POST("/sign-in/", a.signIn)
+	web.POST("/sign-out/", a.signOut)
+	web.GET("/users/api-key/", a.tokensOfHome)
+}

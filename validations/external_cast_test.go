@@ -36,7 +36,7 @@ func setupExternal(tb testing.TB, cfg Config) externalBundle {
 func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
 	tb.Helper()
 	router := echo.New()
-	router.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler))
+	router.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)
 	callbacks := httptest.NewServer(router)
 	tb.Cleanup(callbacks.Close)
 	cfg.External = ExternalConfig{

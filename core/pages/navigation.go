@@ -1,0 +1,54 @@
+package pages
+
+import "github.com/simplevalidations/simplevalidations/core"
+
+// Section is an entry of the navigation.
+type Section string
+
+// The sections, in the order of the navigation.
+const (
+	SectionNone       Section = ""
+	SectionOverview   Section = "Overview"
+	SectionRuns       Section = "Runs"
+	SectionWorkflows  Section = "Workflows"
+	SectionKeys       Section = "Idempotency"
+	SectionUsage      Section = "Usage"
+	SectionTokens     Section = "API tokens"
+	SectionMembers    Section = "Members"
+	SectionAudit      Section = "Audit log"
+	SectionOperations Section = "Operations"
+)
+
+// entry is a link of the navigation.
+type entry struct {
+	Title   Section
+	Address string
+	Current bool
+}
+
+// navigation lists what the visitor may see.
+func navigation(principal core.Principal, visitor Visitor, current Section) []entry {
+	var entries []entry
+	if principal.OrgSlug != "" {
+		base := Base(principal.OrgSlug)
+		entries = []entry{
+			{Title: SectionOverview, Address: base},
+			{Title: SectionRuns, Address: base + "runs/"},
+			{Title: SectionWorkflows, Address: base + "workflows/"},
+			{Title: SectionKeys, Address: base + "keys/"},
+			{Title: SectionUsage, Address: base + "usage/"},
+			{Title: SectionTokens, Address: base + "tokens/"},
+		}
+		if principal.Role.Allows(core.RoleAdmin) {
+			entries = append(entries, entry{Title: SectionMembers, Address: base + "members/"},
+				entry{Title: SectionAudit, Address: base + "audit/"})
+		}
+	}
+	if visitor.Operator {
+		entries = append(entries, entry{Title: SectionOperations, Address: Root + "operations/"})
+	}
+	for i := range entries {
+		entries[i].Current = entries[i].Title == current
+	}
+	return entries
+}

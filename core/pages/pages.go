@@ -1,0 +1,142 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+//go:embed templates
+var layouts embed.FS
+
+const (
+	// Root is the address of the dashboard; nothing outside of it knows sessions.
+	Root = "/app/"
+	// OrgRoute is the route of an organization's pages inside the dashboard.
+	OrgRoute = "/orgs/:org"
+	// SignInAddress is where those are sent who have no session.
+	SignInAddress = Root + "sign-in/"
+
+	// policy lets a page load nothing but what this server has, and nothing that stands in the page itself.
+	policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+)
+
+// Set is the pages of an app by their names.
+type Set struct {
+	pages map[string]*template.Template
+}
+
+// Page is what a view gives to a template: there, Data is .Data.
+type Page struct {
+	// Title stands before the names of the organization and of the service.
+	Title string
+	// Section is the entry of the navigation that the page belongs to.
+	Section Section
+	// Events is the address of the page's event stream; "" for a page that does not change by itself.
+	Events string
+	Data   any
+}
+
+// frame is what the layout shows around a page.
+type frame struct {
+	Page
+	Visitor    Visitor
+	Principal  core.Principal
+	Navigation []entry
+	// Base is the address of the organization's pages; Root outside of an organization.
+	Base string
+	// Here is the address of the page itself.
+	Here      string
+	Theme     string
+	Notice    string
+	RequestID string
+}
+
+// Parse reads the pages of an app: each file of the folder is one, named like the file without ".html". It defines the
+// template "main". Files whose names begin with "_" are parts that all of the app's pages may use.
+func Parse(files fs.FS, folder string) (*Set, error) {
+	assets, err := newAssets()
+	if err != nil {
+		return nil, err
+	}
+	base, err := template.New("layout").Funcs(functions(assets)).ParseFS(layouts, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("read the layout: %w", err)
+	}
+	names, err := fs.Glob(files, path.Join(folder, "*.html"))
+	if err != nil {
+		return nil, fmt.Errorf("list the pages of %s: %w", folder, err)
+	}
+	parts := []string{}
+	for _, name := range names {
+		if strings.HasPrefix(path.Base(name), "_") {
+			parts = append(parts, name)
+		}
+	}
+	set := &Set{pages: make(map[string]*template.Template)}
+	for _, name := range names {
+		page := path.Base(name)
+		if strings.HasPrefix(page, "_") {
+			continue
+		}
+		t, err := template.Must(base.Clone()).ParseFS(files, append(parts, name)...)
+		if err != nil {
+			return nil, fmt.Errorf("read page %s: %w", page, err)
+		}
+		set.pages[strings.TrimSuffix(page, ".html")] = t
+	}
+	return set, nil
+}
+
+// Render answers with a page. It is rendered to its end before the first byte is sent, so an error in it is still
+// answered as one.
+func (s *Set) Render(c echo.Context, status int, name string, page Page) error {
+	t, ok := s.pages[name]
+	if !ok {
+		return fmt.Errorf("there is no page %s", name)
+	}
+	var body bytes.Buffer
+	if err := t.ExecuteTemplate(&body, "layout.html", newFrame(c, page)); err != nil {
+		return fmt.Errorf("render page %s: %w", name, err)
+	}
+	secure(c)
+	return c.HTMLBlob(status, body.Bytes())
+}
+
+// secure sets the header fields that every page has. A page may be shown again by Back as it was, with the idempotency
+// key that its form had; so it is kept, though by this visitor alone.
+func secure(c echo.Context) {
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentSecurityPolicy, policy)
+	header.Set(echo.HeaderCacheControl, "private, no-cache")
+	header.Set(echo.HeaderVary, echo.HeaderCookie)
+}
+
+func newFrame(c echo.Context, page Page) frame {
+	ctx := c.Request().Context()
+	visitor, _ := VisitorFrom(ctx)
+	principal, _ := core.PrincipalFrom(ctx)
+	return frame{
+		Page: page, Visitor: visitor, Principal: principal,
+		Navigation: navigation(principal, visitor, page.Section),
+		Base:       Base(principal.OrgSlug), Here: c.Request().URL.RequestURI(),
+		Theme: theme(c), Notice: takeNotice(c), RequestID: core.RequestID(ctx),
+	}
+}
+
+// Base is the address of an organization's pages; Root for the empty slug.
+func Base(orgSlug string) string {
+	if orgSlug == "" {
+		return Root
+	}
+	return Root + "orgs/" + url.PathEscape(orgSlug) + "/"
+}

@@ -1,0 +1,49 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	themeCookie = "sv_theme"
+	themeLife   = 365 * 24 * time.Hour
+)
+
+// theme is what the visitor has chosen: light, dark, or "" for what the system has.
+func theme(c echo.Context) string {
+	cookie, err := c.Cookie(themeCookie)
+	if err != nil || (cookie.Value != "light" && cookie.Value != "dark") {
+		return ""
+	}
+	return cookie.Value
+}
+
+// setTheme is POST /app/theme/.
+func setTheme(c echo.Context) error {
+	chosen := c.FormValue("theme")
+	life := themeLife
+	switch chosen {
+	case "light", "dark":
+	case "system":
+		life = 0
+	default:
+		return core.InvalidParameter("theme", "must be one of light, dark, system")
+	}
+	SetCookie(c, themeCookie, chosen, life)
+	return c.Redirect(http.StatusSeeOther, Inside(c.FormValue("back")))
+}
+
+// Inside returns the address when it is a page of the dashboard, and Root for any other: where a form leads must not be
+// decided by whoever wrote the link to it.
+func Inside(address string) string {
+	if strings.HasPrefix(address, Root) && !strings.ContainsAny(address, "\\\r\n") {
+		return address
+	}
+	return Root
+}

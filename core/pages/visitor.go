@@ -1,0 +1,40 @@
+package pages
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Visitor is who looks at a page. The principal beside it says what the visitor may do in the page's organization.
+type Visitor struct {
+	UserID uuid.UUID
+	Email  string
+	Name   string
+	// Operator says that the visitor runs the installation.
+	Operator bool
+	// Orgs are those that the visitor is a member of, by name.
+	Orgs []Organization
+}
+
+// Organization is one that a visitor may switch to.
+type Organization struct {
+	Slug string
+	Name string
+	Role core.Role
+}
+
+type visitorKey struct{}
+
+// WithVisitor returns a context that carries the visitor.
+func WithVisitor(ctx context.Context, v Visitor) context.Context {
+	return context.WithValue(ctx, visitorKey{}, v)
+}
+
+// VisitorFrom returns the visitor of the request; false where nobody has signed in.
+func VisitorFrom(ctx context.Context) (Visitor, bool) {
+	v, ok := ctx.Value(visitorKey{}).(Visitor)
+	return v, ok
+}

@@ -1,0 +1,125 @@
+package users
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+const (
+	sessionCookie = "sv_session"
+	// cookieLife is the longest that a session can last. The database decides when it ends.
+	cookieLife = 7 * 24 * time.Hour
+)
+
+// Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization, which
+// have the parameter "org", the principal is the visitor as its member; for others the organization is not there.
+func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		found, err := a.service.visit(c.Request().Context(), sessionSecret(c))
+		if err != nil {
+			return err
+		}
+		ctx := pages.WithVisitor(c.Request().Context(), found.visitor)
+		if slug := c.Param("org"); slug != "" {
+			principal, isMember := found.principals[slug]
+			if !isMember {
+				c.SetRequest(c.Request().WithContext(ctx))
+				return core.NewError(core.CodeNotFound, "There is no such organization, or you are not a member of it.")
+			}
+			ctx = core.WithPrincipal(ctx, principal)
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// signInForm is what a visitor who signs in sends.
+type signInForm struct {
+	Email string
+	// Next is the page to go to.
+	Next    string
+	Problem *core.Error
+}
+
+// showSignIn is GET /app/sign-in/.
+func (a *App) showSignIn(c echo.Context) error {
+	form := signInForm{Next: pages.Inside(c.QueryParam("next"))}
+	return a.pages.Render(c, http.StatusOK, "sign_in", pages.Page{Title: "Sign in", Data: form})
+}
+
+// signIn is POST /app/sign-in/.
+func (a *App) signIn(c echo.Context) error {
+	form := signInForm{Email: c.FormValue("email"), Next: pages.Inside(c.FormValue("next"))}
+	secret, err := a.trySignIn(c, form.Email)
+	if form.Problem = pages.Refusal(err); form.Problem != nil {
+		status := form.Problem.Code.Spec().Status
+		return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
+	}
+	if err != nil {
+		return err
+	}
+	pages.SetCookie(c, sessionCookie, secret, cookieLife)
+	return pages.Redirect(c, form.Next, "")
+}
+
+// trySignIn counts attempts by the visitor's address, and by the account as seen from there: nobody can lock another
+// out by guessing.
+func (a *App) trySignIn(c echo.Context, email string) (string, error) {
+	for _, subject := range []string{c.RealIP(), c.RealIP() + " " + normalizeEmail(email)} {
+		if allowance := a.signIns.Allow(subjectID(subject)); !allowance.Allowed() {
+			return "", core.RateLimited("There were too many attempts to sign in.", allowance.Wait)
+		}
+	}
+	return a.service.SignIn(c.Request().Context(), signIn{
+		Email: email, Password: c.FormValue("password"), UserAgent: c.Request().UserAgent(), Replaces: sessionSecret(c),
+	})
+}
+
+func subjectID(subject string) uuid.UUID {
+	digest := sha256.Sum256([]byte(subject))
+	return uuid.UUID(digest[:16])
+}
+
+// signOut is POST /app/sign-out/.
+func (a *App) signOut(c echo.Context) error {
+	if err := a.service.SignOut(c.Request().Context(), sessionSecret(c)); err != nil {
+		return err
+	}
+	pages.SetCookie(c, sessionCookie, "", 0)
+	// Pages that the browser has kept are not for whoever comes next.
+	c.Response().Header().Set("Clear-Site-Data", `"cache"`)
+	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
+}
+
+// home is GET /app/: the first of the visitor's organizations.
+func (a *App) home(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	if len(visitor.Orgs) == 0 {
+		return a.pages.Render(c, http.StatusOK, "no_organization", pages.Page{Title: "No organization"})
+	}
+	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Orgs[0].Slug))
+}
+
+// tokensOfHome is GET /app/users/api-key/, where the existing command line client sends its users for a token.
+func (a *App) tokensOfHome(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	if len(visitor.Orgs) == 0 {
+		return a.home(c)
+	}
+	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Orgs[0].Slug)+"tokens/")
+}
+
+func sessionSecret(c echo.Context) string {
+	cookie, err := c.Cookie(sessionCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
