@@ -49,28 +49,29 @@ type taking struct {
 // one when the same request has been answered before, or with the refusal that the key's state asks for.
 // Call it when the caller is authorized and the request is read. Without a key it simply does the work.
 func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
-	ctx := c.Request().Context()
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
-	key := KeyFrom(ctx)
-	if !key.Given {
-		response, err := g.unkeyed(ctx, operation, work)
-		if err != nil {
-			return err
-		}
-		return Answer{Response: response}.Write(c)
-	}
-	claim, err := g.claim(c, principal, key, operation)
-	if err != nil {
-		return err
-	}
-	answer, err := g.once(ctx, claim, operation, work)
+	answer, err := g.Do(c, KeyFrom(c.Request().Context()), operation, work)
 	if err != nil {
 		return err
 	}
 	return answer.Write(c)
+}
+
+// Do is Once for who has read the key of the request, and writes the answer in another form.
+func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Answer, error) {
+	ctx := c.Request().Context()
+	principal, err := core.Caller(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !key.Given {
+		response, err := g.unkeyed(ctx, operation, work)
+		return Answer{Response: response}, err
+	}
+	claim, err := g.claim(c, principal, key, operation)
+	if err != nil {
+		return Answer{}, err
+	}
+	return g.once(ctx, claim, operation, work)
 }
 
 func (g *Guard) unkeyed(ctx context.Context, operation Operation, work Work) (Response, error) {
