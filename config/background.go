@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -63,13 +64,17 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "idempotency.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
-			return idempotency.Purge(ctx, p.db, purgeBatch)
+			n, err := idempotency.Purge(ctx, p.db, purgeBatch)
+			p.metrics.Purges.Deleted(metrics.KindKey, n)
+			return n, err
 		},
 	}, {
 		Name: "runs.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
 			purged, err := p.runService.Purge(ctx, p.settings.retention())
+			p.metrics.Purges.Deleted(metrics.KindDocument, purged.Contents)
+			p.metrics.Purges.Deleted(metrics.KindFindings, purged.Findings)
 			return purged.Contents + purged.Findings, err
 		},
 	}, {

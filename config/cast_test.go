@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	dbtest.Main(m)
 }
 
+// version is the release that the tests say they are.
+const version = "1.2.3"
+
 // patience is far above what anything here takes, so that only what hangs fails.
 const patience = 30 * time.Second
 
@@ -67,7 +70,7 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	client := queue.Client()
 	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
 	s := &stage{db: dbtest.OpenDatabase(tb), settings: settings}
-	if s.project, err = config.NewProject(settings, s.db, client, discard()); err != nil {
+	if s.project, err = config.NewProject(settings, version, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}
 	if s.Cast, err = s.project.Cast(tb.Context()); err != nil {

@@ -44,7 +44,7 @@ func (d desk) run(ctx context.Context, args ...string) outcome {
 		line[i] = strings.ReplaceAll(arg, "@", d.folder+string(filepath.Separator))
 	}
 	code := config.Program{
-		Environ: d.environ, Stdin: strings.NewReader(d.stdin), Stdout: &out, Stderr: &message, Version: "1.2.3",
+		Environ: d.environ, Stdin: strings.NewReader(d.stdin), Stdout: &out, Stderr: &message, Version: version,
 	}.Run(ctx, line)
 	return outcome{code, out.String(), message.String()}
 }

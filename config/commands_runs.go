@@ -101,7 +101,7 @@ func (p Program) purgeRunsCommand() *cobra.Command {
 		Use: "purge", Short: "Delete documents and findings whose time is over", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(settings, b.db, nil, b.log)
+				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}

@@ -2,11 +2,13 @@ package config
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -40,6 +42,16 @@ func (p *Project) Cast(ctx context.Context) (Cast, error) {
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}, nil
+}
+
+// Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
+func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
+	figures, err := p.collect()
+	if err != nil {
+		return nil, nil, err
+	}
+	handler := newMetricsRouter(p) //nolint:contextcheck // a handler has the context of its request
+	return p.metrics, handler, figures.Refresh(ctx)
 }
 
 // Command is the command line.

@@ -16,7 +16,9 @@ const readyTimeout = 2 * time.Second
 // readyBody says whether the process can do its work. Redis is "degraded" rather than down when it is
 // missing: starts need only the database, and what they stage is queued when Redis is back.
 type readyBody struct {
-	Status   string `json:"status"`
+	Status string `json:"status"`
+	// Version is the release of this process; during an upgrade others have another one.
+	Version  string `json:"version"`
 	Database string `json:"database"`
 	Redis    string `json:"redis"`
 }
@@ -37,7 +39,7 @@ func (p *Project) ready(c echo.Context) error {
 	defer redisCancel()
 	redisState := make(chan error, 1)
 	go func() { redisState <- p.redis.Ping(redisCtx).Err() }()
-	body := readyBody{Status: "ok", Database: "ok", Redis: "ok"}
+	body := readyBody{Status: "ok", Version: p.version, Database: "ok", Redis: "ok"}
 	if pending, err := migrations.Pending(ctx, p.db.SQL); err != nil {
 		body.Status, body.Database = "unavailable", "unreachable"
 	} else if pending {

@@ -30,7 +30,7 @@ type layer struct {
 // package but itself, so that a new one inside it needs a line here.
 func layers() []layer {
 	foundation := []string{
-		"core", "core/client", "core/idempotency", "core/jobs", "core/pages", "docs", "migrations",
+		"core", "core/client", "core/idempotency", "core/jobs", "core/metrics", "core/pages", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core"}
 	return []layer{
@@ -39,14 +39,16 @@ func layers() []layer {
 		{folder: "migrations"},
 		{folder: "core/client", may: packagesOfCore},
 		{folder: "core/embedded", may: packagesOfCore},
-		{folder: "core/idempotency", may: []string{"core", "core/pages"}},
+		{folder: "core/idempotency", may: []string{"core", "core/metrics", "core/pages"}},
 		{folder: "core/jobs", may: packagesOfCore},
+		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: coretest,
 			may: []string{
-				"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "docs", "migrations",
+				"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "core/metrics", "docs",
+				"migrations",
 			},
 		},
 		{folder: "users", may: foundation},

@@ -187,7 +187,7 @@ func router(tb testing.TB) *echo.Echo {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	project, err := config.NewProject(settings, nil, nil, slog.New(slog.DiscardHandler))
+	project, err := config.NewProject(settings, version, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -31,9 +32,11 @@ type PagesApp interface {
 // Project is the installed apps on one database and one Redis.
 type Project struct {
 	settings Settings
+	version  string
 	db       *core.DB
 	redis    redis.UniversalClient
 	log      *slog.Logger
+	metrics  *metrics.Metrics
 
 	staged   *jobs.Signal
 	requests *ratelimit.Local
@@ -65,20 +68,23 @@ const (
 	signInBurst      = 20
 )
 
-// NewProject installs the apps.
-func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, log *slog.Logger) (*Project, error) {
+// NewProject installs the apps of the version.
+func NewProject(
+	settings Settings, version string, db *core.DB, client redis.UniversalClient, log *slog.Logger,
+) (*Project, error) {
+	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
 	runs, err := validations.NewService(db, validations.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
 		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
-	}, staged, log)
+	}, staged, measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	p := &Project{
-		settings: settings, db: db, redis: client, log: log, staged: staged,
+		settings: settings, version: version, db: db, redis: client, log: log, metrics: measured, staged: staged,
 		requests: ratelimit.NewLocal("requests", settings.RequestsPerSecond,
 			int(settings.RequestsPerSecond*requestBurst)),
 		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
@@ -87,10 +93,10 @@ func NewProject(settings Settings, db *core.DB, client redis.UniversalClient, lo
 		workflowService: workflows.NewService(db, runs, check),
 	}
 	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
-	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity)
-	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, log)
+	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity, measured.Keys)
+	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
-		staged, overage(settings, engine))
+		staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users, err = users.New(p.userService, guard, check, runs,
 		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))

@@ -74,7 +74,7 @@ func (p Program) seedCommand() *cobra.Command {
 				return &UsageError{Reason: "say what to seed: simplevalidations seed --demo"}
 			}
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(settings, b.db, nil, b.log)
+				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}

@@ -114,7 +114,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 			return err
 		}
 	}
-	project, err := NewProject(settings, b.db, client, b.log)
+	project, err := NewProject(settings, p.Version, b.db, client, b.log)
 	if err != nil {
 		return err
 	}
@@ -177,6 +177,9 @@ func startParts(ctx context.Context, group *errgroup.Group, p process) error {
 			return err
 		}
 	}
+	if err := startMetrics(ctx, group, p.project); err != nil {
+		return err
+	}
 	if err := startBackground(ctx, group, p.project, p.part, p.queue, p.client); err != nil {
 		return err
 	}
@@ -190,7 +193,7 @@ func startWeb(ctx context.Context, group *errgroup.Group, project *Project) erro
 	}
 	listener, err := Listen(ctx, project.settings.Addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("serve (SV_ADDR sets another address): %w", err)
 	}
 	project.log.InfoContext(ctx, "listening", "url", project.settings.Address())
 	group.Go(func() error { return ServeWeb(ctx, listener, router, project.settings, project.log) })

@@ -44,6 +44,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		restoreHead,
 		core.RequestIDs(),
 		core.AccessLog(project.log),
+		project.metrics.HTTP.Observe,
 		core.Recover(project.log),
 		middleware.SecureWithConfig(middleware.SecureConfig{
 			ContentTypeNosniff: "nosniff", XFrameOptions: "DENY", ReferrerPolicy: "same-origin",
@@ -169,12 +170,12 @@ func lastSegment(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// Listen opens the address of the web server.
+// Listen opens an address for a server.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s (set SV_ADDR to use another address): %w", addr, err)
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return listener, nil
 }

@@ -26,6 +26,8 @@ type Settings struct {
 	Addr string `env:"SV_ADDR" envDefault:"127.0.0.1:8000" validate:"hostname_port"`
 	// BaseURL is how clients reach the service; empty means http:// and Addr.
 	BaseURL string `env:"SV_BASE_URL" validate:"omitempty,http_url"`
+	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
+	MetricsAddr string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
 	DatabaseURL Secret `env:"DATABASE_URL"`
 	// RedisURL names a Redis; empty starts one inside the process.

@@ -6,3 +6,8 @@ import "time"
 func FormatTime(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z")
 }
+
+// Seconds reads an interval as the database tells it.
+func Seconds(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second))
+}

@@ -82,6 +82,13 @@ func (c *Coalescer[T, R]) Do(ctx context.Context, item T) (R, error) {
 	}
 }
 
+// Waiting is how many callers wait for their turn.
+func (c *Coalescer[T, R]) Waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting)
+}
+
 // join makes the caller a leader when there is room for another group, else lets it wait. It reports whether
 // there was room for either.
 func (c *Coalescer[T, R]) join(m *member[T, R]) bool {

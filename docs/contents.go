@@ -63,7 +63,9 @@ func outline() []part {
 		{title: "Reference", pages: []string{"guides/cli", "guides/configuration", "changelog"}},
 		{
 			title: "Operators",
-			pages: []string{"guides/operations", "guides/operators", "guides/security", "guides/billing"},
+			pages: []string{
+				"guides/operations", "guides/operators", "guides/metrics", "guides/security", "guides/billing",
+			},
 		},
 		{
 			title: "Design",

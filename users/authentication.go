@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -132,7 +131,7 @@ func scanHolder(row pgx.CollectableRow) (holder, error) {
 		return holder{principal: p}, err
 	}
 	p.Role = tokenRole.Lesser(*memberRole)
-	p.KeyLifetime = time.Duration(lifetime * float64(time.Second))
+	p.KeyLifetime = core.Seconds(lifetime)
 	return holder{principal: p, isMember: true}, nil
 }
 

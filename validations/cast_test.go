@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -38,7 +39,8 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	tb.Helper()
 	b := &testBundle{db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New()}
 	var err error
-	if b.service, err = NewService(b.db, cfg, b.staged, slog.New(slog.DiscardHandler)); err != nil {
+	b.service, err = NewService(b.db, cfg, b.staged, metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	if err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
 	b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'org', 'Org')`, b.orgID)

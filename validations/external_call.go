@@ -109,18 +109,22 @@ func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patie
 
 // failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
 func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	completed, err := core.InTx(ctx, s.db, func(tx core.Tx) (completion, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'FAILED'
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID)
 		if err != nil {
-			return false, fmt.Errorf("end call %s: %w", call.ID, err)
+			return completion{}, fmt.Errorf("end call %s: %w", call.ID, err)
 		}
 		if tag.RowsAffected() == 0 {
-			return false, nil
+			return completion{}, nil
 		}
-		return true, complete(ctx, tx, run, end)
+		return complete(ctx, tx, run, end)
 	})
+	if err != nil {
+		return false, err
+	}
+	return s.counted(completed), nil
 }
 
 // forgetAnswer removes an answer whose findings have been written. The row stays, so that the validator is told of a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
@@ -41,10 +42,11 @@ type Config struct {
 
 // Service creates, executes and reads runs.
 type Service struct {
-	db     *core.DB
-	cfg    Config
-	staged *jobs.Signal
-	log    *slog.Logger
+	db      *core.DB
+	cfg     Config
+	staged  *jobs.Signal
+	figures *metrics.Runs
+	log     *slog.Logger
 	// Definitions never change, so what is cached under a digest stays true.
 	definitions *lru.Cache[Digest, Definition]
 	compiled    *lru.Cache[Digest, program]
@@ -54,7 +56,9 @@ type Service struct {
 }
 
 // NewService makes the service.
-func NewService(db *core.DB, cfg Config, staged *jobs.Signal, log *slog.Logger) (*Service, error) {
+func NewService(
+	db *core.DB, cfg Config, staged *jobs.Signal, figures *metrics.Runs, log *slog.Logger,
+) (*Service, error) {
 	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of definitions: %w", err)
@@ -64,7 +68,7 @@ func NewService(db *core.DB, cfg Config, staged *jobs.Signal, log *slog.Logger) 
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
 	return &Service{
-		db: db, cfg: cfg, staged: staged, log: log, definitions: definitions, compiled: compiled,
+		db: db, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
 	}, nil
 }

@@ -43,6 +43,7 @@ func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.
 		return fmt.Errorf("cancel run %s: %w", id, err)
 	}
 	if canceled {
+		s.figures.Canceled()
 		return nil
 	}
 	run, err := s.Find(ctx, principal.OrgID, id)

@@ -2,6 +2,7 @@ package validations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,13 @@ type ending struct {
 	result   RunResult
 	category ErrorCategory
 	text     string
+}
+
+// completion is that a run is completed, which the zero value is not.
+type completion struct {
+	result RunResult
+	// took is the time since the run's first step began.
+	took time.Duration
 }
 
 // commitStep writes a step's result, its findings and the run's progress in one transaction, fenced by
@@ -37,34 +45,49 @@ func (s *Service) commitStep(
 		stepRun.Status = StepFailed
 	}
 	last := ordinal == len(definition.Steps)-1 || (failed && !step.ContinueOnFailure)
-	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	completed, err := core.InTx(ctx, s.db, func(tx core.Tx) (completion, error) {
 		errorsSoFar, err := advance(ctx, tx, run, ordinal, report)
 		if err != nil {
-			return false, err
+			return completion{}, err
 		}
 		if err := writeStep(ctx, tx, stepRun, report.Findings); err != nil {
-			return false, err
+			return completion{}, err
 		}
 		if step.Type == engines.KindHTTP {
 			if err := forgetAnswer(ctx, tx, run, ordinal); err != nil {
-				return false, err
+				return completion{}, err
 			}
 		}
 		if !last {
-			return false, nil
+			return completion{}, nil
 		}
-		return true, complete(ctx, tx, run, verdict(errorsSoFar))
+		return complete(ctx, tx, run, verdict(errorsSoFar))
 	})
+	if err != nil {
+		return false, err
+	}
+	s.figures.Found(report.Errors, report.Warnings, report.Infos)
+	return s.counted(completed), nil
+}
+
+// counted counts a run that is completed, and reports whether it is.
+func (s *Service) counted(completed completion) bool {
+	if completed.result == "" {
+		return false
+	}
+	s.figures.Ended(string(completed.result), completed.took)
+	return true
 }
 
 // giveUp ends a run for which the document is not to blame.
 func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
-		return struct{}{}, complete(ctx, tx, run, noVerdict(category, text))
+	completed, err := core.InTx(ctx, s.db, func(tx core.Tx) (completion, error) {
+		return complete(ctx, tx, run, noVerdict(category, text))
 	})
 	if err != nil {
 		return err
 	}
+	s.counted(completed)
 	s.logNoVerdict(ctx, run, category, text)
 	return nil
 }
@@ -117,19 +140,21 @@ func advance(ctx context.Context, tx core.Tx, run Run, ordinal int, report engin
 	return counts[0], nil
 }
 
-func complete(ctx context.Context, tx core.Tx, run Run, end ending) error {
-	tag, err := tx.Exec(ctx, `
+func complete(ctx context.Context, tx core.Tx, run Run, end ending) (completion, error) {
+	var took float64
+	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,
 			ended_at = now(), lease_until = NULL, sweep_after = NULL
-		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
-		run.OrgID, run.ID, run.Epoch, end.result, end.category, end.text)
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'
+		RETURNING extract(epoch FROM now() - started_at)::float8`,
+		run.OrgID, run.ID, run.Epoch, end.result, end.category, end.text).Scan(&took)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return completion{}, errLeaseLost
+	}
 	if err != nil {
-		return fmt.Errorf("complete run %s: %w", run.ID, err)
+		return completion{}, fmt.Errorf("complete run %s: %w", run.ID, err)
 	}
-	if tag.RowsAffected() == 0 {
-		return errLeaseLost
-	}
-	return nil
+	return completion{result: end.result, took: core.Seconds(took)}, nil
 }
 
 func writeStep(ctx context.Context, tx core.Tx, step StepRun, findings []engines.Finding) error {

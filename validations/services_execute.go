@@ -111,6 +111,7 @@ func (s *Service) executeStep(
 func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, time.Duration, error) {
 	run := Run{OrgID: job.OrgID, ID: job.SubjectID}
 	var elapsed int64
+	var waited *float64
 	err := s.db.Pool.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'RUNNING', epoch = epoch + 1, attempts = attempts + 1,
 			lease_until = now() + $4::bigint * interval '1 millisecond',
@@ -119,10 +120,14 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (Run, time.Duration
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state <> 'COMPLETED' AND usage_metric <> ''
 			AND (lease_until IS NULL OR lease_until <= now())
 		RETURNING epoch, attempts, recovery_point, definition_digest, submission_id, error_count,
-			(extract(epoch FROM now() - started_at) * 1000)::bigint`,
+			(extract(epoch FROM now() - started_at) * 1000)::bigint,
+			CASE WHEN started_at = now() THEN extract(epoch FROM now() - created_at)::float8 END`,
 		job.OrgID, job.SubjectID, job.Epoch, s.cfg.Lease.Milliseconds(),
 	).Scan(&run.Epoch, &run.Attempts, &run.RecoveryPoint, &run.DefinitionDigest, &run.SubmissionID, &run.ErrorCount,
-		&elapsed)
+		&elapsed, &waited)
+	if waited != nil {
+		s.figures.Began(core.Seconds(*waited))
+	}
 	return run, time.Duration(elapsed) * time.Millisecond, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -60,18 +61,20 @@ type Starter struct {
 	staged *jobs.Signal
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
 	overage *Overage
+	figures *metrics.Starts
 	commits *core.Coalescer[start, result]
 }
 
 // NewStarter makes a Starter. A nil overage means that there is no billing service.
 func NewStarter(
 	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
-	overage *Overage,
+	overage *Overage, figures *metrics.Starts,
 ) *Starter {
-	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage}
+	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage, figures: figures}
 	s.commits = core.NewCoalescer(core.CoalescerLimits{
 		Groups: groupsAtOnce, Members: groupMembers, Weight: groupBytes, Waiting: groupsWaiting * groupMembers,
 	}, start.size, s.commit)
+	figures.Queue(s.commits.Waiting)
 	return s
 }
 

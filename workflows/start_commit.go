@@ -32,6 +32,8 @@ type result struct {
 func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
+	began := time.Now()
+	defer func() { s.figures.Committed(len(starts), time.Since(began)) }()
 	results := make([]result, len(starts))
 	var pending []int
 	for i := range starts {

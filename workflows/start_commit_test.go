@@ -18,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -35,10 +36,11 @@ func setupStarts(t *testing.T) bundle {
 	db := coretest.OpenDatabase(t)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
+	figures := metrics.New("")
 	runs, err := validations.NewService(db, validations.Config{
 		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
 		MaxAttempts: 3,
-	}, staged, slog.New(slog.DiscardHandler))
+	}, staged, figures.Runs, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,8 @@ func setupStarts(t *testing.T) bundle {
 		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
 			CommitTimeout: 20 * time.Second,
-		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity()), staged, nil),
+		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity(), figures.Keys), staged, nil,
+			figures.Starts),
 	}
 }
 

@@ -266,7 +266,9 @@ type WorkflowUsage struct {
 
 // Readiness is what a process of the service depends on.
 type Readiness struct {
-	Status   string `json:"status"`
+	Status string `json:"status"`
+	// Version is the release of the process.
+	Version  string `json:"version"`
 	Database string `json:"database"`
 	Redis    string `json:"redis"`
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // asked is what the activity of a key holds.
@@ -62,7 +63,7 @@ func TestActivity(t *testing.T) {
 	t.Run("CountsEachAnswerByItsKind", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity)
+		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
 		record := finishedRecord(org)
 		held := record
 		held.Point, held.LockRest = "started", time.Minute
@@ -87,7 +88,7 @@ func TestActivity(t *testing.T) {
 	t.Run("DoesNotCountWhatIsNeitherReplayedNorRefused", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity)
+		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
 		// An abandoned request goes on under its retry.
 		abandoned, unknown := finishedRecord(org), finishedRecord(org)
 		abandoned.Point = "started"
@@ -107,7 +108,7 @@ func TestActivity(t *testing.T) {
 	t.Run("LosesWhatCannotBeWritten", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity)
+		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
 		record := finishedRecord(org)
 		_, err := guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
@@ -128,7 +129,7 @@ func TestActivityIsBounded(t *testing.T) {
 	const tracked = 100_000
 	db := setup(t)
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(db, time.Hour, activity)
+	guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
 	record := finishedRecord(uuid.New())
 	first := record.ID
 	for range tracked + 10 {
@@ -158,7 +159,7 @@ func TestPurgeForgetsActivity(t *testing.T) {
 	db := setup(t)
 	org := uuid.New()
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(db, time.Hour, activity)
+	guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
 	ids := make(map[string]uuid.UUID)
 	for _, key := range []string{"kept", "purged", "renewed", "released"} {
 		claim := newClaim(org, key, "a")

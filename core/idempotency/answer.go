@@ -12,6 +12,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
+// The headers that only answers from a key's first request carry.
+const (
+	headerReplayed = "Idempotent-Replayed"
+	headerOriginal = "Original-Request-Id"
+)
+
 // maxUserAgent is how many characters of a User-Agent are kept.
 const maxUserAgent = 500
 
@@ -44,10 +50,10 @@ func (a Answer) WriteHeaders(c echo.Context) {
 		header.Set("Idempotency-Expires", a.ExpiresAt.UTC().Format(http.TimeFormat))
 	}
 	if a.Replayed {
-		header.Set("Idempotent-Replayed", "true")
+		header.Set(headerReplayed, "true")
 	}
 	if a.OriginalRequestID != "" {
-		header.Set("Original-Request-Id", a.OriginalRequestID)
+		header.Set(headerOriginal, a.OriginalRequestID)
 	}
 }
 

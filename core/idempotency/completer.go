@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 const (
@@ -47,6 +48,7 @@ func (c *Completer) RunOnce(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	c.engine.figures.TakenOver(metrics.RescuerCompleter, len(abandoned))
 	var trying sync.WaitGroup
 	for _, record := range abandoned {
 		trying.Go(func() { c.complete(ctx, record) })

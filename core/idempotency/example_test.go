@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // courier is somebody outside who delivers a parcel once for each key.
@@ -60,7 +61,8 @@ func TestNewEndpoint(t *testing.T) {
 	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE parcels (id uuid PRIMARY KEY)`); err != nil {
 		t.Fatal(err)
 	}
-	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: time.Minute}, slog.New(slog.DiscardHandler))
+	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: time.Minute}, metrics.New("").Keys,
+		slog.New(slog.DiscardHandler))
 	flow := parcelFlow(outside)
 
 	claim := newClaim(uuid.New(), "parcel-1", "a parcel")

@@ -8,11 +8,12 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 func TestFormKey(t *testing.T) {
 	t.Parallel()
-	guard := idempotency.NewGuard(nil, 10*time.Hour, idempotency.NewActivity())
+	guard := idempotency.NewGuard(nil, 10*time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
 	fresh, err := idempotency.NewFormKey()
 	if err != nil {
 		t.Fatal(err)

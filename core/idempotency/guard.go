@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // HeaderWarning tells a client that its key was not understood, because it came under another name.
@@ -38,11 +39,13 @@ type Guard struct {
 	// lifetime is how long a key is remembered where its organization has not said otherwise.
 	lifetime time.Duration
 	activity *Activity
+	figures  *metrics.Keys
 }
 
-// NewGuard makes a Guard that counts what keys are asked for in the activity.
-func NewGuard(db *core.DB, lifetime time.Duration, activity *Activity) *Guard {
-	return &Guard{db: db, lifetime: lifetime, activity: activity}
+// NewGuard makes a Guard that counts what keys are asked for: one by one in the activity, and all together in the
+// figures.
+func NewGuard(db *core.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
+	return &Guard{db: db, lifetime: lifetime, activity: activity, figures: figures}
 }
 
 // Answer answers a request with the fingerprint from a key that is there: with its response, or with the
@@ -90,6 +93,7 @@ func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		value, given, err := ParseKey(c.Request().Header)
 		if err != nil {
+			g.figures.Request(metrics.OutcomeInvalid)
 			return err
 		}
 		principal, err := core.Caller(c)
@@ -102,7 +106,31 @@ func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
 		c.SetRequest(c.Request().WithContext(ctx))
-		return next(c)
+		err = next(c)
+		g.figures.Request(outcomeOf(given, c.Response().Header(), err))
+		return err
+	}
+}
+
+// outcomeOf tells by its answer what a request with a well-formed key, or without one, has come to.
+func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
+	switch {
+	case !given:
+		return metrics.OutcomeAbsent
+	case err == nil && answer.Get(headerReplayed) != "":
+		return metrics.OutcomeReplayed
+	case err == nil && answer.Get(headerOriginal) != "":
+		return metrics.OutcomeResumed
+	case err == nil:
+		return metrics.OutcomeNew
+	}
+	switch core.AsError(err).Code {
+	case core.CodeKeyReused:
+		return metrics.OutcomeMismatch
+	case core.CodeKeyInProgress:
+		return metrics.OutcomeInProgress
+	default:
+		return metrics.OutcomeRefused
 	}
 }
 

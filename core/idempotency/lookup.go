@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -82,7 +81,7 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	copy(r.Fingerprint.Target[:], target)
 	copy(r.Fingerprint.Content[:], content)
 	copy(r.Fingerprint.Options[:], options)
-	r.LockRest = time.Duration(lockSeconds * float64(time.Second))
+	r.LockRest = core.Seconds(lockSeconds)
 	if runID != nil {
 		r.RunID = *runID
 	}

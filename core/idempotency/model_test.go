@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // TestModel does to keys whatever can be done to them, in any order, and compares the database with a model
@@ -121,7 +122,8 @@ func newWorld(t *rapid.T, db *core.DB) *world {
 	w.exec(t, `DELETE FROM idempotency_keys`)
 	w.exec(t, `DELETE FROM effects`)
 	// The lock outlasts the test; it lapses when the test says so.
-	w.engine = idempotency.NewEngine(db, idempotency.EngineConfig{Lock: longLock}, slog.New(slog.DiscardHandler))
+	w.engine = idempotency.NewEngine(db, idempotency.EngineConfig{Lock: longLock}, metrics.New("").Keys,
+		slog.New(slog.DiscardHandler))
 	w.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
 		pointBegun: w.phase, pointCalled: w.phase, pointNoted: w.phase,
 	}}

@@ -15,12 +15,13 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // once sends a request to a protected route whose work ends with the error, without a key if key is "".
 func once(t *testing.T, db *core.DB, key string, runID uuid.UUID, failure error) error {
 	t.Helper()
-	guard := idempotency.NewGuard(db, time.Hour, idempotency.NewActivity())
+	guard := idempotency.NewGuard(db, time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
 	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
 	if key != "" {
 		request.Header.Set(idempotency.Header, key)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // Phase brings a request from one recovery point to the next. It runs outside of any transaction, so
@@ -61,9 +62,10 @@ type EngineConfig struct {
 // Engine drives requests through their phases. Whoever holds a key's lock drives it: the request itself,
 // a retry of it, or the completer.
 type Engine struct {
-	db  *core.DB
-	cfg EngineConfig
-	log *slog.Logger
+	db      *core.DB
+	cfg     EngineConfig
+	figures *metrics.Keys
+	log     *slog.Logger
 }
 
 const (
@@ -83,8 +85,8 @@ var (
 )
 
 // NewEngine makes an Engine.
-func NewEngine(db *core.DB, cfg EngineConfig, log *slog.Logger) *Engine {
-	return &Engine{db: db, cfg: cfg, log: log}
+func NewEngine(db *core.DB, cfg EngineConfig, figures *metrics.Keys, log *slog.Logger) *Engine {
+	return &Engine{db: db, cfg: cfg, figures: figures, log: log}
 }
 
 // Lock is how long a claim of several phases locks its key.
@@ -99,6 +101,7 @@ func (e *Engine) Resume(ctx context.Context, flow Flow, record Record) (Record, 
 	if err != nil {
 		return Record{}, err
 	}
+	e.figures.TakenOver(metrics.RescuerRetry, 1)
 	return e.Drive(ctx, flow, held)
 }
 
@@ -132,11 +135,7 @@ func (e *Engine) drive(ctx context.Context, flow Flow, held Record) (Record, err
 		if !ok {
 			return Record{}, fmt.Errorf("%s at %q: %w", held.Endpoint, held.Point, errPoint)
 		}
-		transition, err := phase(ctx, held)
-		if err != nil {
-			return Record{}, fmt.Errorf("go on from %q: %w", held.Point, err)
-		}
-		moved, err := e.commit(ctx, held, transition)
+		moved, err := e.goOn(ctx, phase, held)
 		if err != nil {
 			return Record{}, err
 		}
@@ -146,6 +145,17 @@ func (e *Engine) drive(ctx context.Context, flow Flow, held Record) (Record, err
 		held = moved
 	}
 	return held, nil
+}
+
+// goOn does one phase.
+func (e *Engine) goOn(ctx context.Context, phase Phase, held Record) (Record, error) {
+	began := time.Now()
+	defer func() { e.figures.Phase(string(held.Point), time.Since(began)) }()
+	transition, err := phase(ctx, held)
+	if err != nil {
+		return Record{}, fmt.Errorf("go on from %q: %w", held.Point, err)
+	}
+	return e.commit(ctx, held, transition)
 }
 
 // commit runs a transition in a transaction that is fenced from its beginning: it locks the key's row

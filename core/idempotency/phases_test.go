@@ -17,6 +17,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // The recovery points of the flow under test: begun by the claim, called after the foreign call, noted.
@@ -53,7 +54,8 @@ func newRig(t *testing.T, lock time.Duration) *rig {
 	r := &rig{db: setup(t), org: uuid.New()}
 	r.before = func(context.Context, idempotency.Record) error { return nil }
 	r.exec(t, `CREATE TABLE effects (key_id uuid, point text)`)
-	r.engine = idempotency.NewEngine(r.db, idempotency.EngineConfig{Lock: lock}, slog.New(slog.DiscardHandler))
+	r.engine = idempotency.NewEngine(r.db, idempotency.EngineConfig{Lock: lock}, metrics.New("").Keys,
+		slog.New(slog.DiscardHandler))
 	r.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
 		pointBegun:  r.phase(idempotency.Reach(pointCalled)),
 		pointCalled: r.phase(idempotency.Reach(pointNoted)),

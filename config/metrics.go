@@ -1,0 +1,87 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// figuresInterval is how old the figures of the database may be that a scrape gets.
+const figuresInterval = 10 * time.Second
+
+// startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
+// address is set.
+func startMetrics(ctx context.Context, group *errgroup.Group, project *Project) error {
+	if project.settings.MetricsAddr == "" {
+		return nil
+	}
+	figures, err := project.collect()
+	if err != nil {
+		return err
+	}
+	listener, err := Listen(ctx, project.settings.MetricsAddr)
+	if err != nil {
+		return fmt.Errorf("serve metrics (SV_METRICS_ADDR sets another address): %w", err)
+	}
+	refreshing := tasks.Loop{
+		Name: "figures", Interval: figuresInterval,
+		RunOnce: func(ctx context.Context) (int, error) { return 0, figures.Refresh(ctx) },
+	}
+	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
+	group.Go(func() error { return refreshing.Run(ctx, project.log) })
+	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })
+	project.log.InfoContext(ctx, "serving metrics", "address", listener.Addr().String())
+	return nil
+}
+
+// newMetricsRouter answers operators alone, so it asks for no token.
+func newMetricsRouter(project *Project) *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = core.HandleError(project.log, core.WriteProblem)
+	e.Pre(trailingSlash)
+	e.Use(core.RequestIDs())
+	registerHealth(e, project)
+	e.GET("/metrics/", echo.WrapHandler(project.metrics.Handler()))
+	return e
+}
+
+// collect adds what is read to what is counted.
+func (p *Project) collect() (*metrics.Collected, error) {
+	figures := metrics.NewCollected(metrics.Source{
+		Database: p.figures,
+		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
+	})
+	if err := p.metrics.Registry().Register(figures); err != nil {
+		return nil, fmt.Errorf("collect figures: %w", err)
+	}
+	if err := p.metrics.Registry().Register(metrics.NewPool(p.db.Pool)); err != nil {
+		return nil, fmt.Errorf("collect the pool: %w", err)
+	}
+	return figures, nil
+}
+
+func (p *Project) figures(ctx context.Context) (metrics.Figures, error) {
+	census, err := p.inspector.Census(ctx)
+	if err != nil {
+		return metrics.Figures{}, err
+	}
+	backlog, err := tasks.ReadBacklog(ctx, p.db)
+	if err != nil {
+		return metrics.Figures{}, err
+	}
+	keys := make(map[string]int64, len(census.ByState))
+	for state, count := range census.ByState {
+		keys[string(state)] = count
+	}
+	return metrics.Figures{
+		KeysByState: keys, OldestLocked: census.OldestUnfinished,
+		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, JobsParked: backlog.Parked,
+	}, nil
+}

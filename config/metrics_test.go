@@ -1,0 +1,177 @@
+package config_test
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/docs"
+)
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := setupOverage(t)
+	used := s.start(t, "repeated-1")
+	s.must(t, http.StatusCreated, used)
+	s.work(t)
+	s.must(t, http.StatusCreated, used)
+	s.refused(t, core.CodeKeyReused, used.with("X-Filename", "another.csv"))
+	s.refused(t, core.CodeKeyInvalid, used.with("Idempotency-Key", ""))
+	s.billing.Script(billing.FailBefore)
+	s.refused(t, core.CodeUnavailable, used.with("Idempotency-Key", "stuck"))
+	s.must(t, http.StatusCreated, used.with("Idempotency-Key", "stuck"))
+	s.refused(t, core.CodeNotFound, call{path: "/nothing/at-all/"})
+	s.must(t, http.StatusOK, s.cancel(s.started(t, s.start(t, "canceled")).ID))
+	s.exec(t, `INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts) VALUES ('x', $1, $1, 1, 10)`,
+		s.Harbour.ID)
+
+	measured, handler, err := s.project.Measured(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape := httptest.NewRecorder()
+	handler.ServeHTTP(scrape, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	for _, want := range []string{
+		`sv_build_info{go_version="go1.`, `version="1.2.3"} 1`,
+		`sv_idempotency_requests_total{outcome="mismatch"} 1`,
+		`sv_idempotency_requests_total{outcome="invalid"} 1`,
+		`sv_idempotency_requests_total{outcome="replayed"} 1`,
+		`sv_idempotency_requests_total{outcome="resumed"} 1`,
+		`sv_idempotency_requests_total{outcome="refused"} 1`,
+		`sv_idempotency_requests_total{outcome="new"} 2`,
+		`sv_idempotency_takeovers_total{by="retry"} 1`,
+		`sv_idempotency_phase_duration_seconds_count{phase="run_reserved"}`,
+		`sv_idempotency_keys{state="dead"} 0`,
+		`sv_runs_total{result="PASS"} 1`, `sv_runs_total{result="CANCELED"} 1`, `sv_run_queue_wait_seconds_count 1`,
+		`sv_start_group_size_count`, `sv_start_queue 0`,
+		`sv_jobs_dead{place="outbox"} 1`, `sv_jobs_dead{place="queue"} 0`, `sv_figures_up{source="database"} 1`,
+		`sv_db_pool_connections{state="idle"}`,
+		`sv_http_request_duration_seconds_count{code="201",method="POST",route="/api/workflows/:id/start/"}`,
+	} {
+		if !strings.Contains(scrape.Body.String(), want) {
+			t.Errorf("scrape has no %s", want)
+		}
+	}
+	for _, never := range []string{s.Harbour.ID.String(), s.Harbour.Slug, "repeated-1", "at-all/"} {
+		if strings.Contains(scrape.Body.String(), never+`"`) {
+			t.Errorf("scrape has %s, want no label that clients choose", never)
+		}
+	}
+	if problems, err := testutil.GatherAndLint(measured.Registry()); err != nil || len(problems) > 0 {
+		t.Errorf("lint = %v, %v, want nothing", problems, err)
+	}
+
+	t.Run("AreNotPublic", func(t *testing.T) {
+		t.Parallel()
+		s.refused(t, core.CodeNotFound, call{path: "/metrics"})
+	})
+	t.Run("AreListed", func(t *testing.T) {
+		t.Parallel()
+		page, ok := docs.Page("guides/metrics")
+		if !ok {
+			t.Fatal("there is no page")
+		}
+		var listed []string
+		for _, match := range regexp.MustCompile("(?m)^\\| `(sv_[a-z_]+)` \\|").FindAllSubmatch(page, -1) {
+			listed = append(listed, string(match[1]))
+		}
+		slices.Sort(listed)
+		want := slices.DeleteFunc(metricNames(t, measured.Registry()), func(name string) bool {
+			return !strings.HasPrefix(name, "sv_")
+		})
+		if diff := cmp.Diff(want, listed); diff != "" {
+			t.Errorf("page (-measured +listed):\n%s", diff)
+		}
+	})
+	t.Run("AreWhatTheAlertsLookAt", func(t *testing.T) {
+		t.Parallel()
+		checkAlerts(t, metricNames(t, measured.Registry()))
+	})
+	t.Run("ComeWithProbes", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range []string{"/livez", "/readyz/"} {
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+			if answer.Code != http.StatusOK {
+				t.Errorf("%s: status = %d, want 200", path, answer.Code)
+			}
+		}
+	})
+}
+
+// metricNames lists what is measured.
+func metricNames(tb testing.TB, gatherer prometheus.Gatherer) []string {
+	tb.Helper()
+	families, err := gatherer.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	found := make([]string, len(families))
+	for i, family := range families {
+		found[i] = family.GetName()
+	}
+	return found
+}
+
+// alert is a rule of Prometheus.
+type alert struct {
+	Alert       string            `yaml:"alert"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+func checkAlerts(tb testing.TB, measured []string) {
+	tb.Helper()
+	file, err := os.Open(filepath.Join("deploy", "prometheus", "rules.yaml"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // It was only read.
+	var rules struct {
+		Groups []struct {
+			Name  string  `yaml:"name"`
+			Rules []alert `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	decoder := yaml.NewDecoder(file)
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&rules); err != nil {
+		tb.Fatal(err)
+	}
+	pages := router(tb)
+	looked := make(map[string]bool)
+	for _, rule := range rules.Groups[0].Rules {
+		for _, name := range regexp.MustCompile(`sv_[a-z_]+`).FindAllString(rule.Expr, -1) {
+			name = strings.TrimSuffix(name, "_count")
+			looked[name] = true
+			if !slices.Contains(measured, name) {
+				tb.Errorf("%s looks at %s, which is not measured", rule.Alert, name)
+			}
+		}
+		runbook, err := url.Parse(rule.Annotations["runbook_url"])
+		if err != nil || runbook.Fragment == "" || rule.Annotations["summary"] == "" {
+			tb.Fatalf("%s: annotations = %v (%v), want a summary and a section of the runbook",
+				rule.Alert, rule.Annotations, err)
+		}
+		checkReference(tb, pages, "/docs/", runbook.RequestURI()+"#"+runbook.Fragment)
+	}
+	if len(looked) < len(rules.Groups[0].Rules)/2 {
+		tb.Errorf("alerts look at %v, want more", slices.Sorted(maps.Keys(looked)))
+	}
+}

@@ -1,0 +1,64 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+)
+
+// TestCollected wants the figures of the last reading, and none where there is nothing to trust.
+func TestCollected(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	var databaseErr, queueErr error
+	figures := metrics.NewCollected(metrics.Source{
+		Database: func(ctx context.Context) (metrics.Figures, error) {
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("the reading has no deadline")
+			}
+			return metrics.Figures{OutboxPending: 3, OutboxOldest: 2 * time.Second, JobsParked: 1}, databaseErr
+		},
+		Archived: func(context.Context) (int64, error) { return 4, queueErr },
+	})
+	names := []string{"sv_figures_up", "sv_jobs_dead", "sv_outbox_pending", "sv_outbox_oldest_age_seconds"}
+	want := func(lines ...string) {
+		t.Helper()
+		const headers = `
+			# HELP sv_figures_up Whether the last reading of a source was successful.
+			# TYPE sv_figures_up gauge
+			# HELP sv_jobs_dead Jobs that are left to people, by where they are.
+			# TYPE sv_jobs_dead gauge
+			# HELP sv_outbox_oldest_age_seconds Age of the oldest staged job that waits for the queue.
+			# TYPE sv_outbox_oldest_age_seconds gauge
+			# HELP sv_outbox_pending Staged jobs that wait for the queue, up to 10000.
+			# TYPE sv_outbox_pending gauge
+		`
+		text := headers + strings.Join(lines, "\n") + "\n"
+		if err := testutil.CollectAndCompare(figures, strings.NewReader(text), names...); err != nil {
+			t.Error(err)
+		}
+	}
+	want(`sv_figures_up{source="database"} 0`, `sv_figures_up{source="queue"} 0`)
+	if err := figures.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(`sv_figures_up{source="database"} 1`, `sv_figures_up{source="queue"} 1`, `sv_jobs_dead{place="outbox"} 1`,
+		`sv_jobs_dead{place="queue"} 4`, `sv_outbox_oldest_age_seconds 2`, `sv_outbox_pending 3`)
+	databaseErr = away
+	if err := figures.Refresh(t.Context()); !errors.Is(err, away) {
+		t.Errorf("err = %v, want it to say why", err)
+	}
+	want(`sv_figures_up{source="database"} 0`, `sv_figures_up{source="queue"} 1`, `sv_jobs_dead{place="queue"} 4`)
+	databaseErr, queueErr = nil, away
+	if err := figures.Refresh(t.Context()); !errors.Is(err, away) {
+		t.Errorf("err = %v, want it to say why", err)
+	}
+	want(`sv_figures_up{source="database"} 1`, `sv_figures_up{source="queue"} 0`, `sv_jobs_dead{place="outbox"} 1`,
+		`sv_outbox_oldest_age_seconds 2`, `sv_outbox_pending 3`)
+}

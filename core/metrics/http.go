@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// HTTP measures requests.
+type HTTP struct {
+	durations    *prometheus.HistogramVec
+	quotaDenials prometheus.Counter
+}
+
+func newHTTP(registry *prometheus.Registry) *HTTP {
+	h := &HTTP{
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "sv_http_request_duration_seconds",
+			Help:    "How long requests took, waits that they asked for included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"route", "method", "code"}),
+		quotaDenials: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sv_quota_denials_total",
+			Help: "Requests refused because the quota of their organization is used up.",
+		}),
+	}
+	registry.MustRegister(h.durations, h.quotaDenials)
+	return h
+}
+
+// Observe measures the requests that pass. It stands where errors of the views can still be seen.
+func (h *HTTP) Observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		err := next(c)
+		status := c.Response().Status
+		if err != nil {
+			code := core.AsError(err).Code
+			if code == core.CodeQuotaExceeded {
+				h.quotaDenials.Inc()
+			}
+			if !c.Response().Committed {
+				status = code.Spec().Status
+			}
+		}
+		h.durations.WithLabelValues(routeOf(c), methodOf(c.Request()), strconv.Itoa(status)).
+			Observe(time.Since(began).Seconds())
+		return err
+	}
+}
+
+// routeOf is the pattern that the router has found, never the path: of those a client can make any number.
+func routeOf(c echo.Context) string {
+	if route := c.Path(); route != "" {
+		return route
+	}
+	return "none"
+}
+
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
+		return r.Method
+	default:
+		return "other"
+	}
+}

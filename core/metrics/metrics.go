@@ -1,0 +1,51 @@
+// Package metrics measures what the service does, in the form that Prometheus reads. It holds the instruments, which
+// whoever does the work is given by its constructor, and the collectors of what is only read.
+//
+// No label names an organization, a key or anything else that clients can make more of. A process has its own registry:
+// nothing is measured globally.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics is everything that a process measures.
+type Metrics struct {
+	HTTP   *HTTP
+	Keys   *Keys
+	Starts *Starts
+	Runs   *Runs
+	Purges *Purges
+
+	registry *prometheus.Registry
+}
+
+// New makes the instruments of a process of the version.
+func New(version string) *Metrics {
+	registry := prometheus.NewRegistry()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "sv_build_info", Help: "Always 1; the labels name the release and the Go that built it.",
+	}, []string{"version", "go_version"})
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	registry.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return &Metrics{
+		HTTP: newHTTP(registry), Keys: newKeys(registry), Starts: newStarts(registry), Runs: newRuns(registry),
+		Purges: newPurges(registry), registry: registry,
+	}
+}
+
+// Registry has everything that is measured; collectors of what is only read are added to it.
+func (m *Metrics) Registry() *prometheus.Registry {
+	return m.registry
+}
+
+// Handler answers with everything that is measured. What cannot be collected is left out.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}

@@ -1,0 +1,63 @@
+package tasks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+func TestReadBacklog(t *testing.T) {
+	t.Parallel()
+	b := setup(t, startInProcess(t))
+	empty, err := tasks.ReadBacklog(t.Context(), b.db)
+	if err != nil || empty != (tasks.Backlog{}) {
+		t.Fatalf("backlog = %+v, %v, want none", empty, err)
+	}
+	for _, insert := range []string{
+		`SELECT 'parked', $1::uuid, $1::uuid, 1, 10, now() - interval '1 day'`,
+		`SELECT 'refused', $1::uuid, $1::uuid, 1, 9, now() - interval '1 minute'`,
+		`SELECT 'new', $1::uuid, $1::uuid, 1, 0, now() FROM generate_series(1, 20000)`,
+	} {
+		_, err := b.db.Pool.Exec(t.Context(), `
+			INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts, created_at) `+insert, uuid.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := tasks.ReadBacklog(t.Context(), b.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Oldest = found.Oldest.Round(time.Minute)
+	if want := (tasks.Backlog{Pending: 9999, Parked: 1, Oldest: time.Minute}); found != want {
+		t.Errorf("backlog = %+v, want %+v", found, want)
+	}
+}
+
+func TestCountArchived(t *testing.T) {
+	t.Parallel()
+	for name, start := range backends() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, start(t))
+			queue := asynq.NewClientFromRedisClient(b.client)
+			for _, id := range []string{"dead", "alive"} {
+				_, err := queue.EnqueueContext(t.Context(), asynq.NewTask("x", nil), asynq.Queue(tasks.QueueJobs),
+					asynq.TaskID(id))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.inspector.ArchiveTask(tasks.QueueJobs, "dead"); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := tasks.CountArchived(t.Context(), b.client); n != 1 || err != nil {
+				t.Errorf("archived = %d, %v, want 1", n, err)
+			}
+		})
+	}
+}
