@@ -95,7 +95,7 @@ func (c *connection) examine(ctx context.Context) ([]Check, error) {
 	health, err := api.Health(ctx)
 	checks := []Check{
 		{ID: "SV100", Name: "version", Outcome: OutcomeOK, Detail: c.Version},
-		reachable(err), ready(health, err), clock(health, time.Since(began)), token(ctx, api, err),
+		reachable(err), ready(health, err), clock(health, time.Since(began)), token(ctx, api, err), c.release(health),
 	}
 	return append(checks, c.Checks(ctx)...), nil
 }
@@ -135,6 +135,20 @@ func clock(health client.Health, took time.Duration) Check {
 	if skew > maxSkew+took {
 		check.Outcome, check.Detail = OutcomeWarning, skew.Round(time.Second).String()+" apart"
 		check.Hint = "set the clock of this machine"
+	}
+	return check
+}
+
+// release compares the release of this program with that of the service. Older services do not tell theirs.
+func (c *connection) release(health client.Health) Check {
+	check := Check{ID: "SV105", Name: "same release", Outcome: OutcomeSkipped}
+	switch health.Version {
+	case "":
+	case c.Version:
+		check.Outcome, check.Detail = OutcomeOK, "the service is of "+health.Version+" too"
+	default:
+		check.Outcome, check.Detail = OutcomeWarning, "the service is of "+health.Version+", this program of "+c.Version
+		check.Hint = "use the release of the service: what is new on one side may be unknown to the other"
 	}
 	return check
 }

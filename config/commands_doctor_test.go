@@ -1,0 +1,70 @@
+package config_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	address := "http://" + s.address
+
+	t.Run("IsContentWithAServiceOfItsRelease", func(t *testing.T) {
+		t.Parallel()
+		got := setupDesk(t, address, s.Harbour.Tokens.Viewer).run(t.Context(), "doctor")
+		got.want(t, 0, "SV105", "the service is of 1.2.3 too")
+	})
+
+	t.Run("WarnsOfAnotherRelease", func(t *testing.T) {
+		t.Parallel()
+		for release, want := range map[string]string{
+			`"version":"9.0.0",`: `"the service is of 9.0.0, this program of 1.2.3"`,
+			``:                   `"outcome": "skipped"`,
+		} {
+			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, `{"status":"ok",`+release+`"database":"ok","redis":"ok"}`) // It is read below.
+			}))
+			t.Cleanup(other.Close)
+			setupDesk(t, other.URL, s.Harbour.Tokens.Viewer).run(t.Context(), "doctor", "--json").want(t, 0, want)
+		}
+	})
+
+	t.Run("LooksAtTheServersOfThisMachine", func(t *testing.T) {
+		t.Parallel()
+		here := setupDesk(t, address, s.Harbour.Tokens.Viewer,
+			"DATABASE_URL="+dbtest.DatabaseURL(t), "REDIS_URL=redis://"+miniredis.RunT(t).Addr())
+		here.run(t.Context(), "doctor").want(t, 0, "SV110  ok", "SV111  ok")
+		setupDesk(t, address, s.Harbour.Tokens.Viewer).run(t.Context(), "doctor").
+			want(t, 0, "SV110  skipped", "SV111  skipped")
+	})
+
+	t.Run("NamesTheServerThatDoesNotAnswer", func(t *testing.T) {
+		t.Parallel()
+		d := setupDesk(t, address, s.Harbour.Tokens.Viewer,
+			"DATABASE_URL=postgres://app:hunter2@127.0.0.1:1/app", "REDIS_URL=redis://:hunter2@127.0.0.1:1")
+		got := d.run(t.Context(), "doctor")
+		got.want(t, 3, "SV110  error", "check DATABASE_URL", "SV111  error", "set REDIS_URL")
+		if strings.Contains(got.output+got.message, "hunter2") {
+			t.Errorf("output = %s, message = %s, want no password", got.output, got.message)
+		}
+	})
+
+	t.Run("TellsOfASchemaThatIsOlder", func(t *testing.T) {
+		t.Parallel()
+		db := dbtest.OpenDatabase(t)
+		if _, err := db.Pool.Exec(t.Context(), `DELETE FROM goose_db_version
+			WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`); err != nil {
+			t.Fatal(err)
+		}
+		d := setupDesk(t, address, s.Harbour.Tokens.Viewer, "DATABASE_URL="+db.Pool.Config().ConnString())
+		d.run(t.Context(), "doctor").want(t, 3, "SV110  error", "older than this release", "migrate up")
+	})
+}
