@@ -22,7 +22,7 @@ func publicPages() []string {
 func (s *stage) pageAccess(tb testing.TB) map[string]access {
 	tb.Helper()
 	table := make(map[string]access)
-	for _, part := range []map[string]access{s.accessToOwnPages()} {
+	for _, part := range []map[string]access{s.accessToOwnPages(), s.accessToWorkflowPages(tb)} {
 		maps.Copy(table, part)
 	}
 	return table

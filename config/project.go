@@ -106,9 +106,12 @@ func NewProject(
 	p.validations = validations.New(runs, p.waiters, check)
 	p.external = validations.NewExternalApp(runs,
 		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
-	p.workflows = workflows.New(p.workflowService, starter, p.inband, guard,
+	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
 		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, log), check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address())
+	if err != nil {
+		return nil, fmt.Errorf("install workflows: %w", err)
+	}
 	p.keys = idempotency.NewApp(p.inspector, check)
 	return p, nil
 }
@@ -127,5 +130,5 @@ func (p *Project) apps() []App {
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.users}
+	return []PagesApp{p.users, p.workflows}
 }

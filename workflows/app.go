@@ -4,6 +4,8 @@ package workflows
 
 import (
 	"context"
+	"embed"
+	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -11,8 +13,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+//go:embed templates/workflows/*.html
+var templates embed.FS
 
 // RunLimiter bounds how many runs an organization may start in a short time.
 type RunLimiter interface {
@@ -22,6 +29,7 @@ type RunLimiter interface {
 // App is the app: its services and the views on them.
 type App struct {
 	service *Service
+	usage   UsageReader
 	runs    *validations.Service
 	staged  *jobs.Signal
 	starts  *Starter
@@ -32,17 +40,27 @@ type App struct {
 	limits  BodyLimits
 	// address is that of the server, for what is taken elsewhere.
 	address string
+	pages   *pages.Set
+}
+
+// UsageReader tells how much of its quota an organization has used.
+type UsageReader interface {
+	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
 }
 
 // New makes the app.
 func New(
-	service *Service, starts *Starter, inband *validations.Inband, guard *idempotency.Guard, limit RunLimiter,
-	check *core.Validator, limits BodyLimits, address string,
-) *App {
-	return &App{
-		service: service, runs: service.runs, staged: starts.staged, starts: starts, inband: inband, guard: guard,
-		limit: limit, check: check, limits: limits, address: address,
+	service *Service, usage UsageReader, starts *Starter, inband *validations.Inband, guard *idempotency.Guard,
+	limit RunLimiter, check *core.Validator, limits BodyLimits, address string,
+) (*App, error) {
+	set, err := pages.Parse(templates, "templates/workflows")
+	if err != nil {
+		return nil, fmt.Errorf("parse the pages of workflows: %w", err)
 	}
+	return &App{
+		service: service, usage: usage, runs: service.runs, staged: starts.staged, starts: starts, inband: inband,
+		guard: guard, limit: limit, check: check, limits: limits, address: address, pages: set,
+	}, nil
 }
 
 // Routes adds the app's routes to the authenticated API.

@@ -30,22 +30,23 @@ type multipartForm struct {
 // other than name, file name and type leave no trace. A part is stored as it was sent: a transfer encoding,
 // which form data has not, is refused instead of being undone for one encoding and not for another.
 func readMultipart(source *bodySource, boundary string, limits BodyLimits) (StartBody, error) {
-	if boundary == "" {
-		return StartBody{}, invalid(core.FieldError{Parameter: "Content-Type"},
-			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
-	}
 	form := multipartForm{source: source, limits: limits, texts: map[string]string{}}
-	// The reader reports a body that ends within a part's header like one that ends with its closing boundary.
-	// A blank line behind the body ends such a header, and the part's content is then missed; elsewhere it
-	// means nothing.
-	reader := multipart.NewReader(io.MultiReader(source, strings.NewReader("\r\n\r\n")), boundary)
-	if err := form.read(reader); err != nil {
+	if err := form.read(boundary, form.add); err != nil {
 		return StartBody{}, err
 	}
 	return form.body()
 }
 
-func (f *multipartForm) read(reader *multipart.Reader) error {
+// read hands the parts to add, one after the other.
+func (f *multipartForm) read(boundary string, add func(*multipart.Part) error) error {
+	if boundary == "" {
+		return invalid(core.FieldError{Parameter: "Content-Type"},
+			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
+	}
+	// The reader reports a body that ends within a part's header like one that ends with its closing boundary.
+	// A blank line behind the body ends such a header, and the part's content is then missed; elsewhere it
+	// means nothing.
+	reader := multipart.NewReader(io.MultiReader(f.source, strings.NewReader("\r\n\r\n")), boundary)
 	for {
 		f.source.limit(f.limits.MaxPartHeaderBytes)
 		part, err := reader.NextRawPart()
@@ -57,7 +58,7 @@ func (f *multipartForm) read(reader *multipart.Reader) error {
 		if err != nil {
 			return f.source.fault(err, malformedMultipart)
 		}
-		if err := f.add(part); err != nil {
+		if err := add(part); err != nil {
 			return err
 		}
 	}
@@ -95,12 +96,21 @@ func (f *multipartForm) add(part *multipart.Part) error {
 }
 
 func (f *multipartForm) addFile(part *multipart.Part, filename string) error {
-	content, err := readAll(part, f.source.sizeHint)
+	file, err := f.readFile(part)
 	if err != nil {
-		return f.source.fault(err, malformedMultipart)
+		return err
 	}
-	f.file = &filePart{content: content, contentType: part.Header.Get("Content-Type"), filename: filename}
+	file.contentType, file.filename = part.Header.Get("Content-Type"), filename
+	f.file = file
 	return nil
+}
+
+func (f *multipartForm) readFile(document io.Reader) (*filePart, error) {
+	content, err := readAll(document, f.source.sizeHint)
+	if err != nil {
+		return nil, f.source.fault(err, malformedMultipart)
+	}
+	return &filePart{content: content}, nil
 }
 
 func (f *multipartForm) addText(part *multipart.Part, name string) error {

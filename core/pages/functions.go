@@ -20,6 +20,7 @@ func functions(files assets) template.FuncMap {
 		"iso":     core.FormatTime,
 		"took":    Took,
 		"number":  Number[int64],
+		"size":    Size,
 		"count":   core.Plural,
 		"pill":    NewPill,
 		"percent": percent,
@@ -109,6 +110,21 @@ func Number[T int | int64](n T) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return sign + digits
+}
+
+// Size writes a number of bytes with the unit that suits it.
+func Size(n int64) string {
+	const step = 1024
+	if n < step {
+		return core.Plural(int(n), "byte")
+	}
+	size, unit := float64(n), ""
+	for _, unit = range []string{"KiB", "MiB", "GiB"} {
+		if size /= step; size < step {
+			break
+		}
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(size, 'f', 1, 64), ".0") + " " + unit
 }
 
 // percent is a part of a whole, from 0 to 100.
