@@ -88,6 +88,18 @@ func creation(slug string) call {
 		`"is_active":true,"definition":` + definition("site") + `}`)
 }
 
+// importOf is the import of a workflow's file.
+func importOf(slug string) call {
+	return call{method: http.MethodPost, path: "/api/workflows/import/"}.sending("application/yaml",
+		"schema_version: 1\nslug: "+slug+"\nname: Site report\naccepts: [application/json]\nsteps: "+
+			"[{id: shape, name: Shape, type: json_schema, config: {schema: {required: [site]}}}]\n")
+}
+
+// addition makes somebody a member.
+func addition(email string) call {
+	return call{method: http.MethodPost, path: "/api/members/"}.json(`{"email":"` + email + `","role":"viewer"}`)
+}
+
 // definition is one that takes JSON objects with the member.
 func definition(member string) string {
 	return `{"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",` +
