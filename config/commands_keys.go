@@ -211,9 +211,9 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 	return command
 }
 
-// explained is what explain needs besides the file.
+// explained is what explain is asked.
 type explained struct {
-	org, workflow, mediaType, filename, version string
+	file, org, workflow, mediaType, filename, version string
 }
 
 func (p Program) explainCommand() *cobra.Command {
@@ -227,6 +227,7 @@ func (p Program) explainCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("read the document: %w", err)
 			}
+			request.file = args[0]
 			if !cmd.Flags().Changed("filename") {
 				request.filename = filepath.Base(args[0])
 			}
@@ -238,8 +239,8 @@ func (p Program) explainCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&request.org, "org", "", "the organization's slug")
 	command.Flags().StringVarP(&request.workflow, "workflow", "w", "", "the workflow's id or slug")
-	command.Flags().StringVar(&request.mediaType, "content-type", "application/octet-stream",
-		"the Content-Type to be sent")
+	command.Flags().StringVar(&request.mediaType, "content-type", "",
+		"the Content-Type to be sent (default: by the file's extension, as run does)")
 	command.Flags().StringVar(&request.filename, "filename", "",
 		`the X-Filename to be sent, "" for none (default: the file's name)`)
 	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
@@ -253,6 +254,13 @@ func (p Program) explain(
 	workflow, err := project.workflowService.Find(ctx, who.OrgID, asked.workflow, 0)
 	if err != nil {
 		return err
+	}
+	if asked.mediaType == "" {
+		accepts, known := workflow.Definition.Accepts, false
+		if asked.mediaType, known = workflows.TypeByExtension(asked.file, accepts); !known {
+			return &UsageError{Reason: fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
+				"if not, set --content-type", asked.file, strings.Join(accepts, ", "))}
+		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(content))
 	if err != nil {

@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,4 +96,30 @@ func TestListKeysCommand(t *testing.T) {
 			t.Errorf("exit code = %d, complaint %q, want 2 and what is wrong", code, complaint)
 		}
 	})
+}
+
+// TestExplainCommand wants the fingerprint of what the command run would send.
+func TestExplainCommand(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	c := s.console(t)
+	file := filepath.Join(t.TempDir(), "readings.csv")
+	if err := os.WriteFile(file, []byte(sampleText(t, "good/meter-readings.csv")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.must(t, http.StatusCreated, s.start(t, "explained").with("X-Filename", "readings.csv"))
+	stored := one[string](t, s, `SELECT encode(request_hash, 'hex') FROM idempotency_keys WHERE key = 'explained'`)
+
+	explain := []string{"idempotency", "explain", file, "--org", s.Harbour.Slug, "--workflow", "meter-readings"}
+	code, out, complaint := c.run(t, explain...)
+	if code != 0 || !strings.Contains(out, stored) || !strings.Contains(out, "text/csv") {
+		t.Errorf("exit code = %d, output %s (%s), want the fingerprint %s", code, out, complaint, stored)
+	}
+	if _, out, _ = c.run(t, append(explain, "--content-type", "text/plain")...); strings.Contains(out, stored) {
+		t.Errorf("output = %s, want another fingerprint for another type", out)
+	}
+	explain[6] = "building"
+	if code, _, complaint = c.run(t, explain...); code != 2 || !strings.Contains(complaint, "--content-type") {
+		t.Errorf("exit code = %d, complaint %q, want 2 and what to do", code, complaint)
+	}
 }

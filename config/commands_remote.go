@@ -62,7 +62,7 @@ func (p Program) userCommands() []*cobra.Command {
 		if group.Name() != "token" {
 			continue
 		}
-		group.Short = "Create, list and revoke API tokens"
+		group.Short = "Create, list, rotate and revoke API tokens"
 		for _, create := range group.Commands() {
 			group.RemoveCommand(create)
 			group.AddCommand(orOnDatabase(remote.CreateTokenCommand(p.remote()), create))

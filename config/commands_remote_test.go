@@ -36,12 +36,15 @@ func setupDesk(tb testing.TB, address, token string, environ ...string) desk {
 	return d
 }
 
-// run runs a command; @ stands for the folder.
+// run runs a command; @ before a name stands for the folder.
 func (d desk) run(ctx context.Context, args ...string) outcome {
 	var out, message bytes.Buffer
 	line := make([]string, len(args))
 	for i, arg := range args {
-		line[i] = strings.ReplaceAll(arg, "@", d.folder+string(filepath.Separator))
+		line[i] = arg
+		if name, inside := strings.CutPrefix(arg, "@"); inside {
+			line[i] = filepath.Join(d.folder, name)
+		}
 	}
 	code := config.Program{
 		Environ: d.environ, Stdin: strings.NewReader(d.stdin), Stdout: &out, Stderr: &message, Version: version,
@@ -323,6 +326,8 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.run(ctx, "smoke").want(t, 0, "one run, replayed once", "PASS")
 	d.run(ctx, "doctor").want(t, 0, "SV101", "SV104", "author of harbour-energy")
 	d.run(ctx, "errors", "quota_exceeded").want(t, 0, "What to do")
+	d.run(ctx, "errors").want(t, 0, "idempotency_key_reused", "422")
+	d.run(ctx, "errors", "quota").want(t, 2, "lists all")
 	made := d.run(ctx, "token", "create", "--label", "desk", "--role", "viewer")
 	made.want(t, 0, "sv_")
 	holder := setupDesk(t, "http://"+s.address, strings.TrimSpace(made.output))
@@ -330,6 +335,7 @@ func TestOtherRemoteCommands(t *testing.T) {
 	me.want(t, 0, `"viewer"`)
 	_, id, _ := strings.Cut(me.output, `"token": "`)
 	d.run(ctx, "token", "list").want(t, 0, "desk", "active")
+	d.run(ctx, "token", "list", "--json", "--limit", "1").want(t, 0, `"schema_version": 1`, `"values"`, "--limit 0 lists all")
 	d.run(ctx, "token", "revoke", id[:36]).want(t, 0)
 	holder.run(ctx, "whoami").want(t, 5)
 	d.run(ctx, "runs", "list", "--json").want(t, 0, `"schema_version": 1`)

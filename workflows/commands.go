@@ -205,21 +205,31 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 		}
 		return c.mediaType, nil
 	}
-	candidates := TypesByExtension(name)
-	for _, candidate := range candidates {
-		if definition.Takes(candidate) {
-			return candidate, nil
-		}
+	mediaType, known := TypeByExtension(name, definition.Accepts)
+	if !known {
+		return "", misuse(fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
+			name, strings.Join(definition.Accepts, ", ")))
 	}
-	if len(candidates) > 0 {
-		return "", misuse(fmt.Sprintf("%s seems to be %s, but the workflow takes %s; set --content-type if it is that",
-			name, candidates[0], strings.Join(definition.Accepts, ", ")))
-	}
-	return definition.Accepts[0], nil
+	return mediaType, nil
 }
 
-// TypesByExtension lists what documents of that name may be, the best first; nothing where the name does not tell.
-func TypesByExtension(name string) []string {
+// TypeByExtension is the media type under which a workflow that accepts these takes a document of the name: that of its
+// extension, or the first one where the name does not tell. It reports false where the workflow takes no such document.
+func TypeByExtension(name string, accepts []string) (string, bool) {
+	candidates := typesByExtension(name)
+	for _, candidate := range candidates {
+		if slices.Contains(accepts, candidate) {
+			return candidate, true
+		}
+	}
+	if len(candidates) > 0 || len(accepts) == 0 {
+		return "", false
+	}
+	return accepts[0], true
+}
+
+// typesByExtension lists what documents of that name may be, the best first; nothing where the name does not tell.
+func typesByExtension(name string) []string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".epjson":
 		return []string{jsonMediaType, "text/json"}

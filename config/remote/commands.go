@@ -34,7 +34,7 @@ type Surroundings struct {
 func Commands(s Surroundings) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(s), workflowsCommand(s), usageCommand(s), whoamiCommand(s), doctorCommand(s), smokeCommand(s),
-		errorsCommand(),
+		membersCommand(s), auditCommand(s), errorsCommand(),
 	}
 }
 

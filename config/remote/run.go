@@ -207,17 +207,12 @@ func (r *running) typeOf(name string) (string, error) {
 		}
 		return r.mediaType, nil
 	}
-	candidates := workflows.TypesByExtension(name)
-	for _, candidate := range candidates {
-		if slices.Contains(r.workflow.Accepts, candidate) {
-			return candidate, nil
-		}
-	}
-	if len(candidates) > 0 || len(r.workflow.Accepts) == 0 {
+	mediaType, known := workflows.TypeByExtension(name, r.workflow.Accepts)
+	if !known {
 		return "", misuse("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
 			name, formats.Clean(accepts))
 	}
-	return r.workflow.Accepts[0], nil
+	return mediaType, nil
 }
 
 // options are the flags that change what is started, as one text.

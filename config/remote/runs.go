@@ -175,44 +175,20 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 }
 
 func cancelRunCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
-	command := &cobra.Command{
-		Use: "cancel RUN", Short: "End a run that has not ended yet", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			run, err := api.Cancel(cmd.Context(), args[0])
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			return writeTable(cmd, []string{"canceled " + run.ID})
-		},
-	}
-	c.bind(command)
-	return command
+	return deed(s, "cancel RUN", "End a run that has not ended yet", 1,
+		func(ctx context.Context, api *client.Client, args []string) (string, error) {
+			run, err := api.Cancel(ctx, args[0])
+			return "canceled " + run.ID, err
+		})
 }
 
 func rerunCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
 	var key string
-	command := &cobra.Command{
-		Use: "rerun RUN", Short: "Start a new run on the document of an earlier one, and print its id",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			started, err := api.Rerun(cmd.Context(), args[0], key)
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			return writeTable(cmd, []string{started.Run.ID})
-		},
-	}
+	command := deed(s, "rerun RUN", "Start a new run on the document of an earlier one, and print its id", 1,
+		func(ctx context.Context, api *client.Client, args []string) (string, error) {
+			started, err := api.Rerun(ctx, args[0], key)
+			return started.Run.ID, err
+		})
 	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
-	c.bind(command)
 	return command
 }

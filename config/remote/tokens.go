@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -8,9 +9,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
+// defaultOverlap is how long a rotated token works on unless --overlap says otherwise.
+const defaultOverlap = 24 * time.Hour
+
 // TokenCommands are the commands about tokens but their creation.
 func TokenCommands(s Surroundings) []*cobra.Command {
-	return []*cobra.Command{listTokensCommand(s), revokeTokenCommand(s)}
+	return []*cobra.Command{listTokensCommand(s), rotateTokenCommand(s), revokeTokenCommand(s)}
 }
 
 // CreateTokenCommand makes a token of the caller through the API.
@@ -41,43 +45,30 @@ func CreateTokenCommand(s Surroundings) *cobra.Command {
 }
 
 func listTokensCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
-	command := &cobra.Command{
-		Use: "list", Short: "List the tokens of the caller, or of all members for admins", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			rows := [][]string{{"ID", "PREFIX", "STATE", "ROLE", "USER", "LABEL"}}
-			for token, err := range api.Tokens(cmd.Context()) {
-				if err != nil {
-					return failure(cmd.Context(), err)
-				}
-				rows = append(rows, []string{token.ID, token.Prefix, token.State, token.Role, token.Email, token.Label})
-			}
-			return writeTable(cmd, rows...)
+	return listing[client.Token]{
+		short: "List the tokens of the caller, or of all members for admins", read: (*client.Client).Tokens,
+		header: []string{"ID", "PREFIX", "STATE", "ROLE", "USER", "LABEL"},
+		row: func(t client.Token) []string {
+			return []string{t.ID, t.Prefix, t.State, t.Role, t.Email, t.Label}
 		},
-	}
-	c.bind(command)
+	}.command(s)
+}
+
+func rotateTokenCommand(s Surroundings) *cobra.Command {
+	var overlap time.Duration
+	command := deed(s, "rotate TOKEN",
+		"Create a token in the place of another, named by its id, and print its secret, once", 1,
+		func(ctx context.Context, api *client.Client, args []string) (string, error) {
+			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: overlap.Milliseconds()})
+			return made.Secret, err
+		})
+	command.Flags().DurationVar(&overlap, "overlap", defaultOverlap, "how long the old token works on, at most 168h")
 	return command
 }
 
 func revokeTokenCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
-	command := &cobra.Command{
-		Use: "revoke TOKEN", Short: "End a token, named by its id, for good", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			if err := api.RevokeToken(cmd.Context(), args[0]); err != nil {
-				return failure(cmd.Context(), err)
-			}
-			return writeTable(cmd, []string{"revoked " + args[0]})
-		},
-	}
-	c.bind(command)
-	return command
+	return deed(s, "revoke TOKEN", "End a token, named by its id, for good", 1,
+		func(ctx context.Context, api *client.Client, args []string) (string, error) {
+			return "revoked " + args[0], api.RevokeToken(ctx, args[0])
+		})
 }

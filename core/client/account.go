@@ -46,6 +46,20 @@ func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret
 	return made, err
 }
 
+// RotateToken makes a token that takes the place of another, which works on for the overlap. As with CreateToken, a lost
+// answer is an *UnknownOutcomeError: the old token works until the overlap is over, and can be rotated no more.
+func (c *Client) RotateToken(ctx context.Context, id string, rotation TokenRotation) (TokenSecret, error) {
+	content, err := json.Marshal(rotation)
+	if err != nil {
+		return TokenSecret{}, fmt.Errorf("write the rotation: %w", err)
+	}
+	made, _, err := call[TokenSecret](ctx, c, request{
+		method: http.MethodPost, path: "/api/tokens/" + url.PathEscape(id) + "/rotate/", creates: true,
+		header: http.Header{"Content-Type": {"application/json"}}, body: bytesBody(content),
+	})
+	return made, err
+}
+
 // RevokeToken ends a token for good. To repeat it is no error.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	_, err := c.send(ctx, request{method: http.MethodDelete, path: "/api/tokens/" + url.PathEscape(id) + "/"})

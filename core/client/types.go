@@ -227,6 +227,49 @@ type TokenDraft struct {
 	ValidForMS int64 `json:"valid_for_ms"`
 }
 
+// TokenRotation says how a token is rotated.
+type TokenRotation struct {
+	// OverlapMS is how long the old token works on.
+	OverlapMS int64 `json:"overlap_ms"`
+}
+
+// Member is a user as a member of the organization.
+type Member struct {
+	ID        string `json:"id"`
+	Email     string `json:"email"`
+	Name      string `json:"name"`
+	Role      string `json:"role"`
+	CreatedAt Time   `json:"created_at"`
+}
+
+// MemberDraft is somebody who is to become a member.
+type MemberDraft struct {
+	Email string `json:"email"`
+	// Name is that of a user who is new.
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+// MemberChange is what of a member may change.
+type MemberChange struct {
+	Role string `json:"role"`
+}
+
+// AuditRecord is one thing that was done.
+type AuditRecord struct {
+	ID        string `json:"id"`
+	CreatedAt Time   `json:"created_at"`
+	// Actor, ActorEmail and Token are empty where the operator or the service has done it.
+	Actor      string `json:"actor"`
+	ActorEmail string `json:"actor_email"`
+	Token      string `json:"token"`
+	Action     string `json:"action"`
+	TargetType string `json:"target_type"`
+	TargetID   string `json:"target_id"`
+	RequestID  string `json:"request_id"`
+	Detail     string `json:"detail"`
+}
+
 // Organization is an organization.
 type Organization struct {
 	ID   string `json:"id"`

@@ -61,6 +61,8 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 		"Usage": client.Usage{}, "DayUsage": client.DayUsage{}, "WorkflowUsage": client.WorkflowUsage{},
 		"Readiness": client.Readiness{}, "Problem": client.Problem{}, "FieldError": client.FieldError{},
 		"Token": client.Token{}, "TokenSecret": client.TokenSecret{}, "TokenDraft": client.TokenDraft{},
+		"TokenRotation": client.TokenRotation{}, "Member": client.Member{}, "MemberDraft": client.MemberDraft{},
+		"MemberChange": client.MemberChange{}, "AuditRecord": client.AuditRecord{},
 	} {
 		want := slices.Sorted(maps.Keys(schemas[name].Properties))
 		if diff := cmp.Diff(want, members(reflect.TypeOf(value))); diff != "" {

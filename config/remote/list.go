@@ -1,0 +1,92 @@
+package remote
+
+import (
+	"context"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/client"
+)
+
+// listing is a command that lists things of one kind.
+type listing[T any] struct {
+	short  string
+	header []string
+	read   func(*client.Client, context.Context) iter.Seq2[T, error]
+	row    func(T) []string
+}
+
+// listed is what the command writes for programs.
+type listed[T any] struct {
+	SchemaVersion int `json:"schema_version"`
+	Values        []T `json:"values"`
+}
+
+// listLimit is how much is listed unless --limit says otherwise.
+const listLimit = 50
+
+func (l listing[T]) command(s Surroundings) *cobra.Command {
+	c := connection{Surroundings: s}
+	var limit int
+	var asJSON bool
+	command := &cobra.Command{
+		Use: "list", Short: l.short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return misuse("--limit is 0 or more; 0 lists all")
+			}
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			values := []T{}
+			for value, err := range l.read(api, cmd.Context()) {
+				if err != nil {
+					return failure(cmd.Context(), err)
+				}
+				if limit > 0 && len(values) == limit {
+					cmd.PrintErrf("there are more than these %d; --limit 0 lists all\n", limit)
+					break
+				}
+				values = append(values, value)
+			}
+			if asJSON {
+				return writeJSON(cmd, listed[T]{schemaVersion, values})
+			}
+			rows := [][]string{l.header}
+			for _, value := range values {
+				rows = append(rows, l.row(value))
+			}
+			return writeTable(cmd, rows...)
+		},
+	}
+	command.Flags().IntVar(&limit, "limit", listLimit, "how many at most, 0 for all")
+	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	c.bind(command)
+	return command
+}
+
+// deed is a command that does something to what its arguments name, and says so.
+func deed(
+	s Surroundings, use, short string, arguments int,
+	do func(ctx context.Context, api *client.Client, args []string) (string, error),
+) *cobra.Command {
+	c := connection{Surroundings: s}
+	command := &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(arguments),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			done, err := do(cmd.Context(), api, args)
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			return writeTable(cmd, []string{done})
+		},
+	}
+	c.bind(command)
+	return command
+}
