@@ -36,7 +36,8 @@ type DB struct {
 	// SQL is the same pool for libraries that want database/sql.
 	SQL *sql.DB
 
-	begin string
+	begin   string
+	lookups *Coalescer[*Lookups, error]
 }
 
 const (
@@ -83,7 +84,9 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: beginQuery(cfg)}, nil
+	db := &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: beginQuery(cfg)}
+	db.lookups = newLookupCoalescer(db)
+	return db, nil
 }
 
 // Close waits for running statements and closes every connection.

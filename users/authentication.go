@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -30,14 +29,18 @@ type Limiter interface {
 	Allow(id uuid.UUID) core.Allowance
 }
 
-// OrgOfToken is SQL for the organization of the token whose digest is the parameter $1, whether the token is
-// still valid or not.
-const OrgOfToken = `(SELECT org_id FROM api_tokens WHERE digest = $1)` //nolint:gosec // no credential
+// OrgOfToken is SQL for the organization of the token that TokenParam names, whether the token is still valid or not.
+const OrgOfToken = `(SELECT org_id FROM api_tokens WHERE digest = asked.digest)` //nolint:gosec // no credential
+
+// TokenParam is the parameter of look-ups that use OrgOfToken.
+func TokenParam(digest []byte) core.Param {
+	return core.Param{Name: "digest", Type: "bytea", Value: digest}
+}
 
 // ReadAhead adds look-ups that the request is going to need to the one of its token, so that they cost no
 // round trip of their own. They find the organization by OrgOfToken, and nothing may be done with what they
 // have found before the token has turned out to be valid.
-type ReadAhead func(c echo.Context, tokenDigest []byte, reads *core.Reads)
+type ReadAhead func(c echo.Context, tokenDigest []byte, lookups *core.Lookups)
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
 // context. A revoked token is refused from the next request on, in every process: nothing is cached.
@@ -49,8 +52,8 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 				return err
 			}
 			digest := sha256.Sum256([]byte(secret))
-			principal, err := a.service.identify(c.Request().Context(), digest[:], func(reads *core.Reads) {
-				ahead(c, digest[:], reads)
+			principal, err := a.service.identify(c.Request().Context(), digest[:], func(lookups *core.Lookups) {
+				ahead(c, digest[:], lookups)
 			})
 			if err != nil {
 				return err
@@ -82,22 +85,22 @@ func bearer(headers []string) (string, error) {
 }
 
 // identify answers who the token stands for. The look-ups that are read ahead follow its own.
-func (s *Service) identify(ctx context.Context, digest []byte, ahead func(*core.Reads)) (core.Principal, error) {
+func (s *Service) identify(ctx context.Context, digest []byte, ahead func(*core.Lookups)) (core.Principal, error) {
 	var found holder
-	var reads core.Reads
-	reads.Queue(func(rows pgx.Rows) error {
+	var lookups core.Lookups
+	lookups.Queue(func(row pgx.CollectableRow) error {
 		var err error
-		found, err = pgx.CollectExactlyOneRow(rows, scanHolder)
+		found, err = scanHolder(row)
 		return err
-	}, holderQuery, digest)
-	ahead(&reads)
-	err := s.db.Read(ctx, &reads)
+	}, holderQuery, TokenParam(digest))
+	ahead(&lookups)
+	err := s.db.LookUp(ctx, &lookups)
 	switch {
-	case found.principal.TokenID == uuid.Nil && errors.Is(err, pgx.ErrNoRows):
-		return core.Principal{}, core.NewError(core.CodeNotAuthenticated,
-			"The token is unknown, revoked or expired. Create a new one and try again.")
 	case err != nil:
 		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
+	case found.principal.TokenID == uuid.Nil:
+		return core.Principal{}, core.NewError(core.CodeNotAuthenticated,
+			"The token is unknown, revoked or expired. Create a new one and try again.")
 	case !found.isMember:
 		return core.Principal{}, core.NewError(core.CodePermissionDenied,
 			"You are no longer a member of "+found.principal.OrgName+".")
@@ -112,7 +115,7 @@ const holderQuery = `
 	JOIN organizations AS o ON o.id = t.org_id
 	JOIN users AS u ON u.id = t.user_id
 	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
-	WHERE t.digest = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
+	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
 
 // holder is who has a valid token. One who has left the organization is known but may do nothing.
 type holder struct {

@@ -124,4 +124,4 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	return principal, err
 }
 
-func nothingAhead(echo.Context, []byte, *core.Reads) {}
+func nothingAhead(echo.Context, []byte, *core.Lookups) {}

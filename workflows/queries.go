@@ -15,13 +15,13 @@ import (
 const versionColumns = `w.org_id, w.id, w.slug, w.name, w.description, w.is_active, w.latest_version, w.created_at,
 	w.updated_at, v.number, v.definition_digest`
 
-// findQuery finds a version by the organization, as SQL over the parameter $1, and by a column of the workflow.
-func findQuery(org, column string) string {
+// findQuery finds a version by the organization, by a column of the workflow and by the number, 0 for the latest.
+func findQuery(org, column, name, number string) string {
 	return `SELECT ` + versionColumns + `
 		FROM workflows AS w
 		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id
-			AND v.number = CASE WHEN $3 = 0 THEN w.latest_version ELSE $3 END
-		WHERE w.org_id = ` + org + ` AND w.` + column + ` = $2`
+			AND v.number = CASE WHEN ` + number + ` = 0 THEN w.latest_version ELSE ` + number + ` END
+		WHERE w.org_id = ` + org + ` AND w.` + column + ` = ` + name
 }
 
 // nameOf tells a workflow's UUID from its slug.
@@ -32,11 +32,19 @@ func nameOf(idOrSlug string) (column string, name any) { //nolint:nonamedreturns
 	return "slug", idOrSlug
 }
 
+// typeOf is the type of a column that nameOf returns.
+func typeOf(column string) string {
+	if column == "id" {
+		return "uuid"
+	}
+	return "text"
+}
+
 // Find returns the organization's workflow by its UUID or slug, as of the pinned version or, with
 // version 0, the latest. What the organization does not have is not found, whoever has it.
 func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
 	column, name := nameOf(idOrSlug)
-	rows, err := s.db.Pool.Query(ctx, findQuery("$1", column), orgID, name, version)
+	rows, err := s.db.Pool.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, version)
 	if err != nil {
 		return Version{}, fmt.Errorf("find a workflow: %w", err)
 	}

@@ -43,7 +43,7 @@ func lockLatest(ctx context.Context, tx core.Tx, orgID uuid.UUID, idOrSlug strin
 	if _, err := tx.Exec(ctx, lock, orgID, name); err != nil {
 		return Version{}, fmt.Errorf("lock workflow %s: %w", idOrSlug, err)
 	}
-	rows, err := tx.Query(ctx, findQuery("$1", column), orgID, name, 0)
+	rows, err := tx.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, 0)
 	if err != nil {
 		return Version{}, fmt.Errorf("read workflow %s: %w", idOrSlug, err)
 	}

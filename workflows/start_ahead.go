@@ -26,7 +26,7 @@ type ahead struct {
 
 // ReadAhead looks the workflow and the key of a start up together with the caller's token. A request that is
 // not well formed is left to the view, which refuses it before it asks for either.
-func (a *App) ReadAhead(c echo.Context, tokenDigest []byte, reads *core.Reads) {
+func (a *App) ReadAhead(c echo.Context, tokenDigest []byte, lookups *core.Lookups) {
 	isStart := strings.HasSuffix(c.Path(), routeStart) || strings.HasSuffix(c.Path(), routeStartV1)
 	if c.Request().Method != http.MethodPost || !isStart {
 		return
@@ -37,14 +37,17 @@ func (a *App) ReadAhead(c echo.Context, tokenDigest []byte, reads *core.Reads) {
 	}
 	found := new(ahead)
 	c.Set(aheadKey, found)
+	token := users.TokenParam(tokenDigest)
 	column, name := nameOf(c.Param("id"))
-	reads.Queue(func(rows pgx.Rows) error {
-		var err error
-		found.workflow, err = collectVersion(rows)
+	lookups.Queue(func(row pgx.CollectableRow) error {
+		version, err := scanVersion(row)
+		found.workflow = &version
 		return err
-	}, findQuery(users.OrgOfToken, column), tokenDigest, name, pinned)
+	}, findQuery(users.OrgOfToken, column, "asked.name", "asked.number"), token,
+		core.Param{Name: "name", Type: typeOf(column), Value: name},
+		core.Param{Name: "number", Type: "integer", Value: pinned})
 	if key, given, err := idempotency.ParseKey(c.Request().Header); given && err == nil {
-		idempotency.QueueLookup(reads, users.OrgOfToken, tokenDigest, EndpointStart, key, &found.key)
+		idempotency.QueueLookup(lookups, users.OrgOfToken, token, EndpointStart, key, &found.key)
 	}
 }
 

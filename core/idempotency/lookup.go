@@ -16,42 +16,40 @@ const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_h
 	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
 	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
 
-const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE key = $2 AND endpoint = $3 AND org_id = `
+const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
 
 // Lookup reads a key in one indexed statement and no transaction. The second result is false when
 // there is no such key or it has expired.
 func Lookup(ctx context.Context, db *core.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
-	rows, err := db.Pool.Query(ctx, keyQuery+"$1", orgID, key, endpoint)
+	rows, err := db.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
 	if err != nil {
 		return Record{}, false, fmt.Errorf("look a key up: %w", err)
 	}
-	var found *Record
-	if err := collectKey(rows, &found); err != nil {
-		return Record{}, false, err
-	}
-	if found == nil {
+	record, err := pgx.CollectExactlyOneRow(rows, scanRecord)
+	if errors.Is(err, pgx.ErrNoRows) {
 		return Record{}, false, nil
 	}
-	return *found, true, nil
-}
-
-// QueueLookup adds the look-up of a key to others. The organization is SQL over the parameter $1, and found
-// is left alone when there is no such key or it has expired.
-func QueueLookup(reads *core.Reads, org string, param any, endpoint Endpoint, key string, found **Record) {
-	reads.Queue(func(rows pgx.Rows) error { return collectKey(rows, found) }, keyQuery+org, param, key, endpoint)
-}
-
-func collectKey(rows pgx.Rows, found **Record) error {
-	record, err := pgx.CollectExactlyOneRow(rows, scanRecord)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look a key up: %w", err)
-	case !record.Absent():
-		*found = &record
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look a key up: %w", err)
 	}
-	return nil
+	return record, !record.Absent(), nil
+}
+
+// QueueLookup adds the look-up of a key to others. The organization is SQL over the parameter param, and found
+// is left alone when there is no such key or it has expired.
+func QueueLookup(
+	lookups *core.Lookups, org string, param core.Param, endpoint Endpoint, key string, found **Record,
+) {
+	lookups.Queue(func(row pgx.CollectableRow) error {
+		record, err := scanRecord(row)
+		if err == nil && !record.Absent() {
+			*found = &record
+		}
+		return err
+	}, `SELECT `+recordColumns+` FROM idempotency_keys
+		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
+		param, core.Param{Name: "key", Type: "text", Value: key},
+		core.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
 // identity names a key.

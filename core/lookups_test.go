@@ -1,0 +1,117 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// double looks for twice a number up to 1,000.
+func double(number any, scan func(pgx.CollectableRow) error) *core.Lookups {
+	var lookups core.Lookups
+	lookups.Queue(scan, `SELECT 2 * n FROM generate_series(1, 1000) AS n WHERE n = asked.number`,
+		core.Param{Name: "number", Type: "integer", Value: number})
+	return &lookups
+}
+
+func into(found *int) func(pgx.CollectableRow) error {
+	return func(row pgx.CollectableRow) error { return row.Scan(found) }
+}
+
+func TestLookUp(t *testing.T) {
+	t.Parallel()
+	db := coretest.OpenDatabase(t)
+
+	t.Run("GivesEachRequestItsOwnRow", func(t *testing.T) {
+		t.Parallel()
+		var callers sync.WaitGroup
+		for n := range 300 {
+			callers.Go(func() {
+				var found int
+				if err := db.LookUp(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
+					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+				}
+			})
+		}
+		callers.Wait()
+	})
+
+	t.Run("AnswersAllQuestionsOfARequest", func(t *testing.T) {
+		t.Parallel()
+		var first, second, third int
+		lookups := double(1, into(&first))
+		lookups.Queue(into(&second), `SELECT asked.a + asked.b`,
+			core.Param{Name: "a", Type: "bigint", Value: 2}, core.Param{Name: "b", Type: "bigint", Value: 3})
+		lookups.Queue(into(&third), `SELECT asked.a + asked.b`,
+			core.Param{Name: "a", Type: "bigint", Value: 4}, core.Param{Name: "b", Type: "bigint", Value: 5})
+		if err := db.LookUp(t.Context(), lookups); err != nil || first != 2 || second != 5 || third != 9 {
+			t.Errorf("found %d, %d, %d, %v, want 2, 5, 9", first, second, third, err)
+		}
+	})
+
+	t.Run("ScansNothingWhereThereIsNoRow", func(t *testing.T) {
+		t.Parallel()
+		err := db.LookUp(t.Context(), double(1001, func(pgx.CollectableRow) error {
+			t.Error("scanned a row that is not there")
+			return nil
+		}))
+		if err != nil {
+			t.Errorf("err = %v, want none", err)
+		}
+	})
+
+	t.Run("KeepsOneRequestsTroubleFromTheOthers", func(t *testing.T) {
+		t.Parallel()
+		refused := errors.New("refused")
+		var callers sync.WaitGroup
+		for n := range 200 {
+			callers.Go(func() {
+				var found int
+				switch n % 10 {
+				case 3:
+					if err := db.LookUp(t.Context(), double(1<<40, into(&found))); err == nil {
+						t.Error("looked up a number that is no integer")
+					}
+				case 7:
+					err := db.LookUp(t.Context(), double(7, func(pgx.CollectableRow) error { return refused }))
+					if !errors.Is(err, refused) {
+						t.Errorf("err = %v, want that of the scan", err)
+					}
+				default:
+					if err := db.LookUp(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
+						t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+					}
+				}
+			})
+		}
+		callers.Wait()
+	})
+
+	t.Run("GoesOnForTheOthersWhenOneHasGone", func(t *testing.T) {
+		t.Parallel()
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		var callers sync.WaitGroup
+		for n := range 200 {
+			callers.Go(func() {
+				var found int
+				ctx := t.Context()
+				if n%2 == 0 {
+					ctx = gone
+				}
+				err := db.LookUp(ctx, double(n, into(&found)))
+				// One that has gone may have been answered or not.
+				if n%2 != 0 && (err != nil || found != 2*n) {
+					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
