@@ -51,18 +51,20 @@ type stage struct {
 }
 
 // newStage makes an installation in which nothing happens by the passing of time: leases, locks and pauses last for
-// minutes, and passTime ends them.
-func newStage(tb testing.TB, f flow) *stage {
+// minutes, and passTime ends them. The settings win over those.
+func newStage(tb testing.TB, f flow, settings ...string) *stage {
 	tb.Helper()
 	const secret = "of the billing service"
 	service := billing.New(secret)
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
 	s := &stage{
-		Installation: program.Install(tb, "SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+secret,
+		Installation: program.Install(tb, append([]string{
+			"SV_BILLING_URL=" + listener.URL, "SV_BILLING_SECRET=" + secret,
 			"SV_KEY_LOCK=5m", "SV_RUN_LEASE=5m", "SV_RUN_SWEEP_AFTER=5m", "SV_COMPLETE_INTERVAL=100ms",
 			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=1s",
-			"SV_EXTERNAL_ALLOW=127.0.0.0/8"),
+			"SV_EXTERNAL_ALLOW=127.0.0.0/8",
+		}, settings...)...),
 		flow: f, billing: service,
 		launched: make(chan struct{}), struck: make(chan struct{}), released: make(chan struct{}),
 	}
@@ -95,17 +97,7 @@ func (s *stage) database(tb testing.TB) string {
 // launch starts the victim, and the flow with it.
 func (s *stage) launch(tb testing.TB) {
 	tb.Helper()
-	settings := s.through(s.proxy)
-	switch s.flow.part {
-	case web:
-		server := program.Serve(tb, settings, "--only", "web")
-		s.victim, s.front = server.Process, server.URL()
-	case worker:
-		s.victim = s.background(tb, settings)
-	case command:
-		s.victim = program.Launch(tb, settings, "", "idempotency", "purge")
-	}
-	close(s.launched)
+	s.expose(tb)
 	if s.flow.part != web {
 		return
 	}
@@ -117,6 +109,22 @@ func (s *stage) launch(tb testing.TB) {
 			s.note(tb, a)
 		}
 	})
+}
+
+// expose starts the victim.
+func (s *stage) expose(tb testing.TB) {
+	tb.Helper()
+	settings := s.through(s.proxy)
+	switch s.flow.part {
+	case web:
+		server := program.Serve(tb, settings, "--only", "web")
+		s.victim, s.front = server.Process, server.URL()
+	case worker:
+		s.victim = s.background(tb, settings)
+	case command:
+		s.victim = program.Launch(tb, settings, "", "idempotency", "purge")
+	}
+	close(s.launched)
 }
 
 // through are the settings of a process that reaches the database through a proxy.
