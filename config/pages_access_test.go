@@ -3,11 +3,13 @@ package config_test
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 )
@@ -22,7 +24,11 @@ func publicPages() []string {
 func (s *stage) pageAccess(tb testing.TB) map[string]access {
 	tb.Helper()
 	table := make(map[string]access)
-	for _, part := range []map[string]access{s.accessToOwnPages(), s.accessToWorkflowPages(tb)} {
+	for _, part := range []map[string]access{
+		s.accessToOwnPages(),
+		s.accessToPagesOfUsers(tb),
+		s.accessToWorkflowPages(tb),
+	} {
 		maps.Copy(table, part)
 	}
 	return table
@@ -37,6 +43,53 @@ func (s *stage) accessToOwnPages() map[string]access {
 		"GET /app/":               everybody(page("/app/", ""), http.StatusSeeOther),
 		"GET /app/users/api-key/": everybody(page("/app/users/api-key/", ""), http.StatusSeeOther),
 		"POST /app/sign-out/":     everybody(post("/app/sign-out/", "", nil), http.StatusSeeOther),
+		"GET /app/account/":       everybody(page("/app/account/", ""), http.StatusOK),
+		// Nobody of the test has a password to change.
+		"POST /app/account/password/":     everybody(post("/app/account/password/", "", nil), http.StatusBadRequest),
+		"POST /app/account/sessions/end/": everybody(post("/app/account/sessions/end/", "", nil), http.StatusSeeOther),
+	}
+}
+
+// orgPage is a page of harbour that its members with the least role see, and that is not there for others.
+func orgPage(path string, least core.Role) access {
+	return access{call: page(harbourPages+path, ""), least: least, ok: http.StatusOK, foreign: http.StatusNotFound}
+}
+
+// orgForm is a form of harbour's pages that its members with the least role may send.
+func orgForm(path string, fields url.Values, least core.Role, ok int) access {
+	return access{
+		call: post(harbourPages+path, "", fields), least: least, ok: ok, foreign: http.StatusNotFound,
+	}
+}
+
+func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]access {
+	tb.Helper()
+	_, owned := s.addToken(tb, s.Harbour, core.RoleOwner, core.RoleExecutor)
+	member := s.addMember(tb, "somebody", core.RoleViewer).String()
+	removed := s.addMember(tb, "leaving", core.RoleViewer).String()
+	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"viewer"}, "days": {"1"}}
+	// Which token it is decides, not the role: others than admins do not see it.
+	revoke := orgForm("tokens/"+owned.String()+"/revoke/", nil, core.RoleAdmin, http.StatusSeeOther)
+	rotate := orgForm("tokens/"+owned.String()+"/rotate/", nil, core.RoleAdmin, http.StatusForbidden)
+	revoke.below, rotate.below = http.StatusNotFound, http.StatusNotFound
+	// A token's form is sent by each role here, and makes one token all the same.
+	create := orgForm("tokens/", token, core.RoleViewer, http.StatusBadRequest)
+	create.but = map[core.Role]int{core.RoleViewer: http.StatusCreated}
+	add := url.Values{"email": {"ROLE@new.example"}, "role": {"viewer"}}
+	managed := func(path string, fields url.Values) access {
+		return orgForm(path, fields, core.RoleAdmin, http.StatusSeeOther)
+	}
+	return map[string]access{
+		"GET /app/orgs/:org/tokens/":              orgPage("tokens/", core.RoleViewer),
+		"POST /app/orgs/:org/tokens/":             create,
+		"POST /app/orgs/:org/tokens/:id/rotate/":  rotate,
+		"POST /app/orgs/:org/tokens/:id/revoke/":  revoke,
+		"GET /app/orgs/:org/members/":             orgPage("members/", core.RoleViewer),
+		"POST /app/orgs/:org/members/":            managed("members/", add),
+		"POST /app/orgs/:org/members/:id/role/":   managed("members/"+member+"/role/", add),
+		"POST /app/orgs/:org/members/:id/remove/": managed("members/"+removed+"/remove/", nil),
+		"GET /app/orgs/:org/usage/":               orgPage("usage/", core.RoleViewer),
+		"GET /app/orgs/:org/audit/":               orgPage("audit/", core.RoleAdmin),
 	}
 }
 

@@ -85,7 +85,7 @@ func shows(tb testing.TB, html string, texts ...string) {
 	tb.Helper()
 	for _, text := range texts {
 		if !strings.Contains(html, text) {
-			tb.Errorf("the page has no %q:\n%s", text, html)
+			tb.Errorf("the page has no %q:\n%s", text, mainOf(html))
 		}
 	}
 }
@@ -95,7 +95,15 @@ func hides(tb testing.TB, html string, texts ...string) {
 	tb.Helper()
 	for _, text := range texts {
 		if strings.Contains(html, text) {
-			tb.Errorf("the page has %q:\n%s", text, html)
+			tb.Errorf("the page has %q:\n%s", text, mainOf(html))
 		}
 	}
+}
+
+// mainOf is what a page has inside its layout.
+func mainOf(html string) string {
+	if _, after, found := strings.Cut(html, "<main"); found {
+		html, _, _ = strings.Cut(after, "</main>")
+	}
+	return html
 }

@@ -98,7 +98,7 @@ func NewProject(
 	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
 		staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
-	p.users, err = users.New(p.userService, guard, check, runs,
+	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
 		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))
 	if err != nil {
 		return nil, fmt.Errorf("install users: %w", err)

@@ -40,6 +40,15 @@ func BindQuery(c echo.Context, check *Validator, query any) error {
 	return check.Query(query)
 }
 
+// BindForm reads a page's form into a struct by its form tags and checks it. The answer to a broken rule names fields
+// as the form does.
+func BindForm(c echo.Context, check *Validator, form any) error {
+	if err := (&echo.DefaultBinder{}).BindBody(c, form); err != nil {
+		return InvalidPayload("The form could not be read. Open the page anew and send it again.").Because(err)
+	}
+	return check.Form(form)
+}
+
 // AwaitCalmly lets an answer come later than the request has to have been read. Without it the server would take the
 // end of that time for a client that has gone. Call it when the body has been read.
 func AwaitCalmly(c echo.Context) {

@@ -64,6 +64,15 @@ func (v *Validator) Body(value any) error {
 	return InvalidPayload("The request body breaks "+Plural(len(fields), "rule")+"; errors lists them.", fields...)
 }
 
+// Form checks the fields of a page's form and answers invalid_payload, in words for whoever has filled it in.
+func (v *Validator) Form(value any) error {
+	fields, err := v.Fields(value)
+	if err != nil || fields == nil {
+		return err
+	}
+	return InvalidPayload("Please look at "+Plural(len(fields), "field")+" again.", fields...)
+}
+
 // Query checks the parameters of a request and answers invalid_parameter.
 func (v *Validator) Query(value any) error {
 	fields, err := v.Fields(value)
@@ -95,6 +104,8 @@ func explain(rule validator.FieldError) string {
 		return "must not have the same " + strings.ToLower(rule.Param()) + " twice"
 	case "excludesrune":
 		return "must not have the character " + strconv.QuoteToASCII(rule.Param())
+	case "eqfield":
+		return "must be the same as " + strings.ToLower(rule.Param())
 	case "gt":
 		return "must be more than " + rule.Param()
 	default:

@@ -28,19 +28,21 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	runs    RunCounter
+	keys    *idempotency.Inspector
 	pages   *pages.Set
 	signIns Limiter
 }
 
 // New makes the app. signIns bounds the attempts to sign in, by where they come from.
 func New(
-	service *Service, guard *idempotency.Guard, check *core.Validator, runs RunCounter, signIns Limiter,
+	service *Service, guard *idempotency.Guard, keys *idempotency.Inspector, check *core.Validator, runs RunCounter,
+	signIns Limiter,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/users")
 	if err != nil {
 		return nil, err
 	}
 	return &App{
-		service: service, guard: guard, check: check, runs: runs, pages: set, signIns: signIns,
+		service: service, guard: guard, keys: keys, check: check, runs: runs, pages: set, signIns: signIns,
 	}, nil
 }

@@ -112,7 +112,7 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	request := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set(echo.HeaderAuthorization, "Bearer "+secret)
 	var principal core.Principal
-	app, err := users.New(b.service, nil, nil, nil, unlimited{})
+	app, err := users.New(b.service, nil, nil, nil, nil, unlimited{})
 	if err != nil {
 		tb.Fatal(err)
 	}

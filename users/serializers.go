@@ -37,14 +37,14 @@ type orgBody struct {
 
 // memberDraft asks for a new member.
 type memberDraft struct {
-	Email string    `json:"email" validate:"required,email,max=254"`
-	Name  string    `json:"name"  validate:"max=200,excludesrune=\x00"`
-	Role  core.Role `json:"role"  validate:"oneof=owner admin author executor viewer"`
+	Email string    `json:"email" form:"email" validate:"required,email,max=254"`
+	Name  string    `json:"name"  form:"name"  validate:"max=200,excludesrune=\x00"`
+	Role  core.Role `json:"role"  form:"role"  validate:"oneof=owner admin author executor viewer"`
 }
 
 // memberChange is what of a member may change.
 type memberChange struct {
-	Role core.Role `json:"role" validate:"oneof=owner admin author executor viewer"`
+	Role core.Role `json:"role" form:"role" validate:"oneof=owner admin author executor viewer"`
 }
 
 type memberBody struct {

@@ -29,8 +29,30 @@ func (s *Service) members(ctx context.Context, orgID uuid.UUID, cursor core.Curs
 	return found, nil
 }
 
-// addMember makes the user with the e-mail address a member, and the user where there is none.
-func addMember(
+// addMember makes the user of the draft a member on behalf of an administrator, and the user where there is none.
+func (s *Service) addMember(ctx context.Context, principal core.Principal, draft memberDraft) (Member, error) {
+	user, err := s.draftMember(principal, draft)
+	if err != nil {
+		return Member{}, err
+	}
+	return core.InTx(ctx, s.db, func(tx core.Tx) (Member, error) {
+		return insertMember(ctx, tx, principal, user, draft.Role)
+	})
+}
+
+// draftMember returns the user that a draft asks for, if the principal may add such a member.
+func (s *Service) draftMember(principal core.Principal, draft memberDraft) (User, error) {
+	if err := principal.Require(core.RoleAdmin, "add members"); err != nil {
+		return User{}, err
+	}
+	if err := mayManage(principal, draft.Role); err != nil {
+		return User{}, err
+	}
+	return s.newUser(draft.Email, draft.Name, "")
+}
+
+// insertMember makes the user with the e-mail address a member, and the user where there is none.
+func insertMember(
 	ctx context.Context, tx core.Tx, principal core.Principal, user User, role core.Role,
 ) (Member, error) {
 	// An update that changes nothing returns the row, whoever wrote it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
@@ -125,6 +126,68 @@ func hashPassword(password string) (string, error) {
 		return "", fmt.Errorf("hash the password: %w", err)
 	}
 	return hash, nil
+}
+
+// Session is one of a user's sessions.
+type Session struct {
+	UserAgent string
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Current says that it is the one of the request.
+	Current bool
+}
+
+// maxSessions bounds the list of sessions.
+const maxSessions = 100
+
+// sessions lists the user's sessions, the newest first.
+func (s *Service) sessions(ctx context.Context, userID uuid.UUID, current string) ([]Session, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT user_agent, created_at, expires_at, digest = $2 FROM sessions
+		WHERE user_id = $1 AND expires_at > now() ORDER BY created_at DESC LIMIT $3`,
+		userID, sessionDigest(current), maxSessions)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Session])
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return found, nil
+}
+
+// endOtherSessions ends all sessions of the user but the current one.
+func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, current string) error {
+	_, err := s.db.Pool.Exec(ctx, `DELETE FROM sessions WHERE user_id = $1 AND digest <> $2`,
+		userID, sessionDigest(current))
+	if err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	return nil
+}
+
+// changePassword sets another password for who knows the one so far, ends all sessions and begins a new one.
+func (s *Service) changePassword(
+	ctx context.Context, visitor pages.Visitor, form passwordForm, userAgent string,
+) (string, error) {
+	var hash string
+	err := s.db.Pool.QueryRow(ctx, `SELECT password_hash FROM users WHERE id = $1`, visitor.UserID).Scan(&hash)
+	if err != nil {
+		return "", fmt.Errorf("look a user up: %w", err)
+	}
+	matches, err := s.passwordMatches(ctx, form.Current, hash)
+	if err != nil {
+		return "", err
+	}
+	if !matches {
+		return "", core.InvalidPayload("Please look at 1 field again.", core.FieldError{
+			Parameter: "current", Code: "wrong", Detail: "is not your password",
+		})
+	}
+	if err := s.SetPassword(ctx, visitor.UserID, form.New); err != nil {
+		return "", err
+	}
+	return s.SignIn(ctx, signIn{Email: visitor.Email, Password: form.New, UserAgent: userAgent})
 }
 
 // PurgeSessions deletes the sessions that have expired.

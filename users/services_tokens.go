@@ -14,6 +14,8 @@ import (
 
 // TokenRequest asks for a new API token.
 type TokenRequest struct {
+	// ID is the token's own where the request may come twice and is to make one token; the zero UUID gets a new one.
+	ID     uuid.UUID
 	OrgID  uuid.UUID
 	UserID uuid.UUID
 	Label  string `validate:"required,max=100,excludesrune=\x00"`
@@ -202,15 +204,22 @@ func readToken(ctx context.Context, tx core.Tx, condition string, args ...any) (
 func issueToken(
 	ctx context.Context, tx core.Tx, principal core.Principal, request TokenRequest,
 ) (issuedToken, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return issuedToken{}, err
+	id := request.ID
+	if id == uuid.Nil {
+		var err error
+		if id, err = core.NewID(); err != nil {
+			return issuedToken{}, err
+		}
 	}
 	secret, digest, prefix := newSecret()
-	_, err = tx.Exec(ctx, `
+	_, err := tx.Exec(ctx, `
 		INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
 		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
+	if core.ViolatedConstraint(err) == "api_tokens_pkey" {
+		return issuedToken{}, core.InvalidPayload(
+			"This form has made its token already. Open a new one for another token.")
+	}
 	if err != nil {
 		return issuedToken{}, fmt.Errorf("write a token: %w", err)
 	}

@@ -1,6 +1,10 @@
 package users
 
-import "github.com/labstack/echo/v4"
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
@@ -28,4 +32,17 @@ func (a *App) Pages(web *echo.Group) {
 	web.POST("/sign-in/", a.signIn)
 	web.POST("/sign-out/", a.signOut)
 	web.GET("/users/api-key/", a.tokensOfHome)
+	web.GET("/account/", a.accountPage)
+	web.POST("/account/password/", a.changePassword)
+	web.POST("/account/sessions/end/", a.endSessions)
+	web.GET(pages.OrgRoute+"/tokens/", a.tokensPage)
+	web.POST(pages.OrgRoute+"/tokens/", a.createTokenForm)
+	web.POST(pages.OrgRoute+"/tokens/:id/rotate/", a.rotateTokenForm)
+	web.POST(pages.OrgRoute+"/tokens/:id/revoke/", a.revokeTokenForm)
+	web.GET(pages.OrgRoute+"/members/", a.membersPage)
+	web.POST(pages.OrgRoute+"/members/", a.addMemberForm)
+	web.POST(pages.OrgRoute+"/members/:id/role/", a.changeMemberForm)
+	web.POST(pages.OrgRoute+"/members/:id/remove/", a.removeMemberForm)
+	web.GET(pages.OrgRoute+"/usage/", a.usagePage)
+	web.GET(pages.OrgRoute+"/audit/", a.auditPage)
 }

@@ -50,16 +50,13 @@ func (a *App) addMember(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := mayManage(principal, draft.Role); err != nil {
-		return err
-	}
-	user, err := a.service.newUser(draft.Email, draft.Name, "")
+	user, err := a.service.draftMember(principal, draft)
 	if err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointMember, Content: content}
 	return a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
-		member, err := addMember(ctx, tx, principal, user, draft.Role)
+		member, err := insertMember(ctx, tx, principal, user, draft.Role)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
@@ -133,7 +130,7 @@ func (a *App) listAudits(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.service.audits(c.Request().Context(), principal.OrgID, cursor)
+	entries, err := a.service.audits(c.Request().Context(), principal.OrgID, AuditFilter{}, cursor)
 	if err != nil {
 		return err
 	}

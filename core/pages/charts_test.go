@@ -38,7 +38,11 @@ func TestGaugeWarnsNearItsLimit(t *testing.T) {
 		tone        string
 		percent     int
 	}{
-		{0, 10, "ok", 0}, {7, 10, "ok", 70}, {8, 10, "warn", 80}, {10, 10, "fail", 100}, {12, 10, "fail", 100},
+		{0, 10, "ok", 0},
+		{7, 10, "ok", 70},
+		{8, 10, "warn", 80},
+		{10, 10, "fail", 100},
+		{12, 10, "fail", 100},
 		{0, 0, "fail", 0},
 	} {
 		gauge := pages.Gauge{Used: tt.used, Limit: tt.limit}

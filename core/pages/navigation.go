@@ -38,10 +38,10 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 			{Title: SectionKeys, Address: base + "keys/"},
 			{Title: SectionUsage, Address: base + "usage/"},
 			{Title: SectionTokens, Address: base + "tokens/"},
+			{Title: SectionMembers, Address: base + "members/"},
 		}
 		if principal.Role.Allows(core.RoleAdmin) {
-			entries = append(entries, entry{Title: SectionMembers, Address: base + "members/"},
-				entry{Title: SectionAudit, Address: base + "audit/"})
+			entries = append(entries, entry{Title: SectionAudit, Address: base + "audit/"})
 		}
 	}
 	if visitor.Operator {

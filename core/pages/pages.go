@@ -100,16 +100,35 @@ func Parse(files fs.FS, folder string) (*Set, error) {
 // Render answers with a page. It is rendered to its end before the first byte is sent, so an error in it is still
 // answered as one.
 func (s *Set) Render(c echo.Context, status int, name string, page Page) error {
+	body, err := s.html(c, name, page)
+	if err != nil {
+		return err
+	}
+	secure(c)
+	return c.HTMLBlob(status, body)
+}
+
+func (s *Set) html(c echo.Context, name string, page Page) ([]byte, error) {
 	t, ok := s.pages[name]
 	if !ok {
-		return fmt.Errorf("there is no page %s", name)
+		return nil, fmt.Errorf("there is no page %s", name)
 	}
 	var body bytes.Buffer
 	if err := t.ExecuteTemplate(&body, "layout.html", newFrame(c, page)); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
+		return nil, fmt.Errorf("render page %s: %w", name, err)
+	}
+	return body.Bytes(), nil
+}
+
+// RenderOnce is Render for a page that holds a secret: nobody keeps it, so Back does not show it again.
+func (s *Set) RenderOnce(c echo.Context, status int, name string, page Page) error {
+	body, err := s.html(c, name, page)
+	if err != nil {
+		return err
 	}
 	secure(c)
-	return c.HTMLBlob(status, body.Bytes())
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.HTMLBlob(status, body)
 }
 
 // secure sets the header fields that every page has. A page may be shown again by Back as it was, with the idempotency

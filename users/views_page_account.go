@@ -1,0 +1,56 @@
+package users
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+const accountAddress = pages.Root + "account/"
+
+// accountPage is GET /app/account/.
+func (a *App) accountPage(c echo.Context) error {
+	return a.renderAccount(c, http.StatusOK, nil)
+}
+
+func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	sessions, err := a.service.sessions(c.Request().Context(), visitor.UserID, sessionSecret(c))
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, status, "account", pages.Page{
+		Title: "Account", Data: accountPage{Sessions: sessions, MinPassword: minPassword, Problem: problem},
+	})
+}
+
+// changePassword is POST /app/account/password/. The browser that has changed it stays signed in, with a new session.
+func (a *App) changePassword(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	var form passwordForm
+	err := core.BindForm(c, a.check, &form)
+	var secret string
+	if err == nil {
+		secret, err = a.service.changePassword(c.Request().Context(), visitor, form, c.Request().UserAgent())
+	}
+	if problem := pages.Refusal(err); problem != nil {
+		return a.renderAccount(c, problem.Code.Spec().Status, problem)
+	}
+	if err != nil {
+		return err
+	}
+	pages.SetCookie(c, sessionCookie, secret, cookieLife)
+	return pages.Redirect(c, accountAddress, "The password is changed. All other sessions have ended.")
+}
+
+// endSessions is POST /app/account/sessions/end/: all of the visitor's but this one.
+func (a *App) endSessions(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	if err := a.service.endOtherSessions(c.Request().Context(), visitor.UserID, sessionSecret(c)); err != nil {
+		return err
+	}
+	return pages.Redirect(c, accountAddress, "All other sessions have ended.")
+}
