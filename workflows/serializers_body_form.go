@@ -86,7 +86,7 @@ func (l *launchForm) guessType() string {
 	if l.texts["filename"] != "" {
 		filename = l.texts["filename"]
 	}
-	candidates := TypesByExtension(filename)
+	candidates := typesByExtension(filename)
 	if i := slices.IndexFunc(candidates, l.definition.Takes); i >= 0 {
 		return candidates[i]
 	}

@@ -70,7 +70,7 @@ func acceptedFiles(accepts []string) string {
 	accepted := slices.Clone(accepts)
 	for _, ending := range []string{".json", ".epjson", ".yaml", ".yml", ".csv", ".tsv", ".xml", ".idf"} {
 		takes := func(mediaType string) bool { return slices.Contains(accepts, mediaType) }
-		if slices.ContainsFunc(TypesByExtension(ending), takes) {
+		if slices.ContainsFunc(typesByExtension(ending), takes) {
 			accepted = append(accepted, ending)
 		}
 	}
