@@ -18,6 +18,7 @@ const (
 	enqueueBatch     = 500
 	purgeBatch       = 1000
 	activityInterval = 3 * time.Second
+	uploadsInterval  = time.Minute
 	lastUseInterval  = 10 * time.Second
 	workerGraceShare = 2
 )
@@ -98,6 +99,8 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{
 			Name: "sweeper", Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
+		}, tasks.Loop{
+			Name: "sweeper of uploads", Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
 			Name: "completer", Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -268,7 +269,8 @@ func (p Program) explain(
 	}
 	request.Header.Set("Content-Type", asked.mediaType)
 	request.Header.Set("X-Filename", asked.filename)
-	body, err := workflows.ReadStartBody(request, workflows.DefaultBodyLimits(project.settings.MaxBodyBytes))
+	limits := workflows.DefaultBodyLimits(project.settings.MaxBodyBytes)
+	body, err := workflows.ReadStartBody(request, limits, new(validations.Intake))
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,12 @@ func (b *testBundle) start(tb testing.TB, steps ...engine) jobs.Job {
 // startDefinition makes the definition's missing steps, one for each engine.
 func (b *testBundle) startDefinition(tb testing.TB, definition Definition, steps ...engine) jobs.Job {
 	tb.Helper()
+	return b.create(tb, b.workflow(tb, definition, steps...))
+}
+
+// workflow publishes the definition with its missing steps.
+func (b *testBundle) workflow(tb testing.TB, definition Definition, steps ...engine) WorkflowRef {
+	tb.Helper()
 	// The name makes the definition another than that of any other run.
 	definition.Accepts = []string{"text/" + uuid.NewString()}
 	ready := program{}
@@ -98,7 +104,7 @@ func (b *testBundle) startDefinition(tb testing.TB, definition Definition, steps
 	if len(steps) > 0 {
 		b.service.compiled.Add(ref.Digest, ready)
 	}
-	return b.create(tb, ref)
+	return ref
 }
 
 // publish stores the definition as a workflow.
@@ -122,23 +128,36 @@ func (b *testBundle) publish(tb testing.TB, definition Definition) WorkflowRef {
 
 func (b *testBundle) create(tb testing.TB, ref WorkflowRef) jobs.Job {
 	tb.Helper()
+	job, err := b.createOf(tb, ref, InlineContent([]byte("{}")))
+	if err != nil {
+		tb.Fatalf("create run: %v", err)
+	}
+	return job
+}
+
+// createOf starts a run on the content, or returns why it cannot be started.
+func (b *testBundle) createOf(tb testing.TB, ref WorkflowRef, content Content) (jobs.Job, error) {
+	tb.Helper()
+	prepared := b.prepared(tb, ref, content)
+	_, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		b.service.Create(batch, prepared)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
+}
+
+func (b *testBundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepared {
+	tb.Helper()
 	prepared, err := Prepare(Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: SourceAPI, RequestID: "r",
-		Document: Document{Content: []byte("{}"), MediaType: "application/json", Filename: "a.json"},
+		Document: Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, time.Now())
 	if err != nil {
 		tb.Fatalf("prepare run: %v", err)
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
-	_, err = core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
-		batch := tx.NewBatch()
-		b.service.Create(batch, prepared)
-		return struct{}{}, batch.Send(tb.Context())
-	})
-	if err != nil {
-		tb.Fatalf("create run: %v", err)
-	}
-	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}
+	return prepared
 }
 
 func (b *testBundle) execute(tb testing.TB, job jobs.Job) {

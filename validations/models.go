@@ -76,8 +76,11 @@ type Submission struct {
 	Metadata         string
 	Size             int64
 	SHA256           []byte `gorm:"column:sha256"`
-	Content          []byte
-	CreatedAt        time.Time
+	// Content is the document where it is small, and UploadID says where it is when it is large. Without both the
+	// document is no longer kept.
+	Content   []byte
+	UploadID  *uuid.UUID
+	CreatedAt time.Time
 }
 
 // Run is one execution of one version of a workflow on one submission.

@@ -55,7 +55,8 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 // stays until the transaction ends, and its run needs it from then on.
 func RequireDocument(ctx context.Context, tx core.Tx, run Run) error {
 	var kept bool
-	err := tx.QueryRow(ctx, `SELECT content IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2 FOR SHARE`,
+	err := tx.QueryRow(ctx, `
+		SELECT content IS NOT NULL OR upload_id IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2 FOR SHARE`,
 		run.OrgID, run.SubmissionID).Scan(&kept)
 	if err != nil {
 		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)

@@ -1,7 +1,6 @@
 package validations
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -40,7 +39,7 @@ type WorkflowRef struct {
 
 // Document is what was handed in.
 type Document struct {
-	Content          []byte
+	Content          Content
 	MediaType        string
 	Filename         string
 	Name             string
@@ -64,12 +63,15 @@ func Prepare(order Order, now time.Time) (Prepared, error) {
 	}
 	// The database keeps microseconds; what is shown must be what is stored.
 	now = now.UTC().Truncate(time.Microsecond)
-	sum := sha256.Sum256(order.Document.Content)
+	content := order.Document.Content
 	submission := Submission{
 		OrgID: order.Principal.OrgID, ID: submissionID,
 		MediaType: order.Document.MediaType, Filename: order.Document.Filename, Name: order.Document.Name,
 		ShortDescription: order.Document.ShortDescription, Metadata: order.Document.Metadata,
-		Size: int64(len(order.Document.Content)), SHA256: sum[:], Content: order.Document.Content, CreatedAt: now,
+		Size: content.Size, SHA256: content.SHA256[:], Content: content.Bytes, CreatedAt: now,
+	}
+	if content.UploadID != uuid.Nil {
+		submission.UploadID = &content.UploadID
 	}
 	return prepareRun(order, submission, nil, now)
 }
@@ -110,8 +112,8 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	return prepared, nil
 }
 
-// Create adds the rows of prepared runs, their submissions and their staged jobs to a batch. The usage
-// metric and period of each run must have been charged in the same transaction.
+// Create adds the rows of prepared runs, their submissions and their staged jobs to a batch, and has them adopt their
+// uploads. The usage metric and period of each run must have been charged in the same transaction.
 func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
 	queueSubmissions(batch, prepared)
 	s.CreateReruns(batch, prepared...)
@@ -135,11 +137,12 @@ func (s *Service) Reserve(batch *core.Batch, prepared ...Prepared) {
 }
 
 func queueSubmissions(batch *core.Batch, prepared []Prepared) {
+	queueAdoptions(batch, prepared)
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
-			content, created_at)
+			content, upload_id, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-			$8::bigint[], $9::bytea[], $10::bytea[], $11::timestamptz[])`,
+			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.OrgID }),
 		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.ID }),
 		core.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
@@ -150,6 +153,7 @@ func queueSubmissions(batch *core.Batch, prepared []Prepared) {
 		core.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
 		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
 		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
+		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
 		core.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 

@@ -1,11 +1,13 @@
 package validations
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -83,6 +85,11 @@ func (s *Service) executeStep(
 	ctx context.Context, run Run, ready program, ordinal int, document engines.Document, clock runClock,
 ) (bool, error) {
 	if foreign, ok := ready.engines[ordinal].(*engines.HTTP); ok {
+		// A call that has begun must not fail for want of the rest of its document.
+		document, err := inMemory(document)
+		if err != nil {
+			return false, err
+		}
 		return s.executeExternal(ctx, externalStep{run, ready.definition, ordinal, foreign, document, clock})
 	}
 	began := time.Now().UTC()
@@ -95,6 +102,8 @@ func (s *Service) executeStep(
 		return false, context.Cause(ctx)
 	case stepCtx.Err() != nil:
 		return true, s.giveUp(ctx, run, CategoryTimeout, limit.exceeded)
+	case errors.Is(err, errUnread):
+		return false, err
 	case err != nil:
 		s.log.ErrorContext(ctx, "engine failed", "run", run.ID, "step", ordinal, "error", err)
 		return true, s.giveUp(ctx, run, CategoryRuntimeError,
@@ -165,18 +174,23 @@ func (s *Service) release(ctx context.Context, run Run) {
 
 func (s *Service) document(ctx context.Context, run Run) (engines.Document, error) {
 	var content []byte
-	var mediaType, filename string
+	var uploadID *uuid.UUID
+	document := engines.Document{}
 	err := s.db.Pool.QueryRow(ctx, `
-		SELECT content, media_type, filename FROM submissions WHERE org_id = $1 AND id = $2`,
-		run.OrgID, run.SubmissionID).Scan(&content, &mediaType, &filename)
-	if err != nil {
+		SELECT content, upload_id, size, media_type, filename FROM submissions WHERE org_id = $1 AND id = $2`,
+		run.OrgID, run.SubmissionID).
+		Scan(&content, &uploadID, &document.Size, &document.MediaType, &document.Filename)
+	switch {
+	case err != nil:
 		return engines.Document{}, fmt.Errorf("read submission %s: %w", run.SubmissionID, err)
-	}
-	// An empty document is not nil: without this the absence of one would be taken for its fault.
-	if content == nil {
+	case uploadID != nil:
+		document.Content = s.uploadOf(ctx, run.OrgID, *uploadID, document.Size)
+	case content == nil:
 		return engines.Document{}, errDocumentGone
+	default:
+		document.Content = bytes.NewReader(content)
 	}
-	return engines.NewDocument(content, mediaType, filename), nil
+	return document, nil
 }
 
 // cause prefers the reason for which the context was ended to the error that this led to.

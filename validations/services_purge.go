@@ -39,6 +39,11 @@ func (s *Service) Purge(ctx context.Context, kept Retention) (Purged, error) {
 	if purged.Contents, err = inBatches(ctx, kept.Content, s.purgeContents); err != nil {
 		return purged, fmt.Errorf("purge documents: %w", err)
 	}
+	for swept := 1; swept > 0; {
+		if swept, err = s.SweepUploads(ctx); err != nil {
+			return purged, err
+		}
+	}
 	if purged.Findings, err = inBatches(ctx, kept.Findings, s.purgeFindings); err != nil {
 		return purged, fmt.Errorf("purge findings: %w", err)
 	}
@@ -86,8 +91,13 @@ const emptyContents = `
 			WHERE x.org_id = d.org_id AND x.submission_id = d.submission_id AND x.rerun_of IS NOT NULL
 				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff))),
 	emptied AS (
-		UPDATE submissions AS s SET content = NULL FROM due
+		UPDATE submissions AS s SET content = NULL, upload_id = NULL FROM due
 		WHERE s.org_id = due.org_id AND s.id = due.submission_id),
+	orphaned AS (
+		-- The submissions are seen here as they were before.
+		UPDATE uploads AS u SET sweep_after = now()
+		FROM due JOIN submissions AS s ON s.org_id = due.org_id AND s.id = due.submission_id
+		WHERE u.org_id = s.org_id AND u.id = s.upload_id),
 	sharing AS (
 		SELECT org_id, run_id FROM due
 		UNION ALL

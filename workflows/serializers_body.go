@@ -1,11 +1,15 @@
 package workflows
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // BodyLimits bounds what is read of a start request. The parts of a multipart body need no limit of their
@@ -28,8 +32,8 @@ func DefaultBodyLimits(maxBytes int64) BodyLimits {
 
 // StartBody is what a start request hands in, whichever of the three forms its body has.
 type StartBody struct {
-	// Content is the document; it is never empty.
-	Content []byte
+	// Content is the document as it was taken in; it is never empty.
+	Content validations.Content
 	// MediaType is normalized; whether the workflow accepts it is not decided here.
 	MediaType string
 	// Filename is a label without folders and never a path.
@@ -65,11 +69,15 @@ const maxStructuredBytes = 1 << 20
 //     and "content_encoding";
 //   - anything else as the document itself, with its name in X-Filename.
 //
+// The document is taken in as it arrives, so a large one is never in memory as a whole. The exception is JSON: an
+// application/json body is an envelope or none by what its last member may be, and a document that is fingerprinted by
+// its structure has to be there to be read.
+//
 // A document without a byte is refused in every form. An optional text that is empty counts as absent, and so
 // does one that is null in an envelope, so that a client which writes out what it has not set is understood.
 // Faults of the request are *core.Error, also where the connection broke off: nobody is left to read the answer, and
 // for the log it is the client's fault.
-func ReadStartBody(r *http.Request, limits BodyLimits) (StartBody, error) {
+func ReadStartBody(r *http.Request, limits BodyLimits, intake *validations.Intake) (StartBody, error) {
 	declared, err := requestMediaType(r.Header)
 	if err != nil {
 		return StartBody{}, err
@@ -80,39 +88,78 @@ func ReadStartBody(r *http.Request, limits BodyLimits) (StartBody, error) {
 	if r.ContentLength > limits.MaxBytes {
 		return StartBody{}, bodyTooLarge(limits.MaxBytes)
 	}
-	source := newBodySource(r, limits.MaxBytes)
-	if declared.essence == "multipart/form-data" {
-		return readMultipart(source, declared.boundary, limits)
+	reader := bodyReader{source: newBodySource(r, limits.MaxBytes), limits: limits, intake: intake}
+	switch {
+	case declared.essence == multipartMediaType:
+		return reader.readMultipart(r.Context(), declared.boundary)
+	case declared.isJSON():
+		return reader.readJSON(r.Context(), declared, r.Header)
+	default:
+		return reader.readRaw(r.Context(), declared, r.Header)
 	}
-	content, err := readAll(source, source.sizeHint)
-	if err != nil {
-		return StartBody{}, source.fault(err, "The request body cannot be read.")
-	}
-	if declared.essence == jsonMediaType && isEnvelope(content) {
-		return readEnvelope(content, limits)
-	}
-	return readRaw(content, declared, r.Header, limits)
 }
 
-func readRaw(content []byte, declared mediaType, header http.Header, limits BodyLimits) (StartBody, error) {
+// bodyReader reads one body.
+type bodyReader struct {
+	source *bodySource
+	limits BodyLimits
+	intake *validations.Intake
+}
+
+const unreadableBody = "The request body cannot be read."
+
+func (b bodyReader) readRaw(ctx context.Context, declared mediaType, header http.Header) (StartBody, error) {
 	filename, err := headerFilename(header)
 	if err != nil {
 		return StartBody{}, err
 	}
-	body := StartBody{Content: content, MediaType: declared.text, Filename: filename}
-	if declared.isJSON() && len(content) <= maxStructuredBytes {
-		// What has no canonical form is a document all the same: the run starts and the engines report it.
-		if digest, err := idempotency.DigestJSON(content, limits.MaxDepth); err == nil {
-			return body.finish(formRaw, &digest, limits)
-		}
+	content, err := b.intake.Read(ctx, b.source, b.source.length)
+	if err != nil {
+		return StartBody{}, b.source.fault(err, unreadableBody)
 	}
-	return body.finish(formRaw, nil, limits)
+	body := StartBody{Content: content, MediaType: declared.text, Filename: filename}
+	return body.finish(formRaw, nil, b.limits)
+}
+
+// readJSON reads an envelope, or a document that is fingerprinted by its structure where that is possible.
+func (b bodyReader) readJSON(ctx context.Context, declared mediaType, header http.Header) (StartBody, error) {
+	window := int64(maxStructuredBytes)
+	if declared.essence == jsonMediaType {
+		window = b.limits.MaxBytes
+	}
+	text, err := b.source.readUpTo(window + 1)
+	if err != nil {
+		return StartBody{}, b.source.fault(err, unreadableBody)
+	}
+	if declared.essence == jsonMediaType && isEnvelope(text) {
+		return b.readEnvelope(ctx, text)
+	}
+	filename, err := headerFilename(header)
+	if err != nil {
+		return StartBody{}, err
+	}
+	body := StartBody{MediaType: declared.text, Filename: filename}
+	if len(text) > maxStructuredBytes {
+		body.Content, err = b.intake.Read(ctx, io.MultiReader(bytes.NewReader(text), b.source), b.source.length)
+		if err != nil {
+			return StartBody{}, b.source.fault(err, unreadableBody)
+		}
+		return body.finish(formRaw, nil, b.limits)
+	}
+	if body.Content, err = b.intake.Take(ctx, text); err != nil {
+		return StartBody{}, err
+	}
+	// What has no canonical form is a document all the same: the run starts and the engines report it.
+	if digest, err := idempotency.DigestJSON(text, b.limits.MaxDepth); err == nil {
+		return body.finish(formRaw, &digest, b.limits)
+	}
+	return body.finish(formRaw, nil, b.limits)
 }
 
 // finish checks what all forms have in common and adds the body's share of the fingerprint. The digest is
 // that of the content's structure, nil where only its bytes count.
 func (b StartBody) finish(form bodyForm, structure *idempotency.Digest, limits BodyLimits) (StartBody, error) {
-	if len(b.Content) == 0 {
+	if b.Content.Size == 0 {
 		return StartBody{}, core.InvalidPayload("The request has no document: its content is empty.")
 	}
 	if err := b.checkTexts(); err != nil {
@@ -127,7 +174,7 @@ func (b StartBody) finish(form bodyForm, structure *idempotency.Digest, limits B
 		way = "structure"
 		b.ContentDigest = *structure
 	} else {
-		b.ContentDigest = idempotency.DigestBytes(b.Content)
+		b.ContentDigest = b.Content.SHA256
 	}
 	b.FingerprintMediaType = strings.Join([]string{string(form), way, b.MediaType}, ";")
 	for _, option := range []idempotency.Option{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -82,6 +83,11 @@ func limits() workflows.BodyLimits {
 	return workflows.DefaultBodyLimits(maxBodyBytes)
 }
 
+// kept is a document as it is taken in.
+func kept(document string) validations.Content {
+	return validations.InlineContent([]byte(document))
+}
+
 // stored is what is stored of a body, without its share of a fingerprint.
 func stored(body workflows.StartBody) workflows.StartBody {
 	body.ContentDigest, body.FingerprintMediaType, body.Options = idempotency.Digest{}, "", nil
@@ -90,7 +96,7 @@ func stored(body workflows.StartBody) workflows.StartBody {
 
 func readBody(tb testing.TB, r *http.Request) workflows.StartBody {
 	tb.Helper()
-	body, err := workflows.ReadStartBody(r, limits())
+	body, err := workflows.ReadStartBody(r, limits(), new(validations.Intake))
 	if err != nil {
 		tb.Fatalf("ReadStartBody: %v", err)
 	}
@@ -109,10 +115,10 @@ func fingerprintOf(tb testing.TB, r *http.Request) idempotency.Fingerprint {
 // refusal reads a request that must be refused.
 func refusal(tb testing.TB, r *http.Request) *core.Error {
 	tb.Helper()
-	body, err := workflows.ReadStartBody(r, limits())
+	body, err := workflows.ReadStartBody(r, limits(), new(validations.Intake))
 	problem, ok := errors.AsType[*core.Error](err)
 	if !ok {
-		tb.Fatalf("ReadStartBody = %.200q, %v, want a *core.Error", body.Content, err)
+		tb.Fatalf("ReadStartBody = %.200q, %v, want a *core.Error", body.Content.Bytes, err)
 	}
 	return problem
 }

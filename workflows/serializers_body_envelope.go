@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -55,8 +56,10 @@ func isEnvelope(text []byte) bool {
 // UTF-8 (text/plain unless content_type says otherwise), or with the content_encoding "base64" the bytes that
 // it stands for (application/octet-stream); an object or array is its JSON text as it was sent
 // (application/json).
-func readEnvelope(text []byte, limits BodyLimits) (StartBody, error) {
-	parsed, err := parseEnvelope(text, limits)
+//
+// It is in memory as a whole, and its content once more where that is a string.
+func (b bodyReader) readEnvelope(ctx context.Context, text []byte) (StartBody, error) {
+	parsed, err := parseEnvelope(text, b.limits)
 	if err != nil {
 		return StartBody{}, err
 	}
@@ -73,25 +76,28 @@ func readEnvelope(text []byte, limits BodyLimits) (StartBody, error) {
 		return StartBody{}, err
 	}
 	body := StartBody{
-		Content:          content,
 		MediaType:        declared.text,
 		Filename:         filename,
 		Name:             parsed.texts["name"],
 		ShortDescription: parsed.texts["short_description"],
 		Metadata:         string(parsed.metadata),
 	}
-	if parsed.content.Kind() == '"' {
-		return body.finish(formEnvelope, nil, limits)
-	}
-	if !declared.isJSON() {
+	isText := parsed.content.Kind() == '"'
+	if !isText && !declared.isJSON() {
 		return StartBody{}, invalid(memberAt("content_type"),
 			"A content that is an object or an array needs a JSON media type; send other documents as a string.")
 	}
-	digest, err := idempotency.DigestJSON(content, limits.MaxDepth)
+	if body.Content, err = b.intake.Take(ctx, content); err != nil {
+		return StartBody{}, err
+	}
+	if isText {
+		return body.finish(formEnvelope, nil, b.limits)
+	}
+	digest, err := idempotency.DigestJSON(content, b.limits.MaxDepth)
 	if err != nil {
 		return StartBody{}, invalidJSON("/content", "The content", err)
 	}
-	return body.finish(formEnvelope, &digest, limits)
+	return body.finish(formEnvelope, &digest, b.limits)
 }
 
 func parseEnvelope(text []byte, limits BodyLimits) (envelope, error) {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -25,10 +26,10 @@ type launchForm struct {
 // readLaunchForm reads the form to its end. What was read of its texts is there also with an error, so that the form
 // can be shown again.
 func readLaunchForm(
-	r *http.Request, limits BodyLimits, definition validations.Definition,
+	r *http.Request, limits BodyLimits, definition validations.Definition, intake *validations.Intake,
 ) (*launchForm, StartBody, error) {
 	form := &launchForm{definition: definition}
-	form.limits, form.texts = limits, map[string]string{}
+	form.limits, form.intake, form.texts = limits, intake, map[string]string{}
 	declared, err := requestMediaType(r.Header)
 	if err != nil {
 		return form, StartBody{}, err
@@ -37,30 +38,30 @@ func readLaunchForm(
 		return form, StartBody{}, bodyTooLarge(limits.MaxBytes)
 	}
 	form.source = newBodySource(r, limits.MaxBytes)
-	if err := form.read(declared.boundary, form.add); err != nil {
+	if err := form.read(r.Context(), declared.boundary, form.add); err != nil {
 		return form, StartBody{}, err
 	}
 	body, err := form.body()
 	return form, body, err
 }
 
-func (l *launchForm) add(part *multipart.Part) error {
+func (l *launchForm) add(ctx context.Context, part *multipart.Part) error {
 	switch name := part.FormName(); name {
 	case idempotency.FormField:
 		return l.addText(part, name)
 	case pastedField:
 		var err error
-		l.pasted, err = l.readFile(withoutReturns{part})
+		l.pasted, err = l.readFile(ctx, withoutReturns{part})
 		return err
 	default:
-		return l.multipartForm.add(part)
+		return l.multipartForm.add(ctx, part)
 	}
 }
 
 // body puts the parts together. Browsers send the field of a file also when none was chosen.
 func (l *launchForm) body() (StartBody, error) {
-	chosen := l.file != nil && (len(l.file.content) > 0 || l.file.filename != "")
-	pasted := l.pasted != nil && len(l.pasted.content) > 0
+	chosen := l.file != nil && (l.file.content.Size > 0 || l.file.filename != "")
+	pasted := l.pasted != nil && l.pasted.content.Size > 0
 	switch {
 	case chosen && pasted:
 		return StartBody{}, invalid(memberAt("file"), "Choose a file or paste a text, not both.")
@@ -99,13 +100,13 @@ func (l *launchForm) guessType() string {
 	return declared
 }
 
-// entries are what was filled in, besides a file.
+// entries are what was filled in, besides a file and a large text.
 func (l *launchForm) entries() launchEntries {
 	entries := launchEntries{
 		Name: l.texts["name"], ShortDescription: l.texts["short_description"], Filename: l.texts["filename"],
 	}
 	if l.pasted != nil {
-		entries.Text = string(l.pasted.content)
+		entries.Text = string(l.pasted.content.Bytes)
 	}
 	return entries
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -32,7 +33,7 @@ func FuzzReadMultipart(f *testing.F) {
 		read := func() (workflows.StartBody, error) {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(content))
 			r.Header["Content-Type"] = []string{contentType}
-			return workflows.ReadStartBody(r, limits())
+			return workflows.ReadStartBody(r, limits(), new(validations.Intake))
 		}
 		body, err := read()
 		if err != nil {
@@ -52,8 +53,8 @@ func FuzzReadMultipart(f *testing.F) {
 
 func checkStorable(tb testing.TB, body workflows.StartBody, sent int) {
 	tb.Helper()
-	if len(body.Content) == 0 || len(body.Content) > sent {
-		tb.Errorf("content has %d bytes, want 1 to %d", len(body.Content), sent)
+	if size := body.Content.Size; size == 0 || size > int64(sent) {
+		tb.Errorf("content has %d bytes, want 1 to %d", size, sent)
 	}
 	for _, text := range []string{body.MediaType, body.Filename, body.Name, body.ShortDescription, body.Metadata} {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
@@ -112,7 +113,7 @@ func BenchmarkReadStartBody(b *testing.B) {
 				b.StopTimer()
 				r := request()
 				b.StartTimer()
-				if _, err := workflows.ReadStartBody(r, limits()); err != nil {
+				if _, err := workflows.ReadStartBody(r, limits(), new(validations.Intake)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -13,6 +13,8 @@ const (
 	binaryMediaType = "application/octet-stream"
 	textMediaType   = "text/plain"
 
+	multipartMediaType = "multipart/form-data"
+
 	maxMediaTypeLength = 255
 )
 

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -8,37 +9,40 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const malformedMultipart = "The multipart body is malformed or ends before its closing boundary."
 
 // filePart is the document of a multipart body.
 type filePart struct {
-	content               []byte
+	content               validations.Content
 	contentType, filename string
 }
 
 // multipartForm collects the parts of a body.
 type multipartForm struct {
-	source *bodySource
-	limits BodyLimits
-	file   *filePart
-	texts  map[string]string
+	bodyReader
+
+	file  *filePart
+	texts map[string]string
 }
 
 // readMultipart reads the parts as they stream in. The boundary, the order of the parts and header fields
 // other than name, file name and type leave no trace. A part is stored as it was sent: a transfer encoding,
 // which form data has not, is refused instead of being undone for one encoding and not for another.
-func readMultipart(source *bodySource, boundary string, limits BodyLimits) (StartBody, error) {
-	form := multipartForm{source: source, limits: limits, texts: map[string]string{}}
-	if err := form.read(boundary, form.add); err != nil {
+func (b bodyReader) readMultipart(ctx context.Context, boundary string) (StartBody, error) {
+	form := multipartForm{bodyReader: b, texts: map[string]string{}}
+	if err := form.read(ctx, boundary, form.add); err != nil {
 		return StartBody{}, err
 	}
 	return form.body()
 }
 
 // read hands the parts to add, one after the other.
-func (f *multipartForm) read(boundary string, add func(*multipart.Part) error) error {
+func (f *multipartForm) read(
+	ctx context.Context, boundary string, add func(context.Context, *multipart.Part) error,
+) error {
 	if boundary == "" {
 		return invalid(core.FieldError{Parameter: "Content-Type"},
 			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
@@ -58,7 +62,7 @@ func (f *multipartForm) read(boundary string, add func(*multipart.Part) error) e
 		if err != nil {
 			return f.source.fault(err, malformedMultipart)
 		}
-		if err := add(part); err != nil {
+		if err := add(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -69,7 +73,7 @@ func (f *multipartForm) read(boundary string, add func(*multipart.Part) error) e
 	return nil
 }
 
-func (f *multipartForm) add(part *multipart.Part) error {
+func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	disposition, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil || disposition != "form-data" || parameters["name"] == "" {
 		return core.InvalidPayload("Every part needs a Content-Disposition of form-data with a name.")
@@ -86,7 +90,7 @@ func (f *multipartForm) add(part *multipart.Part) error {
 	}
 	switch name {
 	case "file":
-		return f.addFile(part, parameters["filename"])
+		return f.addFile(ctx, part, parameters["filename"])
 	case "name", "filename", "content_type", "metadata", "short_description":
 		return f.addText(part, name)
 	default:
@@ -95,8 +99,8 @@ func (f *multipartForm) add(part *multipart.Part) error {
 	}
 }
 
-func (f *multipartForm) addFile(part *multipart.Part, filename string) error {
-	file, err := f.readFile(part)
+func (f *multipartForm) addFile(ctx context.Context, part *multipart.Part, filename string) error {
+	file, err := f.readFile(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -105,8 +109,8 @@ func (f *multipartForm) addFile(part *multipart.Part, filename string) error {
 	return nil
 }
 
-func (f *multipartForm) readFile(document io.Reader) (*filePart, error) {
-	content, err := readAll(document, f.source.sizeHint)
+func (f *multipartForm) readFile(ctx context.Context, document io.Reader) (*filePart, error) {
+	content, err := f.intake.Read(ctx, document, f.source.length)
 	if err != nil {
 		return nil, f.source.fault(err, malformedMultipart)
 	}

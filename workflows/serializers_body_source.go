@@ -13,8 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// maxSizeHint bounds what is allocated on the strength of a Content-Length alone.
-const maxSizeHint = 1 << 20
+// maxUnproven bounds what is allocated on the strength of a Content-Length alone.
+const maxUnproven = 1 << 20
 
 var errPartHeaderTooLarge = errors.New("part header too large")
 
@@ -23,9 +23,9 @@ var errPartHeaderTooLarge = errors.New("part header too large")
 type bodySource struct {
 	body     io.Reader
 	maxBytes int64
-	// sizeHint is about the size of the body, as far as the client's word is trusted.
-	sizeHint int64
-	err      error
+	// length is the size of the body by the client's word, 0 where it gave none.
+	length int64
+	err    error
 
 	// allowance is how much may still be read where limited is set.
 	allowance int64
@@ -38,7 +38,7 @@ func newBodySource(r *http.Request, maxBytes int64) *bodySource {
 		// by itself when much of a body was left unread.
 		body:     http.MaxBytesReader(nil, r.Body, maxBytes),
 		maxBytes: maxBytes,
-		sizeHint: min(max(r.ContentLength, 0), maxSizeHint),
+		length:   max(r.ContentLength, 0),
 	}
 }
 
@@ -59,6 +59,21 @@ func (s *bodySource) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// readUpTo reads to the end, or the first n bytes where there are more.
+func (s *bodySource) readUpTo(n int64) ([]byte, error) {
+	expected := min(s.length, n)
+	buffer := bytes.NewBuffer(make([]byte, 0, min(expected, maxUnproven)+bytes.MinRead))
+	if _, err := buffer.ReadFrom(io.LimitReader(s, min(n, maxUnproven))); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	// A client that has sent so much is trusted with the rest.
+	buffer.Grow(int(max(expected-int64(buffer.Len()), 0)) + bytes.MinRead)
+	if _, err := buffer.ReadFrom(io.LimitReader(s, n-int64(buffer.Len()))); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	return buffer.Bytes(), nil
+}
+
 // limit bounds what may be read until unlimit.
 func (s *bodySource) limit(n int64) {
 	s.allowance, s.limited = n, true
@@ -69,8 +84,11 @@ func (s *bodySource) unlimit() {
 }
 
 // fault turns an error met while reading into the request's: that of the source where it had one, else a
-// fault in what was sent, with the detail.
+// fault in what was sent, with the detail. What kept the document from being taken in is returned as it is.
 func (s *bodySource) fault(err error, detail string) error {
+	if unkept, ok := errors.AsType[*core.Error](err); ok {
+		return unkept
+	}
 	if s.err == nil {
 		return core.InvalidPayload(detail).Because(err)
 	}
@@ -101,13 +119,4 @@ func isBrokenOff(err error) bool {
 func bodyTooLarge(maxBytes int64) error {
 	return core.NewError(core.CodePayloadTooLarge,
 		fmt.Sprintf("The request body is larger than %d bytes. Nothing was stored.", maxBytes))
-}
-
-// readAll reads to the end and expects about sizeHint bytes.
-func readAll(r io.Reader, sizeHint int64) ([]byte, error) {
-	buffer := bytes.NewBuffer(make([]byte, 0, sizeHint+bytes.MinRead))
-	if _, err := buffer.ReadFrom(r); err != nil {
-		return nil, fmt.Errorf("read the document: %w", err)
-	}
-	return buffer.Bytes(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -79,7 +80,7 @@ func TestReadStartBodyLimitsItsSize(t *testing.T) {
 	t.Run("AllowsTheLargest", func(t *testing.T) {
 		t.Parallel()
 		r, _ := streamed("text/csv", io.LimitReader(endless('x'), maxBodyBytes))
-		if got := len(readBody(t, r).Content); got != maxBodyBytes {
+		if got := readBody(t, r).Content.Size; got != maxBodyBytes {
 			t.Errorf("content has %d bytes, want %d", got, maxBodyBytes)
 		}
 	})
@@ -157,7 +158,7 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 	t.Run("Canceled", func(t *testing.T) {
 		t.Parallel()
 		r, _ := streamed("text/csv", failing{context.Canceled})
-		_, err := workflows.ReadStartBody(r, limits())
+		_, err := workflows.ReadStartBody(r, limits(), new(validations.Intake))
 		problem, found := errors.AsType[*core.Error](err)
 		if !found || problem.Code != core.CodeInvalidPayload || !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
@@ -177,7 +178,7 @@ func served(tb testing.TB, sent string, prepare func(*http.ResponseController) e
 		if err := prepare(http.NewResponseController(w)); err != nil {
 			tb.Errorf("prepare the connection: %v", err)
 		}
-		_, err := workflows.ReadStartBody(r, limits())
+		_, err := workflows.ReadStartBody(r, limits(), new(validations.Intake))
 		results <- err
 	}))
 	defer server.Close()

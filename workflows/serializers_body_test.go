@@ -24,32 +24,32 @@ func TestReadStartBody(t *testing.T) {
 		{
 			"raw", withName,
 			workflows.StartBody{
-				Content: []byte("a,b"), MediaType: "text/csv; header=present", Filename: "m\u00e4rz.csv",
+				Content: kept("a,b"), MediaType: "text/csv; header=present", Filename: "m\u00e4rz.csv",
 			},
 		},
 		{
 			"raw without a type", rawRequest("", "\x00\xff"),
-			workflows.StartBody{Content: []byte("\x00\xff"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("\x00\xff"), MediaType: "application/octet-stream"},
 		},
 		{
 			"raw JSON with content further in", rawRequest("application/json", ` {"a": {"content": 1}}`),
-			workflows.StartBody{Content: []byte(` {"a": {"content": 1}}`), MediaType: "application/json"},
+			workflows.StartBody{Content: kept(` {"a": {"content": 1}}`), MediaType: "application/json"},
 		},
 		{
 			"raw JSON with Content", rawRequest("application/json", `{"Content": 1}`),
-			workflows.StartBody{Content: []byte(`{"Content": 1}`), MediaType: "application/json"},
+			workflows.StartBody{Content: kept(`{"Content": 1}`), MediaType: "application/json"},
 		},
 		{
 			"content under another JSON type", rawRequest("application/geo+json", `{"content": 1}`),
-			workflows.StartBody{Content: []byte(`{"content": 1}`), MediaType: "application/geo+json"},
+			workflows.StartBody{Content: kept(`{"content": 1}`), MediaType: "application/geo+json"},
 		},
 		{
 			"raw JSON that is broken", rawRequest("application/json", `{"a": `),
-			workflows.StartBody{Content: []byte(`{"a": `), MediaType: "application/json"},
+			workflows.StartBody{Content: kept(`{"a": `), MediaType: "application/json"},
 		},
 		{
 			"multipart with a file alone", multipartRequest(t, "b", file),
-			workflows.StartBody{Content: []byte("a,b\r\n"), MediaType: "text/csv", Filename: "m.csv"},
+			workflows.StartBody{Content: kept("a,b\r\n"), MediaType: "text/csv", Filename: "m.csv"},
 		},
 		{
 			"multipart with all parts",
@@ -62,78 +62,78 @@ func TestReadStartBody(t *testing.T) {
 				part{name: "short_description", content: "One line\nand another"},
 			),
 			workflows.StartBody{
-				Content: []byte("a,b\r\n"), MediaType: "text/tab-separated-values", Filename: "n.tsv", Name: "March",
+				Content: kept("a,b\r\n"), MediaType: "text/tab-separated-values", Filename: "n.tsv", Name: "March",
 				Metadata: "\n{\"b\": 1.50, \"a\": 2}", ShortDescription: "One line\nand another",
 			},
 		},
 		{
 			"multipart without types", multipartRequest(t, "b", part{name: "file", content: "x"}),
-			workflows.StartBody{Content: []byte("x"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("x"), MediaType: "application/octet-stream"},
 		},
 		{
 			"multipart file with lines like a boundary",
 			multipartRequest(t, "b", part{name: "file", content: "--b2\r\n\r\n--c--\r\n"}),
-			workflows.StartBody{Content: []byte("--b2\r\n\r\n--c--\r\n"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("--b2\r\n\r\n--c--\r\n"), MediaType: "application/octet-stream"},
 		},
 		{
 			"multipart file that looks quoted-printable",
 			multipartRequest(t, "b", part{
 				name: "file", content: "a=3Db", header: map[string]string{"Content-Transfer-Encoding": "Binary"},
 			}),
-			workflows.StartBody{Content: []byte("a=3Db"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("a=3Db"), MediaType: "application/octet-stream"},
 		},
 		{
 			"multipart with a preamble, an epilogue and no last line end",
 			rawRequest("multipart/form-data; boundary=b",
 				"preamble\r\n--b\r\nContent-Disposition: form-data; name=file\r\n\r\nx\r\n--b--\r\nepilogue"),
-			workflows.StartBody{Content: []byte("x"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("x"), MediaType: "application/octet-stream"},
 		},
 		{
 			"multipart that ends with its boundary",
 			rawRequest("multipart/form-data; boundary=b",
 				"--b\r\nContent-Disposition: form-data; name=file\r\n\r\nx\r\n--b--"),
-			workflows.StartBody{Content: []byte("x"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("x"), MediaType: "application/octet-stream"},
 		},
 		{
 			"multipart with bare line feeds",
 			rawRequest("multipart/form-data; boundary=b",
 				"--b\nContent-Disposition: form-data; name=file\n\nx\n--b--\n"),
-			workflows.StartBody{Content: []byte("x"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("x"), MediaType: "application/octet-stream"},
 		},
 		{
 			"envelope of text",
 			envelopeRequest(`{"content":"a\u002cb\n","filename":"m.csv","name":"March","short_description":"x"}`),
 			workflows.StartBody{
-				Content: []byte("a,b\n"), MediaType: "text/plain", Filename: "m.csv",
+				Content: kept("a,b\n"), MediaType: "text/plain", Filename: "m.csv",
 				Name: "March", ShortDescription: "x",
 			},
 		},
 		{
 			"envelope of a typed text", envelopeRequest(`{"content_type":"Text/CSV","content":"a,b"}`),
-			workflows.StartBody{Content: []byte("a,b"), MediaType: "text/csv"},
+			workflows.StartBody{Content: kept("a,b"), MediaType: "text/csv"},
 		},
 		{
 			"envelope of bytes", envelopeRequest(`{"content":"AP8=\n","content_encoding":"base64"}`),
-			workflows.StartBody{Content: []byte("\x00\xff"), MediaType: "application/octet-stream"},
+			workflows.StartBody{Content: kept("\x00\xff"), MediaType: "application/octet-stream"},
 		},
 		{
 			"envelope of an object", envelopeRequest(`{"metadata": {"b": 1.50} , "\u0063ontent" : {"x": [1.0, 2] } }`),
 			workflows.StartBody{
-				Content: []byte(`{"x": [1.0, 2] }`), MediaType: "application/json", Metadata: `{"b": 1.50}`,
+				Content: kept(`{"x": [1.0, 2] }`), MediaType: "application/json", Metadata: `{"b": 1.50}`,
 			},
 		},
 		{
 			"envelope of an array", envelopeRequest(` {"content":[ ],"content_type":"application/geo+json"}`),
-			workflows.StartBody{Content: []byte(`[ ]`), MediaType: "application/geo+json"},
+			workflows.StartBody{Content: kept(`[ ]`), MediaType: "application/geo+json"},
 		},
 		{
 			"envelope with nulls",
 			envelopeRequest(`{"content":{},"filename":null,"metadata":null,"content_encoding":null}`),
-			workflows.StartBody{Content: []byte(`{}`), MediaType: "application/json"},
+			workflows.StartBody{Content: kept(`{}`), MediaType: "application/json"},
 		},
 		{
 			"envelope of another envelope", envelopeRequest(`{"content":{"content":"x"}}`),
-			workflows.StartBody{Content: []byte(`{"content":"x"}`), MediaType: "application/json"},
+			workflows.StartBody{Content: kept(`{"content":"x"}`), MediaType: "application/json"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestReadStartBodyRefusesMediaTypes(t *testing.T) {
 	}
 	t.Run("AcceptsIdentity", func(t *testing.T) {
 		t.Parallel()
-		if got := string(readBody(t, compressed("Identity")).Content); got != "a" {
+		if got := string(readBody(t, compressed("Identity")).Content.Bytes); got != "a" {
 			t.Errorf("content = %q, want a", got)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 // EndpointStart names the start endpoint in idempotency keys.
 const EndpointStart idempotency.Endpoint = "workflow_start"
 
-// StartRequest is an authorized request to start a run, read to its end.
+// StartRequest is an authorized request to start a run. Body is there when it has been read.
 type StartRequest struct {
 	Principal core.Principal
 	Workflow  Version
@@ -38,6 +38,11 @@ type StartRequest struct {
 	Caller      idempotency.Caller
 	// Admit refuses a new run where something other than the database bounds them.
 	Admit func(context.Context) error
+}
+
+// answered reports whether the key has an answer already, so that the request starts nothing.
+func (r StartRequest) answered() bool {
+	return r.Found != nil && r.Found.Point == idempotency.PointFinished
 }
 
 // StartAnswer is what a start is answered with.
@@ -113,7 +118,7 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 
 // known returns the key when there is one. One that was not finished when the request arrived may be by now.
 func (s *Starter) known(ctx context.Context, request StartRequest) (*idempotency.Record, error) {
-	if request.Found == nil || request.Found.Point == idempotency.PointFinished {
+	if request.Found == nil || request.answered() {
 		return request.Found, nil
 	}
 	return s.look(ctx, request)

@@ -197,7 +197,7 @@ func startError(err error, st start) error {
 		unknown.RetryAfter = time.Second
 		return unknown.Because(err)
 	}
-	if core.IsUnavailable(err) || core.IsContention(err) {
+	if core.IsUnavailable(err) || core.IsContention(err) || validations.IsUploadGone(err) {
 		unavailable := core.Unavailable(err)
 		unavailable.Detail = "The service cannot answer right now. Nothing was started; send the same request again."
 		return unavailable

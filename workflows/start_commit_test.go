@@ -84,8 +84,8 @@ func (tn tenant) start(t *testing.T, key, content string) start {
 		Principal: tn.principal, Workflow: tn.workflow, Key: key, KeyGiven: key != "", KeyLifetime: time.Hour,
 		Source: validations.SourceAPI,
 		Body: StartBody{
-			Content: []byte(content), MediaType: "application/json", FingerprintMediaType: "application/json",
-			ContentDigest: idempotency.DigestBytes([]byte(content)),
+			Content: validations.InlineContent([]byte(content)), MediaType: "application/json",
+			FingerprintMediaType: "application/json", ContentDigest: idempotency.DigestBytes([]byte(content)),
 		},
 		Caller: idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "r-" + content},
 	}

@@ -80,7 +80,9 @@ func (a *App) launch(c echo.Context) error {
 		return err
 	}
 	page := launchPage{Workflow: version}
-	form, body, err := readLaunchForm(c.Request(), a.limits, version.Definition)
+	ctx := c.Request().Context()
+	intake := a.runs.NewIntake(principal.OrgID)
+	form, body, err := readLaunchForm(c.Request(), a.limits, version.Definition, intake)
 	page.Entries = form.entries()
 	key, keyErr := a.guard.FormKey(principal, form.texts[idempotency.FormField])
 	page.Key = key.Value
@@ -88,9 +90,10 @@ func (a *App) launch(c echo.Context) error {
 		err = keyErr
 	}
 	if err != nil {
+		intake.Discard(ctx)
 		return a.refuseLaunch(c, principal, page, err)
 	}
-	answer, err := a.starts.Start(c.Request().Context(), StartRequest{
+	answer, err := a.startOrDiscard(ctx, intake, StartRequest{
 		Principal: principal, Workflow: version, Body: body, Source: validations.SourceDashboard,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
 		Key: key.Value, KeyGiven: true, KeyLifetime: a.guard.Lifetime(principal),

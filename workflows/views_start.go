@@ -22,7 +22,7 @@ func (a *App) start(source validations.Source) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		answer, err := a.starts.Start(c.Request().Context(), request)
+		answer, err := a.submit(c, request)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (a *App) start(source validations.Source) echo.HandlerFunc {
 	}
 }
 
-// startRequest authorizes a start and reads it to its end.
+// startRequest authorizes a start.
 func (a *App) startRequest(c echo.Context, source validations.Source) (StartRequest, error) {
 	ctx := c.Request().Context()
 	principal, err := core.Caller(c)
@@ -53,16 +53,38 @@ func (a *App) startRequest(c echo.Context, source validations.Source) (StartRequ
 	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
 		return StartRequest{}, err
 	}
-	body, err := ReadStartBody(c.Request(), a.limits)
-	if err != nil {
-		return StartRequest{}, err
-	}
 	return StartRequest{
-		Principal: principal, Workflow: workflow, Body: body, Source: source,
+		Principal: principal, Workflow: workflow, Source: source,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
 		Key: key.Value, KeyGiven: key.Given, Found: found.key, KeyLifetime: a.guard.Lifetime(principal),
 		Caller: idempotency.CallerOf(c), Admit: a.admit(c, principal.OrgID),
 	}, nil
+}
+
+// submit reads the body of an authorized start to its end and starts the run.
+func (a *App) submit(c echo.Context, request StartRequest) (StartAnswer, error) {
+	ctx := c.Request().Context()
+	intake := new(validations.Intake)
+	if !request.answered() {
+		intake = a.runs.NewIntake(request.Principal.OrgID)
+	}
+	var err error
+	if request.Body, err = ReadStartBody(c.Request(), a.limits, intake); err != nil {
+		intake.Discard(ctx)
+		return StartAnswer{}, err
+	}
+	return a.startOrDiscard(ctx, intake, request)
+}
+
+// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it.
+func (a *App) startOrDiscard(
+	ctx context.Context, intake *validations.Intake, request StartRequest,
+) (StartAnswer, error) {
+	answer, err := a.starts.Start(ctx, request)
+	if err != nil || answer.Replayed {
+		intake.Discard(ctx)
+	}
+	return answer, err
 }
 
 // admit counts a new run, repeated or not, against how many the organization may start in a short time, and tells the
