@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // maxShownName bounds how much of a name that the client chose an error repeats.
@@ -57,7 +58,7 @@ func isEnvelope(text []byte) bool {
 // it stands for (application/octet-stream); an object or array is its JSON text as it was sent
 // (application/json).
 //
-// It is in memory as a whole, and its content once more where that is a string.
+// It is in memory as a whole, and its content once more where that is a string with escapes or of bytes.
 func (b bodyReader) readEnvelope(ctx context.Context, text []byte) (StartBody, error) {
 	parsed, err := parseEnvelope(text, b.limits)
 	if err != nil {
@@ -86,6 +87,10 @@ func (b bodyReader) readEnvelope(ctx context.Context, text []byte) (StartBody, e
 	if !isText && !declared.isJSON() {
 		return StartBody{}, invalid(memberAt("content_type"),
 			"A content that is an object or an array needs a JSON media type; send other documents as a string.")
+	}
+	if len(text) > validations.MaxInlineBytes && len(content) <= validations.MaxInlineBytes {
+		// What is kept of a large envelope must not keep all of it.
+		content = bytes.Clone(content)
 	}
 	if body.Content, err = b.intake.Take(ctx, content); err != nil {
 		return StartBody{}, err
@@ -194,7 +199,7 @@ func (e *envelope) document() ([]byte, string, error) {
 	default:
 		return nil, "", invalid(at, "The content must be a string, an object or an array.")
 	}
-	text, err := jsontext.AppendUnquote(nil, e.content)
+	text, err := unquote(e.content)
 	if err != nil {
 		return nil, "", invalidEnvelope(err)
 	}
@@ -206,6 +211,14 @@ func (e *envelope) document() ([]byte, string, error) {
 		return nil, "", invalid(at, "The content is not valid base64 (RFC 4648, with padding).")
 	}
 	return decoded, binaryMediaType, nil
+}
+
+// unquote returns what a JSON string says, without a copy of it where it is written out.
+func unquote(value jsontext.Value) ([]byte, error) {
+	if bytes.IndexByte(value, '\\') < 0 {
+		return value[1 : len(value)-1], nil
+	}
+	return jsontext.AppendUnquote(nil, value)
 }
 
 func invalidEnvelope(err error) error {

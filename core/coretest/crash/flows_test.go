@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -61,6 +62,8 @@ const (
 	charged    = "update idempotency_keys, insert usage_counters, update validation_runs, update idempotency_keys"
 	unheld     = "update idempotency_keys, update validation_runs, insert staged_jobs, update idempotency_keys"
 	handedOver = "delete staged_jobs"
+	chunk      = "insert uploads, insert upload_chunks"
+	sealed     = "update uploads"
 	leased     = "update validation_runs"
 	stepDone   = "update validation_runs, insert step_runs"
 	runDone    = "update validation_runs, insert step_runs, update validation_runs"
@@ -72,6 +75,7 @@ const (
 	allRuns       = "SELECT count(*) FROM validation_runs"
 	allSteps      = "SELECT count(*) FROM step_runs"
 	jobsStaged    = "SELECT count(*) FROM staged_jobs"
+	adopted       = "SELECT count(*) FROM uploads WHERE sweep_after IS NULL"
 	keysHeld      = `SELECT count(*) FROM idempotency_keys
 		WHERE recovery_point <> 'finished' OR locked_until IS NOT NULL`
 )
@@ -90,6 +94,16 @@ func requestFlows() []flow {
 			boundaries: []string{
 				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
 					"insert validation_runs, insert staged_jobs, insert audit_records",
+				handedOver,
+			},
+		},
+		{
+			name: "large", part: web, request: startLarge, status: http.StatusCreated,
+			counts: map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, adopted: 1},
+			boundaries: []string{
+				chunk, chunk, sealed,
+				"insert idempotency_keys, insert usage_counters, update usage_counters, update uploads, " +
+					"insert submissions, insert validation_runs, insert staged_jobs, insert audit_records",
 				handedOver,
 			},
 		},
@@ -189,6 +203,14 @@ const key = "the-key"
 func startBuilding(tb testing.TB, s *stage) request {
 	tb.Helper()
 	return start(s, program.Building(tb, key))
+}
+
+// startLarge starts a run on a document of two chunks.
+func startLarge(tb testing.TB, s *stage) request {
+	tb.Helper()
+	o := program.Readings(tb, key)
+	o.Body = bytes.Repeat(o.Body, 300<<10/len(o.Body))
+	return start(s, o)
 }
 
 func startThreeSteps(tb testing.TB, s *stage) request {

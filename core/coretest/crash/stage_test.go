@@ -198,6 +198,7 @@ func (s *stage) passTime(tb testing.TB) {
 			retry_at = retry_at - interval '1 hour' WHERE recovery_point <> 'finished'`,
 		`UPDATE validation_runs SET lease_until = lease_until - interval '1 hour',
 			sweep_after = sweep_after - interval '1 hour' WHERE state <> 'COMPLETED'`,
+		`UPDATE uploads SET sweep_after = sweep_after - interval '1 hour'`,
 	} {
 		if _, err := s.DB.Pool.Exec(tb.Context(), statement); err != nil {
 			tb.Fatalf("%s: %v", statement, err)

@@ -46,8 +46,15 @@ func always() []invariant {
 			SELECT r.id FROM validation_runs AS r
 			LEFT JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id
 			LEFT JOIN definitions AS d ON d.org_id = r.org_id AND d.digest = r.definition_digest
-			WHERE s.id IS NULL OR d.digest IS NULL OR sha256(s.content) <> s.sha256
-				OR (s.content IS NULL) <> (r.content_purged_at IS NOT NULL)`},
+			WHERE s.id IS NULL OR d.digest IS NULL
+				OR (s.content IS NULL AND s.upload_id IS NULL) <> (r.content_purged_at IS NOT NULL)
+				OR r.content_purged_at IS NULL AND s.sha256 IS DISTINCT FROM sha256(coalesce(s.content, (
+					SELECT string_agg(c.bytes, ''::bytea ORDER BY c.first_byte) FROM upload_chunks AS c
+					WHERE c.org_id = s.org_id AND c.upload_id = s.upload_id)))`},
+		{"an upload is swept unless a submission has it", `
+			SELECT u.id, u.sweep_after, s.id AS submission FROM uploads AS u
+			LEFT JOIN submissions AS s ON s.org_id = u.org_id AND s.upload_id = u.id
+			WHERE (u.sweep_after IS NULL) <> (s.id IS NOT NULL)`},
 		{"a submission has its run", `
 			SELECT s.id FROM submissions AS s WHERE NOT EXISTS (
 				SELECT FROM validation_runs AS r WHERE r.org_id = s.org_id AND r.submission_id = s.id)`},

@@ -103,6 +103,9 @@ func (p *Process) Stdout() string { return p.stdout.String() }
 // Stderr returns what the process has written to its standard error so far, which is where its log goes.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
+// PID is the id by which the kernel knows the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Kill ends the process at once, as kill -9 does, and waits for its end.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // It may have ended by itself.
