@@ -57,8 +57,9 @@ func (s *stage) forms(tb testing.TB, document string) map[string]call {
 func (s *stage) findings(tb testing.TB, runID uuid.UUID) string {
 	tb.Helper()
 	return one[string](tb, s, `
-		SELECT r.result || ' ' || r.error_count || ' ' || coalesce(string_agg(concat_ws('|', f.severity, f.code, f.message,
-			f.path, f.line, f."column", f."row", f.excerpt, f.count, f.sample_rows), E'\n' ORDER BY f.ordinal), '')
+		SELECT r.result || ' ' || r.error_count || ' ' || coalesce(string_agg(concat_ws('|', f.severity, f.code,
+			f.message, f.path, f.line, f."column", f."row", f.excerpt, f.count, f.sample_rows), E'\n'
+			ORDER BY f.ordinal), '')
 		FROM validation_runs AS r LEFT JOIN findings AS f ON f.org_id = r.org_id AND f.run_id = r.id
 		WHERE r.id = $1 GROUP BY r.org_id, r.id`, runID)
 }
@@ -169,14 +170,22 @@ func TestRefusedLargeDocumentsAreNotKept(t *testing.T) {
 		{"NotAccepted", large.withBody("application/pdf", document), core.CodeUnsupportedMediaType},
 		{"BeyondQuota", large.by(s.Tiny.Tokens.Executor), core.CodeQuotaExceeded},
 		{"Reused", used.withBody("text/csv", document), core.CodeKeyReused},
-		{"UnknownPart", large.withBody(form("X", "name=file", "text/csv", document, "name=b", "", "")),
-			core.CodeInvalidPayload},
-		{"BadMetadata", large.withBody(form("X", "name=file", "text/csv", document, "name=metadata", "", "[]")),
-			core.CodeInvalidPayload},
-		{"CutOff", large.withBody("multipart/form-data; boundary=X",
-			"--X\r\nContent-Disposition: form-data; name=file\r\n\r\n"+document), core.CodeInvalidPayload},
-		{"TooDeep", large.withBody("application/json", `{"content":`+strings.Repeat(" ", 1<<19)+
-			strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`), core.CodeInvalidPayload},
+		{
+			"UnknownPart", large.withBody(form("X", "name=file", "text/csv", document, "name=b", "", "")),
+			core.CodeInvalidPayload,
+		},
+		{
+			"BadMetadata", large.withBody(form("X", "name=file", "text/csv", document, "name=metadata", "", "[]")),
+			core.CodeInvalidPayload,
+		},
+		{
+			"CutOff", large.withBody("multipart/form-data; boundary=X",
+				"--X\r\nContent-Disposition: form-data; name=file\r\n\r\n"+document), core.CodeInvalidPayload,
+		},
+		{
+			"TooDeep", large.withBody("application/json", `{"content":[`+strings.Repeat("1,", 1<<18)+
+				strings.Repeat("[", 200)+strings.Repeat("]", 200)+`]}`), core.CodeInvalidPayload,
+		},
 	} {
 		s.refused(t, tt.code, tt.call)
 		if n := one[int64](t, s, `SELECT count(*) FROM uploads`); n != 0 {

@@ -54,8 +54,7 @@ func TestRunOfALargeDocument(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		text := document(2*MaxInlineBytes + 7)
-		read := reading(text)
-		job := b.large(t, text, read, read)
+		job := b.large(t, text, reading(text), passing)
 		b.execute(t, job)
 		if got := b.run(t, job.SubjectID); got.Result != ResultPass {
 			t.Errorf("run = %+v, want one that passed", got)

@@ -73,8 +73,8 @@ func uploads(tb testing.TB) []upload {
 	}
 	const boundary = "X"
 	form := func(size int) []byte {
-		return fmt.Appendf(nil, "--%s\r\nContent-Disposition: form-data; name=file\r\nContent-Type: text/csv\r\n\r\n%s\r\n"+
-			"--%s--\r\n", boundary, table(size-200), boundary)
+		return fmt.Appendf(nil, "--%[1]s\r\nContent-Disposition: form-data; name=file\r\n"+
+			"Content-Type: text/csv\r\n\r\n%[2]s\r\n--%[1]s--\r\n", boundary, table(size-200))
 	}
 	enveloped := func(members map[string]any) []byte {
 		members["content_type"] = "text/csv"

@@ -14,7 +14,7 @@ func TestAbandonedUpload(t *testing.T) {
 	s := newStage(t, all[slices.IndexFunc(all, func(f flow) bool { return f.name == "large" })])
 	s.strike(t, at{name: sealed, nth: 1}, killAfter)
 	s.launch(t)
-	await(t, s.struck, "the fault strikes")
+	program.Receive(t, "the fault strikes", s.struck)
 	s.release(t)
 	const uploads = "SELECT count(*) FROM uploads"
 	if got, runs := program.Count(t, s.DB, uploads), program.Count(t, s.DB, allRuns); got != 1 || runs != 0 {
