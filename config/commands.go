@@ -2,10 +2,12 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -89,6 +92,7 @@ func (p Program) command() *cobra.Command {
 		Short:         "Validate documents over HTTP, each run exactly once",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       p.Version,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &UsageError{Reason: "there is no command " + args[0] + "; see simplevalidations --help"}
@@ -97,6 +101,7 @@ func (p Program) command() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
@@ -104,6 +109,7 @@ func (p Program) command() *cobra.Command {
 		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
 	})
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
+		p.openAPICommand(),
 		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
@@ -195,10 +201,30 @@ func (p Program) configCommand() *cobra.Command {
 }
 
 func (p Program) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	command := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return json.NewEncoder(p.Stdout).Encode(struct {
+					SchemaVersion int    `json:"schema_version"`
+					Version       string `json:"version"`
+					Go            string `json:"go"`
+				}{1, p.Version, runtime.Version()})
+			}
 			_, err := fmt.Fprintln(p.Stdout, "simplevalidations", p.Version)
+			return err
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return command
+}
+
+func (p Program) openAPICommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "openapi", Short: "Print the OpenAPI document of the REST API", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := p.Stdout.Write(docs.OpenAPI())
 			return err
 		},
 	}

@@ -115,10 +115,11 @@ func TestCheckExitCodes(t *testing.T) {
 		"WrongFormat":    {"@good.csv -w @table.yaml --format yaml", 2, "", "it is one of text, json"},
 		"WrongOutput":    {"@good.csv -w @table.yaml --output @x.bin", 2, "", "FORMAT="},
 		"WrongThreshold": {"@good.csv -w @table.yaml --fail-on info", 2, "", "--fail-on"},
-		"WrongType":      {"@bad.json -w @table.yaml", 2, "", "seems to be application/json"},
+		"WrongType":      {"@bad.json -w @table.yaml", 2, "", "seems to be of another type"},
 		"RefusedType":    {"@good.csv -w @table.yaml --content-type a/b", 2, "", "does not take a/b"},
 		"GivenType":      {"@bad.json -w @table.yaml --content-type text/csv", 1, "csv.header", ""},
-		"UnwritableFile": {"@good.csv -w @table.yaml --output @no/x.json", 3, "", "write the report"},
+		"NoFolder":       {"@good.csv -w @table.yaml --output @no/x.json", 2, "", "there is no folder"},
+		"UnwritableFile": {"@good.csv -w @table.yaml --output json=/dev/full", 3, "", "write the report"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -147,6 +147,7 @@ func TestRunCommand(t *testing.T) {
 			"run @good.csv -w meter-readings --format x", "run @good.csv @bad.csv -w meter-readings --key k",
 			"run @bad.json -w meter-readings", "run @good.csv -w nowhere", "run @good.csv -w legacy-import",
 			"run @good.csv -w meter-readings --timeout -1s", "runs list --limit -1",
+			"run @good.csv -w meter-readings --output @none/x.sarif",
 			"runs list --org harbour-energy --json",
 			"runs get x", "errors nothing",
 		} {
@@ -326,6 +327,9 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.run(ctx, "smoke").want(t, 0, "one run, replayed once", "PASS")
 	d.run(ctx, "doctor").want(t, 0, "SV101", "SV104", "author of harbour-energy")
 	d.run(ctx, "errors", "quota_exceeded").want(t, 0, "What to do")
+	d.run(ctx, "version", "--json").want(t, 0, `"schema_version":1`, `"version":"1.2.3"`)
+	d.run(ctx, "--version").want(t, 0, "simplevalidations 1.2.3")
+	d.run(ctx, "openapi").want(t, 0, "openapi: 3.1.0")
 	d.run(ctx, "errors").want(t, 0, "idempotency_key_reused", "422")
 	d.run(ctx, "errors", "quota").want(t, 2, "lists all")
 	made := d.run(ctx, "token", "create", "--label", "desk", "--role", "viewer")

@@ -46,8 +46,8 @@ func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret
 	return made, err
 }
 
-// RotateToken makes a token that takes the place of another, which works on for the overlap. As with CreateToken, a lost
-// answer is an *UnknownOutcomeError: the old token works until the overlap is over, and can be rotated no more.
+// RotateToken makes a token that takes the place of another, which works on for the overlap. As with CreateToken, a
+// lost answer is an *UnknownOutcomeError: the old token may work until the overlap is over, and be rotated no more.
 func (c *Client) RotateToken(ctx context.Context, id string, rotation TokenRotation) (TokenSecret, error) {
 	content, err := json.Marshal(rotation)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,8 +62,7 @@ func (o *Output) Check() error {
 		faults = append(faults, err)
 	}
 	for _, file := range o.files {
-		_, _, err := parseFile(file)
-		faults = append(faults, err)
+		faults = append(faults, checkFile(file))
 	}
 	switch Threshold(o.failOn) {
 	case FailOnError, FailOnWarning, FailNever:
@@ -142,6 +142,19 @@ func parseFile(text string) (Format, string, error) {
 		return format, text, nil
 	}
 	return "", "", fmt.Errorf("--output %s: the extension is that of no format; say FORMAT=%s", text, text)
+}
+
+// checkFile refuses a file that cannot be written for sure, before anything is begun for the sake of it.
+func checkFile(text string) error {
+	_, file, err := parseFile(text)
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(file)
+	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
+		return fmt.Errorf("--output %s: there is no folder %s", text, folder)
+	}
+	return nil
 }
 
 func writeFile(name string, format Format, v Verdict, options TextOptions) error {
