@@ -39,9 +39,13 @@ func (a access) status(role core.Role) int {
 	}
 }
 
+// formKey stands for the key of a form of which every caller has one of its own.
+const formKey = "FORM-KEY"
+
 // as returns the call for a caller of the role.
 func (c call) as(role core.Role) call {
-	c.body = strings.ReplaceAll(c.body, "ROLE", string(role))
+	key := uuid.Must(uuid.NewV7()).String()
+	c.body = strings.NewReplacer("ROLE", string(role), formKey, key).Replace(c.body)
 	return c
 }
 

@@ -322,8 +322,8 @@ func TestLaunchedTellsWhatBecameOfAForm(t *testing.T) {
 	s.exec(t, `INSERT INTO idempotency_keys (org_id, id, endpoint, key, request_method, request_path,
 			fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, recovery_point,
 			locked_until, created_at, expires_at)
-		SELECT $1, gen_random_uuid(), 'workflow_start', $2, 'POST', '/', 1, whole, target, content, options, 'r', 'charging',
-			now() + interval '1 minute', now(), now() + interval '1 day'
+		SELECT $1, gen_random_uuid(), 'workflow_start', $2, 'POST', '/', 1, whole, target, content, options, 'r',
+			'charging', now() + interval '1 minute', now(), now() + interval '1 day'
 		FROM sha256('') AS whole, sha256('') AS target, sha256('') AS content, sha256('') AS options`, s.Harbour.ID, key)
 	got := s.answerTo(t, page(launchMeters+key+"/", session))
 	if got.status != http.StatusOK || got.header.Get("Refresh") == "" {

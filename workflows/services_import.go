@@ -36,6 +36,29 @@ func importFile(ctx context.Context, tx core.Tx, orgID uuid.UUID, file File) (Ve
 	if err != nil {
 		return Version{}, "", err
 	}
+	return revise(ctx, tx, current, file)
+}
+
+// errEditedMeanwhile is the cause of the refusal of a text that began as another version than the latest.
+var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
+
+// edit makes a file the next version of a workflow, unless somebody else has saved one since the version that the file
+// began as.
+func edit(ctx context.Context, tx core.Tx, workflow Version, began int, file File) (Version, importOutcome, error) {
+	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
+	if err != nil {
+		return Version{}, "", err
+	}
+	if current.Number != began {
+		return Version{}, "", core.InvalidPayload(fmt.Sprintf(
+			"Version %d was saved meanwhile. Look at what it has changed. Saving again puts this text on top of it.",
+			current.Number)).Because(errEditedMeanwhile)
+	}
+	return revise(ctx, tx, current, file)
+}
+
+// revise brings what a file says to a locked workflow.
+func revise(ctx context.Context, tx core.Tx, current Version, file File) (Version, importOutcome, error) {
 	outcome := importUnchanged
 	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
 	if err != nil {

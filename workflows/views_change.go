@@ -32,27 +32,36 @@ func (a *App) deactivate(c echo.Context) error {
 	return a.change(c, "workflow.deactivate", func() (change, error) { return change{IsActive: &active}, nil })
 }
 
-// change reads what is wanted once the caller is known to be allowed it. Doing it twice is doing it once.
+// change answers with the changed workflow.
 func (a *App) change(c echo.Context, action string, read func() (change, error)) error {
+	changed, err := a.changed(c, action, read)
+	if err != nil {
+		return err
+	}
 	principal, err := core.Caller(c)
 	if err != nil {
 		return err
 	}
+	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+}
+
+// changed reads what is wanted once the caller is known to be allowed it. Doing it twice is doing it once.
+func (a *App) changed(c echo.Context, action string, read func() (change, error)) (Version, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return Version{}, err
+	}
 	ctx := c.Request().Context()
 	workflow, err := a.service.Find(ctx, principal.OrgID, c.Param("id"), 0)
 	if err != nil {
-		return err
+		return Version{}, err
 	}
 	if err := principal.Require(core.RoleAuthor, "edit workflows"); err != nil {
-		return err
+		return Version{}, err
 	}
 	wanted, err := read()
 	if err != nil {
-		return err
+		return Version{}, err
 	}
-	changed, err := a.service.Change(ctx, principal, workflow.ID, wanted, action)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+	return a.service.Change(ctx, principal, workflow.ID, wanted, action)
 }

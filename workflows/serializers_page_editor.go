@@ -1,0 +1,140 @@
+package workflows
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// editorPage is the form in which a workflow is written as YAML.
+type editorPage struct {
+	// Heading and Button say what the form is for; Hint what will come of it.
+	Heading, Hint, Button string
+	Action                string
+	// Workflow is the one that gets a new version; nil for a new one.
+	Workflow *Version
+	// Upload allows to choose a file instead.
+	Upload bool
+	Draft  editorDraft
+	Faults []editorFault
+	// Problem is what else is wrong.
+	Problem *core.Error
+}
+
+// editorDraft is what the form was sent with.
+type editorDraft struct {
+	Key string
+	// Version is the version that the text began as; 0 for a new workflow.
+	Version int
+	Text    string
+}
+
+// editorFault is a fault of the text, with the line that it is in.
+type editorFault struct {
+	FileError
+
+	Excerpt string
+}
+
+func newEditorFaults(text string, faults []FileError) []editorFault {
+	lines := strings.Split(text, "\n")
+	shown := make([]editorFault, len(faults))
+	for i, fault := range faults {
+		shown[i].FileError = fault
+		if fault.Line > 0 && fault.Line <= len(lines) {
+			shown[i].Excerpt = excerptOf(lines[fault.Line-1])
+		}
+	}
+	return shown
+}
+
+// faultsOf are the fields of a refusal as faults of the text: each at the line that begins with the member's name.
+func faultsOf(refused *core.Error, text string) []FileError {
+	faults := make([]FileError, len(refused.Fields))
+	for i, field := range refused.Fields {
+		faults[i].ConfigError = engines.ConfigError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail}
+		for n, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(line, field.Name()+":") {
+				faults[i].Line, faults[i].Column = n+1, 1
+			}
+		}
+	}
+	return faults
+}
+
+// maxExcerpt is how much of a line is shown.
+const maxExcerpt = 160
+
+func excerptOf(line string) string {
+	if runes := []rune(line); len(runes) > maxExcerpt {
+		return string(runes[:maxExcerpt]) + "…"
+	}
+	return line
+}
+
+// editorOverhead is what a form has besides the text.
+const editorOverhead = 64 << 10
+
+// readEditor reads the form. A file that was chosen counts for more than the text.
+func readEditor(c echo.Context) (editorDraft, error) {
+	request := c.Request()
+	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxDefinitionBytes+editorOverhead)
+	if err := request.ParseMultipartForm(maxDefinitionBytes + editorOverhead); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return editorDraft{}, core.NewError(core.CodePayloadTooLarge, "The workflow is larger than 2 MiB.")
+		}
+		return editorDraft{}, core.InvalidPayload("The form cannot be read.").Because(err)
+	}
+	draft := editorDraft{
+		Key: c.FormValue(idempotency.FormField), Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
+	}
+	// What is not the number of a version is refused as one that is not the latest.
+	draft.Version, _ = strconv.Atoi(c.FormValue("version"))
+	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
+		text, err := readUpload(files[0])
+		if err != nil {
+			return draft, err
+		}
+		draft.Text = text
+	}
+	return draft, nil
+}
+
+func readUpload(header *multipart.FileHeader) (string, error) {
+	file, err := header.Open()
+	if err != nil {
+		return "", core.InvalidPayload("The file cannot be read.").Because(err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return "", core.InvalidPayload("The file cannot be read.").Because(err)
+	}
+	return string(text), nil
+}
+
+// newWorkflowText is what the editor of a new workflow begins with.
+const newWorkflowText = `schema_version: 1
+slug: my-workflow
+name: My workflow
+description: What it is for.
+accepts: [application/json]
+steps:
+  - id: shape
+    name: Shape
+    type: json_schema
+    continue_on_failure: false
+    config:
+      schema:
+        type: object
+        required: [id]
+`

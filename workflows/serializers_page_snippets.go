@@ -1,0 +1,83 @@
+package workflows
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// snippet is a way to start a run from elsewhere, ready to be copied.
+type snippet struct {
+	Title, Hint, Text string
+}
+
+// example is a document that a workflow takes, by name and type.
+type example struct {
+	filename, mediaType string
+}
+
+// exampleOf names a document that the workflow takes.
+func exampleOf(accepts []string) example {
+	for _, candidate := range []example{
+		{"data.csv", "text/csv"}, {"document.json", jsonMediaType}, {"document.yaml", yamlMediaType},
+		{"document.xml", "application/xml"}, {"table.tsv", "text/tab-separated-values"}, {"model.txt", textMediaType},
+	} {
+		if slices.Contains(accepts, candidate.mediaType) {
+			return candidate
+		}
+	}
+	if len(accepts) == 0 {
+		return example{"document", binaryMediaType}
+	}
+	return example{"document", accepts[0]}
+}
+
+// snippetsOf are the ways to run a workflow from elsewhere. Each has a key of its own: who sends a copy twice gets one
+// run.
+func snippetsOf(version Version, address string) ([]snippet, error) {
+	var keys [3]string
+	for i := range keys {
+		key, err := idempotency.NewFormKey()
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = key
+	}
+	file := exampleOf(version.Definition.Accepts)
+	fill := func(text, key string) string {
+		return strings.NewReplacer("ADDRESS", address, "SLUG", version.Slug, "KEY", key, "FILE", file.filename,
+			"TYPE", file.mediaType).Replace(text)
+	}
+	return []snippet{
+		{"curl", "TOKEN is an API token. The same command again is answered with the same run.",
+			fill(curlSnippet, keys[0])},
+		{"Command line", "Waits for the findings. SV_TOKEN is an API token.", fill(commandSnippet, keys[1])},
+		{"Go", "The client is a package of this module.", fill(goSnippet, keys[2])},
+		{"GitHub Actions", "The key is made of the job and the document, so a repeated step finds its run.",
+			fill(actionsSnippet, "")},
+	}, nil
+}
+
+const curlSnippet = `curl -i ADDRESS/api/workflows/SLUG/start/ \
+  -H "Authorization: Bearer $TOKEN" \
+  -H "Idempotency-Key: KEY" \
+  -H "Content-Type: TYPE" -H "X-Filename: FILE" \
+  --data-binary @FILE`
+
+const commandSnippet = `export SV_URL=ADDRESS
+simplevalidations run FILE --workflow SLUG --key KEY`
+
+const goSnippet = `c, err := client.New("ADDRESS", client.WithToken(os.Getenv("SV_TOKEN")))
+if err != nil {
+	return err
+}
+started, err := c.Start(ctx, client.StartRequest{
+	Workflow: "SLUG", Key: "KEY",
+	Content: file, Filename: "FILE", MediaType: "TYPE",
+})`
+
+const actionsSnippet = `- run: simplevalidations run FILE --workflow SLUG
+  env:
+    SV_URL: ADDRESS
+    SV_TOKEN: ${{ secrets.SV_TOKEN }}`
