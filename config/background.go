@@ -15,7 +15,10 @@ import (
 )
 
 const (
-	enqueueBatch     = 500
+	enqueueBatch = 500
+	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and none by more
+	// than anybody would notice.
+	enqueuePause     = 10 * time.Millisecond
 	purgeBatch       = 1000
 	activityInterval = 3 * time.Second
 	uploadsInterval  = time.Minute
@@ -93,7 +96,7 @@ func (s Settings) retention() validations.Retention {
 // loops lists the loops of a part. Every part enqueues, so that what a process stages leaves it at once.
 func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
-		Name: "enqueuer", Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(),
+		Name: "enqueuer", Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
 		RunOnce: tasks.NewEnqueuer(p.db, client, enqueueBatch, p.log).RunOnce,
 	}}
 	if part.plays(roleWorker) || part.plays(roleScheduler) {

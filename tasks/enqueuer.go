@@ -136,7 +136,7 @@ func lockDue(ctx context.Context, tx core.Tx, limit int) ([]stagedJob, error) {
 func settle(ctx context.Context, tx core.Tx, batch handOver) error {
 	statements := tx.NewBatch()
 	if len(batch.delivered) > 0 {
-		statements.Queue("DELETE FROM staged_jobs WHERE id = ANY($1::bigint[])", batch.delivered)
+		statements.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", batch.delivered)
 	}
 	for _, r := range batch.refused {
 		attempts := r.staged.attempts + 1

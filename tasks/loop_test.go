@@ -109,6 +109,34 @@ func TestLoop(t *testing.T) {
 		})
 	})
 
+	t.Run("PausesBetweenRunsThatDidSomething", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			wake, jobs, runs := make(chan struct{}, 1), 1, 0
+			l := startWholeLoop(t, tasks.Loop{
+				Name: "gathering", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
+				RunOnce: func(context.Context) (int, error) {
+					runs++
+					done := jobs
+					jobs = 0
+					return done, nil
+				},
+			})
+			passing(5 * time.Millisecond)
+			jobs = 3
+			wake <- struct{}{}
+			synctest.Wait()
+			if runs != 1 || jobs != 3 {
+				t.Errorf("runs = %d with %d jobs left within the pause, want 1 with 3", runs, jobs)
+			}
+			passing(5 * time.Millisecond)
+			if runs != 2 || jobs != 0 {
+				t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs, jobs)
+			}
+			l.stop(t)
+		})
+	})
+
 	t.Run("NeedsAnInterval", func(t *testing.T) {
 		t.Parallel()
 		loop := tasks.Loop{Name: "hot", RunOnce: func(context.Context) (int, error) { return 0, nil }}

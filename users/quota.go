@@ -112,9 +112,11 @@ func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uui
 }
 
 func selectCounters(ctx context.Context, tx core.Tx, orgs []uuid.UUID) (map[uuid.UUID]Usage, error) {
+	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
 	rows, err := tx.Query(ctx, `
 		SELECT org_id, metric, period_start, used, quota FROM usage_counters
-		WHERE org_id = ANY ($1) AND metric = $2 AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		WHERE org_id = ANY ((SELECT $1::uuid[])::uuid[]) AND metric = $2
+			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
 		ORDER BY org_id FOR UPDATE`, orgs, MetricRuns)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage counters: %w", err)
