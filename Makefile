@@ -13,7 +13,7 @@ TEST = go run ./core/coretest/withpostgres -- go test -race -timeout 15m
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start the service with a demonstration organization, data in .data
@@ -34,6 +34,18 @@ test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
 api: ## check the OpenAPI document: form, breaking changes, clients
 	@.ci/setup postgresql
 	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestOpenAPI|TestGeneratedClients' ./config
+
+.PHONY: a11y
+a11y: ## hold every page to the bar in a browser: access, layout, weight
+	@.ci/setup postgresql chromium npm
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'Browser' ./core/coretest/browser ./config
+
+.PHONY: screenshots
+screenshots: ## write pictures of every page to build/screenshots
+	@.ci/setup postgresql chromium npm
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestScreenshots' ./config \
+		-screenshots $(CURDIR)/build/screenshots
+	@echo build/screenshots/index.html
 
 # How long each fuzz test looks for inputs.
 FUZZTIME ?= 30s
@@ -69,7 +81,7 @@ setup: $(LINT) ## install what the tests and the linter need
 
 .PHONY: clean
 clean: ## remove what was built, and keep .data
-	rm -rf bin
+	rm -rf bin build
 
 # The linter is built here, apart from the module, so that its requirements never become those of the service.
 $(LINT):

@@ -18,8 +18,8 @@ import (
 func publicRoutes() []string {
 	return []string{
 		"POST /api/callbacks/:id/",
-		"GET /api/docs/", "GET /api/docs/reference.js", "GET /api/docs/swagger-ui-bundle.js",
-		"GET /api/docs/swagger-ui.css", "GET /api/schema/",
+		"GET /api/docs/", "GET /api/docs/reference.css", "GET /api/docs/reference.js",
+		"GET /api/docs/swagger-ui-bundle.js", "GET /api/docs/swagger-ui.css", "GET /api/schema/",
 	}
 }
 

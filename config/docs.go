@@ -118,7 +118,8 @@ func registerReference(e *echo.Echo) error {
 	e.GET("/api/docs/swagger-ui.css", explorer)
 	e.GET("/api/docs/swagger-ui-bundle.js", explorer)
 	return registerFiles(e, referencePolicy, map[string]string{
-		"/api/docs/reference.js": "text/javascript; charset=utf-8",
+		"/api/docs/reference.css": "text/css; charset=utf-8",
+		"/api/docs/reference.js":  "text/javascript; charset=utf-8",
 	})
 }
 

@@ -168,7 +168,7 @@ func goFiles(tb testing.TB) []string {
 
 // isIgnored tells dot files, and what is built or installed at the top level but is not part of the product.
 func isIgnored(name string) bool {
-	return slices.Contains([]string{"bin", "node_modules"}, name) || strings.HasPrefix(name, ".") ||
+	return slices.Contains([]string{"bin", "build", "node_modules"}, name) || strings.HasPrefix(name, ".") ||
 		slices.Contains([]string{".test", ".out"}, path.Ext(name))
 }
 

@@ -1,0 +1,115 @@
+package config_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
+)
+
+// pageRow is a page in one state, as somebody sees it in a browser.
+type pageRow struct {
+	// name names the page's test and its pictures, like "runs-empty".
+	name string
+	path string
+	// route is the page's in the router; the path alone where it is the same.
+	route string
+	// session is the visitor's; "" for a page that needs none.
+	session string
+	// reviewed is what axe-core could not decide, with the reason why it is right.
+	reviewed []browser.Review
+	// foreign is the selector of what others wrote.
+	foreign string
+	// alike tells that another row has the same template and more of everything, so that fewer looks are enough.
+	alike bool
+}
+
+// pageRows are all pages that a browser looks at: a page of the dashboard has a row for each of its states.
+func (s *stage) pageRows(tb testing.TB) []pageRow {
+	tb.Helper()
+	return slices.Concat(s.rowsOfVisitors(tb), rowsOfDocs(tb))
+}
+
+// rowsOfVisitors are the pages that belong to a visitor and not to an organization.
+func (s *stage) rowsOfVisitors(tb testing.TB) []pageRow {
+	tb.Helper()
+	nobody, err := s.Users.EnsureUser(tb.Context(), "nobody@harbour-energy.example", "Nobody")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return []pageRow{
+		{name: "sign-in", path: "/app/sign-in/"},
+		{name: "no-organization", path: "/app/", session: s.session(tb, nobody.ID)},
+	}
+}
+
+// rowsOfDocs are all pages of the documentation, most of which have one template.
+func rowsOfDocs(tb testing.TB) []pageRow {
+	tb.Helper()
+	rows := []pageRow{
+		{name: "docs", path: "/docs/"},
+		{name: "docs-guide", path: "/docs/guides/idempotency/"},
+		{name: "docs-error", path: "/docs/errors/quota_exceeded/"},
+		{name: "docs-errors", path: "/docs/errors/"},
+		{name: "docs-search", path: "/docs/search/?q=quota", route: "/docs/search/"},
+		{name: "docs-search-empty", path: "/docs/search/", alike: true},
+		{name: "api-reference", path: "/api/docs/", foreign: "#reference", alike: true},
+	}
+	for _, address := range append(pageAddresses(tb), "/docs/guides/", "/docs/adr/") {
+		if slices.ContainsFunc(rows, func(r pageRow) bool { return r.path == address }) {
+			continue
+		}
+		name := strings.ReplaceAll(strings.Trim(address, "/"), "/", "-")
+		rows = append(rows, pageRow{name: name, path: address, alike: true})
+	}
+	return rows
+}
+
+// notPages are routes that a browser shows nothing of: files, streams, and addresses that lead elsewhere.
+func notPages() []string {
+	return []string{
+		"/app/users/api-key/",
+		"/docs/docs.css", "/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",
+	}
+}
+
+func TestEveryPageIsLookedAt(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var routes []string
+	for _, route := range s.router.Routes() {
+		inPages := strings.HasPrefix(route.Path, "/app/") || strings.HasPrefix(route.Path, "/docs/")
+		if route.Method == http.MethodGet && inPages && !slices.Contains(notPages(), route.Path) {
+			routes = append(routes, route.Path)
+		}
+	}
+	var rows, names []string
+	for _, row := range s.pageRows(t) {
+		if row.route == "" {
+			row.route = row.path
+		}
+		names = append(names, row.name)
+		if row.route != "/api/docs/" {
+			rows = append(rows, row.route)
+		}
+		if got := s.answerTo(t, page(row.path, row.session)); got.status >= http.StatusMultipleChoices &&
+			got.status < http.StatusBadRequest {
+			t.Errorf("%s leads to %s, want a page", row.name, got.header.Get(echo.HeaderLocation))
+		}
+	}
+	if diff := cmp.Diff(sortedOnce(routes), sortedOnce(rows)); diff != "" {
+		t.Errorf("rows of pageRows (-routes +rows):\n%s", diff)
+	}
+	if len(sortedOnce(names)) != len(names) {
+		t.Errorf("names of pageRows = %v, want each once", names)
+	}
+}
+
+func sortedOnce(texts []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(texts)))
+}
