@@ -5,6 +5,7 @@ package config_test
 import (
 	"flag"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
@@ -17,7 +18,7 @@ var screenshots = flag.String("screenshots", "", "folder for pictures of all pag
 func (s *stage) inBrowser(row pageRow) browser.Page {
 	page := browser.Page{
 		Name: row.name, URL: "http://" + s.address + row.path,
-		Reviewed: row.reviewed, Foreign: row.foreign, Alike: row.alike,
+		Reviewed: slices.Concat(reviewedEverywhere(), row.reviewed), Foreign: row.foreign, Alike: row.alike,
 	}
 	if row.session != "" {
 		page.Cookies = []*http.Cookie{{Name: "sv_session", Value: row.session}}
