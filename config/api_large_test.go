@@ -279,3 +279,23 @@ func TestOverageOfALargeDocument(t *testing.T) {
 		t.Errorf("found %.100q, want the faults of the table", found)
 	}
 }
+
+func TestLaunchOfALargeDocument(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.visitor(t, core.RoleExecutor)
+	document := table(validations.MaxInlineBytes + 1)
+	blank := filledIn(t, s.visit(t, http.StatusOK, page(launchMeters, session)))
+	chosen := blank.file("readings.csv", "text/csv", document)
+	s.visit(t, http.StatusBadRequest, chosen.with("text", document).to(t, launchMeters, session))
+	s.wantUploads(t, 0)
+	pasted := blank.file("", "application/octet-stream", "").with("text", document)
+	to := s.launched(t, pasted.to(t, launchMeters, session))
+	if again := s.launched(t, pasted.to(t, launchMeters, session)); again != to {
+		t.Errorf("the form sent again leads to %s, want %s", again, to)
+	}
+	s.wantUploads(t, 1)
+	if !s.keptInChunks(t, one[uuid.UUID](t, s, `SELECT id FROM submissions`), document) {
+		t.Error("the document was not kept in chunks")
+	}
+}
