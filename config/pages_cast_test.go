@@ -25,10 +25,10 @@ func (s *stage) session(tb testing.TB, userID uuid.UUID) string {
 	return secret
 }
 
-// visitor signs a member of harbour with the role in.
+// visitor signs a new member of harbour with the role in.
 func (s *stage) visitor(tb testing.TB, role core.Role) string {
 	tb.Helper()
-	return s.session(tb, s.addMember(tb, "visitor-"+string(role), role))
+	return s.session(tb, s.addMember(tb, string(role)+"-"+uuid.NewString(), role))
 }
 
 // stranger signs the owner of the other organization in.

@@ -112,7 +112,9 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
-	p.keys = idempotency.NewApp(p.inspector, check)
+	if p.keys, err = idempotency.NewApp(p.inspector, check, runs); err != nil {
+		return nil, fmt.Errorf("install idempotency: %w", err)
+	}
 	return p, nil
 }
 
@@ -130,5 +132,5 @@ func (p *Project) apps() []App {
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.users, p.workflows}
+	return []PagesApp{p.keys, p.users, p.workflows}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -99,7 +100,8 @@ func (i *Inspector) List(
 ) ([]Entry, error) {
 	comparison, order, from := cursor.Window()
 	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id `+comparison+` $3
-			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
+			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
+		rareState(State(filter.State))+`
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
 	if err != nil {
@@ -110,6 +112,86 @@ func (i *Inspector) List(
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	return entries, nil
+}
+
+// rareState is a condition that holds for all keys of a state of which there are few, so that an index finds them among
+// millions of others.
+func rareState(state State) string {
+	switch state {
+	case StateInProgress, StateAbandoned, StateDead:
+		return ` AND recovery_point <> 'finished'`
+	case StateExpired:
+		return ` AND expires_at <= now()`
+	default:
+		return ""
+	}
+}
+
+// maxStuck is how many stuck keys are counted.
+const maxStuck = 100
+
+// stuck counts the keys that nobody holds and that are not finished, up to maxStuck.
+func (i *Inspector) stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
+	var n int64
+	err := i.db.Pool.QueryRow(ctx, `
+		SELECT count(*) FROM (
+			SELECT FROM idempotency_keys
+			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
+		orgID, maxStuck).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count stuck keys: %w", err)
+	}
+	return n, nil
+}
+
+// storedResponse is what a key replays, as people look at it.
+type storedResponse struct {
+	Status  int
+	Headers ResponseHeaders
+	// Body is cut at maxShownBody; Size is that of all of it.
+	Body []byte
+	Size int
+}
+
+// maxShownBody is how much of a stored body is shown, in bytes.
+const maxShownBody = 16 << 10
+
+// request is what is known of the first request of a key.
+type request struct {
+	Fingerprint []byte
+	Address     *netip.Addr
+	UserAgent   string
+}
+
+// origin reads who used a key first.
+func (i *Inspector) origin(ctx context.Context, orgID, id uuid.UUID) (request, error) {
+	var r request
+	err := i.db.Pool.QueryRow(ctx, `
+		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id).
+		Scan(&r.Fingerprint, &r.Address, &r.UserAgent)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return request{}, core.NotFound("idempotency key")
+	}
+	if err != nil {
+		return request{}, fmt.Errorf("read the request of key %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// response reads what a key replays; nil where it has not finished.
+func (i *Inspector) response(ctx context.Context, orgID, id uuid.UUID) (*storedResponse, error) {
+	var r storedResponse
+	err := i.db.Pool.QueryRow(ctx, `
+		SELECT response_status, response_headers, substring(response_body FOR $3), octet_length(response_body)
+		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody).
+		Scan(&r.Status, &r.Headers, &r.Body, &r.Size)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is none yet
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the response of key %s: %w", id, err)
+	}
+	return &r, nil
 }
 
 // Find reads one key of the organization, with what its timeline tells.

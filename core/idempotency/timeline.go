@@ -48,11 +48,17 @@ type moment struct {
 	detail string
 }
 
-// Timeline tells the story of a key that Find has read, in the order of its times.
-func (e Entry) Timeline() []EventBody {
+// moments tell the story of a key that Find has read, in the order of their times.
+func (e Entry) moments() []moment {
 	moments := slices.Concat(e.beginning(), e.middle(), e.end())
 	moments = slices.DeleteFunc(moments, func(m moment) bool { return m.at == nil })
 	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(*b.at) })
+	return moments
+}
+
+// Timeline renders the story of a key that Find has read.
+func (e Entry) Timeline() []EventBody {
+	moments := e.moments()
 	timeline := make([]EventBody, len(moments))
 	for i, m := range moments {
 		timeline[i] = EventBody{At: core.FormatTime(*m.at), Event: m.event, Detail: m.detail}

@@ -1,6 +1,8 @@
 package idempotency
 
 import (
+	"context"
+	"embed"
 	"net/http"
 	"time"
 
@@ -8,19 +10,51 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 const maxReleaseBody = 16 << 10
 
-// App shows an organization's keys over the API.
+//go:embed templates/idempotency/*.html
+var templates embed.FS
+
+// Unkeyed tells about runs that were started without a key.
+type Unkeyed interface {
+	RunsWithoutKey(ctx context.Context, orgID uuid.UUID) (WithoutKey, error)
+}
+
+// WithoutKey is what of the latest runs was started without a key.
+type WithoutKey struct {
+	// Runs of the last day were looked at, Unkeyed of them had no key.
+	Runs, Unkeyed int64
+	// Duplicates are pairs that are likely to be one request that came twice, the latest first.
+	Duplicates []Duplicate
+}
+
+// Duplicate is a run whose workflow checked the same document shortly before, both without a key.
+type Duplicate struct {
+	Run, Earlier uuid.UUID
+	Workflow     string
+	Filename     string
+	At           time.Time
+	After        time.Duration
+}
+
+// App shows an organization's keys over the API and on the dashboard.
 type App struct {
 	inspector *Inspector
 	check     *core.Validator
+	unkeyed   Unkeyed
+	pages     *pages.Set
 }
 
 // NewApp makes the app.
-func NewApp(inspector *Inspector, check *core.Validator) *App {
-	return &App{inspector: inspector, check: check}
+func NewApp(inspector *Inspector, check *core.Validator, unkeyed Unkeyed) (*App, error) {
+	set, err := pages.Parse(templates, "templates/idempotency")
+	if err != nil {
+		return nil, err
+	}
+	return &App{inspector: inspector, check: check, unkeyed: unkeyed, pages: set}, nil
 }
 
 // Routes adds the app's routes to the authenticated API.
@@ -31,6 +65,13 @@ func (a *App) Routes(api *echo.Group) {
 	api.POST("/idempotency-keys/:id/release/", a.release)
 }
 
+// Pages adds the app's pages to the dashboard.
+func (a *App) Pages(web *echo.Group) {
+	web.GET(pages.OrgRoute+"/keys/", a.keysPage)
+	web.GET(pages.OrgRoute+"/keys/:id/", a.keyPage)
+	web.POST(pages.OrgRoute+"/keys/:id/release/", a.releaseForm)
+}
+
 type entriesQuery struct {
 	core.PageQuery
 	EntryFilter
@@ -38,7 +79,7 @@ type entriesQuery struct {
 
 // releaseBody says why a key is released.
 type releaseBody struct {
-	Reason string `json:"reason" validate:"required,max=500,excludesrune=\x00"`
+	Reason string `json:"reason" form:"reason" validate:"required,max=500,excludesrune=\x00"`
 }
 
 // entryBody is a key as clients see it: no bodies, no digests.
@@ -156,19 +197,23 @@ func (a *App) release(c echo.Context) error {
 	if _, err := core.ReadJSON(c, a.check, maxReleaseBody, &body); err != nil {
 		return err
 	}
+	if err := a.releaseFor(ctx, principal, id, body.Reason); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// releaseFor releases a key in the name of an administrator.
+func (a *App) releaseFor(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
 	auditID, err := core.NewID()
 	if err != nil {
 		return err
 	}
-	err = a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
+	return a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
 		ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
 		Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(),
-		RequestID: core.RequestID(ctx), Detail: body.Reason,
+		RequestID: core.RequestID(ctx), Detail: reason,
 	})
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
 }
 
 func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {

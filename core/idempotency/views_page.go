@@ -1,0 +1,106 @@
+package idempotency
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// keysPage is GET /app/orgs/{org}/keys/.
+func (a *App) keysPage(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	var query entriesQuery
+	if err := core.BindQuery(c, a.check, &query); err != nil {
+		return err
+	}
+	cursor, err := query.Parse()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	entries, err := a.inspector.List(ctx, principal.OrgID, query.EntryFilter, cursor)
+	if err != nil {
+		return err
+	}
+	days, err := a.inspector.Days(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	stuck, err := a.inspector.stuck(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	unkeyed, err := a.unkeyed.RunsWithoutKey(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
+	data := newKeysPage(query.EntryFilter, days, unkeyed, stuck)
+	data.Page = core.MapPage(page, newKeyRow)
+	return a.pages.Render(c, http.StatusOK, "keys", pages.Page{
+		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
+	})
+}
+
+// keyPage is GET /app/orgs/{org}/keys/{id}/.
+func (a *App) keyPage(c echo.Context) error {
+	return a.renderKey(c, http.StatusOK, "", nil)
+}
+
+// renderKey shows a key, with the form for its release as it was filled in.
+func (a *App) renderKey(c echo.Context, status int, reason string, problem *core.Error) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	entry, err := a.inspector.Find(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	first, err := a.inspector.origin(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	data := newKeyPage(entry, first)
+	data.Reason, data.Problem = reason, problem
+	// What clients have been answered is for those alone who answer for the organization.
+	if principal.Role.Allows(core.RoleAdmin) {
+		data.MayRelease = entry.State == StateAbandoned || entry.State == StateDead
+		if data.Response, err = a.inspector.response(ctx, principal.OrgID, id); err != nil {
+			return err
+		}
+	}
+	return a.pages.Render(c, status, "key", pages.Page{
+		Title: entry.Key, Section: pages.SectionKeys, Data: data,
+	})
+}
+
+// releaseForm is POST /app/orgs/{org}/keys/{id}/release/.
+func (a *App) releaseForm(c echo.Context) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	if err := principal.Require(core.RoleAdmin, "release idempotency keys"); err != nil {
+		return err
+	}
+	var form releaseBody
+	if err = core.BindForm(c, a.check, &form); err == nil {
+		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
+	}
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderKey(c, problem.Code.Spec().Status, form.Reason, problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"keys/", "The key is released: its request may go on.")
+}
