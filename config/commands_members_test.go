@@ -12,10 +12,12 @@ func TestMemberCommands(t *testing.T) {
 	token, _ := s.addToken(t, s.Harbour, "owner", "owner")
 	d := setupDesk(t, "http://"+s.address, token)
 
-	added := d.run(ctx, "members", "add", "kim@harbour-energy.example", "--name", "Kim", "--role", "viewer", "--key", "k")
+	add := []string{
+		"members", "add", "kim@harbour-energy.example", "--name", "Kim", "--role", "viewer", "--key", "k",
+	}
+	added := d.run(ctx, add...)
 	added.want(t, 0)
-	if again := d.run(ctx, "members", "add", "kim@harbour-energy.example", "--name", "Kim", "--role", "viewer", "--key",
-		"k"); again.output != added.output {
+	if again := d.run(ctx, add...); again.output != added.output {
 		t.Errorf("repetition = %q, want %q", again.output, added.output)
 	}
 	d.run(ctx, "members", "list").want(t, 0, "viewer", "kim@harbour-energy.example", "Kim")

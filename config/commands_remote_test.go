@@ -339,7 +339,8 @@ func TestOtherRemoteCommands(t *testing.T) {
 	me.want(t, 0, `"viewer"`)
 	_, id, _ := strings.Cut(me.output, `"token": "`)
 	d.run(ctx, "token", "list").want(t, 0, "desk", "active")
-	d.run(ctx, "token", "list", "--json", "--limit", "1").want(t, 0, `"schema_version": 1`, `"values"`, "--limit 0 lists all")
+	d.run(ctx, "token", "list", "--json", "--limit", "1").
+		want(t, 0, `"schema_version": 1`, `"values"`, "--limit 0 lists all")
 	d.run(ctx, "token", "revoke", id[:36]).want(t, 0)
 	holder.run(ctx, "whoami").want(t, 5)
 	d.run(ctx, "runs", "list", "--json").want(t, 0, `"schema_version": 1`)

@@ -207,8 +207,8 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 	}
 	mediaType, known := TypeByExtension(name, definition.Accepts)
 	if !known {
-		return "", misuse(fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
-			name, strings.Join(definition.Accepts, ", ")))
+		return "", misuse(fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
+			"if not, set --content-type", name, strings.Join(definition.Accepts, ", ")))
 	}
 	return mediaType, nil
 }
