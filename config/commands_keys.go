@@ -257,11 +257,13 @@ func (p Program) explain(
 		return err
 	}
 	if asked.mediaType == "" {
-		accepts, known := workflow.Definition.Accepts, false
-		if asked.mediaType, known = workflows.TypeByExtension(asked.file, accepts); !known {
+		accepts := workflow.Definition.Accepts
+		mediaType, known := workflows.TypeByExtension(asked.file, accepts)
+		if !known {
 			return &UsageError{Reason: fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
 				"if not, set --content-type", asked.file, strings.Join(accepts, ", "))}
 		}
+		asked.mediaType = mediaType
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(content))
 	if err != nil {
