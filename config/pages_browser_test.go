@@ -58,6 +58,13 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 	return []pageRow{
 		row("launch", "workflows/meter-readings/launch/", "workflows/:id/launch/"),
 		row("launched", "workflows/meter-readings/launch/"+newFormKey(tb)+"/", "workflows/:id/launch/:key/"),
+		row("workflows", "workflows/", "workflows/"),
+		row("workflow", "workflows/meter-readings/", "workflows/:id/"),
+		row("workflow-edit", "workflows/meter-readings/edit/", "workflows/:id/edit/"),
+		row("workflow-new", "new-workflow/", "new-workflow/"),
+		row("workflow-import", "import-workflow/", "import-workflow/"),
+		row("versions", "workflows/meter-readings/versions/", "workflows/:id/versions/"),
+		row("version", "workflows/meter-readings/versions/1/", "workflows/:id/versions/:number/"),
 		row("usage", "usage/", "usage/"),
 		row("tokens", "tokens/", "tokens/"),
 		row("members", "members/", "members/"),
@@ -113,7 +120,7 @@ func rowsOfDocs(tb testing.TB) []pageRow {
 // notPages are routes that a browser shows nothing of: files, streams, and addresses that lead elsewhere.
 func notPages() []string {
 	return []string{
-		"/app/users/api-key/", "/app/orgs/:org/launch/",
+		"/app/users/api-key/", "/app/orgs/:org/launch/", "/app/orgs/:org/workflows/:id/export/",
 		"/docs/docs.css", "/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",
 	}
 }
