@@ -73,8 +73,8 @@ func TestKeyPage(t *testing.T) {
 	address := harbourPages + "keys/" + s.entry(t, "k").ID.String() + "/"
 
 	html := s.visit(t, http.StatusOK, page(address, viewer))
-	shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last", "once for another request",
-		harbourPages+"runs/"+run.ID.String()+"/")
+	shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
+		"once for another request", harbourPages+"runs/"+run.ID.String()+"/")
 	hides(t, html, "Stored response", "Release")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
 		"Location: /api/runs/"+run.ID.String()+"/", "&#34;state&#34;:&#34;PENDING&#34;")

@@ -50,7 +50,8 @@ func newKeysPage(filter EntryFilter, days []Day, unkeyed WithoutKey, stuck int64
 	}
 	page.Saved = page.Chart.Total(0)
 	page.Chart.Label = fmt.Sprintf(
-		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as another request", len(days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
+		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as another request",
+		len(days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
 		pages.Number(page.Chart.Total(2)))
 	return page
 }
