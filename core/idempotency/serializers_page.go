@@ -111,13 +111,21 @@ type keyPage struct {
 
 // timelineRow is a moment as the page shows it.
 type timelineRow struct {
-	At     time.Time
+	At time.Time
+	// Clock has the day too where it is another one than that of the first moment.
+	Clock  string
 	Tone   string
 	Title  string
 	Detail string
 	// Since tells how long after the moment before; "" for the first.
 	Since string
 }
+
+// How the times of a timeline are written, on its first day and on others.
+const (
+	clock    = "15:04:05.000"
+	otherDay = "2 Jan 15:04"
+)
 
 func newKeyPage(e Entry, first request) keyPage {
 	page := keyPage{
@@ -126,7 +134,10 @@ func newKeyPage(e Entry, first request) keyPage {
 	}
 	var before time.Time
 	for i, m := range e.moments() {
-		row := timelineRow{At: *m.at, Detail: m.detail}
+		row := timelineRow{At: *m.at, Clock: m.at.UTC().Format(clock), Detail: m.detail}
+		if m.at.UTC().Format(time.DateOnly) != e.CreatedAt.UTC().Format(time.DateOnly) {
+			row.Clock = m.at.UTC().Format(otherDay)
+		}
 		row.Tone, row.Title = eventWords(m.event)
 		if i > 0 {
 			row.Since = "+" + pages.Took(m.at.Sub(before))

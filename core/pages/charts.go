@@ -40,6 +40,7 @@ const (
 	chartWidth  = 720.0
 	chartHeight = 176.0
 	chartLeft   = 46.0
+	chartRight  = 20.0
 	chartTop    = 10.0
 	chartBottom = 24.0
 	barShare    = 0.7
@@ -69,8 +70,8 @@ func (b Bars) Box() string {
 	return fmt.Sprintf("0 0 %.0f %.0f", chartWidth, chartHeight)
 }
 
-// Width is where the lines end.
-func (b Bars) Width() string { return place(chartWidth) }
+// Right is where the lines end.
+func (b Bars) Right() string { return place(chartWidth - chartRight) }
 
 // Left is where the lines begin.
 func (b Bars) Left() string { return place(chartLeft) }
@@ -113,7 +114,7 @@ func (b Bars) height(value int64) float64 {
 }
 
 func (b Bars) slot() float64 {
-	return (chartWidth - chartLeft) / float64(max(len(b.Bars), 1))
+	return (chartWidth - chartLeft - chartRight) / float64(max(len(b.Bars), 1))
 }
 
 // Rects are the parts of all bars.

@@ -23,8 +23,8 @@ func TestBarsAreStackedUpToARoundNumber(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	want := []pages.Rect{
-		{X: "96.5", Y: "109.4", Width: "235.9", Height: "42.6", Tone: "ok", Title: "10:00: 30 passed"},
-		{X: "96.5", Y: "93.8", Width: "235.9", Height: "15.6", Tone: "fail", Title: "10:00: 11 failed"},
+		{X: "95", Y: "109.4", Width: "228.9", Height: "42.6", Tone: "ok", Title: "10:00: 30 passed"},
+		{X: "95", Y: "93.8", Width: "228.9", Height: "15.6", Tone: "fail", Title: "10:00: 11 failed"},
 	}
 	if diff := cmp.Diff(want, chart.Rects()); diff != "" {
 		t.Errorf("parts of the bars (-want +got):\n%s", diff)
