@@ -117,7 +117,7 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		silent := &stream{
-			app: &App{waiters: NewWaiters(nil)}, c: echo.New().NewContext(request, answer),
+			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{waiters: NewWaiters(nil)},
 			ends: time.Now().Add(streamLife),
 		}
 		moved, err := silent.await(t.Context(), 0)
@@ -134,13 +134,13 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 func TestStreamsOfATokenAreBounded(t *testing.T) {
 	t.Parallel()
 	open, one, other := newStreams(), uuid.New(), uuid.New()
-	for i := range streamsPerToken {
+	for i := range streamsPerHolder {
 		if !open.enter(one) {
 			t.Fatalf("stream %d was refused", i+1)
 		}
 	}
 	if open.enter(one) {
-		t.Errorf("stream %d was allowed", streamsPerToken+1)
+		t.Errorf("stream %d was allowed", streamsPerHolder+1)
 	}
 	if !open.enter(other) {
 		t.Error("another token was refused")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,10 +18,6 @@ const (
 	heartbeat = 15 * time.Second
 	// streamLife bounds a stream. Clients come back by themselves, with a token that is checked again.
 	streamLife = 5 * time.Minute
-	// writeLimit bounds how long a client may leave what it is sent untaken.
-	writeLimit = 10 * time.Second
-	// streamsPerToken bounds the open streams of one token in one process.
-	streamsPerToken = 8
 )
 
 // streamEvents is GET /api/runs/{id}/events/: first what has happened to the run, then what happens, until it is
@@ -43,10 +38,13 @@ func (a *App) streamEvents(c echo.Context) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if !a.streams.enter(principal.TokenID) {
-		return core.RateLimited(fmt.Sprintf("This token has %d streams of events open.", streamsPerToken), heartbeat)
+		return core.RateLimited(fmt.Sprintf("This token has %d streams of events open.", streamsPerHolder), heartbeat)
 	}
 	defer a.streams.leave(principal.TokenID)
-	stream := &stream{app: a, c: c, principal: principal, runID: id, seen: seen, ends: time.Now().Add(streamLife)}
+	stream := &stream{
+		eventWriter: eventWriter{c}, app: a, principal: principal, runID: id, seen: seen,
+		ends: time.Now().Add(streamLife),
+	}
 	stream.begin()
 	if c.Request().Method == http.MethodHead {
 		return nil
@@ -56,23 +54,14 @@ func (a *App) streamEvents(c echo.Context) error {
 
 // stream sends the events of one run to one client.
 type stream struct {
+	eventWriter
+
 	app       *App
-	c         echo.Context
 	principal core.Principal
 	runID     uuid.UUID
 	// seen is the id of the last event that the client has got.
 	seen int
 	ends time.Time
-}
-
-func (s *stream) begin() {
-	core.AwaitCalmly(s.c)
-	header := s.c.Response().Header()
-	header.Set(echo.HeaderContentType, "text/event-stream")
-	header.Set(echo.HeaderCacheControl, "no-store")
-	// nginx would gather what is to arrive at once.
-	header.Set("X-Accel-Buffering", "no")
-	s.c.Response().WriteHeader(http.StatusOK)
 }
 
 // follow sends what has happened and then what happens.
@@ -100,7 +89,7 @@ func (s *stream) await(ctx context.Context, beyond progress) (bool, error) {
 		if s.app.waiters.await(ctx, run, beyond, heartbeat, func() {}) {
 			return true, nil
 		}
-		if err := s.send([]byte(": still here\n\n")); err != nil {
+		if err := s.beat(); err != nil {
 			return false, err
 		}
 	}
@@ -122,47 +111,4 @@ func (s *stream) sendUnseen(told story) error {
 		s.seen = next.id
 	}
 	return nil
-}
-
-func (s *stream) send(text []byte) error {
-	control := http.NewResponseController(s.c.Response())
-	// Not every server has deadlines; without one the write waits as long as the connection lives.
-	_ = control.SetWriteDeadline(time.Now().Add(writeLimit))
-	if _, err := s.c.Response().Write(text); err != nil {
-		return fmt.Errorf("send events of run %s: %w", s.runID, err)
-	}
-	if err := control.Flush(); err != nil {
-		return fmt.Errorf("send events of run %s: %w", s.runID, err)
-	}
-	return nil
-}
-
-// streams counts the open streams of each token.
-type streams struct {
-	mu   sync.Mutex
-	open map[uuid.UUID]int
-}
-
-func newStreams() *streams {
-	return &streams{open: make(map[uuid.UUID]int)}
-}
-
-// enter reports whether the token may open another stream; leave has to follow where it may.
-func (s *streams) enter(token uuid.UUID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[token] >= streamsPerToken {
-		return false
-	}
-	s.open[token]++
-	return true
-}
-
-func (s *streams) leave(token uuid.UUID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open[token]--
-	if s.open[token] == 0 {
-		delete(s.open, token)
-	}
 }

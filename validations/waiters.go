@@ -50,11 +50,18 @@ type runKey struct {
 	ID    uuid.UUID
 }
 
-// waiter waits until a run has got beyond where it was.
-type waiter struct {
-	run    runKey
+// watch is what somebody waits for: that a run has got beyond where it was or, where newer is set, that its
+// organization has a newer one.
+type watch struct {
+	runKey
 	beyond progress
-	moved  chan struct{}
+	newer  bool
+}
+
+// waiter waits until something that it watches has happened.
+type waiter struct {
+	watches []watch
+	moved   chan struct{}
 }
 
 // NewWaiters makes Waiters; a loop has to call RunOnce.
@@ -72,7 +79,12 @@ func (w *Waiters) awaitEnd(ctx context.Context, run runKey, limit time.Duration,
 func (w *Waiters) await(
 	ctx context.Context, run runKey, beyond progress, limit time.Duration, begin func(),
 ) bool {
-	own := &waiter{run: run, beyond: beyond, moved: make(chan struct{})}
+	return w.awaitAny(ctx, []watch{{runKey: run, beyond: beyond}}, limit, begin)
+}
+
+// awaitAny is await for whichever of several things happens first.
+func (w *Waiters) awaitAny(ctx context.Context, watches []watch, limit time.Duration, begin func()) bool {
+	own := &waiter{watches: watches, moved: make(chan struct{})}
 	w.enter(own)
 	defer w.leave(own)
 	begin()
@@ -88,21 +100,32 @@ func (w *Waiters) await(
 	return false
 }
 
-// RunOnce asks which of the awaited runs have got on and lets their waiters go. It returns 0, because
-// asking again at once would tell nothing new.
+// RunOnce asks for everything that is watched, with one query, and lets those go for whom it has happened. It returns
+// 0, because asking again at once would tell nothing new.
 func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
-	waiting := w.all()
-	if len(waiting) == 0 {
+	var watches []watch
+	var watchers []*waiter
+	for _, one := range w.all() {
+		for _, watched := range one.watches {
+			watches, watchers = append(watches, watched), append(watchers, one)
+		}
+	}
+	if len(watches) == 0 {
 		return 0, nil
 	}
 	rows, err := w.db.Pool.Query(ctx, `
-		SELECT w.place FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) WITH ORDINALITY
-			AS w (org_id, id, beyond, place)
-		JOIN validation_runs AS r ON r.org_id = w.org_id AND r.id = w.id
-		WHERE w.beyond < CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point ELSE $4 END`,
-		core.Column(waiting, func(one **waiter) uuid.UUID { return (*one).run.OrgID }),
-		core.Column(waiting, func(one **waiter) uuid.UUID { return (*one).run.ID }),
-		core.Column(waiting, func(one **waiter) int32 { return int32((*one).beyond) }),
+		SELECT w.place FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[]) WITH ORDINALITY
+			AS w (org_id, id, beyond, newer, place)
+		LEFT JOIN validation_runs AS r ON r.org_id = w.org_id AND r.id = w.id AND NOT w.newer
+		WHERE CASE WHEN w.newer
+			THEN EXISTS (SELECT FROM validation_runs AS n WHERE n.org_id = w.org_id AND n.id > w.id)
+			ELSE w.beyond < (CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point
+				WHEN 'COMPLETED' THEN $5 END)
+			END`,
+		core.Column(watches, func(one *watch) uuid.UUID { return one.OrgID }),
+		core.Column(watches, func(one *watch) uuid.UUID { return one.ID }),
+		core.Column(watches, func(one *watch) int32 { return int32(one.beyond) }),
+		core.Column(watches, func(one *watch) bool { return one.newer }),
 		int32(progressCompleted))
 	if err != nil {
 		return 0, fmt.Errorf("look for runs that have got on: %w", err)
@@ -112,7 +135,7 @@ func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("look for runs that have got on: %w", err)
 	}
 	for _, place := range moved {
-		w.release(waiting[place-1])
+		w.release(watchers[place-1])
 	}
 	return 0, nil
 }
