@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -136,8 +137,10 @@ func TestRunFilters(t *testing.T) {
 	}
 	s.work(t)
 	runs["pending"] = s.started(t, s.start(t, "pending")).ID
-	s.exec(t, `UPDATE validation_runs SET created_at = '2026-03-01T12:00:00Z' WHERE id = $1`, runs["good"])
-	s.exec(t, `UPDATE validation_runs SET created_at = '2026-03-01T12:00:01Z' WHERE id = $1`, runs["bad"])
+	begin := time.Now().Add(-20 * time.Second).UTC().Truncate(time.Second)
+	after := func(passed time.Duration) string { return begin.Add(passed).Format(time.RFC3339Nano) }
+	s.exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["good"], begin)
+	s.exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["bad"], begin.Add(time.Second))
 	s.exec(t, `UPDATE validation_runs SET source = 'CLI' WHERE id = $1`, runs["building"])
 	for _, tt := range []struct {
 		query string
@@ -156,11 +159,15 @@ func TestRunFilters(t *testing.T) {
 		{"workflow=nothing", nil},
 		{"idempotency_key=bad", []string{"bad"}},
 		{"idempotency_key=BAD", nil},
-		{"until=2026-03-01T12:00:01Z", []string{"good"}},
-		{"since=2026-03-01T12:00:00Z&until=2026-03-01T12:00:02Z", []string{"good", "bad"}},
-		{"since=2026-03-01T12:00:00.5Z&until=2026-03-02T00:00:00Z", []string{"bad"}},
-		{"until=2026-03-01T13:00:01%2B01:00", []string{"good"}},
-		{"since=2026-03-01T12:00:02Z", []string{"building", "pending"}},
+		{"until=" + after(time.Second), []string{"good"}},
+		{"since=" + after(0) + "&until=" + after(2*time.Second), []string{"good", "bad"}},
+		{"since=" + after(500*time.Millisecond) + "&until=" + after(3*time.Second), []string{"bad"}},
+		{
+			"until=" + url.QueryEscape(begin.Add(time.Second).In(time.FixedZone("", 3600)).Format(time.RFC3339)),
+			[]string{"good"},
+		},
+		{"since=" + after(2*time.Second), []string{"building", "pending"}},
+		{"until=2026-03-01T12:00:00Z", nil},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]access {
 		s.accessToKeyPages(tb),
 		s.accessToOwnPages(),
 		s.accessToPagesOfUsers(tb),
-		s.accessToWorkflowPages(tb),
+		s.accessToRunPages(tb), s.accessToWorkflowPages(tb),
 	} {
 		maps.Copy(table, part)
 	}

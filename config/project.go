@@ -103,7 +103,10 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.validations = validations.New(runs, p.waiters, check)
+	p.validations, err = validations.New(runs, p.waiters, p.inspector, p.users, check)
+	if err != nil {
+		return nil, fmt.Errorf("install validations: %w", err)
+	}
 	p.external = validations.NewExternalApp(runs,
 		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
@@ -132,5 +135,5 @@ func (p *Project) apps() []App {
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.keys, p.users, p.workflows}
+	return []PagesApp{p.keys, p.users, p.validations, p.workflows}
 }

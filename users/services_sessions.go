@@ -253,6 +253,18 @@ const prolongStatement = `
 	WHERE digest = $1 AND expires_at > now() AND expires_at < now() + ` + sessionIdle + ` - interval '5 minutes'
 		AND expires_at < created_at + ` + sessionLife
 
+// sessionLasts reports whether a session has not ended and its user belongs to the organization.
+func (s *Service) sessionLasts(ctx context.Context, secret string, orgID uuid.UUID) (bool, error) {
+	var lasts bool
+	err := s.db.Pool.QueryRow(ctx, `SELECT EXISTS (
+			SELECT FROM sessions AS s JOIN memberships AS m ON m.user_id = s.user_id
+			WHERE s.digest = $1 AND s.expires_at > now() AND m.org_id = $2)`, sessionDigest(secret), orgID).Scan(&lasts)
+	if err != nil {
+		return false, fmt.Errorf("look whether a session lasts: %w", err)
+	}
+	return lasts, nil
+}
+
 func scanVisitor(row pgx.CollectableRow) (pages.Visitor, error) {
 	var v pages.Visitor
 	err := row.Scan(&v.UserID, &v.Email, &v.Name, &v.Operator)

@@ -40,6 +40,16 @@ func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// Lasts reports whether the visitor of a page that is still being answered may go on seeing it: the session has not
+// ended, and the visitor still belongs to the page's organization. To ask is no use of the session.
+func (a *App) Lasts(c echo.Context) (bool, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return false, err
+	}
+	return a.service.sessionLasts(c.Request().Context(), sessionSecret(c), principal.OrgID)
+}
+
 // signInForm is what a visitor who signs in sends.
 type signInForm struct {
 	Email string

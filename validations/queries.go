@@ -24,6 +24,9 @@ type RunFilter struct {
 	Until          string `query:"until" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
 
+// idSlack is far more than passes between the making of a run's id and the time that it shows.
+const idSlack = time.Minute
+
 // runDetail is a run with everything that its page shows.
 type runDetail struct {
 	run        Run
@@ -34,6 +37,16 @@ type runDetail struct {
 
 // runDetail reads one run of the organization with its steps and the first findings of each.
 func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
+	detail, err := s.runSteps(ctx, orgID, id)
+	if err != nil {
+		return runDetail{}, err
+	}
+	detail.findings, err = s.firstFindings(ctx, orgID, id)
+	return detail, err
+}
+
+// runSteps reads one run of the organization with its steps, without findings.
+func (s *Service) runSteps(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
 	run, err := s.Find(ctx, orgID, id)
 	if err != nil {
 		return runDetail{}, err
@@ -47,8 +60,7 @@ func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail
 	if err != nil {
 		return runDetail{}, fmt.Errorf("read the steps of run %s: %w", id, err)
 	}
-	detail.findings, err = s.firstFindings(ctx, orgID, id)
-	return detail, err
+	return detail, nil
 }
 
 // RequireDocument answers document_gone where retention has removed the run's document. Where it has not, the document
@@ -151,11 +163,13 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 			query = query.Where(column, value)
 		}
 	}
-	for column, value := range map[string]string{"created_at >= ?": filter.Since, "created_at < ?": filter.Until} {
-		// The tags have checked the text. PostgreSQL reads fewer forms of a time than Go, so it gets the time itself.
-		if at, err := time.Parse(time.RFC3339, value); err == nil {
-			query = query.Where(column, at)
-		}
+	// The tags have checked the texts. PostgreSQL reads fewer forms of a time than Go, so it gets the time itself. The
+	// bounds of the ids, which begin with the time of their making, keep it to that part of the list.
+	if at, err := time.Parse(time.RFC3339, filter.Since); err == nil {
+		query = query.Where("created_at >= ? AND id >= ?", at, core.FirstIDAt(at.Add(-idSlack)))
+	}
+	if at, err := time.Parse(time.RFC3339, filter.Until); err == nil {
+		query = query.Where("created_at < ? AND id < ?", at, core.FirstIDAt(at.Add(idSlack)))
 	}
 	if filter.Workflow == "" {
 		return query

@@ -4,6 +4,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Routes adds the app's routes to the authenticated API.
@@ -14,4 +15,13 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/:id/events/", a.streamEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
 	api.GET("/v1/orgs/:org/runs/:id/", a.getRun, core.OwnOrganization)
+}
+
+// Pages adds the app's pages to the dashboard.
+func (a *App) Pages(web *echo.Group) {
+	web.GET(pages.OrgRoute+"/runs/", a.runsPage)
+	web.GET(pages.OrgRoute+"/runs/:id/", a.runPage)
+	web.GET(pages.OrgRoute+"/runs/:id/findings/:format/", a.downloadFindings)
+	web.POST(pages.OrgRoute+"/runs/:id/cancel/", a.cancelForm)
+	web.GET(pages.OrgRoute+"/events/", a.watchEvents)
 }

@@ -71,25 +71,30 @@ func (a *App) getRun(c echo.Context) error {
 
 // cancelRun is POST /api/runs/{id}/cancel/. To repeat it is no error.
 func (a *App) cancelRun(c echo.Context) error {
-	ctx := c.Request().Context()
 	principal, id, err := callerAndRun(c)
 	if err != nil {
 		return err
 	}
+	if err := a.cancel(c, principal, id); err != nil {
+		return err
+	}
+	body, err := a.service.show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
+	if err != nil {
+		return err
+	}
+	return answerRun(c, body)
+}
+
+// cancel cancels a run for who may do that.
+func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	ctx := c.Request().Context()
 	if _, err := a.service.Find(ctx, principal.OrgID, id); err != nil {
 		return err
 	}
 	if err := principal.Require(core.RoleExecutor, "cancel runs"); err != nil {
 		return err
 	}
-	if err := a.service.Cancel(ctx, principal, id, core.RequestID(ctx)); err != nil {
-		return err
-	}
-	body, err := a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
-	if err != nil {
-		return err
-	}
-	return answerRun(c, body)
+	return a.service.Cancel(ctx, principal, id, core.RequestID(ctx))
 }
 
 // callerAndRun returns who asks, and for which run.

@@ -1,6 +1,7 @@
 package validations
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -53,13 +54,18 @@ func (a *App) listFindings(c echo.Context) error {
 }
 
 func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats.Format) error {
-	verdict, err := a.service.verdict(c.Request().Context(), orgID, id)
-	if err != nil {
-		return err
-	}
-	report, err := format.Write(verdict, formats.TextOptions{})
+	report, err := a.report(c.Request().Context(), orgID, id, format)
 	if err != nil {
 		return err
 	}
 	return c.Blob(http.StatusOK, format.MediaType(), report)
+}
+
+// report writes everything that is kept of what a run has found.
+func (a *App) report(ctx context.Context, orgID, id uuid.UUID, format formats.Format) ([]byte, error) {
+	verdict, err := a.service.verdict(ctx, orgID, id)
+	if err != nil {
+		return nil, err
+	}
+	return format.Write(verdict, formats.TextOptions{})
 }

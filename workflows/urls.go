@@ -26,4 +26,5 @@ func (a *App) Pages(web *echo.Group) {
 	web.GET(pages.OrgRoute+"/workflows/:id/launch/", a.showLaunch)
 	web.POST(pages.OrgRoute+"/workflows/:id/launch/", a.launch)
 	web.GET(pages.OrgRoute+"/workflows/:id/launch/:key/", a.showLaunched)
+	web.POST(pages.OrgRoute+"/runs/:id/rerun/", a.rerunForm)
 }

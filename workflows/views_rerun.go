@@ -19,52 +19,63 @@ const endpointRerun idempotency.Endpoint = "run_rerun"
 // rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of
 // the workflow that the earlier run had.
 func (a *App) rerun(c echo.Context) error {
+	answer, err := a.rerunOnce(c, idempotency.KeyFrom(c.Request().Context()), validations.SourceAPI)
+	if err != nil {
+		return err
+	}
+	return answer.Write(c)
+}
+
+// rerunOnce checks the document of the request's run again, once for each key.
+func (a *App) rerunOnce(c echo.Context, key idempotency.Key, source validations.Source) (idempotency.Answer, error) {
 	ctx := c.Request().Context()
 	principal, err := core.Caller(c)
 	if err != nil {
-		return err
+		return idempotency.Answer{}, err
 	}
 	id, ok := core.ParseID(c.Param("id"))
 	if !ok {
-		return core.NotFound("run")
+		return idempotency.Answer{}, core.NotFound("run")
 	}
 	earlier, err := a.runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
-		return err
+		return idempotency.Answer{}, err
 	}
 	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
-		return err
+		return idempotency.Answer{}, err
 	}
-	order, err := a.rerunOrder(c, principal, earlier)
+	order, err := a.rerunOrder(ctx, principal, earlier, key)
 	if err != nil {
-		return err
+		return idempotency.Answer{}, err
 	}
+	order.Source = source
 	prepared, err := validations.PrepareRerun(order, earlier, time.Now())
 	if err != nil {
-		return err
+		return idempotency.Answer{}, err
 	}
 	operation := idempotency.Operation{
 		Endpoint: endpointRerun, Target: earlier.ID.String(), KeyID: order.IdempotencyKeyID, RunID: prepared.Run.ID,
 		Admit: a.admit(c, earlier.OrgID),
 	}
-	err = a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
-		return a.commitRerun(ctx, tx, prepared, order)
-	})
+	answer, err := a.guard.Do(c, key, operation,
+		func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+			return a.commitRerun(ctx, tx, prepared, order)
+		})
 	a.staged.Wake()
-	return err
+	return answer, err
 }
 
 // rerunOrder says what the rerun is to execute.
-func (a *App) rerunOrder(c echo.Context, principal core.Principal, earlier validations.Run) (validations.Order, error) {
-	ctx := c.Request().Context()
+func (a *App) rerunOrder(
+	ctx context.Context, principal core.Principal, earlier validations.Run, key idempotency.Key,
+) (validations.Order, error) {
 	workflow, err := a.service.Find(ctx, principal.OrgID, earlier.WorkflowID.String(), earlier.WorkflowVersion)
 	if err != nil {
 		return validations.Order{}, err
 	}
 	order := validations.Order{
-		Principal: principal, Workflow: workflow.ref(), Source: validations.SourceAPI, RequestID: core.RequestID(ctx),
+		Principal: principal, Workflow: workflow.ref(), RequestID: core.RequestID(ctx),
 	}
-	key := idempotency.KeyFrom(ctx)
 	if !key.Given {
 		return order, nil
 	}

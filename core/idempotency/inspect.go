@@ -211,6 +211,32 @@ func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error
 	return entry, err
 }
 
+// Replays returns how often each of the organization's keys with these ids was replayed. A key that is no longer kept
+// is not in the answer.
+func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
+	replays := make(map[uuid.UUID]int64, len(ids))
+	if len(ids) == 0 {
+		return replays, nil
+	}
+	rows, err := i.db.Pool.Query(ctx, `
+		SELECT k.id, coalesce(a.replays, 0) FROM idempotency_keys AS k
+		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
+		WHERE k.org_id = $1 AND k.id = ANY ($2)`, orgID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the replays of keys: %w", err)
+	}
+	var id uuid.UUID
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+		replays[id] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the replays of keys: %w", err)
+	}
+	return replays, nil
+}
+
 // Day is what the organization's requests met with their keys on one day.
 type Day struct {
 	Day        time.Time

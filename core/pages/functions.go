@@ -17,6 +17,7 @@ func functions(files assets) template.FuncMap {
 		"ago":     ago,
 		"stamp":   stamp,
 		"day":     func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+		"clock":   clock,
 		"iso":     core.FormatTime,
 		"took":    Took,
 		"number":  Number[int64],
@@ -29,7 +30,7 @@ func functions(files assets) template.FuncMap {
 
 // Pill is a state in a word, with a sign and a color.
 type Pill struct {
-	// Tone is ok, fail, warn, run, idle or replay.
+	// Tone is ok, fail, warn, error, run, idle or replay. What fails is the visitor's, an error is ours.
 	Tone string
 	Text string
 }
@@ -44,7 +45,7 @@ func (p Pill) Sign() string {
 		return "✓"
 	case "fail":
 		return "✕"
-	case "warn":
+	case "warn", "error":
 		return "!"
 	case "run":
 		return "◔"
@@ -85,9 +86,14 @@ func roughly(d time.Duration) string {
 // stamp is a time to the millisecond, as in logs.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
 
+// clock is the time of a day to the millisecond, where the day stands elsewhere.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
 // Took writes a duration with the unit that suits it.
 func Took(d time.Duration) string {
 	switch {
+	case d > 0 && d < time.Millisecond:
+		return "<1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:

@@ -109,7 +109,7 @@ func (w *textWriter) finding(f item) {
 	number := strconv.Itoa(f.Line)
 	margin := strings.Repeat(" ", max(6, len(number)+2))
 	fmt.Fprintf(w, "%*s │ %s\n", len(margin)-1, number, Clean(f.Excerpt))
-	if at, length := mark(f.Finding); length > 0 {
+	if at, length := Mark(f.Finding); length > 0 {
 		carets := w.colored(colorRed, strings.Repeat("^", length))
 		fmt.Fprintf(w, "%s│ %s%s\n", margin, strings.Repeat(" ", at), carets)
 	}
@@ -122,8 +122,9 @@ func (w *textWriter) colored(color, text string) string {
 	return color + text + colorOff
 }
 
-// mark returns where in the excerpt the finding is, and how long the value there seems to be.
-func mark(f engines.Finding) (int, int) {
+// Mark returns where in its excerpt a finding is, and how many characters the value there seems to have; 0 where the
+// place is not known.
+func Mark(f engines.Finding) (int, int) {
 	if f.Column == 0 {
 		return 0, 0
 	}

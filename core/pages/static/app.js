@@ -4,18 +4,32 @@
 (() => {
   const status = document.getElementById("status");
 
-  /** Tells people who do not see the page what has happened. */
+  let announced = 0;
+  let announcement;
+
+  /** Tells people who do not see the page what has happened: the latest news, and not more often than they can follow. */
   function announce(text) {
-    status.textContent = text;
+    if (!text) return;
+    clearTimeout(announcement);
+    announcement = setTimeout(() => {
+      announced = Date.now();
+      status.textContent = text;
+    }, Math.max(0, announced + 3000 - Date.now()));
   }
 
-  for (const button of document.querySelectorAll("[data-copy]")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(button.dataset.copy);
-      announce("Copied");
-    });
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.dataset.copy);
+    announce("Copied");
+  });
+
+  /** Adds what only the script can do to a part of the page. */
+  function enhance(part) {
+    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = false;
+    for (const later of part.querySelectorAll(".later")) setTimeout(() => later.classList.remove("later"), 10000);
   }
+  enhance(document);
 
   const units = [["day", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
@@ -43,4 +57,114 @@
   });
 
   document.querySelector(".problem")?.focus();
+
+  /** Puts a part of the page as it is now in place of what it was, and leaves open and focused what was. */
+  function renew(old, fresh) {
+    const reached = "a, button, summary, input";
+    const focused = [...old.querySelectorAll(reached)].indexOf(document.activeElement);
+    const opened = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
+    old.replaceWith(fresh);
+    for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+    if (focused >= 0) (fresh.querySelectorAll(reached)[focused] ?? document.getElementById("main")).focus();
+    enhance(fresh);
+  }
+
+  /** Reads the page anew and renews the parts that can change. */
+  async function reread() {
+    const answer = await fetch(location.href);
+    if (!answer.ok || answer.redirected) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    document.title = page.title;
+    for (const fresh of page.querySelectorAll("[data-part]")) {
+      const old = document.getElementById(fresh.id);
+      if (old) renew(old, fresh);
+    }
+  }
+
+  /** Keeps the page up to date: the server tells that something has changed. Hidden pages listen to nothing. */
+  function follow(live, address) {
+    const [pill, link, button] = live.children;
+    const [sign, state] = pill.children;
+    let source;
+    let last = "";
+    let paused = false;
+    let over = false;
+    let wanted = false;
+    let busy = false;
+
+    function show(tone, mark, text) {
+      pill.className = `pill ${tone}`;
+      sign.textContent = mark;
+      state.textContent = text;
+      link.hidden = text !== "Not live";
+      button.hidden = !link.hidden;
+      button.textContent = paused ? "Resume" : "Pause";
+    }
+
+    function close() {
+      source?.close();
+      source = undefined;
+    }
+
+    async function refresh() {
+      wanted = true;
+      if (busy) return;
+      busy = true;
+      while (wanted) {
+        wanted = false;
+        await reread().catch(() => {});
+        await new Promise((resume) => setTimeout(resume, 300));
+      }
+      busy = false;
+      if (over) live.classList.add("spent");
+    }
+
+    function hear(event) {
+      last = event.lastEventId || last;
+      const news = JSON.parse(event.data);
+      announce(news.say);
+      return news;
+    }
+
+    function tellNewer(event) {
+      const news = hear(event);
+      const newer = document.querySelector("[data-live-new]");
+      newer.textContent = `Show ${news.say}`;
+      newer.hidden = false;
+      document.title = `(${news.new}) ${document.title.replace(/^\(\d+\) /, "")}`;
+    }
+
+    function open() {
+      if (source || paused || over || document.hidden) return;
+      source = new EventSource(last ? `${address}&last=${encodeURIComponent(last)}` : address);
+      source.onopen = () => show("ok", "●", "Live");
+      source.onerror = () => {
+        if (source.readyState !== EventSource.CLOSED) return show("warn", "!", "Reconnecting");
+        close();
+        show("idle", "–", "Not live");
+      };
+      source.addEventListener("runs", tellNewer);
+      source.addEventListener("run", (event) => {
+        hear(event);
+        refresh();
+      });
+      source.addEventListener("end", () => {
+        over = true;
+        close();
+        refresh();
+      });
+    }
+
+    button.addEventListener("click", () => {
+      paused = !paused;
+      close();
+      show("idle", "–", paused ? "Paused" : "Connecting");
+      open();
+    });
+    document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+    open();
+  }
+
+  const live = document.querySelector("[data-live]");
+  if (live) follow(live, document.body.dataset.events);
 })();

@@ -1,0 +1,254 @@
+package validations
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// findingsView is one page of what a run has found.
+type findingsView struct {
+	// Summary says how much of it is shown.
+	Summary string
+	Steps   []findingsOfStep
+	Map     *minimap
+	// Next and Previous lead to the other pages.
+	Next, Previous string
+}
+
+// findingsOfStep is what one step has found.
+type findingsOfStep struct {
+	Number int
+	Name   string
+	Pill   pages.Pill
+	// Open says that the step is to be looked at first: it failed.
+	Open  bool
+	Rules []findingsOfRule
+}
+
+// findingsOfRule is what one rule has found in a step.
+type findingsOfRule struct {
+	Code string
+	Pill pages.Pill
+	// Listed is set where not all of it is on the page.
+	Listed   string
+	Findings []findingView
+}
+
+// findingView is one finding. The excerpt is cut around its cell.
+type findingView struct {
+	ID                  string
+	Place               string
+	Path                string
+	Message             string
+	Before, Cell, After string
+	// Copied is the place as editors and terminals understand it.
+	Copied string
+	Rows   string
+
+	line int
+}
+
+func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
+	page := core.NewPage(cursor, report.findings, func(f Finding) uuid.UUID { return f.ID }, address)
+	view := findingsView{Next: page.Next, Previous: page.Previous, Map: newMinimap(report.places)}
+	view.Summary = findingsSummary(report, len(page.Results))
+	name := documentName(report.submission.Filename)
+	for _, step := range report.steps {
+		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
+			view.Steps = append(view.Steps, findingsOfStep{
+				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
+				Open: step.Status == StepFailed || report.run.Result != ResultFail, Rules: found,
+			})
+		}
+	}
+	return view
+}
+
+// findingsSummary says how much is shown, kept and was found.
+func findingsSummary(report runReport, shown int) string {
+	run := report.run
+	found := run.ErrorCount + run.WarningCount + run.InfoCount
+	if found == 0 || run.FindingsPurgedAt != nil {
+		return ""
+	}
+	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), counted(found, "finding"))
+	if kept := len(report.places); int64(kept) < found && kept < maxPlaces {
+		summary += fmt.Sprintf("; %s are listed one by one, the others are counted", pages.Number(kept))
+	}
+	return summary + ", by rule and line."
+}
+
+// rulesOf groups the findings of a step by their rules, in the order in which these were first broken.
+func rulesOf(report runReport, findings []Finding, step int, name string) []findingsOfRule {
+	var rules []findingsOfRule
+	index := make(map[placeRule]int)
+	for _, finding := range findings {
+		if finding.StepOrdinal != step {
+			continue
+		}
+		rule := placeRule{step, finding.Severity, finding.Code}
+		at, known := index[rule]
+		if !known {
+			at = len(rules)
+			index[rule] = at
+			rules = append(rules, findingsOfRule{
+				Code: formats.Clean(finding.Code), Pill: severityPill(finding.Severity),
+			})
+		}
+		rules[at].Findings = append(rules[at].Findings, newFindingView(finding, name))
+	}
+	tallies := tallyRules(report.places)
+	for rule, at := range index {
+		shown := rules[at].Findings
+		slices.SortStableFunc(shown, func(a, b findingView) int { return a.line - b.line })
+		rules[at].Pill.Text = tallies[rule].words(rule.severity)
+		if tallies[rule].listed > len(shown) {
+			rules[at].Listed = pages.Number(len(shown)) + " shown here"
+		}
+	}
+	return rules
+}
+
+// placeRule is a rule of a step, and how grave it is when it is broken.
+type placeRule struct {
+	step     int
+	severity engines.Severity
+	code     string
+}
+
+// ruleTally is how often a rule was broken.
+type ruleTally struct {
+	// listed is how many findings are kept of it, and more says that it was broken more often.
+	listed int
+	more   bool
+}
+
+func tallyRules(places []place) map[placeRule]ruleTally {
+	tallies := make(map[placeRule]ruleTally)
+	for _, p := range places {
+		rule := placeRule{p.Step, p.Severity, p.Code}
+		tally := tallies[rule]
+		if p.Truncated {
+			tally.more = true
+		} else {
+			tally.listed++
+		}
+		tallies[rule] = tally
+	}
+	return tallies
+}
+
+func (t ruleTally) words(severity engines.Severity) string {
+	noun := "note"
+	switch severity {
+	case engines.SeverityError:
+		noun = "error"
+	case engines.SeverityWarning:
+		noun = "warning"
+	case engines.SeverityInfo:
+	}
+	if t.more {
+		return "more than " + counted(int64(t.listed), noun)
+	}
+	return counted(int64(t.listed), noun)
+}
+
+func severityPill(severity engines.Severity) pages.Pill {
+	switch severity {
+	case engines.SeverityError:
+		return pages.NewPill("fail", "")
+	case engines.SeverityWarning:
+		return pages.NewPill("warn", "")
+	default:
+		return pages.NewPill("idle", "")
+	}
+}
+
+func newFindingView(f Finding, name string) findingView {
+	view := findingView{
+		ID: fmt.Sprintf("f%d-%d", f.StepOrdinal+1, f.Ordinal+1), Path: formats.Clean(f.Path),
+		Message: formats.Clean(f.Message), Copied: name, line: f.Line, Rows: rowWords(f.SampleRows),
+	}
+	if f.Line > 0 {
+		view.Place = strconv.Itoa(f.Line)
+		if f.Column > 0 {
+			view.Place += ":" + strconv.Itoa(f.Column)
+		}
+		view.Copied += ":" + view.Place
+	}
+	if excerpt := []rune(formats.Clean(f.Excerpt)); f.Line > 0 && len(excerpt) > 0 {
+		at, length := formats.Mark(f.Finding)
+		at = min(at, len(excerpt))
+		end := min(at+length, len(excerpt))
+		view.Before, view.Cell, view.After = string(excerpt[:at]), string(excerpt[at:end]), string(excerpt[end:])
+	}
+	return view
+}
+
+// rowWords names the first rows that a finding stands for.
+func rowWords(rows []int) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	names := make([]string, len(rows))
+	for i, row := range rows {
+		names[i] = pages.Number(row)
+	}
+	return "Data rows " + strings.Join(names, ", ")
+}
+
+// minimap shows where in a document its findings are.
+type minimap struct {
+	Label string
+	// First and Last are the lines at the edges.
+	First, Last string
+	Marks       []span
+}
+
+// minimapMarks is how many places are told apart.
+const minimapMarks = 200
+
+// newMinimap draws the lines with findings; nil where there are too few lines to tell places apart. How many lines
+// follow the last finding is not known.
+func newMinimap(places []place) *minimap {
+	last, lines := 0, make(map[int]bool)
+	for _, p := range places {
+		if p.Line > 0 {
+			lines[p.Line] = true
+			last = max(last, p.Line)
+		}
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	tones := make(map[int]string)
+	// The gravest comes last and is seen.
+	for _, severity := range []engines.Severity{engines.SeverityInfo, engines.SeverityWarning, engines.SeverityError} {
+		for _, p := range places {
+			if p.Line > 0 && p.Severity == severity {
+				tones[(p.Line-1)*minimapMarks/last] = severityPill(severity).Tone
+			}
+		}
+	}
+	drawn := &minimap{
+		Label: fmt.Sprintf("%s with findings, down to line %s", counted(int64(len(lines)), "line"), pages.Number(last)),
+		First: "1", Last: pages.Number(last),
+	}
+	step := spanUnits / float64(minimapMarks)
+	for at := range minimapMarks {
+		if tone := tones[at]; tone != "" {
+			drawn.Marks = append(drawn.Marks, span{X: units(float64(at) * step), Width: units(step), Tone: tone})
+		}
+	}
+	return drawn
+}

@@ -1,0 +1,144 @@
+package validations
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// stepView is a line in the story of a run: the wait for a worker, or a step.
+type stepView struct {
+	// Number counts the steps from 1; the wait has 0.
+	Number int
+	Name   string
+	Pill   pages.Pill
+	// At is when it began; nil before that.
+	At *time.Time
+	// Wait and Took are durations in words; "" while they are not known.
+	Wait, Took string
+	Note       string
+	Bar        span
+}
+
+// span is a part of the time that a run took, as it is drawn.
+type span struct {
+	X, Width string
+	Tone     string
+}
+
+// spanUnits is how wide the whole time is drawn, and spanLeast the least of it that can be seen.
+const (
+	spanUnits = 1000.0
+	spanLeast = 4.0
+)
+
+// axis is the time from a run's start to its end, or to now.
+type axis struct {
+	begin time.Time
+	whole time.Duration
+}
+
+func newAxis(run Run, now time.Time) axis {
+	end := now
+	if run.EndedAt != nil {
+		end = *run.EndedAt
+	}
+	return axis{begin: run.CreatedAt, whole: max(end.Sub(run.CreatedAt), time.Millisecond)}
+}
+
+// span places a time on the axis. The clocks of several machines may put it a little outside.
+func (a axis) span(from, to time.Time, tone string) span {
+	left := min(max(float64(from.Sub(a.begin))/float64(a.whole)*spanUnits, 0), spanUnits-spanLeast)
+	width := float64(to.Sub(from)) / float64(a.whole) * spanUnits
+	width = min(max(width, spanLeast), spanUnits-left)
+	return span{X: units(left), Width: units(width), Tone: tone}
+}
+
+func units(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+// newStepViews tells the story of a run: it waited, and then its steps were done one after the other.
+func newStepViews(report runReport, now time.Time) []stepView {
+	run, definition, times := report.run, report.definition, newAxis(report.run, now)
+	views := []stepView{waitView(run, times, now)}
+	before := run.StartedAt
+	results := make(map[int]StepRun, len(report.steps))
+	for _, step := range report.steps {
+		results[step.Ordinal] = step
+	}
+	for i, step := range definition.Steps {
+		result, done := results[i]
+		if !done {
+			view := openStepView(run, step, i, times, before, now)
+			view.Number = i + 1
+			views = append(views, view)
+			continue
+		}
+		view := stepView{
+			Number: i + 1, Name: formats.Clean(result.Name), Pill: stepPill(result), At: &result.StartedAt,
+			Took: pages.Took(max(result.EndedAt.Sub(result.StartedAt), 0)),
+			Note: formats.Clean(result.Error),
+		}
+		if before != nil {
+			view.Wait = pages.Took(max(result.StartedAt.Sub(*before), 0))
+		}
+		view.Bar = times.span(result.StartedAt, result.EndedAt, view.Pill.Tone)
+		before = &result.EndedAt
+		views = append(views, view)
+	}
+	return views
+}
+
+func waitView(run Run, times axis, now time.Time) stepView {
+	view := stepView{Name: "Queued", At: &run.CreatedAt, Pill: pages.NewPill("idle", "Waiting")}
+	end := now
+	switch {
+	case run.StartedAt != nil:
+		end, view.Pill = *run.StartedAt, pages.NewPill("ok", "Taken by a worker")
+	case run.EndedAt != nil:
+		end, view.Pill = *run.EndedAt, pages.NewPill("idle", "Never taken")
+	}
+	view.Took = pages.Took(max(end.Sub(run.CreatedAt), 0))
+	view.Bar = times.span(run.CreatedAt, end, "idle")
+	return view
+}
+
+// openStepView shows a step without a result. Where it is the one that ended the run, it says why.
+func openStepView(run Run, step Step, ordinal int, times axis, before *time.Time, now time.Time) stepView {
+	body := renderStepWithoutResult(run, step, ordinal)
+	view := stepView{Name: formats.Clean(step.Name), Note: formats.Clean(body.Error)}
+	end := now
+	switch body.Status {
+	case StepRunning:
+		view.Pill = pages.NewPill("run", "Running")
+	case StepFailed:
+		view.Pill = pages.NewPill("error", "Not finished")
+		end = *run.EndedAt
+	case StepSkipped:
+		view.Pill = pages.NewPill("idle", "Not executed")
+		return view
+	default:
+		view.Pill = pages.NewPill("idle", "Waiting")
+		return view
+	}
+	if before != nil {
+		view.At, view.Took = before, pages.Took(max(end.Sub(*before), 0))
+		view.Bar = times.span(*before, end, view.Pill.Tone)
+	}
+	return view
+}
+
+// stepPill says what a step has come to.
+func stepPill(step StepRun) pages.Pill {
+	switch {
+	case step.Status == StepFailed:
+		return pages.NewPill("fail", counted(step.ErrorCount, "error"))
+	case step.WarningCount > 0:
+		return pages.NewPill("warn", counted(step.WarningCount, "warning"))
+	case step.Status == StepPassed:
+		return pages.NewPill("ok", "Passed")
+	default:
+		return pages.NewPill("idle", "Skipped")
+	}
+}

@@ -1,0 +1,195 @@
+package validations
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// runsPageQuery is the query of the page of runs. Times may also be written as forms send them, and then are in UTC.
+type runsPageQuery struct {
+	Cursor string `query:"cursor"`
+	RunFilter
+}
+
+// filtered reports whether anything narrows the list.
+func (q runsPageQuery) filtered() bool {
+	return q.RunFilter != RunFilter{}
+}
+
+// values are the filters that are set.
+func (q runsPageQuery) values() url.Values {
+	values := url.Values{}
+	for name, value := range map[string]string{
+		"state": q.State, "result": q.Result, "source": q.Source, "workflow": q.Workflow,
+		"idempotency_key": q.IdempotencyKey, "since": q.Since, "until": q.Until,
+	} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return values
+}
+
+// formTime is a time as a form's field for times has it.
+const formTime = "2006-01-02T15:04"
+
+// withZone reads a time as forms write it; any other is left as it is.
+func withZone(text string) string {
+	for _, layout := range []string{formTime, formTime + ":05", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.Format(time.RFC3339)
+		}
+	}
+	return text
+}
+
+// SinceField is Since as the form's field has it.
+func (q runsPageQuery) SinceField() string { return withoutZone(q.Since) }
+
+// UntilField is Until as the form's field has it.
+func (q runsPageQuery) UntilField() string { return withoutZone(q.Until) }
+
+func withoutZone(text string) string {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC().Format(formTime)
+	}
+	return text
+}
+
+// runsPage is GET /app/orgs/{org}/runs/.
+func (a *App) runsPage(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	query, cursor, err := a.runsQuery(c)
+	base := pages.Base(principal.OrgSlug)
+	if refusal := pages.Refusal(err); refusal != nil {
+		view := newRunsView(base, query, core.Page[listedRun]{})
+		view.Problem = refusal
+		return a.pages.Render(c, refusal.Code.Spec().Status, "runs",
+			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
+	}
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	// Before the list is read, so that a run that comes in between is told.
+	newest, err := a.service.newest(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	runs, err := a.service.List(ctx, principal.OrgID, query.RunFilter, cursor)
+	if err != nil {
+		return err
+	}
+	rows, err := a.listed(ctx, principal.OrgID, runs)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, *c.Request().URL)
+	view := newRunsView(base, query, page)
+	if len(rows) == 0 {
+		key, err := idempotency.NewFormKey()
+		if err != nil {
+			return err
+		}
+		view.FirstRun = firstRun(a.service.cfg.External.Address, key)
+	}
+	return a.pages.Render(c, http.StatusOK, "runs", pages.Page{
+		Title: "Runs", Section: pages.SectionRuns, Events: runsEvents(base, query, newest, page.Results),
+		Data: view,
+	})
+}
+
+// runsQuery reads the query also where it is refused, so that the form can show what was entered.
+func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
+	var query runsPageQuery
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
+		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	query.Since, query.Until = withZone(query.Since), withZone(query.Until)
+	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
+	if err := a.check.Query(&query); err != nil {
+		return query, core.Cursor{}, err
+	}
+	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()
+	return query, cursor, err
+}
+
+// runPage is GET /app/orgs/{org}/runs/{id}/.
+func (a *App) runPage(c echo.Context) error {
+	return a.showRun(c, http.StatusOK, nil)
+}
+
+// showRun answers with the page of a run, with the problem of a form on it.
+func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	cursor, err := core.PageQuery{Cursor: c.QueryParam("cursor")}.Parse()
+	if err != nil {
+		return err
+	}
+	cursor.Size = findingsPerPage
+	report, err := a.runReport(c.Request().Context(), principal.OrgID, id, cursor)
+	if err != nil {
+		return err
+	}
+	view, err := newRunView(principal, report, cursor, *c.Request().URL, time.Now())
+	if err != nil {
+		return err
+	}
+	view.Problem = problem
+	return a.pages.Render(c, status, "run", pages.Page{
+		Title: view.Title, Section: pages.SectionRuns, Events: view.events, Data: view,
+	})
+}
+
+// cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. What it cannot do any more is told on the run's page.
+func (a *App) cancelForm(c echo.Context) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	err = a.cancel(c, principal, id)
+	if errors.Is(err, core.NewError(core.CodeRunCompleted, "")) {
+		return a.showRun(c, http.StatusConflict, pages.Refusal(err))
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+id.String()+"/", "The run is canceled.")
+}
+
+// downloadFindings is GET /app/orgs/{org}/runs/{id}/findings/{format}/.
+func (a *App) downloadFindings(c echo.Context) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(downloads(), func(d download) bool { return string(d.Format) == c.Param("format") })
+	if i < 0 {
+		return core.NotFound("report")
+	}
+	chosen := downloads()[i]
+	report, err := a.report(c.Request().Context(), principal.OrgID, id, chosen.Format)
+	if err != nil {
+		return err
+	}
+	name := "run-" + shortened(id) + "-" + string(chosen.Format) + chosen.ending
+	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	return c.Blob(http.StatusOK, chosen.Format.MediaType(), report)
+}

@@ -1,0 +1,44 @@
+package workflows
+
+import (
+	"errors"
+	"path"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// rerunForm is POST /app/orgs/{org}/runs/{id}/rerun/. However often a form is sent, it starts one run.
+func (a *App) rerunForm(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	id, ok := core.ParseID(c.Param("id"))
+	if !ok {
+		return core.NotFound("run")
+	}
+	runs := pages.Base(principal.OrgSlug) + "runs/"
+	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
+	if errors.Is(err, core.NewError(core.CodeKeyInvalid, "")) {
+		// The run's page has a form with a new key.
+		return pages.Redirect(c, runs+id.String()+"/", core.AsError(err).Detail)
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := a.rerunOnce(c, key, validations.SourceDashboard)
+	if err != nil {
+		return err
+	}
+	notice := "This run checks the document again."
+	if answer.Replayed {
+		notice = "This form had started this run before. Nothing was started again."
+	}
+	// A run has the same name in the API and on the dashboard.
+	return pages.Redirect(c, runs+path.Base(answer.Response.Headers.Location)+"/", notice)
+}
