@@ -20,6 +20,9 @@ import (
 type DatabaseConfig struct {
 	URL      string
 	MaxConns int32
+	// Pooled says that the URL leads to a transaction pooler. Each transaction then has another session, which knows
+	// nothing of statements that an earlier one has prepared.
+	Pooled bool
 	// LockTimeout bounds the wait for another transaction's lock, StatementTimeout a statement, and
 	// IdleTimeout what a frozen process can hold by doing nothing inside a transaction.
 	LockTimeout      time.Duration
@@ -56,6 +59,14 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 	}
 	pgxConfig.MaxConns = cfg.MaxConns
 	pgxConfig.ConnConfig.ConnectTimeout = connectTimeout
+	if cfg.Pooled && pgxConfig.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		pgxConfig.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	// When the server was restarted or has failed over, all connections to the old one are dead at once. Those that
+	// are found so cost nobody a request.
+	pgxConfig.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
+		return isAlive(conn.PgConn().Conn()), nil
+	}
 	// Without it ids travel as text through database/sql's Valuer, which costs a tenth of a start's CPU.
 	pgxConfig.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
@@ -87,6 +98,22 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 	db := &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: beginQuery(cfg)}
 	db.lookups = newLookupCoalescer(db)
 	return db, nil
+}
+
+// BehindPooler reports whether a pooler stands before the server: then the process that the connection is said to
+// belong to is not the one that answers.
+func (db *DB) BehindPooler(ctx context.Context) (bool, error) {
+	conn, err := db.Pool.Acquire(ctx)
+	if err != nil {
+		return false, fmt.Errorf("take a connection: %w", err)
+	}
+	defer conn.Release()
+	var answering uint32
+	// In this mode no statement is prepared by name, as a pooler could not keep it.
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&answering); err != nil {
+		return false, fmt.Errorf("ask for the server's process: %w", err)
+	}
+	return answering != conn.Conn().PgConn().PID(), nil
 }
 
 // Close waits for running statements and closes every connection.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -69,6 +70,20 @@ func IsUnavailable(err error) bool {
 func IsContention(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
+}
+
+// isConnectionLost reports whether a connection that was open ended under a statement. One that could not be opened
+// does not count: the next one could not either.
+func isConnectionLost(err error) bool {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return slices.Contains([]string{"57P01", "57P02"}, pgErr.Code)
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return false
+	}
+	return slices.ContainsFunc([]error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+	}, func(lost error) bool { return errors.Is(err, lost) })
 }
 
 func class(err *pgconn.PgError) string {

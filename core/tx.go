@@ -57,17 +57,23 @@ func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 	return session
 }
 
-// InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure,
-// deadlock) the whole is repeated, so fn may run more than once: it touches only tx and returns its result.
+// InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure, deadlock), and
+// when the connection is lost before COMMIT was sent, the whole is repeated, so fn may run more than once: it touches
+// only tx and returns its result.
 //
 // An error from COMMIT that does not come from the database itself is ErrOutcomeUnknown, and nothing is repeated.
 func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := inTxOnce(ctx, db, fn)
-		if err == nil || attempt == maxAttempts || !IsContention(err) {
+		if err == nil || attempt == maxAttempts || !isRepeatable(err) {
 			return result, err
 		}
 	}
+}
+
+// isRepeatable reports whether a transaction has certainly left nothing behind and may succeed at once.
+func isRepeatable(err error) bool {
+	return IsContention(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
 }
 
 func inTxOnce[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -161,6 +162,60 @@ func TestInTxReadsCommittedWhateverTheDefault(t *testing.T) {
 	})
 	if err != nil || got != "read committed" {
 		t.Errorf("isolation = %q, %v, want read committed", got, err)
+	}
+}
+
+func TestInTxRepeatsWhatLostItsConnection(t *testing.T) {
+	t.Parallel()
+	db := coretest.OpenDatabase(t)
+	calls := 0
+	_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		calls++
+		if _, err := tx.Exec(t.Context(), insertTick, "repeated"); err != nil || calls > 1 {
+			return 0, err
+		}
+		_, err := tx.Exec(t.Context(), `SELECT pg_terminate_backend(pg_backend_pid())`)
+		return 0, err
+	})
+	if err != nil || calls != 2 {
+		t.Errorf("err = %v after %d calls, want a repetition that succeeds", err, calls)
+	}
+	if got := ticks(t, db, "repeated"); got != 1 {
+		t.Errorf("ticks = %d, want 1", got)
+	}
+}
+
+// TestPoolPassesDeadConnectionsOver ends all connections of a pool at once, as a restart of the server does.
+func TestPoolPassesDeadConnectionsOver(t *testing.T) {
+	t.Parallel()
+	address := coretest.DatabaseURL(t)
+	db, other := coretest.Connect(t, address), coretest.Connect(t, address)
+	var taken []*pgxpool.Conn
+	for range db.Pool.Config().MaxConns {
+		conn, err := db.Pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, conn)
+	}
+	for _, conn := range taken {
+		program := conn.Conn().PgConn().PID()
+		conn.Release()
+		if !coretest.One[bool](t, other, `SELECT pg_terminate_backend($1, 10000)`, program) {
+			t.Fatalf("process %d did not end", program)
+		}
+	}
+	for range taken {
+		if _, err := db.Pool.Exec(t.Context(), `SELECT 1`); err != nil {
+			t.Errorf("err = %v, want none after the connections were lost", err)
+		}
+	}
+}
+
+func TestBehindPoolerWithoutOne(t *testing.T) {
+	t.Parallel()
+	if pooled, err := coretest.OpenDatabase(t).BehindPooler(t.Context()); pooled || err != nil {
+		t.Errorf("behind a pooler = %t, %v, want false", pooled, err)
 	}
 }
 

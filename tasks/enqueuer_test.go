@@ -121,8 +121,8 @@ func TestEnqueuerCrash(t *testing.T) {
 			b := setup(t, start(t))
 			job := newJob()
 			b.stage(t, job)
-			// The database loses the transaction after Redis has taken the task.
-			crash := &afterEnqueue{do: func(ctx context.Context) error {
+			// The database loses the transaction after Redis has taken the task, as often as it is tried.
+			crash := &afterEnqueue{times: 3, do: func(ctx context.Context) error {
 				_, err := b.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 					WHERE datname = current_database() AND state = 'idle in transaction'`)
 				return err
@@ -140,10 +140,10 @@ func TestEnqueuerCrash(t *testing.T) {
 	}
 }
 
-// afterEnqueue does something once, when a task has been put into the queue.
+// afterEnqueue does something when a task has been put into the queue, for the first so many times.
 type afterEnqueue struct {
-	once sync.Once
-	do   func(ctx context.Context) error
+	times int
+	do    func(ctx context.Context) error
 }
 
 func (h *afterEnqueue) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -156,7 +156,10 @@ func (h *afterEnqueue) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		if err == nil && strings.HasPrefix(cmd.Name(), "eval") {
-			h.once.Do(func() { err = h.do(ctx) })
+			if h.times > 0 {
+				h.times--
+				err = h.do(ctx)
+			}
 		}
 		return err
 	}
@@ -290,7 +293,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 		list := newJobs(50)
 		b.stage(t, list...)
 		// The first task is in, then Redis takes no more.
-		b.client.AddHook(&afterEnqueue{do: func(ctx context.Context) error {
+		b.client.AddHook(&afterEnqueue{times: 1, do: func(ctx context.Context) error {
 			return b.client.ConfigSet(ctx, "maxmemory", "1").Err()
 		}})
 		n, err := b.enqueuer.RunOnce(t.Context())

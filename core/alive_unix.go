@@ -1,0 +1,36 @@
+//go:build unix
+
+package core
+
+import (
+	"errors"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// isAlive reports whether a connection on which nothing is due is still open, as far as this machine knows. It asks
+// the kernel and nobody else, so it is cheap enough for each use of a connection.
+func isAlive(conn net.Conn) bool {
+	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = encrypted.NetConn()
+	}
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var idle bool
+	// Not Read, which would wait for a reader that the driver may have left behind.
+	err = raw.Control(func(fd uintptr) {
+		var next [1]byte
+		_, _, err := unix.Recvfrom(int(fd), next[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		// What a server says unasked is mostly its farewell.
+		idle = errors.Is(err, unix.EAGAIN)
+	})
+	return err == nil && idle
+}
