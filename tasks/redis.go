@@ -21,6 +21,9 @@ const (
 	redisTimeout     = 2 * time.Second
 	// redisRetries is low, because everything that talks to Redis has its own way of trying again.
 	redisRetries = 1
+	// clusterReload is how old a client's view of a cluster gets. A master that does not answer any more is in it until
+	// then, because its silence alone does not make the client look for another.
+	clusterReload = 2 * time.Second
 )
 
 // Redis says how to reach a Redis. It is asynq's RedisConnOpt.
@@ -100,6 +103,7 @@ func parseCluster(raw string) (Redis, error) {
 	}
 	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
 	opt.ContextTimeoutEnabled = true
+	opt.ClusterStateReloadInterval = clusterReload
 	return Redis{connect: func() redis.UniversalClient { return redis.NewClusterClient(opt) }}, nil
 }
 
