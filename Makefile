@@ -27,7 +27,7 @@ test: ## run the tests on a private PostgreSQL, with the race detector
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
-	@.ci/setup gcc postgresql redis xmllint curl python3 chromium npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 nginx pgbouncer chromium npm
 	$(TEST) -tags slow $(PKG)
 
 .PHONY: api

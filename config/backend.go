@@ -38,15 +38,41 @@ func openBackend(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 		b.private = private
 		address = private.URL()
 	}
-	db, err := core.OpenDatabase(ctx, core.DatabaseConfig{
-		URL: address, MaxConns: settings.DBMaxConns, LockTimeout: settings.DBLockTimeout,
-		StatementTimeout: settings.DBStatementTimeout, IdleTimeout: settings.DBIdleTimeout,
-	})
+	db, err := core.OpenDatabase(ctx, settings.database(address))
 	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	b.db = db
+	if err := b.refuseSecretPooler(ctx, settings); err != nil {
+		return nil, errors.Join(err, b.close(ctx))
+	}
 	return b, nil
+}
+
+// database is how the database at the address is used. A pooler is taken to be one that gives each transaction
+// another session, because what works with that works with all of them.
+func (s Settings) database(address string) core.DatabaseConfig {
+	return core.DatabaseConfig{
+		URL: address, Pooled: s.DatabaseDirectURL != "", MaxConns: s.DBMaxConns, LockTimeout: s.DBLockTimeout,
+		StatementTimeout: s.DBStatementTimeout, IdleTimeout: s.DBIdleTimeout,
+	}
+}
+
+// refuseSecretPooler refuses a pooler that the settings do not speak of: some statements would fail by chance, and a
+// migration's lock could stay behind in a session that nobody finds again.
+func (b *backend) refuseSecretPooler(ctx context.Context, settings Settings) error {
+	if settings.DatabaseDirectURL != "" {
+		return nil
+	}
+	pooled, err := b.db.BehindPooler(ctx)
+	if err != nil {
+		return err
+	}
+	if pooled {
+		return &UsageError{Reason: "DATABASE_URL leads through a connection pooler: " +
+			"set DATABASE_DIRECT_URL to the address of the server behind it"}
+	}
+	return nil
 }
 
 // openMigrated is openBackend with the schema brought up to date.
@@ -55,10 +81,25 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 	if err != nil {
 		return nil, err
 	}
-	if err := migrations.Up(core.Unlimited(ctx), b.db.SQL); err != nil {
+	if err := b.migrate(ctx, settings); err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	return b, nil
+}
+
+// migrate applies what is pending. The lock that keeps others from doing the same belongs to a session, so it is never
+// taken through a pooler.
+func (b *backend) migrate(ctx context.Context, settings Settings) error {
+	if settings.DatabaseDirectURL == "" {
+		return migrations.Up(core.Unlimited(ctx), b.db.SQL)
+	}
+	cfg := settings.database(string(settings.DatabaseDirectURL))
+	cfg.Pooled = false
+	direct, err := core.OpenDatabase(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
+	}
+	return errors.Join(migrations.Up(core.Unlimited(ctx), direct.SQL), direct.Close())
 }
 
 // close must also work after the command's context has ended.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -37,8 +38,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		return nil, err
 	}
 	e.HTTPErrorHandler = core.HandleError(project.log, writeError)
-	// The peer's address is what the connection says; headers can be made up by anyone.
-	e.IPExtractor = echo.ExtractIPDirect()
+	e.IPExtractor = clientAddress(project.settings.TrustedProxies)
 	e.Pre(trailingSlash, routeHead)
 	e.Use(
 		restoreHead,
@@ -103,6 +103,21 @@ func visited(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 			return protected(c)
 		}
 	}
+}
+
+// clientAddress takes for a client's address what the connection says. Headers can be made up by anyone, so they count
+// only as far as trusted proxies have written them.
+func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, proxy := range proxies {
+		options = append(options, echo.TrustIPRange(&net.IPNet{
+			IP: proxy.Masked().Addr().AsSlice(), Mask: net.CIDRMask(proxy.Bits(), proxy.Addr().BitLen()),
+		}))
+	}
+	return echo.ExtractIPFromXFFHeader(options...)
 }
 
 // authenticated applies a middleware to the API without its documentation. It is not the group's own

@@ -30,8 +30,12 @@ type Settings struct {
 	MetricsAddr string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
 	DatabaseURL Secret `env:"DATABASE_URL"`
+	// DatabaseDirectURL leads to the same PostgreSQL without a transaction pooler; set, DatabaseURL leads through one.
+	DatabaseDirectURL Secret `env:"DATABASE_DIRECT_URL"`
 	// RedisURL names a Redis; empty starts one inside the process.
 	RedisURL Secret `env:"REDIS_URL"`
+	// TrustedProxies lists networks of load balancers, whose word is taken for the address of a client.
+	TrustedProxies []netip.Prefix `env:"SV_TRUSTED_PROXIES"`
 	// DataDir holds the private servers' files.
 	DataDir string `env:"SV_DATA_DIR" envDefault:".data" validate:"required"`
 	// PostgresBinDir holds initdb and postgres; empty looks for them.

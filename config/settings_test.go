@@ -104,6 +104,37 @@ func TestSettingsBillingURL(t *testing.T) {
 	}
 }
 
+func TestSettingsOfAPooler(t *testing.T) {
+	t.Parallel()
+	_, _, err := LoadSettings([]string{"DATABASE_DIRECT_URL=postgres://db/app"})
+	if err == nil || !strings.Contains(err.Error(), "needs DATABASE_URL") {
+		t.Errorf("err = %v, want it to ask for the pooler's address", err)
+	}
+	_, _, err = LoadSettings([]string{
+		"DATABASE_URL=postgres://pooler/app", "DATABASE_DIRECT_URL=postgres://db:port/app",
+	})
+	if err == nil || !strings.Contains(err.Error(), "DATABASE_DIRECT_URL") {
+		t.Errorf("err = %v, want it to name DATABASE_DIRECT_URL", err)
+	}
+}
+
+func TestSettingsTakeSeveralHosts(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"postgres://app:sesame@one:5432,two:5432/app?target_session_attrs=read-write",
+		"postgres:///app?host=one,two&port=5432,5432&user=app&password=sesame&target_session_attrs=read-write",
+	} {
+		settings, _, err := LoadSettings([]string{"DATABASE_URL=" + address})
+		if err != nil {
+			t.Errorf("load %s: %v", address, err)
+			continue
+		}
+		if shown := settings.DatabaseURL.String(); strings.Contains(shown, "sesame") {
+			t.Errorf("shown = %s, want it without the password", shown)
+		}
+	}
+}
+
 func TestSettingsPrint(t *testing.T) {
 	t.Parallel()
 	settings, _, err := LoadSettings([]string{

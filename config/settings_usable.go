@@ -16,10 +16,18 @@ func unusable(settings Settings) []core.FieldError {
 	add := func(name, detail string) {
 		problems = append(problems, core.FieldError{Pointer: "/" + name, Detail: detail})
 	}
-	if settings.DatabaseURL != "" {
-		if _, err := pgxpool.ParseConfig(string(settings.DatabaseURL)); err != nil {
-			add("DATABASE_URL", unreadableAddress(settings.DatabaseURL, err))
+	checkDatabase := func(name string, address Secret) {
+		if address == "" {
+			return
 		}
+		if _, err := pgxpool.ParseConfig(string(address)); err != nil {
+			add(name, unreadableAddress(address, err))
+		}
+	}
+	checkDatabase("DATABASE_URL", settings.DatabaseURL)
+	checkDatabase("DATABASE_DIRECT_URL", settings.DatabaseDirectURL)
+	if settings.DatabaseDirectURL != "" && settings.DatabaseURL == "" {
+		add("DATABASE_DIRECT_URL", "needs DATABASE_URL, which leads through the pooler")
 	}
 	if settings.RedisURL != "" {
 		if _, err := tasks.ParseRedisURL(string(settings.RedisURL)); err != nil {

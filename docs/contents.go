@@ -64,7 +64,8 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operations", "guides/operators", "guides/metrics", "guides/security", "guides/billing",
+				"guides/operations", "guides/operators", "guides/scaling", "guides/metrics", "guides/security",
+				"guides/billing",
 			},
 		},
 		{

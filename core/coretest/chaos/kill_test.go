@@ -28,18 +28,18 @@ func TestServersKilledUnderLoad(t *testing.T) {
 	i := program.Install(t)
 	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
 	bases := []string{servers[0].URL(), servers[1].URL()}
-	l := startLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
+	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
 	for n := range serverKills {
-		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
+		l.AwaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
 		killed := servers[n%len(servers)]
 		killed.Kill()
 		program.CheckInvariants(t, i.DB)
 		servers[n%len(servers)] = killed.Again(t, i.Settings)
 	}
-	l.finish(t)
+	l.Finish(t)
 	program.CheckAtRest(t, i.DB)
-	l.history.check(t, i.DB, i.Harbour.ID)
-	if l.unheard.Load() == 0 {
+	l.History.Check(t, i.DB, i.Harbour.ID)
+	if l.Unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}
 }
@@ -51,17 +51,17 @@ func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 	s := program.Serve(t, settings)
 	demo := program.Seed(t, settings)
 	base := s.URL()
-	l := startLoad(t, demo.Harbour.Tokens.Executor, func() string { return base })
+	l := program.StartLoad(t, demo.Harbour.Tokens.Executor, func() string { return base })
 	for range embeddedKills {
-		l.awaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
+		l.AwaitProgress(t, leastLife+rand.IntN(mostLife-leastLife))
 		s.Kill()
 		s = s.Again(t, settings)
 	}
-	l.finish(t)
+	l.Finish(t)
 	db := joinEmbedded(t, dir)
 	program.CheckAtRest(t, db)
-	l.history.check(t, db, demo.Harbour.ID)
-	if l.unheard.Load() == 0 {
+	l.History.Check(t, db, demo.Harbour.ID)
+	if l.Unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}
 }

@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"os/exec"
 	"strings"
@@ -34,9 +33,9 @@ func redisClient(tb testing.TB, address string) *redis.Client {
 }
 
 // fill starts runs that wait in the queue, because nothing executes any.
-func fill(tb testing.TB, i *program.Installation, s *program.Server, name string) *history {
+func fill(tb testing.TB, i *program.Installation, s *program.Server, name string) *program.History {
 	tb.Helper()
-	h := newHistory()
+	h := program.NewHistory()
 	c := program.NewClient(tb, i.Harbour.Tokens.Executor)
 	document := program.Readings(tb, "")
 	var group sync.WaitGroup
@@ -51,7 +50,7 @@ func fill(tb testing.TB, i *program.Installation, s *program.Server, name string
 					tb.Errorf("start with key %s = %d, %v, want 201", o.Key, a.Status, err)
 					return
 				}
-				if err := h.note(o.Key, a); err != nil {
+				if err := h.Note(o.Key, a); err != nil {
 					tb.Error(err)
 				}
 			}
@@ -79,7 +78,7 @@ func TestRedisEmptied(t *testing.T) {
 	}
 	program.Launch(t, i.Settings, "", "serve", "--only", "worker")
 	program.CheckAtRest(t, i.DB)
-	h.check(t, i.DB, i.Harbour.ID)
+	h.Check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
 }
 
@@ -92,18 +91,18 @@ func TestRedisKilled(t *testing.T) {
 	_ = redisClient(t, i.Redis).ShutdownNoSave(t.Context()).Err()
 	losing := restartRedis(t, i.Redis)
 	program.Launch(t, i.Settings, "", "serve", "--only", "worker")
-	l := startLoad(t, i.Harbour.Tokens.Executor, web.URL)
+	l := program.StartLoad(t, i.Harbour.Tokens.Executor, web.URL)
 	for range redisLosses {
-		l.awaitProgress(t, mostLife)
+		l.AwaitProgress(t, mostLife)
 		losing.Kill()
 		// Starts do not need Redis.
-		l.awaitProgress(t, leastLife)
+		l.AwaitProgress(t, leastLife)
 		losing = restartRedis(t, i.Redis)
 	}
-	l.finish(t)
+	l.Finish(t)
 	program.CheckAtRest(t, i.DB)
-	maps.Copy(l.history.first, h.first)
-	l.history.check(t, i.DB, i.Harbour.ID)
+	l.History.Add(h)
+	l.History.Check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
 }
 

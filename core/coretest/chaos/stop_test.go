@@ -78,13 +78,13 @@ func TestStopUnderLoad(t *testing.T) {
 	bases := []string{servers[0].URL(), servers[1].URL()}
 	turn := make(chan string, 1)
 	turn <- bases[0]
-	l := startLoad(t, i.Harbour.Tokens.Executor, func() string {
+	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string {
 		base := <-turn
 		turn <- base
 		return base
 	})
 	for n, s := range servers {
-		l.awaitProgress(t, mostLife)
+		l.AwaitProgress(t, mostLife)
 		<-turn
 		turn <- bases[1-n]
 		s.Signal(t, syscall.SIGTERM)
@@ -94,7 +94,7 @@ func TestStopUnderLoad(t *testing.T) {
 		program.CheckInvariants(t, i.DB)
 		servers[n] = s.Again(t, i.Settings)
 	}
-	l.finish(t)
+	l.Finish(t)
 	program.CheckAtRest(t, i.DB)
-	l.history.check(t, i.DB, i.Harbour.ID)
+	l.History.Check(t, i.DB, i.Harbour.ID)
 }

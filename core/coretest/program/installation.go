@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/google/uuid"
@@ -63,10 +64,20 @@ type Installation struct {
 // Install makes an installation with the demonstration in it. The settings are added to the brisk ones.
 func Install(tb testing.TB, settings ...string) *Installation {
 	tb.Helper()
-	address, queue := coretest.DatabaseURL(tb), coretest.Redis(tb)
+	address := coretest.DatabaseURL(tb)
+	reached := []string{"DATABASE_URL=" + address}
+	if os.Getenv(PoolerVariable) != "" {
+		reached = []string{"DATABASE_URL=" + PgBouncer(tb, address), "DATABASE_DIRECT_URL=" + address}
+	}
+	return InstallOn(tb, address, coretest.Redis(tb), append(reached, settings...)...)
+}
+
+// InstallOn is Install on a migrated database and a Redis. The settings have to say how processes reach the database.
+func InstallOn(tb testing.TB, database, queue string, settings ...string) *Installation {
+	tb.Helper()
 	i := &Installation{
-		Settings: append(Briskly("DATABASE_URL="+address, "REDIS_URL="+queue), settings...),
-		DB:       coretest.Connect(tb, address),
+		Settings: append(Briskly("REDIS_URL="+queue), settings...),
+		DB:       coretest.Connect(tb, database),
 		Redis:    queue,
 	}
 	i.Demonstration = Seed(tb, i.Settings)

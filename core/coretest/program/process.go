@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,7 +59,8 @@ func surroundings() []string {
 	var kept []string
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, "SV_") || name == "DATABASE_URL" || name == "REDIS_URL" {
+		if strings.HasPrefix(name, "SV_") ||
+			slices.Contains([]string{"DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL"}, name) {
 			continue
 		}
 		kept = append(kept, variable)
@@ -111,6 +113,9 @@ func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // It may have ended by itself.
 	<-p.ended
 }
+
+// ID returns the process's id.
+func (p *Process) ID() int { return p.cmd.Process.Pid }
 
 // Send sends a signal, from whatever goroutine.
 func (p *Process) Send(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }

@@ -1,10 +1,11 @@
-package chaos
+package program
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 const (
@@ -29,15 +29,17 @@ const (
 
 var errContradiction = errors.New("two answers to one key differ")
 
-// history is what clients were told. All answers to a key must be the same.
-type history struct {
+// History is what clients were told. All answers to a key must be the same.
+type History struct {
 	mu    sync.Mutex
 	first map[string][]byte
 }
 
-func newHistory() *history { return &history{first: map[string][]byte{}} }
+// NewHistory begins with nothing.
+func NewHistory() *History { return &History{first: map[string][]byte{}} }
 
-func (h *history) note(key string, a program.Answer) error {
+// Note adds an answer, which has to be the one that was given to the key before.
+func (h *History) Note(key string, a Answer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first, known := h.first[key]
@@ -51,19 +53,27 @@ func (h *history) note(key string, a program.Answer) error {
 	return nil
 }
 
-func (h *history) size() int {
+// Add adds the answers of another history.
+func (h *History) Add(other *History) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.Copy(h.first, other.first)
+}
+
+// Size is how many keys were answered.
+func (h *History) Size() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.first)
 }
 
-// check demands that all that clients were told is so: the stored response has the same bytes, and its run is there.
-func (h *history) check(tb testing.TB, db *core.DB, org uuid.UUID) {
+// Check demands that all that clients were told is so: the stored response has the same bytes, and its run is there.
+func (h *History) Check(tb testing.TB, db *core.DB, org uuid.UUID) {
 	tb.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, body := range h.first {
-		got := program.Count(tb, db, `
+		got := Count(tb, db, `
 			SELECT count(*) FROM idempotency_keys AS k
 			JOIN validation_runs AS r ON r.org_id = k.org_id AND r.id = k.validation_run_id
 			WHERE k.org_id = $1 AND k.key = $2 AND k.response_body = $3 AND r.state = 'COMPLETED'`, org, key, body)
@@ -71,33 +81,40 @@ func (h *history) check(tb testing.TB, db *core.DB, org uuid.UUID) {
 			tb.Errorf("completed runs that were answered so to key %s = %d, want 1: %s", key, got, body)
 		}
 	}
-	got := program.Count(tb, db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org)
+	got := Count(tb, db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org)
 	if got != len(h.first) {
 		tb.Errorf("keys = %d, want the %d that were answered", got, len(h.first))
 	}
 }
 
-// load is clients that start runs one after the other, each under a new key, and send a request again until they
+// Load is clients that start runs one after the other, each under a new key, and send a request again until they
 // know its outcome.
-type load struct {
-	client  *program.Client
-	history *history
+type Load struct {
+	// History is what the clients were told so far.
+	History *History
+	// Unheard counts requests without an answer, Refused those with one that says to come again.
+	Unheard, Refused atomic.Int64
+
+	client *Client
 	// base names the server to turn to; it may be another one each time.
 	base   func() string
-	orders []program.Order
+	orders []Order
 
 	stop     chan struct{}
 	group    sync.WaitGroup
 	failures chan error
-	// unheard counts requests without an answer, refused those with one that says to come again.
-	unheard, refused atomic.Int64
+
+	pausing sync.Mutex
+	created time.Time
+	pause   time.Duration
 }
 
-func startLoad(tb testing.TB, token string, base func() string) *load {
+// StartLoad starts the clients. What base returns may be another server each time.
+func StartLoad(tb testing.TB, token string, base func() string) *Load {
 	tb.Helper()
-	l := &load{
-		client: program.NewClient(tb, token), history: newHistory(), base: base,
-		orders: []program.Order{program.Building(tb, ""), program.Readings(tb, "")},
+	l := &Load{
+		client: NewClient(tb, token), History: NewHistory(), base: base,
+		orders: []Order{Building(tb, ""), Readings(tb, "")},
 		stop:   make(chan struct{}), failures: make(chan error, loadClients),
 	}
 	ctx := tb.Context()
@@ -111,8 +128,8 @@ func startLoad(tb testing.TB, token string, base func() string) *load {
 	return l
 }
 
-// finish lets every client come to know the outcome of its last request.
-func (l *load) finish(tb testing.TB) {
+// Finish lets every client come to know the outcome of its last request.
+func (l *Load) Finish(tb testing.TB) {
 	tb.Helper()
 	close(l.stop)
 	l.group.Wait()
@@ -120,11 +137,11 @@ func (l *load) finish(tb testing.TB) {
 	for err := range l.failures {
 		tb.Error(err)
 	}
-	tb.Logf("keys %d, requests without an answer %d, refused for the moment %d",
-		l.history.size(), l.unheard.Load(), l.refused.Load())
+	tb.Logf("keys %d, requests without an answer %d, refused for the moment %d, longest time without a start %s",
+		l.History.Size(), l.Unheard.Load(), l.Refused.Load(), l.pause.Round(time.Millisecond))
 }
 
-func (l *load) work(ctx context.Context, name string) error {
+func (l *Load) work(ctx context.Context, name string) error {
 	for i := 0; ; i++ {
 		select {
 		case <-l.stop:
@@ -145,32 +162,43 @@ func (l *load) work(ctx context.Context, name string) error {
 }
 
 // insist sends an order until it is answered for good.
-func (l *load) insist(ctx context.Context, o program.Order) error {
-	ctx, cancel := context.WithTimeout(ctx, program.Patience)
+func (l *Load) insist(ctx context.Context, o Order) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	for {
 		a, err := l.client.Try(ctx, l.base(), o)
 		switch {
 		case err != nil:
-			l.unheard.Add(1)
+			l.Unheard.Add(1)
 		case a.Created():
-			return l.history.note(o.Key, a)
+			l.noteTime()
+			return l.History.Note(o.Key, a)
 		case a.Status == http.StatusConflict || a.Status == http.StatusServiceUnavailable:
-			l.refused.Add(1)
+			l.Refused.Add(1)
 		default:
 			return fmt.Errorf("start with key %s: %d %s", o.Key, a.Status, a.Body)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("start with key %s: no definite answer in %s: %w", o.Key, program.Patience, err)
+			return fmt.Errorf("start with key %s: no definite answer in %s: %w", o.Key, Patience, err)
 		case <-time.After(retryPace):
 		}
 	}
 }
 
-// awaitProgress waits until that many more keys have been answered.
-func (l *load) awaitProgress(tb testing.TB, more int) {
+func (l *Load) noteTime() {
+	l.pausing.Lock()
+	defer l.pausing.Unlock()
+	now := time.Now()
+	if !l.created.IsZero() {
+		l.pause = max(l.pause, now.Sub(l.created))
+	}
+	l.created = now
+}
+
+// AwaitProgress waits until that many more keys have been answered.
+func (l *Load) AwaitProgress(tb testing.TB, more int) {
 	tb.Helper()
-	goal := l.history.size() + more
-	program.Await(tb, "clients get answers", func() bool { return l.history.size() >= goal })
+	goal := l.History.Size() + more
+	Await(tb, "clients get answers", func() bool { return l.History.Size() >= goal })
 }

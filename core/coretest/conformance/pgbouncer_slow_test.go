@@ -1,0 +1,24 @@
+//go:build slow
+
+package conformance
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// TestThroughPgBouncer runs all the other tests again with a PgBouncer between the servers and the database.
+func TestThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(program.PoolerVariable) != "" {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.parallel=4", "-test.skip=^TestThroughPgBouncer$")
+	cmd.Env = append(os.Environ(), program.PoolerVariable+"=pgbouncer")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the tests through PgBouncer: %v\n%s", err, output)
+	}
+}

@@ -1,0 +1,11 @@
+//go:build slow
+
+package scaling
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+func TestMain(m *testing.M) { program.MainPlain(m) }

@@ -1,0 +1,68 @@
+//go:build slow
+
+package scaling
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// TestPgBouncer looks at what belongs to PgBouncer alone. That the service does all it promises behind one is shown by
+// the tests of conformance, which run through it as well.
+func TestPgBouncer(t *testing.T) {
+	t.Parallel()
+	address := coretest.DatabaseURL(t)
+	pooled := program.PgBouncer(t, address)
+
+	t.Run("ServesMoreClientsThanItHasConnections", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for n := range 50 {
+			conn, err := pgx.Connect(ctx, pooled)
+			if err != nil {
+				t.Fatalf("connect client %d: %v", n, err)
+			}
+			t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) }) // The pooler may have ended.
+			if _, err := conn.Exec(ctx, "SELECT 1"); err != nil {
+				t.Fatalf("ask as client %d: %v", n, err)
+			}
+		}
+	})
+
+	t.Run("IsNotUsedUnknowingly", func(t *testing.T) {
+		t.Parallel()
+		said := program.Refuse(t, program.Briskly("DATABASE_URL="+pooled), "migrate", "up")
+		if !strings.Contains(said, "DATABASE_DIRECT_URL") {
+			t.Errorf("said %s, want it to name DATABASE_DIRECT_URL", said)
+		}
+	})
+
+	t.Run("LosesNothingWithItsClients", func(t *testing.T) {
+		t.Parallel()
+		i := program.InstallOn(t, address, coretest.Redis(t), "DATABASE_URL="+pooled, "DATABASE_DIRECT_URL="+address)
+		servers := serve(t, i, 2)
+		bases := []string{servers[0].URL(), servers[1].URL()}
+		var turn atomic.Int64
+		l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string {
+			return bases[int(turn.Add(1))%len(bases)]
+		})
+		for n := range kills {
+			l.AwaitProgress(t, 40)
+			dying := n % len(servers)
+			servers[dying].Kill()
+			servers[dying] = servers[dying].Again(t, i.Settings)
+		}
+		l.Finish(t)
+		program.CheckAtRest(t, i.DB)
+		l.History.Check(t, i.DB, i.Harbour.ID)
+	})
+}
