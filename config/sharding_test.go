@@ -79,6 +79,7 @@ func acrossOrganizations() map[string]string {
 		"users_pkey":                "users",
 		"uq_users_email":            "users",
 		"uq_api_tokens_digest":      "api_tokens",
+		"sessions_pkey":             "sessions",
 		"uq_external_calls_receipt": "external_calls",
 		"staged_jobs_pkey":          "staged_jobs",
 		"job_ticks_pkey":            "job_ticks",

@@ -122,7 +122,7 @@ func TestEnqueuerCrash(t *testing.T) {
 			job := newJob()
 			b.stage(t, job)
 			// The database loses the transaction after Redis has taken the task, as often as it is tried.
-			crash := &afterEnqueue{times: 3, do: func(ctx context.Context) error {
+			crash := &afterEnqueue{times: 100, do: func(ctx context.Context) error {
 				_, err := b.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 					WHERE datname = current_database() AND state = 'idle in transaction'`)
 				return err
@@ -131,6 +131,7 @@ func TestEnqueuerCrash(t *testing.T) {
 			if n, err := b.enqueuer.RunOnce(t.Context()); err == nil {
 				t.Fatalf("run once = %d without an error, want the lost connection", n)
 			}
+			crash.times = 0
 			b.wantPending(t, job)
 			b.wantStaged(t, 1)
 			b.run(t, 1)
@@ -140,7 +141,7 @@ func TestEnqueuerCrash(t *testing.T) {
 	}
 }
 
-// afterEnqueue does something when a task has been put into the queue, for the first so many times.
+// afterEnqueue does something when the queue has been asked to take a task, for the first so many times.
 type afterEnqueue struct {
 	times int
 	do    func(ctx context.Context) error

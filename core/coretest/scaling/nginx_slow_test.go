@@ -37,7 +37,7 @@ func newNginx(tb testing.TB, servers []*program.Server) *nginx {
 	// Its workers would outlive a master that is killed.
 	tb.Cleanup(func() {
 		if n.Send(syscall.SIGTERM) == nil {
-			<-n.Ended()
+			n.ExitCode(tb)
 		}
 	})
 	n.awaitAnswer(tb)
