@@ -160,12 +160,24 @@ func (b Bars) Lines() []Grid {
 	return lines
 }
 
+// short writes a number so that it fits beside a chart; those of charts are round.
+func short(n int64) string {
+	switch {
+	case n >= 1_000_000:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1_000_000), ".0") + "M"
+	case n >= 1_000:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1_000), ".0") + "k"
+	default:
+		return Number(n)
+	}
+}
+
 // LimitLine is the line of the limit.
 func (b Bars) LimitLine() Grid { return b.line(b.Limit) }
 
 func (b Bars) line(value int64) Grid {
 	y := chartHeight - chartBottom - b.height(value)
-	return Grid{Y: place(y), Label: Text{X: place(chartLeft - 6), Y: place(y + 4), Text: Number(value)}}
+	return Grid{Y: place(y), Label: Text{X: place(chartLeft - 6), Y: place(y + 4), Text: short(value)}}
 }
 
 // Gauge shows how much of a limit is used.
