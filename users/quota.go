@@ -117,7 +117,7 @@ func selectCounters(ctx context.Context, tx core.Tx, orgs []uuid.UUID) (map[uuid
 		SELECT org_id, metric, period_start, used, quota FROM usage_counters
 		WHERE org_id = ANY ((SELECT $1::uuid[])::uuid[]) AND metric = $2
 			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
-		ORDER BY org_id FOR UPDATE`, orgs, MetricRuns)
+		ORDER BY org_id FOR UPDATE`, core.IDColumn(orgs, itself), MetricRuns)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage counters: %w", err)
 	}
@@ -145,7 +145,11 @@ func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.
 		UPDATE usage_counters AS u SET used = u.used + charged.amount
 		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
 		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
-		orgs, periods, amounts, MetricRuns)
+		core.IDColumn(orgs, itself), periods, amounts, MetricRuns)
+}
+
+func itself(id *uuid.UUID) *uuid.UUID {
+	return id
 }
 
 // PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.

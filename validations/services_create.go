@@ -143,8 +143,8 @@ func queueSubmissions(batch *core.Batch, prepared []Prepared) {
 			content, upload_id, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.OrgID }),
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Submission.ID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
 		core.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
 		core.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
 		core.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
@@ -153,7 +153,7 @@ func queueSubmissions(batch *core.Batch, prepared []Prepared) {
 		core.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
 		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
 		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
-		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
 		core.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
@@ -169,21 +169,21 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
 			created_by, created_at, rerun_of)`,
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.OrgID }),
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }),
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.WorkflowID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
 		core.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
 		core.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
 		core.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
-		core.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.SubmissionID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
 		core.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
 		core.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
 		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
 		core.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
-		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
 		core.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
-		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
 		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
-		core.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
+		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		s.cfg.SweepAfter.Milliseconds())
 }

@@ -42,26 +42,19 @@ type follower struct {
 func lead(starts []start, pending []int) ([]int, []follower) {
 	var leaders []int
 	var followers []follower
+	leads := make(map[idempotency.Identity]int)
 	for _, i := range pending {
-		if leader, ok := leaderOf(starts, leaders, i); ok {
+		key := starts[i].claim.Identity()
+		if leader, taken := leads[key]; taken && starts[i].keyed {
 			followers = append(followers, follower{index: i, leader: leader})
 			continue
 		}
 		leaders = append(leaders, i)
-	}
-	return leaders, followers
-}
-
-func leaderOf(starts []start, leaders []int, i int) (int, bool) {
-	if !starts[i].keyed {
-		return 0, false
-	}
-	for _, leader := range leaders {
-		if starts[leader].keyed && starts[leader].claim.SameKey(&starts[i].claim) {
-			return leader, true
+		if starts[i].keyed {
+			leads[key] = i
 		}
 	}
-	return 0, false
+	return leaders, followers
 }
 
 // follow gives a follower what its leader's key has to say to it. It is undecided when the leader

@@ -89,7 +89,7 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
 		return nil, err
 	}
 	for i, claim := range claims {
-		if record, ok := existing[claim.identity()]; ok && !outcomes[i].Claimed && !record.Absent() {
+		if record, ok := existing[claim.Identity()]; ok && !outcomes[i].Claimed && !record.Absent() {
 			outcomes[i].Existing = &record
 		}
 	}
@@ -99,17 +99,13 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
 // Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards.
 func Withdraw(batch *core.Batch, claims ...Claim) {
 	batch.Queue(`DELETE FROM idempotency_keys WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.ID }))
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }))
 }
 
-// SameKey reports whether two claims are for one key.
-func (c *Claim) SameKey(other *Claim) bool {
-	return c.identity() == other.identity()
-}
-
-func (c *Claim) identity() identity {
-	return identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
+// Identity tells which key the claim is for.
+func (c *Claim) Identity() Identity {
+	return Identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
 }
 
 // lockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
@@ -144,10 +140,10 @@ func insertClaims(ctx context.Context, tx core.Tx, claims []Claim) (map[uuid.UUI
 	return claimed, nil
 }
 
-func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[identity]Record, error) {
+func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[Identity]Record, error) {
 	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		core.Column(claims, func(c *Claim) string { return c.Key }),
 		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 	if err != nil {
@@ -157,9 +153,9 @@ func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[identity
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of others: %w", err)
 	}
-	records := make(map[identity]Record, len(found))
+	records := make(map[Identity]Record, len(found))
 	for _, record := range found {
-		records[identity{orgID: record.OrgID, endpoint: record.Endpoint, key: record.Key}] = record
+		records[Identity{orgID: record.OrgID, endpoint: record.Endpoint, key: record.Key}] = record
 	}
 	return records, nil
 }

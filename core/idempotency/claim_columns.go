@@ -11,8 +11,8 @@ import (
 // claimColumns returns the claims column by column, as claimQuery takes them.
 func claimColumns(claims []Claim) []any {
 	return []any{
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.ID }),
-		core.Column(claims, func(c *Claim) uuid.UUID { return c.OrgID }),
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		core.Column(claims, func(c *Claim) string { return c.Key }),
 		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
 		core.Column(claims, func(c *Claim) string { return c.Caller.Method }),
@@ -29,7 +29,7 @@ func claimColumns(claims []Claim) []any {
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		core.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		core.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		core.Column(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
 		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		core.Column(claims, (*Claim).lockNumber),
 		core.Column(claims, (*Claim).point),

@@ -52,8 +52,8 @@ func QueueLookup(
 		core.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
-// identity names a key.
-type identity struct {
+// Identity names a key. Equal ones are the same key.
+type Identity struct {
 	orgID    uuid.UUID
 	endpoint Endpoint
 	key      string

@@ -41,8 +41,8 @@ func Stage(batch *core.Batch, jobs ...Job) {
 		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch)
 		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])`,
 		core.Column(jobs, func(j *Job) string { return string(j.Kind) }),
-		core.Column(jobs, func(j *Job) uuid.UUID { return j.OrgID }),
-		core.Column(jobs, func(j *Job) uuid.UUID { return j.SubjectID }),
+		core.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
+		core.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),
 		core.Column(jobs, func(j *Job) int { return j.Epoch }))
 }
 
