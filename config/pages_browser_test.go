@@ -40,6 +40,7 @@ func (s *stage) pageRows(tb testing.TB) []pageRow {
 	owner := s.visitor(tb, core.RoleOwner)
 	return slices.Concat(
 		s.rowsOfVisitors(tb, owner),
+		s.rowsOfRuns(tb, owner),
 		rowsOfOrg(tb, "seeded", "harbour-energy", owner),
 		rowsOfOrg(tb, "empty", "tiny-quota", s.stranger(tb)),
 		rowsOfDocs(tb),
@@ -56,6 +57,7 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 		}
 	}
 	return []pageRow{
+		row("runs", "runs/", "runs/"),
 		row("launch", "workflows/meter-readings/launch/", "workflows/:id/launch/"),
 		row("launched", "workflows/meter-readings/launch/"+newFormKey(tb)+"/", "workflows/:id/launch/:key/"),
 		row("workflows", "workflows/", "workflows/"),
@@ -120,7 +122,8 @@ func rowsOfDocs(tb testing.TB) []pageRow {
 // notPages are routes that a browser shows nothing of: files, streams, and addresses that lead elsewhere.
 func notPages() []string {
 	return []string{
-		"/app/users/api-key/", "/app/orgs/:org/launch/", "/app/orgs/:org/workflows/:id/export/",
+		"/app/users/api-key/", "/app/orgs/:org/launch/", "/app/orgs/:org/events/",
+		"/app/orgs/:org/runs/:id/findings/:format/", "/app/orgs/:org/workflows/:id/export/",
 		"/docs/docs.css", "/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",
 	}
 }

@@ -26,7 +26,7 @@ func TestRunPage(t *testing.T) {
 		"<strong>8 errors in meter-readings.csv.</strong>",
 		"First: line 5, column kwh: &#34;n/a&#34; is not a number.", "Showing 8 of 8 findings",
 		"csv.type.number", `MTR-1001,2026-03-01T03:00:00Z,<mark>n/a</mark>,A,night`,
-		`data-copy="meter-readings.csv:5:31"`, "8 lines with findings, down to line 24", "Taken by a worker",
+		`data-copy="meter-readings.csv:5:31"`, "8 lines with findings", "Line 24", "Taken by a worker",
 		`href="`+harbourPages+"keys/", "Rerun…", "Download the findings")
 	hides(t, html, "data-events=", "Cancel…")
 	if len(html) > maxPageBytes {
@@ -79,9 +79,7 @@ func TestRunPageOfManyFindings(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.visitor(t, core.RoleViewer)
-	body := "meter_id,read_at,kwh,quality,tariff\n" +
-		strings.Repeat("M,2026-03-01T03:00:00Z,n/a,X,\"a rather long value\"\n", 300)
-	id := s.started(t, s.start(t, "").withBody("text/csv", body)).ID
+	id := s.started(t, s.manyFindings(t)).ID
 	s.work(t)
 	found := one[int64](t, s, `SELECT error_count + warning_count FROM validation_runs WHERE id = $1`, id)
 	html := s.visit(t, http.StatusOK, page(pageOfRun(id), viewer))

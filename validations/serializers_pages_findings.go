@@ -210,9 +210,9 @@ func rowWords(rows []int) string {
 // minimap shows where in a document its findings are.
 type minimap struct {
 	Label string
-	// First and Last are the lines at the edges.
-	First, Last string
-	Marks       []span
+	// Last is the line at the right edge; the first is at the left one.
+	Last  string
+	Marks []span
 }
 
 // minimapMarks is how many places are told apart.
@@ -241,8 +241,7 @@ func newMinimap(places []place) *minimap {
 		}
 	}
 	drawn := &minimap{
-		Label: fmt.Sprintf("%s with findings, down to line %s", counted(int64(len(lines)), "line"), pages.Number(last)),
-		First: "1", Last: pages.Number(last),
+		Label: counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last),
 	}
 	step := spanUnits / float64(minimapMarks)
 	for at := range minimapMarks {

@@ -16,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// runsPageQuery is the query of the page of runs. Times may also be written as forms send them, and then are in UTC.
+// runsPageQuery is the query of the page of runs.
 type runsPageQuery struct {
 	Cursor string `query:"cursor"`
 	RunFilter
@@ -41,23 +41,28 @@ func (q runsPageQuery) values() url.Values {
 	return values
 }
 
-// formTime is a time as a form's field for times has it.
-const formTime = "2006-01-02T15:04"
+// formTime is how people write a time, in UTC.
+const formTime = "2006-01-02 15:04"
 
-// withZone reads a time as forms write it; any other is left as it is.
-func withZone(text string) string {
-	for _, layout := range []string{formTime, formTime + ":05", time.DateOnly} {
+// readTime reads a time as people or programs write it.
+func readTime(name, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	for _, layout := range []string{
+		formTime, time.DateTime, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
+	} {
 		if at, err := time.Parse(layout, text); err == nil {
-			return at.Format(time.RFC3339)
+			return at.Format(time.RFC3339), nil
 		}
 	}
-	return text
+	return text, core.InvalidParameter(name, "must be a day or a time like "+formTime+", in UTC")
 }
 
-// SinceField is Since as the form's field has it.
+// SinceField is Since as the form shows it.
 func (q runsPageQuery) SinceField() string { return withoutZone(q.Since) }
 
-// UntilField is Until as the form's field has it.
+// UntilField is Until as the form shows it.
 func (q runsPageQuery) UntilField() string { return withoutZone(q.Until) }
 
 func withoutZone(text string) string {
@@ -119,8 +124,14 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
 		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
 	}
-	query.Since, query.Until = withZone(query.Since), withZone(query.Until)
 	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
+	var err error
+	if query.Since, err = readTime("since", strings.TrimSpace(query.Since)); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if query.Until, err = readTime("until", strings.TrimSpace(query.Until)); err != nil {
+		return query, core.Cursor{}, err
+	}
 	if err := a.check.Query(&query); err != nil {
 		return query, core.Cursor{}, err
 	}
