@@ -34,13 +34,14 @@ type Content struct {
 	SHA256   [sha256.Size]byte
 }
 
-// InlineContent is a small document, or a large one that is to be kept in memory.
+// InlineContent is a document that becomes part of its submission's row.
 func InlineContent(document []byte) Content {
 	return Content{Bytes: document, Size: int64(len(document)), SHA256: sha256.Sum256(document)}
 }
 
-// Intake takes the documents of one request in as they arrive. A small one stays in memory. A large one goes to the database chunk by
-// chunk, each committed before the next is read, and is an orphan until a run adopts it (Service.Create).
+// Intake takes the documents of one request in as they arrive. A small one stays in memory. A large one goes to the
+// database chunk by chunk, each committed before the next is read, and is an orphan until a run adopts it
+// (Service.Create).
 //
 // The zero Intake keeps nothing of a large document but its size and digest. It is for a request whose answer is known
 // already, and which only has to prove that it is the same.
