@@ -25,6 +25,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]access {
 	tb.Helper()
 	table := make(map[string]access)
 	for _, part := range []map[string]access{
+		accessToOverview(),
 		s.accessToKeyPages(tb),
 		s.accessToOwnPages(),
 		s.accessToPagesOfUsers(tb),

@@ -103,7 +103,9 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.validations, err = validations.New(runs, p.waiters, p.inspector, p.users, check)
+	p.validations, err = validations.New(runs, p.waiters, validations.Others{
+		Keys: p.inspector, Sessions: p.users, Usage: p.userService, Workflows: p.workflowService,
+	}, check)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}

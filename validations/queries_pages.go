@@ -40,7 +40,7 @@ func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []Run) ([]listed
 	if err != nil {
 		return nil, err
 	}
-	replays, err := a.keys.Replays(ctx, orgID, keys)
+	replays, err := a.others.Keys.Replays(ctx, orgID, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (a *App) keyOf(ctx context.Context, run Run) (keyUse, error) {
 	if run.IdempotencyKeyID == nil {
 		return keyUse{}, nil
 	}
-	replays, err := a.keys.Replays(ctx, run.OrgID, []uuid.UUID{*run.IdempotencyKeyID})
+	replays, err := a.others.Keys.Replays(ctx, run.OrgID, []uuid.UUID{*run.IdempotencyKeyID})
 	n, kept := replays[*run.IdempotencyKeyID]
 	return keyUse{kept, n}, err
 }

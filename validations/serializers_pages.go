@@ -171,14 +171,6 @@ type runsView struct {
 	FirstRun string
 }
 
-// firstRun is a command that starts a run at the service with the address.
-func firstRun(address, key string) string {
-	return "curl -i " + address + `/api/workflows/WORKFLOW/start/ \
-  -H "Authorization: Bearer $TOKEN" -H 'Idempotency-Key: ` + key + `' \
-  -H 'Content-Type: text/csv' -H 'X-Filename: data.csv' \
-  --data-binary @data.csv`
-}
-
 // newRunsView shows a page of runs, which has its own address in the links to the next ones.
 func newRunsView(base string, query runsPageQuery, page core.Page[listedRun]) runsView {
 	return runsView{

@@ -19,6 +19,7 @@ func (a *App) Routes(api *echo.Group) {
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
+	web.GET(pages.OrgRoute+"/", a.overviewPage)
 	web.GET(pages.OrgRoute+"/runs/", a.runsPage)
 	web.GET(pages.OrgRoute+"/runs/:id/", a.runPage)
 	web.GET(pages.OrgRoute+"/runs/:id/findings/:format/", a.downloadFindings)

@@ -12,7 +12,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -106,11 +105,9 @@ func (a *App) runsPage(c echo.Context) error {
 	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, *c.Request().URL)
 	view := newRunsView(base, query, page)
 	if len(rows) == 0 {
-		key, err := idempotency.NewFormKey()
-		if err != nil {
+		if view.FirstRun, err = a.others.Workflows.FirstStart(ctx, principal.OrgID, a.address()); err != nil {
 			return err
 		}
-		view.FirstRun = firstRun(a.service.cfg.External.Address, key)
 	}
 	return a.pages.Render(c, http.StatusOK, "runs", pages.Page{
 		Title: "Runs", Section: pages.SectionRuns, Events: runsEvents(base, query, newest, page.Results),

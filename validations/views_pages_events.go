@@ -261,7 +261,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 			return err
 		}
 		// Who has been signed out meanwhile is told nothing.
-		if lasts, err := s.app.sessions.Lasts(s.c); err != nil || !lasts {
+		if lasts, err := s.app.others.Sessions.Lasts(s.c); err != nil || !lasts {
 			return err
 		}
 		if err := s.tell(events); err != nil || s.sight.over() {
@@ -302,7 +302,7 @@ func (s *pageStream) await(ctx context.Context) (bool, error) {
 		if s.app.waiters.awaitAny(ctx, s.sight.watches(), heartbeat, func() {}) {
 			return true, nil
 		}
-		if lasts, err := s.app.sessions.Lasts(s.c); err != nil || !lasts {
+		if lasts, err := s.app.others.Sessions.Lasts(s.c); err != nil || !lasts {
 			return false, err
 		}
 		if err := s.beat(); err != nil {

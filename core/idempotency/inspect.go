@@ -127,17 +127,17 @@ func rareState(state State) string {
 	}
 }
 
-// maxStuck is how many stuck keys are counted.
-const maxStuck = 100
+// MaxStuck is how many stuck keys are counted.
+const MaxStuck = 100
 
-// stuck counts the keys that nobody holds and that are not finished, up to maxStuck.
-func (i *Inspector) stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
+// Stuck counts the keys that nobody holds and that are not finished, up to MaxStuck.
+func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
 	var n int64
 	err := i.db.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM (
 			SELECT FROM idempotency_keys
 			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
-		orgID, maxStuck).Scan(&n)
+		orgID, MaxStuck).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count stuck keys: %w", err)
 	}

@@ -31,7 +31,7 @@ func newKeysPage(filter EntryFilter, days []Day, unkeyed WithoutKey, stuck int64
 	page := keysPage{
 		Filter:  filter,
 		States:  []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired},
-		Unkeyed: unkeyed, Stuck: stuck, StuckMore: stuck == maxStuck, Today: days[0],
+		Unkeyed: unkeyed, Stuck: stuck, StuckMore: stuck == MaxStuck, Today: days[0],
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
 			{Name: "replayed", Tone: "replay"},
 			{Name: "in progress (409)", Tone: "run"},

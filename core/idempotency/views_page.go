@@ -33,7 +33,7 @@ func (a *App) keysPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	stuck, err := a.inspector.stuck(ctx, principal.OrgID)
+	stuck, err := a.inspector.Stuck(ctx, principal.OrgID)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Bars struct {
 // Series is one part of every bar.
 type Series struct {
 	Name string
-	// Tone is the part's color: ok, fail, replay, run or idle.
+	// Tone is the part's color: ok, warn, fail, replay, run or idle.
 	Tone string
 }
 

@@ -129,6 +129,8 @@
     function tellNewer(event) {
       const news = hear(event);
       const newer = document.querySelector("[data-live-new]");
+      // A page that waits for the first run becomes another one.
+      if (!newer) return location.reload();
       newer.textContent = `Show ${news.say}`;
       newer.hidden = false;
       document.title = `(${news.new}) ${document.title.replace(/^\(\d+\) /, "")}`;

@@ -1,0 +1,140 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	// overviewRuns bounds how many of the last day's runs are counted; the newest are.
+	overviewRuns = 10_000
+	// overviewSpan holds the hours of the overview, the one that has begun among them, with an hour to spare.
+	overviewSpan = 25 * time.Hour
+	// maxLate is how many runs are counted that are late.
+	maxLate = 100
+)
+
+// durationBounds tell the durations of runs apart.
+func durationBounds() []time.Duration {
+	return []time.Duration{
+		20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
+		500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, time.Minute,
+	}
+}
+
+// hourResults counts the runs that were started in an hour by their results.
+type hourResults struct {
+	Hour   time.Time
+	Passed int64
+	Failed int64
+	// Errors are ours: the service has failed, or time was up.
+	Errors int64
+	// Other runs were canceled or have not ended.
+	Other int64
+	// Since is when the first of them was started; nil where there is none.
+	Since *time.Time
+}
+
+func (h hourResults) total() int64 {
+	return h.Passed + h.Failed + h.Errors + h.Other
+}
+
+// durations is how long runs took that have ended with a verdict, from their start.
+type durations struct {
+	Runs        int64
+	Median, P95 time.Duration
+	// Waited95 is the wait for their execution that 95 % of them did not exceed.
+	Waited95 time.Duration
+	// Counts has one count below each of durationBounds, and one beyond the last.
+	Counts []int64
+}
+
+// lateRuns counts the runs that should have moved by now, up to maxLate.
+type lateRuns struct {
+	Pending, Running int64
+}
+
+// recent is what became of the newest runs of the last 24 hours.
+type recent struct {
+	hours []hourResults
+	took  durations
+	late  lateRuns
+}
+
+// newestQuery reads the runs that the overview is about. $1 is the organization, $2 an id before the span, and $3 the
+// limit.
+const newestQuery = `
+	WITH span AS (SELECT date_trunc('hour', now(), 'UTC') - interval '23 hours' AS first),
+	newest AS (
+		SELECT r.created_at, r.started_at, r.ended_at, r.result FROM span CROSS JOIN validation_runs AS r
+		WHERE r.org_id = $1 AND r.id >= $2 AND r.created_at >= span.first ORDER BY r.id DESC LIMIT $3)`
+
+// recent reads what the overview tells of runs, in one round trip.
+func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
+	var found recent
+	var reads core.Reads
+	// The database says which hours these are; the id only keeps older runs from being read.
+	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
+	reads.Queue(func(rows pgx.Rows) error {
+		var err error
+		found.hours, err = pgx.CollectRows(rows, pgx.RowToStructByPos[hourResults])
+		return err
+	}, newestQuery+`
+		SELECT h.hour, count(*) FILTER (WHERE n.result = 'PASS'), count(*) FILTER (WHERE n.result = 'FAIL'),
+			count(*) FILTER (WHERE n.result IN ('ERROR', 'TIMED_OUT')),
+			count(*) FILTER (WHERE n.result IN ('CANCELED', 'UNKNOWN')), min(n.created_at)
+		FROM span CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
+		LEFT JOIN newest AS n ON date_trunc('hour', n.created_at, 'UTC') = h.hour
+		GROUP BY h.hour ORDER BY h.hour`, orgID, from, overviewRuns)
+	reads.Queue(func(rows pgx.Rows) error {
+		var err error
+		found.took, err = pgx.CollectExactlyOneRow(rows, scanDurations)
+		return err
+	}, newestQuery+`, took AS (
+			SELECT extract(epoch FROM ended_at - created_at)::float8 AS took,
+				extract(epoch FROM started_at - created_at)::float8 AS waited
+			FROM newest WHERE result IN ('PASS', 'FAIL'))
+		SELECT count(*), coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took), 0),
+			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY took), 0),
+			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0),
+			ARRAY(SELECT count(t.took) FROM generate_series(0, cardinality($4::float8[])) AS b (bucket)
+				LEFT JOIN took AS t ON width_bucket(t.took, $4::float8[]) = b.bucket
+				GROUP BY b.bucket ORDER BY b.bucket)
+		FROM took`, orgID, from, overviewRuns, boundsInSeconds())
+	reads.Queue(func(rows pgx.Rows) error {
+		var err error
+		found.late, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[lateRuns])
+		return err
+	}, `
+		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
+		FROM (SELECT state FROM validation_runs
+			WHERE org_id = $1 AND sweep_after < 'infinity' AND (sweeps > 0 OR sweep_after < now() - interval '1 minute')
+			LIMIT $2) AS late`, orgID, maxLate)
+	if err := s.db.Read(ctx, &reads); err != nil {
+		return recent{}, fmt.Errorf("read the newest runs: %w", err)
+	}
+	return found, nil
+}
+
+func boundsInSeconds() []float64 {
+	bounds := durationBounds()
+	seconds := make([]float64, len(bounds))
+	for i, bound := range bounds {
+		seconds[i] = bound.Seconds()
+	}
+	return seconds
+}
+
+func scanDurations(row pgx.CollectableRow) (durations, error) {
+	var d durations
+	var median, p95, waited float64
+	err := row.Scan(&d.Runs, &median, &p95, &waited, &d.Counts)
+	d.Median, d.P95, d.Waited95 = core.Seconds(median), core.Seconds(p95), core.Seconds(waited)
+	return d, err
+}
