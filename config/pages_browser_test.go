@@ -67,6 +67,8 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 		row("workflow-import", "import-workflow/", "import-workflow/"),
 		row("versions", "workflows/meter-readings/versions/", "workflows/:id/versions/"),
 		row("version", "workflows/meter-readings/versions/1/", "workflows/:id/versions/:number/"),
+		row("overview", "", ""),
+		row("search", "search/?q=nothing-like-that", "search/"),
 		row("usage", "usage/", "usage/"),
 		row("tokens", "tokens/", "tokens/"),
 		row("members", "members/", "members/"),

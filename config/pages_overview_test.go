@@ -32,7 +32,7 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.visitor(t, core.RoleViewer)
-	failed := s.started(t, s.named(t, "ci-1842", hostile+".csv", "bad/meter-readings.csv")).ID
+	failed := s.started(t, s.named(t, "ci-1842", "<b>bad.csv", "bad/meter-readings.csv")).ID
 	s.started(t, s.named(t, "", "good.csv", "good/meter-readings.csv"))
 	s.work(t)
 	s.exec(t, `INSERT INTO key_activity (org_id, key_id, replays)
@@ -42,8 +42,8 @@ func TestOverview(t *testing.T) {
 	html := s.visit(t, http.StatusOK, page(harbourPages, viewer))
 	shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided", "no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
-		"How long runs take: half of 2 runs", `href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;script&gt;")
-	hides(t, html, "<script>alert", "Needs attention</span><b>1", "foreign")
+		"How long runs take: half of 2 runs", `href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
+	hides(t, html, "<b>bad", "Needs attention</span><b>1", "foreign")
 	if got := listed(html); len(got) != 2 {
 		t.Errorf("latest runs = %v, want harbour's 2", got)
 	}

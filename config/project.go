@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -46,7 +47,8 @@ type Project struct {
 	external    *validations.ExternalApp
 	workflows   *workflows.App
 
-	keys *idempotency.App
+	keys   *idempotency.App
+	search *pages.Search
 
 	activity  *idempotency.Activity
 	inspector *idempotency.Inspector
@@ -120,6 +122,10 @@ func NewProject(
 	if p.keys, err = idempotency.NewApp(p.inspector, check, runs); err != nil {
 		return nil, fmt.Errorf("install idempotency: %w", err)
 	}
+	p.search, err = pages.NewSearch(check, p.inspector, runs, p.userService, p.workflowService)
+	if err != nil {
+		return nil, fmt.Errorf("install the search: %w", err)
+	}
 	return p, nil
 }
 
@@ -137,5 +143,5 @@ func (p *Project) apps() []App {
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.keys, p.users, p.validations, p.workflows}
+	return []PagesApp{p.keys, p.users, p.validations, p.workflows, p.search}
 }

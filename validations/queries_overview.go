@@ -89,7 +89,8 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 		SELECT h.hour, count(*) FILTER (WHERE n.result = 'PASS'), count(*) FILTER (WHERE n.result = 'FAIL'),
 			count(*) FILTER (WHERE n.result IN ('ERROR', 'TIMED_OUT')),
 			count(*) FILTER (WHERE n.result IN ('CANCELED', 'UNKNOWN')), min(n.created_at)
-		FROM span CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
+		FROM span
+		CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
 		LEFT JOIN newest AS n ON date_trunc('hour', n.created_at, 'UTC') = h.hour
 		GROUP BY h.hour ORDER BY h.hour`, orgID, from, overviewRuns)
 	reads.Queue(func(rows pgx.Rows) error {

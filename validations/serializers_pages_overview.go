@@ -133,14 +133,18 @@ func between(since, until time.Time) url.Values {
 
 func newHoursChart(base string, hours []hourResults, replays map[time.Time]int64) pages.Bars {
 	chart := pages.Bars{Rows: "Hour (UTC)", Series: []pages.Series{
-		{Name: "passed", Tone: "ok"}, {Name: "failed", Tone: "fail"}, {Name: "platform errors", Tone: "warn"},
-		{Name: "waiting or canceled", Tone: "idle"}, {Name: "replayed", Tone: "replay"},
+		{Name: "passed", Tone: "ok"},
+		{Name: "failed", Tone: "fail"},
+		{Name: "platform errors", Tone: "warn"},
+		{Name: "waiting or canceled", Tone: "idle"},
+		{Name: "replayed", Tone: "replay"},
 	}}
 	for _, hour := range hours {
 		start := hour.Hour.UTC()
 		bar := pages.Bar{
-			Label: start.Format("2006-01-02 15:04"), Address: base + "runs/?" + between(start, start.Add(time.Hour)).Encode(),
-			Values: []int64{hour.Passed, hour.Failed, hour.Errors, hour.Other, replays[start]},
+			Label:   start.Format("2006-01-02 15:04"),
+			Address: base + "runs/?" + between(start, start.Add(time.Hour)).Encode(),
+			Values:  []int64{hour.Passed, hour.Failed, hour.Errors, hour.Other, replays[start]},
 		}
 		if start.Hour()%tickHours == 0 {
 			bar.Tick = start.Format("15:04")

@@ -1,0 +1,48 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// searchedRuns is among how many runs one is looked for by the id of its request: those that were started from the time
+// on that the id begins with, or the newest ones where a client has made the id.
+const searchedRuns = 10_000
+
+// Search finds a run by its id, or by the id of the request that has started it.
+func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
+	id, _ := core.ParseID(text)
+	from, order := uuid.Nil, "DESC"
+	if id.Version() == 7 {
+		from, order = core.FirstIDAt(time.Unix(id.Time().UnixTime()).Add(-idSlack)), "ASC"
+	}
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT id, workflow_slug, created_at FROM validation_runs WHERE org_id = $1 AND id = $2
+		UNION
+		SELECT id, workflow_slug, created_at FROM (
+			SELECT id, workflow_slug, created_at, request_id FROM validation_runs
+			WHERE org_id = $1 AND id >= $3 ORDER BY id `+order+` LIMIT $5) AS near
+		WHERE request_id = $4`, principal.OrgID, id, from, text, searchedRuns)
+	if err != nil {
+		return nil, fmt.Errorf("search runs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (pages.Found, error) {
+		f := pages.Found{Kind: "run"}
+		var slug string
+		err := row.Scan(&id, &slug, &f.At)
+		f.Title = slug + " " + id.String()
+		f.Address = pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/"
+		return f, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search runs: %w", err)
+	}
+	return found, nil
+}
