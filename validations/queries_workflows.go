@@ -20,7 +20,7 @@ const (
 	failedRuns = 50
 	// ruleFindings is how many findings of a step tell which rules fail, and topRules how many rules are listed.
 	ruleFindings = 200
-	topRules     = 8
+	topRules     = 5
 )
 
 // RecentResults are the results of the newest runs of each workflow, newest first and at most count of them. A run that

@@ -9,10 +9,12 @@ import (
 type Promise struct {
 	// Subject is what the demand is about: a column, a place, or the id of a rule.
 	Subject string
-	// Words say what is demanded, and Expression is the rule itself; either may be empty.
+	// Words say what is demanded, and Expression is the rule itself; one of them is there.
 	Words      string
 	Expression string
-	Severity   Severity
+	// Otherwise is what the rule says of a document that does not keep it, with its placeholders.
+	Otherwise string
+	Severity  Severity
 }
 
 // KindTitle is what people call a kind of engines.
@@ -189,7 +191,7 @@ func describeHTTP(config json.RawMessage) []Promise {
 }
 
 func ruleOf(id, message, expression string, severity Severity) Promise {
-	return Promise{Subject: id, Words: message, Expression: expression, Severity: severity}
+	return Promise{Subject: id, Expression: expression, Otherwise: message, Severity: severity}
 }
 
 // conditional adds to an expression when it has to hold.

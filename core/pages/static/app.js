@@ -48,6 +48,43 @@
   }
   setInterval(refreshTimes, 15000);
 
+  for (const zone of document.querySelectorAll("[data-drop]")) {
+    const input = zone.querySelector("input");
+    const over = (event, is) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      zone.classList.toggle("over", is);
+    };
+    zone.addEventListener("dragover", (event) => over(event, true));
+    zone.addEventListener("dragleave", (event) => over(event, false));
+    zone.addEventListener("drop", (event) => {
+      over(event, false);
+      if (event.dataTransfer.files.length === 0) return;
+      input.files = event.dataTransfer.files;
+      input.dispatchEvent(new Event("change"));
+    });
+    input.addEventListener("change", () => {
+      const file = input.files[0];
+      const tooLarge = file && file.size > Number(input.dataset.max);
+      input.setCustomValidity(tooLarge ? "The file is larger than this page says." : "");
+      if (tooLarge) input.reportValidity();
+      else if (file) announce(`Chosen: ${file.name}`);
+    });
+  }
+
+  for (const link of document.querySelectorAll("[data-line]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const area = document.querySelector(link.hash);
+      const lines = area.value.split("\n");
+      const line = Number(link.dataset.line) - 1;
+      const start = lines.slice(0, line).reduce((sum, text) => sum + text.length + 1, 0);
+      area.focus();
+      area.setSelectionRange(start, start + lines[line].length);
+      area.scrollTop = (area.scrollHeight / lines.length) * Math.max(line - 3, 0);
+    });
+  }
+
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
     const typing = event.target.closest("input, textarea, select");
