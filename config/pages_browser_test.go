@@ -36,6 +36,7 @@ func (s *stage) pageRows(tb testing.TB) []pageRow {
 	for _, key := range []string{"seeded-1", "seeded-2"} {
 		s.started(tb, s.start(tb, key))
 	}
+	s.started(tb, s.start(tb, "seeded-bad").withBody("text/csv", sampleText(tb, "bad/meter-readings.csv")))
 	s.work(tb)
 	owner := s.visitor(tb, core.RoleOwner)
 	return slices.Concat(
