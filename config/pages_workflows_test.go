@@ -47,7 +47,8 @@ func TestWorkflowsPageOfANewOrganization(t *testing.T) {
 		t.Fatal(err)
 	}
 	html := s.visit(t, http.StatusOK, page("/app/orgs/blank/workflows/", s.session(t, user.ID)))
-	shows(t, html, "There are no workflows yet.", "Write the first one", "simplevalidations workflows import workflow.yaml")
+	shows(t, html, "There are no workflows yet.", "Write the first one",
+		"simplevalidations workflows import workflow.yaml")
 	hides(t, html, "Meter readings")
 }
 

@@ -20,8 +20,12 @@ type example struct {
 // exampleOf names a document that the workflow takes.
 func exampleOf(accepts []string) example {
 	for _, candidate := range []example{
-		{"data.csv", "text/csv"}, {"document.json", jsonMediaType}, {"document.yaml", yamlMediaType},
-		{"document.xml", "application/xml"}, {"table.tsv", "text/tab-separated-values"}, {"model.txt", textMediaType},
+		{"data.csv", "text/csv"},
+		{"document.json", jsonMediaType},
+		{"document.yaml", yamlMediaType},
+		{"document.xml", "application/xml"},
+		{"table.tsv", "text/tab-separated-values"},
+		{"model.txt", textMediaType},
 	} {
 		if slices.Contains(accepts, candidate.mediaType) {
 			return candidate
@@ -50,12 +54,16 @@ func snippetsOf(version Version, address string) ([]snippet, error) {
 			"TYPE", file.mediaType).Replace(text)
 	}
 	return []snippet{
-		{"curl", "TOKEN is an API token. The same command again is answered with the same run.",
-			fill(curlSnippet, keys[0])},
+		{
+			"curl", "TOKEN is an API token. The same command again is answered with the same run.",
+			fill(curlSnippet, keys[0]),
+		},
 		{"Command line", "Waits for the findings. SV_TOKEN is an API token.", fill(commandSnippet, keys[1])},
 		{"Go", "The client is a package of this module.", fill(goSnippet, keys[2])},
-		{"GitHub Actions", "The key is made of the job and the document, so a repeated step finds its run.",
-			fill(actionsSnippet, "")},
+		{
+			"GitHub Actions", "The key is made of the job and the document, so a repeated step finds its run.",
+			fill(actionsSnippet, ""),
+		},
 	}, nil
 }
 

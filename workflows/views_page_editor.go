@@ -38,8 +38,8 @@ func editEditor(base string, workflow Version) editorPage {
 	return editorPage{
 		Heading: "Edit " + workflow.Name, Button: "Save as version " + strconv.Itoa(workflow.Number+1),
 		Action: base + "workflows/" + workflow.Slug + "/edit/", Workflow: &workflow,
-		Hint: "A change of the steps is a new version, which new runs use; runs that were started before keep theirs. " +
-			"The slug stays.",
+		Hint: "A change of the steps is a new version, which new runs use; runs that were started before keep " +
+			"theirs. The slug stays.",
 	}
 }
 
@@ -142,8 +142,8 @@ func (a *App) saveEdit(c echo.Context) error {
 // writing is what an editor's form does with its checked file.
 type writing func(ctx context.Context, tx core.Tx, file File, draft editorDraft) (Version, importOutcome, error)
 
-// save does the work of an editor's form once, however often it is sent. What is wrong with the text is shown beside it,
-// and nothing that was written is lost.
+// save does the work of an editor's form once, however often it is sent. What is wrong with the text is shown beside
+// it, and nothing that was written is lost.
 func (a *App) save(c echo.Context, page editorPage, endpoint idempotency.Endpoint, write writing) error {
 	principal, err := core.Caller(c)
 	if err != nil {

@@ -143,7 +143,8 @@ func (a *App) showLaunched(c echo.Context) error {
 	if err != nil {
 		return core.NotFound("form").Because(err)
 	}
-	return a.renderLaunched(c, http.StatusOK, "launch_pending", principal, launchPage{Workflow: version, Key: key.Value})
+	form := launchPage{Workflow: version, Key: key.Value}
+	return a.renderLaunched(c, http.StatusOK, "launch_pending", principal, form)
 }
 
 // renderLaunched shows what has become of a form. One that has just started its run leads there.

@@ -18,7 +18,8 @@ func TestDescribe(t *testing.T) {
 				{"name":"kwh","type":"number","constraints":{"required":true,"minimum":0,"maximum":5000}},
 				{"name":"quality","constraints":{"unique":true,"pattern":"^[AEM]$","enum":["A","E","M"]}}],
 				"primaryKey":["kwh","quality"]},
-			"row_rules":[{"id":"zero","assert":"row.kwh == 0.0","when":"row.quality == 'M'","message":"found {row.kwh}"}],
+			"row_rules":[
+				{"id":"zero","assert":"row.kwh == 0.0","when":"row.quality == 'M'","message":"found {row.kwh}"}],
 			"dataset_rules":[{"id":"some","assert":"count > 0","severity":"WARNING"}]}`, []engines.Promise{
 			{Subject: "kwh", Words: "number, never empty, at least 0, at most 5000"},
 			{Subject: "quality", Words: "any value, each value once, like ^[AEM]$, one of A, E, M"},
