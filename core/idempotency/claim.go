@@ -96,11 +96,17 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
 	return outcomes, nil
 }
 
-// Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards.
+// Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards. Each is named
+// by its text as well: with the id alone, and figures of a table that was smaller, the planner may take another index
+// and look at all keys of the organization.
 func Withdraw(batch *core.Batch, claims ...Claim) {
-	batch.Queue(`DELETE FROM idempotency_keys WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))`,
+	batch.Queue(`DELETE FROM idempotency_keys AS k
+		USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
+		WHERE k.org_id = w.org_id AND k.id = w.id AND k.key = w.key AND k.endpoint = w.endpoint`,
 		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }))
+		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		core.Column(claims, func(c *Claim) string { return c.Key }),
+		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 }
 
 // Identity tells which key the claim is for.

@@ -11,6 +11,10 @@ import (
 // purgeTimeout bounds one batch.
 const purgeTimeout = 30 * time.Second
 
+// purgeRest is how long the purge rests after a batch, in times that the batch took. So it leaves most of the database
+// to those who wait for it, and the more the slower they make it.
+const purgeRest = 2
+
 // Purge deletes the keys that are expired and finished, and returns how many. Expiry is told by the database's clock.
 // A key that is not finished is never deleted: its request is still to be resumed.
 //
@@ -22,8 +26,10 @@ func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 		return 0, fmt.Errorf("purge expired keys: the batch is %d, want at least 1", batch)
 	}
 	var total int64
+	var from *time.Time
 	for {
-		n, err := purgeBatch(ctx, db, batch)
+		began := time.Now()
+		n, last, err := purgeBatch(ctx, db, from, batch)
 		total += n
 		if err != nil {
 			return total, fmt.Errorf("purge expired keys: %w", err)
@@ -31,25 +37,45 @@ func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 		if n == 0 {
 			return total, purgeActivity(ctx, db)
 		}
+		from = last
+		if err := rest(ctx, purgeRest*time.Since(began)); err != nil {
+			return total, fmt.Errorf("purge expired keys: %w", err)
+		}
 	}
 }
 
-func purgeBatch(ctx context.Context, db *core.DB, batch int) (int64, error) {
+// purgeBatch deletes keys that expired at from or later, and returns how many and when the last of them expired. The
+// index still leads to the rows that the batches before have deleted, and to look at all of them again would take
+// longer with every batch. The rows are deleted where they were found, whatever the planner believes about the table.
+func purgeBatch(ctx context.Context, db *core.DB, from *time.Time, batch int) (int64, *time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
-	deleted, err := db.Pool.Exec(ctx, `
+	var n int64
+	var last *time.Time
+	err := db.Pool.QueryRow(ctx, `
 		WITH gone AS (
-			SELECT org_id, id FROM idempotency_keys
-			WHERE expires_at <= now() AND recovery_point = $1
-			ORDER BY expires_at LIMIT $2
-			FOR UPDATE SKIP LOCKED
+			DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+				SELECT ctid FROM idempotency_keys
+				WHERE expires_at >= coalesce($1::timestamptz, '-infinity') AND expires_at <= now()
+					AND recovery_point = $2
+				ORDER BY expires_at LIMIT $3
+				FOR UPDATE SKIP LOCKED))
+			RETURNING expires_at
 		)
-		DELETE FROM idempotency_keys k USING gone
-		WHERE k.org_id = gone.org_id AND k.id = gone.id`, PointFinished, batch)
-	if err != nil {
-		return 0, err
+		SELECT count(*), max(expires_at) FROM gone`, from, PointFinished, batch).Scan(&n, &last)
+	return n, last, err
+}
+
+// rest waits, or returns why the purge has to end.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
 	}
-	return deleted.RowsAffected(), nil
 }
 
 // purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
