@@ -41,18 +41,18 @@ func TestErrorsOfTheFrameworkAreProblems(t *testing.T) {
 			"PostToAList",
 			call{method: "POST", path: "/api/runs/", token: owner},
 			core.CodeMethodNotAllowed,
-			"OPTIONS, GET",
+			"OPTIONS, GET, HEAD",
 		},
 		{
 			"DeleteRun",
 			call{method: "DELETE", path: "/api/runs/" + unknownID + "/", token: owner},
-			core.CodeMethodNotAllowed, "OPTIONS, GET",
+			core.CodeMethodNotAllowed, "OPTIONS, GET, HEAD",
 		},
 		{
 			"UnknownMethod",
 			call{method: "BREW", path: "/api/me/", token: owner},
 			core.CodeMethodNotAllowed,
-			"OPTIONS, GET",
+			"OPTIONS, GET, HEAD",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -162,6 +162,7 @@ const headKey = "config.head"
 
 // routeHead lets a HEAD take the route of a GET. The method has to change in the request itself, which the router
 // looks at, and restoreHead changes it back before anybody else sees it: the server then leaves the body out.
+// Where Allow lists the one it lists the other.
 func routeHead(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodHead {
@@ -176,6 +177,9 @@ func restoreHead(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Get(headKey) != nil {
 			c.Request().Method = http.MethodHead
+		}
+		if allow, _ := c.Get(echo.ContextKeyHeaderAllow).(string); strings.Contains(allow, http.MethodGet) {
+			c.Set(echo.ContextKeyHeaderAllow, allow+", "+http.MethodHead)
 		}
 		return next(c)
 	}

@@ -45,6 +45,11 @@ func (f FieldError) Name() string {
 	return strings.ReplaceAll(strings.TrimPrefix(f.Pointer, "/"), "/", "-")
 }
 
+// sentence says it without the rest of the problem around it.
+func (f FieldError) sentence() string {
+	return strings.TrimPrefix(f.Pointer, "/") + f.Parameter + " " + f.Detail + "."
+}
+
 // NewError makes an error for the client. The detail says what was wrong and what to do about it.
 func NewError(code Code, detail string) *Error {
 	return &Error{Code: code, Detail: detail, Retryable: code.Spec().Retryable}
@@ -64,8 +69,9 @@ func InvalidPayload(detail string, fields ...FieldError) *Error {
 
 // InvalidParameter says that one parameter of the query, the path or the header is at fault.
 func InvalidParameter(parameter, detail string) *Error {
-	err := NewError(CodeInvalidParameter, detail)
-	err.Fields = []FieldError{{Parameter: parameter, Code: "invalid", Detail: detail}}
+	field := FieldError{Parameter: parameter, Code: "invalid", Detail: detail}
+	err := NewError(CodeInvalidParameter, field.sentence())
+	err.Fields = []FieldError{field}
 	return err
 }
 

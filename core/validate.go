@@ -61,7 +61,7 @@ func (v *Validator) Body(value any) error {
 	if err != nil || fields == nil {
 		return err
 	}
-	return InvalidPayload("The request body breaks "+Plural(len(fields), "rule")+"; errors lists them.", fields...)
+	return InvalidPayload(summary("The request body", fields), fields...)
 }
 
 // Form checks the fields of a page's form and answers invalid_payload, in words for whoever has filled it in.
@@ -83,9 +83,17 @@ func (v *Validator) Query(value any) error {
 		// A parameter has no place but its name, whatever struct its rule is written in.
 		fields[i].Parameter, fields[i].Pointer = path.Base(field.Pointer), ""
 	}
-	clientErr := NewError(CodeInvalidParameter, "The query breaks "+Plural(len(fields), "rule")+"; errors lists them.")
+	clientErr := NewError(CodeInvalidParameter, summary("The query", fields))
 	clientErr.Fields = fields
 	return clientErr
+}
+
+// summary says in one sentence what is wrong, for clients that show nothing else.
+func summary(what string, fields []FieldError) string {
+	if len(fields) == 1 && fields[0].Name() != "" {
+		return fields[0].sentence()
+	}
+	return what + " breaks " + Plural(len(fields), "rule") + "; errors lists them."
 }
 
 func explain(rule validator.FieldError) string {
@@ -100,6 +108,12 @@ func explain(rule validator.FieldError) string {
 		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
 	case "uuid":
 		return "must be a UUID"
+	case "email":
+		return "must be an e-mail address"
+	case "datetime":
+		return "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z"
+	case "http_url":
+		return "must be an address that begins with http:// or https://"
 	case "unique":
 		return "must not have the same " + strings.ToLower(rule.Param()) + " twice"
 	case "excludesrune":

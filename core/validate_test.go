@@ -24,6 +24,8 @@ type checkedBody struct {
 	Items  []checkedItem `json:"items"  validate:"dive"`
 	Inside checkedItem   `json:"inside"`
 	Text   string        `json:"text"   validate:"excludesrune=\x00"`
+	Email  string        `json:"email"  validate:"omitempty,email"`
+	Until  string        `json:"until"  validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
 
 type checkedQuery struct {
@@ -39,6 +41,7 @@ func TestValidatorBody(t *testing.T) {
 		t.Errorf("Body of a good body = %v, want nil", err)
 	}
 	bad := checkedBody{Title: "too long", Kind: "c", ID: "1", Items: []checkedItem{{"x"}, {}}, Text: "a\x00"}
+	bad.Email, bad.Until = "kim", "noon"
 	err := check.Body(bad)
 	clientErr, ok := errors.AsType[*core.Error](err)
 	if !ok || clientErr.Code != core.CodeInvalidPayload {
@@ -52,6 +55,8 @@ func TestValidatorBody(t *testing.T) {
 		{Pointer: "/items/1/name", Code: "required", Detail: "must be given"},
 		{Pointer: "/inside/name", Code: "required", Detail: "must be given"},
 		{Pointer: "/text", Code: "excludesrune", Detail: `must not have the character "\x00"`},
+		{Pointer: "/email", Code: "email", Detail: "must be an e-mail address"},
+		{Pointer: "/until", Code: "datetime", Detail: "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z"},
 	}
 	if diff := cmp.Diff(want, clientErr.Fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
@@ -72,11 +77,16 @@ func TestBindQuery(t *testing.T) {
 		name, query string
 		want        checkedQuery
 		parameters  []string
+		detail      string
 	}{
-		{"Nothing", "", checkedQuery{}, nil},
-		{"Both", "size=3&sort=abc", checkedQuery{Size: 3, Sort: "abc"}, nil},
-		{"Unknown", "other=1", checkedQuery{}, nil},
-		{"BothWrong", "size=-1&sort=1", checkedQuery{}, []string{"size", "sort"}},
+		{"Nothing", "", checkedQuery{}, nil, ""},
+		{"Both", "size=3&sort=abc", checkedQuery{Size: 3, Sort: "abc"}, nil, ""},
+		{"Unknown", "other=1", checkedQuery{}, nil, ""},
+		{"OneWrong", "size=-1", checkedQuery{}, []string{"size"}, "size must be more than 0."},
+		{
+			"BothWrong", "size=-1&sort=1", checkedQuery{},
+			[]string{"size", "sort"}, "The query breaks 2 rules; errors lists them.",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +108,9 @@ func TestBindQuery(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.parameters, parameters); diff != "" {
 				t.Errorf("parameters (-want +got):\n%s", diff)
+			}
+			if clientErr.Detail != tt.detail {
+				t.Errorf("detail = %q, want %q", clientErr.Detail, tt.detail)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -150,7 +151,8 @@ func checkNew(ctx context.Context, request StartRequest) error {
 		return core.NewError(core.CodeWorkflowHasNoSteps, "The workflow has no steps, so there is nothing to check.")
 	case !definition.Takes(request.Body.MediaType):
 		return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf(
-			"The workflow does not take %s. It takes %v.", request.Body.MediaType, definition.Accepts))
+			"The workflow does not take %s. It takes %s.",
+			request.Body.MediaType, strings.Join(definition.Accepts, ", ")))
 	}
 	return request.Admit(ctx)
 }
