@@ -93,13 +93,6 @@ func (p Program) command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       p.Version,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &UsageError{Reason: "there is no command " + args[0] + "; see simplevalidations --help"}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(p.Stdin)
@@ -114,27 +107,9 @@ func (p Program) command() *cobra.Command {
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
 	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
+	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)
 	return root
-}
-
-// refuseWrongUse makes wrong arguments and missing flags errors of use, in every command at once: the apps' commands
-// do not know of exit codes.
-func refuseWrongUse(command *cobra.Command) {
-	checkArgs := command.Args
-	command.Args = func(cmd *cobra.Command, args []string) error {
-		err := cmd.ValidateRequiredFlags()
-		if err == nil && checkArgs != nil {
-			err = checkArgs(cmd, args)
-		}
-		if _, told := errors.AsType[*UsageError](err); err == nil || told {
-			return err
-		}
-		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
-	}
-	for _, child := range command.Commands() {
-		refuseWrongUse(child)
-	}
 }
 
 // environ looks a variable of the environment up; the last one of the name counts.

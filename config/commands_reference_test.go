@@ -51,7 +51,7 @@ func reference(command *cobra.Command) string {
 		if child.Hidden || child.Name() == "completion" || child.Name() == "help" {
 			continue
 		}
-		if child.Runnable() {
+		if !child.HasSubCommands() {
 			fmt.Fprintf(&text, "\n### %s\n\n", strings.TrimPrefix(child.CommandPath(), "simplevalidations "))
 			description := child.Short + "."
 			if child.Long != "" {

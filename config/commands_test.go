@@ -44,6 +44,9 @@ func TestCommandsRefuse(t *testing.T) {
 		"MissingFlags":    {[]string{"token", "create", "--org", "x"}, 2, []string{`"user"`, "token create --help"}},
 		"MissingArgument": {[]string{"org", "create"}, 2, []string{"org create --help"}},
 		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
+		"NoCommand":       {[]string{"rnu"}, 2, []string{"no command rnu", "simplevalidations --help"}},
+		"NoCommandInside": {[]string{"runs", "cancle", "x"}, 2, []string{"no command runs cancle", "runs --help"}},
+		"NoShell":         {[]string{"completion", "tcsh"}, 2, []string{"no command completion tcsh"}},
 		"UnknownFlag":     {[]string{"user", "create", "a@x.example", "--rank"}, 2, []string{"--rank", "--help"}},
 		"NoOrganization": {
 			[]string{"token", "create", "--org", "acme", "--user", "a@x.example"},

@@ -97,16 +97,13 @@ func (c *checking) refuse(definition validations.Definition, names []string) err
 	if len(definition.Steps) == 0 {
 		return &core.ExitError{Code: core.ExitUsage, Reason: c.workflow + " has no steps, so nothing would be checked"}
 	}
-	if first := slices.Index(names, standardInput); first >= 0 && slices.Contains(names[first+1:], standardInput) {
-		return misuse("standard input can be read only once")
-	}
 	for _, name := range names {
 		if _, err := c.typeOf(definition, name); err != nil {
 			return err
 		}
-		if err := refuseSource(name); err != nil {
-			return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
-		}
+	}
+	if err := RefuseSources(names); err != nil {
+		return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,20 @@ type Source struct {
 	Close func() error
 }
 
-// refuseSource says why a document cannot be opened, as far as that can be seen without opening it.
+// RefuseSources says why one of the documents cannot be opened, as far as that can be seen without opening any: what
+// was found in the documents before it would be lost.
+func RefuseSources(names []string) error {
+	if first := slices.Index(names, standardInput); first >= 0 && slices.Contains(names[first+1:], standardInput) {
+		return errors.New("standard input can be read only once")
+	}
+	for _, name := range names {
+		if err := refuseSource(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func refuseSource(name string) error {
 	if name == standardInput {
 		return nil

@@ -65,7 +65,10 @@ func explain(err error) string {
 	lines := []string{formats.Clean(err.Error())}
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		for _, field := range refused.Errors {
-			lines = append(lines, formats.Clean("  "+field.Pointer+field.Parameter+" "+field.Detail))
+			if at := strings.TrimSpace(field.Pointer + field.Parameter + " " + field.Detail); !strings.Contains(
+				lines[0], field.Detail) {
+				lines = append(lines, "  "+formats.Clean(at))
+			}
 		}
 		if refused.Code != "" {
 			lines = append(lines, "see simplevalidations errors "+formats.Clean(string(refused.Code)))

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 func membersCommand(s Surroundings) *cobra.Command {
@@ -56,6 +58,7 @@ func addMemberCommand(s Surroundings) *cobra.Command {
 	flags.StringVar(&draft.Name, "name", "", "the name of a user who is new")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: one is made)")
 	_ = command.MarkFlagRequired("role") // The flag is there: it was defined above.
+	formats.CompleteFlag(command, "role", core.Roles()...)
 	return command
 }
 

@@ -83,19 +83,41 @@ func (r *running) run(ctx context.Context, names []string) error {
 	if r.workflow, err = r.client.Workflow(ctx, r.workflowName, r.version); err != nil {
 		return failure(ctx, err)
 	}
-	var all []formats.Document
 	for _, name := range names {
-		shown, err := r.document(ctx, name)
-		if err != nil {
-			return failure(ctx, err)
+		if _, err := r.typeOf(name); err != nil {
+			return err
 		}
-		all = append(all, shown)
 	}
+	all, err := r.documents(ctx, names)
 	r.progress.close()
-	if r.noWait {
-		return nil
+	switch {
+	case r.noWait || len(all) == 0:
+		return err
+	case err != nil:
+		// What the documents before it were charged for is shown all the same.
+		return errors.Join(err, report(r.Surroundings, r.command, &r.output, r.workflow.Slug, all))
 	}
 	return conclude(r.Surroundings, r.command, &r.output, r.workflow.Slug, all)
+}
+
+// documents has one document after the other validated, up to the first one with which that cannot be done.
+func (r *running) documents(ctx context.Context, names []string) ([]formats.Document, error) {
+	var all []formats.Document
+	for i, name := range names {
+		shown, err := r.document(ctx, name)
+		switch behind := names[i+1:]; {
+		case err == nil:
+			all = append(all, shown)
+		case len(behind) > 0:
+			return all, alsoSaying(failure(ctx, err), fmt.Sprintf("that was %s; not sent: %s",
+				name, strings.Join(behind, ", ")))
+		case len(names) > 1:
+			return all, alsoSaying(failure(ctx, err), "that was "+name)
+		default:
+			return nil, failure(ctx, err)
+		}
+	}
+	return all, nil
 }
 
 func (r *running) check(names []string) error {
@@ -107,7 +129,7 @@ func (r *running) check(names []string) error {
 	case r.version < 0 || r.timeout < 0:
 		return misuse("--workflow-version and --timeout are 0 or more")
 	}
-	if err := r.output.Check(); err != nil {
+	if err := errors.Join(r.output.Check(), workflows.RefuseSources(names)); err != nil {
 		return misuse("%v", err)
 	}
 	return nil

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // defaultOverlap is how long a rotated token works on unless --overlap says otherwise.
@@ -39,6 +41,7 @@ func CreateTokenCommand(s Surroundings) *cobra.Command {
 	}
 	command.Flags().StringVar(&draft.Label, "label", "command line", "what the token is for")
 	command.Flags().StringVar(&draft.Role, "role", "executor", "the most that the token may do")
+	formats.CompleteFlag(command, "role", core.Roles()...)
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's life, for example 720h (default: for ever)")
 	c.bind(command)
 	return command

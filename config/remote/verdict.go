@@ -59,8 +59,8 @@ func shownStep(step client.Step, findings []engines.Finding) formats.Step {
 	return shown
 }
 
-// conclude writes what runs have found and ends the command with the code that it stands for.
-func conclude(
+// report writes what runs have found.
+func report(
 	s Surroundings, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
 ) error {
 	verdict := formats.Verdict{Program: s.Version, Workflow: workflow, At: time.Now(), Documents: all}
@@ -69,6 +69,16 @@ func conclude(
 	}
 	if err := output.Write(verdict, terminal); err != nil {
 		return &core.ExitError{Code: core.ExitUnable, Reason: err.Error()}
+	}
+	return nil
+}
+
+// conclude writes what runs have found and ends the command with the code that it stands for.
+func conclude(
+	s Surroundings, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
+) error {
+	if err := report(s, cmd, output, workflow, all); err != nil {
+		return err
 	}
 	code := 0
 	for _, shown := range all {
@@ -80,7 +90,7 @@ func conclude(
 			code = max(code, core.ExitUnable)
 		}
 	}
-	if code == 0 && output.Failed(verdict) {
+	if code == 0 && output.Failed(formats.Verdict{Documents: all}) {
 		code = core.ExitFailed
 	}
 	if code == 0 {

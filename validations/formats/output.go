@@ -52,6 +52,19 @@ func (o *Output) Bind(command *cobra.Command) {
 	flags.StringVar(&o.failOn, "fail-on", string(FailOnError), "what exits with 1: error, warning or never")
 	flags.IntVar(&o.maxFindings, "max-findings", defaultFindings, "how many findings text shows, 0 for all")
 	flags.BoolVar(&o.noColor, "no-color", false, "write text without colors")
+	CompleteFlag(command, "format", Formats()...)
+	CompleteFlag(command, "fail-on", FailOnError, FailOnWarning, FailNever)
+}
+
+// CompleteFlag offers the values of a flag to shells.
+func CompleteFlag[T ~string](command *cobra.Command, flag string, values ...T) {
+	var completions []cobra.Completion
+	for _, value := range values {
+		completions = append(completions, string(value))
+	}
+	// It fails for flags alone that are not there.
+	_ = command.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Check finds what is wrong with the flags before anything is done.
