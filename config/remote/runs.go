@@ -66,8 +66,8 @@ func ListRunsCommand(s Surroundings) *cobra.Command {
 	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED ones")
 	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
 	formats.CompleteFlag(command, "state", client.StatePending, client.StateRunning, client.StateCompleted)
-	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError, client.ResultCanceled,
-		client.ResultTimedOut)
+	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError,
+		client.ResultCanceled, client.ResultTimedOut)
 	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
 	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
 	flags.IntVar(&limit, "limit", runListLimit, "how many runs at most, 0 for all")
