@@ -17,9 +17,11 @@ func (s *stage) strandedKey(tb testing.TB, key string) uuid.UUID {
 		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
 			request_hash, target_digest, content_digest, options_digest, request_id, recovery_point, locked_until,
 			created_at, expires_at)
-		SELECT $1, gen_random_uuid(), $2, 'workflow_start', 'POST', '/', 1, d, d, d, d, 'r', 'started',
+		SELECT $1, gen_random_uuid(), $2, 'workflow_start', 'POST', '/', 1,
+			whole, target, content, options, 'r', 'started',
 			now() - interval '1 minute', now() - interval '2 minutes', now() + interval '1 day'
-		FROM sha256('') AS d RETURNING id`, s.Harbour.ID, key)
+		FROM sha256('') AS whole, sha256('') AS target, sha256('') AS content, sha256('') AS options
+		RETURNING id`, s.Harbour.ID, key)
 }
 
 func (s *stage) accessToKeyPages(tb testing.TB) map[string]access {
