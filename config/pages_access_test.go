@@ -26,6 +26,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]access {
 	table := make(map[string]access)
 	for _, part := range []map[string]access{
 		accessToOverview(),
+		accessToOperations(),
 		s.accessToKeyPages(tb),
 		s.accessToOwnPages(),
 		s.accessToPagesOfUsers(tb),

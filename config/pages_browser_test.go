@@ -96,6 +96,7 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 	return []pageRow{
 		{name: "sign-in", path: "/app/sign-in/"},
 		{name: "account", path: "/app/account/", session: owner},
+		{name: "operations", path: operationsPage, session: s.operator(tb)},
 		{name: "no-organization", path: "/app/", session: s.session(tb, nobody.ID)},
 	}
 }

@@ -40,7 +40,8 @@ func TestOverview(t *testing.T) {
 	s.started(t, s.start(t, "foreign").by(s.Tiny.Tokens.Executor))
 
 	html := s.visit(t, http.StatusOK, page(harbourPages, viewer))
-	shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided", "no key is stuck and no run is late",
+	shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided",
+		"no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
 		"How long runs take: half of 2 runs", `href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
 	hides(t, html, "<b>bad", "Needs attention</span><b>1", "foreign")

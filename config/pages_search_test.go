@@ -39,7 +39,10 @@ func TestSearch(t *testing.T) {
 		if got := search(harbourPages, text, owner); got.header.Get("Location") != want {
 			t.Errorf("%q leads to %d %q, want %s", text, got.status, got.header.Get("Location"), want)
 		}
-		if got := search("/app/orgs/tiny-quota/", text, stranger); text != "meter-readings" && got.status != http.StatusOK {
+		if text == "meter-readings" {
+			continue // Every organization of the demonstration has a workflow of that name.
+		}
+		if got := search("/app/orgs/tiny-quota/", text, stranger); got.status != http.StatusOK {
 			t.Errorf("%q of another organization leads to %d %q", text, got.status, got.header.Get("Location"))
 		}
 	}

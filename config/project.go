@@ -47,8 +47,9 @@ type Project struct {
 	external    *validations.ExternalApp
 	workflows   *workflows.App
 
-	keys   *idempotency.App
-	search *pages.Search
+	keys       *idempotency.App
+	search     *pages.Search
+	operations *operations
 
 	activity  *idempotency.Activity
 	inspector *idempotency.Inspector
@@ -126,6 +127,9 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install the search: %w", err)
 	}
+	if p.operations, err = newOperations(p, check); err != nil {
+		return nil, fmt.Errorf("install operations: %w", err)
+	}
 	return p, nil
 }
 
@@ -143,5 +147,5 @@ func (p *Project) apps() []App {
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.keys, p.users, p.validations, p.workflows, p.search}
+	return []PagesApp{p.keys, p.users, p.validations, p.workflows, p.search, p.operations}
 }

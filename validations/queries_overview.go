@@ -115,8 +115,7 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	}, `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
-			WHERE org_id = $1 AND sweep_after < 'infinity' AND (sweeps > 0 OR sweep_after < now() - interval '1 minute')
-			LIMIT $2) AS late`, orgID, maxLate)
+			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, maxLate)
 	if err := s.db.Read(ctx, &reads); err != nil {
 		return recent{}, fmt.Errorf("read the newest runs: %w", err)
 	}

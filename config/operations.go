@@ -1,0 +1,261 @@
+package config
+
+import (
+	"context"
+	"embed"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+//go:embed templates/operations/*.html
+var operationsTemplates embed.FS
+
+// maxTroubles is how many troubles of a kind are listed.
+const maxTroubles = 100
+
+// operations is the page for those who run the installation. It belongs to the project because it is about all of it:
+// the outbox and the queues, the keys and the runs of every organization, the schema and the release.
+type operations struct {
+	project *Project
+	queues  *tasks.Queues
+	check   *core.Validator
+	pages   *pages.Set
+}
+
+func newOperations(project *Project, check *core.Validator) (*operations, error) {
+	set, err := pages.Parse(operationsTemplates, "templates/operations")
+	if err != nil {
+		return nil, err
+	}
+	return &operations{
+		project: project, queues: tasks.NewQueues(project.redis), check: check, pages: set,
+	}, nil
+}
+
+// Pages adds the page to the dashboard.
+func (o *operations) Pages(web *echo.Group) {
+	web.GET("/operations/", forOperators(o.show))
+	web.POST("/operations/", forOperators(o.act))
+}
+
+// forOperators hides what is for operators from all others.
+func forOperators(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if visitor, _ := pages.VisitorFrom(c.Request().Context()); !visitor.Operator {
+			return core.NewError(core.CodeNotFound, "There is no such page.")
+		}
+		return next(c)
+	}
+}
+
+// installation is how everything is.
+type installation struct {
+	Version string
+	// Applied and Migrations count the steps of the schema.
+	Applied, Migrations int64
+	Backlog             tasks.Backlog
+	Keys                []stateCount
+	Ticks               []tasks.LastTick
+	// RedisProblem says why nothing is known of the queues; "" when Redis answers.
+	RedisProblem string
+	Queues       []tasks.Queue
+	Workers      []tasks.WorkerState
+}
+
+// look reads how everything is.
+func (o *operations) look(ctx context.Context) (installation, error) {
+	p := o.project
+	found := installation{Version: p.version}
+	states, err := migrations.Status(ctx, p.db.SQL)
+	if err != nil {
+		return found, err
+	}
+	found.Migrations = int64(len(states))
+	for _, state := range states {
+		if state.Applied {
+			found.Applied++
+		}
+	}
+	if found.Backlog, err = tasks.ReadBacklog(ctx, p.db); err != nil {
+		return found, err
+	}
+	census, err := p.inspector.Census(ctx)
+	if err != nil {
+		return found, err
+	}
+	found.Keys = newStateCounts(census)
+	var names []string
+	for _, work := range p.periodic() {
+		names = append(names, work.Name)
+	}
+	found.Ticks, err = tasks.LastTicks(ctx, p.db, names)
+	return found, err
+}
+
+// lookIntoQueues adds what Redis knows. Where it is away the rest of the page is needed most.
+func (o *operations) lookIntoQueues(ctx context.Context, found *installation) []trouble {
+	if err := o.pingRedis(ctx); err != nil {
+		found.RedisProblem = err.Error()
+		return nil
+	}
+	var err error
+	var archived []tasks.ArchivedTask
+	if found.Queues, err = o.queues.List(); err == nil {
+		found.Workers, err = o.queues.Workers()
+	}
+	if err == nil {
+		archived, err = o.queues.Archived(maxTroubles)
+	}
+	if err != nil {
+		found.RedisProblem = err.Error()
+		return nil
+	}
+	troubles := make([]trouble, len(archived))
+	for i, task := range archived {
+		troubles[i] = troubleOfTask(task)
+	}
+	return troubles
+}
+
+// pingRedis asks for an answer first, because the queue's own inspector cannot be told to hurry.
+func (o *operations) pingRedis(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return o.project.redis.Ping(ctx).Err()
+}
+
+// troubles lists what does not get on by itself, of all organizations.
+func (o *operations) troubles(ctx context.Context) ([]trouble, error) {
+	p := o.project
+	keys, err := p.inspector.StuckEverywhere(ctx, maxTroubles)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := p.runService.LateEverywhere(ctx, maxTroubles)
+	if err != nil {
+		return nil, err
+	}
+	parked, err := tasks.Parked(ctx, p.db, maxTroubles)
+	if err != nil {
+		return nil, err
+	}
+	var all []trouble
+	for _, key := range keys {
+		all = append(all, troubleOfKey(key))
+	}
+	for _, run := range runs {
+		all = append(all, troubleOfRun(run))
+	}
+	for _, job := range parked {
+		all = append(all, troubleOfJob(job))
+	}
+	return all, nil
+}
+
+// nameOrganizations adds the slugs of the organizations that the troubles are of.
+func (o *operations) nameOrganizations(ctx context.Context, troubles []trouble) error {
+	var ids []uuid.UUID
+	for _, t := range troubles {
+		ids = append(ids, t.orgID)
+	}
+	slugs, err := o.project.userService.Slugs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range troubles {
+		troubles[i].Org = slugs[troubles[i].orgID]
+	}
+	return nil
+}
+
+// target names a trouble in a form, as KIND:SCOPE:ID. The scope is an organization, or a queue.
+type target struct {
+	kind      troubleKind
+	scope, id string
+}
+
+func (t target) String() string { return string(t.kind) + ":" + t.scope + ":" + t.id }
+
+func parseTarget(text string) (target, bool) {
+	const parts = 3
+	split := strings.SplitN(text, ":", parts)
+	if len(split) != parts {
+		return target{}, false
+	}
+	return target{troubleKind(split[0]), split[1], split[2]}, true
+}
+
+// do retries or discards one target, and records who did it and why.
+func (o *operations) do(ctx context.Context, action operation, t target, reason string) error {
+	auditID, err := core.NewID()
+	if err != nil {
+		return err
+	}
+	visitor, _ := pages.VisitorFrom(ctx)
+	record := core.AuditRecord{
+		ID: auditID, ActorID: visitor.UserID, Action: "job." + string(action), TargetType: "job", TargetID: t.id,
+		RequestID: core.RequestID(ctx), Detail: reason,
+	}
+	if t.kind == kindTask {
+		return o.doTask(ctx, action, t, record)
+	}
+	orgID, ok := core.ParseID(t.scope)
+	if !ok {
+		return core.NotFound(string(t.kind))
+	}
+	record.OrgID = orgID
+	if t.kind == kindJob {
+		return o.doJob(ctx, action, t, record)
+	}
+	id, ok := core.ParseID(t.id)
+	if !ok || action != operationRetry {
+		return core.NotFound(string(t.kind))
+	}
+	switch t.kind {
+	case kindKey:
+		record.Action, record.TargetType = "idempotency_key.release", "idempotency_key"
+		return o.project.inspector.Release(ctx, orgID, id, record)
+	case kindRun:
+		record.Action, record.TargetType = "run.requeue", "run"
+		return o.project.runService.Requeue(ctx, orgID, id, record)
+	default:
+		return core.NotFound(string(t.kind))
+	}
+}
+
+func (o *operations) doJob(ctx context.Context, action operation, t target, record core.AuditRecord) error {
+	id, err := strconv.ParseInt(t.id, 10, 64)
+	if err != nil {
+		return core.NotFound(string(t.kind)).Because(err)
+	}
+	if action == operationDiscard {
+		return tasks.DiscardParked(ctx, o.project.db, id, record)
+	}
+	return tasks.RetryParked(ctx, o.project.db, id, record)
+}
+
+// doTask changes Redis before the record commits: a record may be missing when the process dies in between, and is
+// never there without the deed.
+func (o *operations) doTask(ctx context.Context, action operation, t target, record core.AuditRecord) error {
+	record.OrgID, _ = tasks.OrganizationOf(t.id)
+	_, err := core.InTx(ctx, o.project.db, func(tx core.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		core.Audit(batch, record)
+		if err := batch.Send(ctx); err != nil {
+			return struct{}{}, err
+		}
+		if action == operationDiscard {
+			return struct{}{}, o.queues.Discard(t.scope, t.id)
+		}
+		return struct{}{}, o.queues.Retry(t.scope, t.id)
+	})
+	return err
+}

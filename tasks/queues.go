@@ -1,0 +1,144 @@
+package tasks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// Queue is how a queue is.
+type Queue struct {
+	Name string
+	// Waiting tasks are due, Later ones are not yet: they were put off or have failed and will be tried again.
+	Waiting, Active, Later, Archived int64
+	// Oldest is how long the oldest waiting task has waited.
+	Oldest time.Duration
+	// Done and Failed are the tries of the day.
+	Done, Failed int64
+	Paused       bool
+}
+
+// WorkerState is a worker that has been heard of a moment ago.
+type WorkerState struct {
+	Host        string
+	PID         int
+	Concurrency int64
+	Active      int64
+	Started     time.Time
+}
+
+// ArchivedTask is a task that has failed for the last time.
+type ArchivedTask struct {
+	Queue, ID, Kind string
+	Tries           int64
+	Error           string
+	FailedAt        time.Time
+}
+
+// Queues looks into the queues for people, and lets them do something about failed tasks.
+type Queues struct {
+	inspector *asynq.Inspector
+}
+
+// NewQueues makes a Queues. The caller closes the client.
+func NewQueues(client redis.UniversalClient) *Queues {
+	return &Queues{inspector: asynq.NewInspectorFromRedisClient(client)}
+}
+
+// List tells how the queues are.
+func (q *Queues) List() ([]Queue, error) {
+	known, err := q.inspector.Queues()
+	if err != nil {
+		return nil, fmt.Errorf("list queues: %w", err)
+	}
+	queues := make([]Queue, 0, len(queueNames()))
+	for _, name := range queueNames() {
+		if !slices.Contains(known, name) {
+			// Nothing has ever been put into it.
+			queues = append(queues, Queue{Name: name})
+			continue
+		}
+		info, err := q.inspector.GetQueueInfo(name)
+		if err != nil {
+			return nil, fmt.Errorf("look into queue %s: %w", name, err)
+		}
+		queues = append(queues, Queue{
+			Name: name, Waiting: int64(info.Pending), Active: int64(info.Active),
+			Later: int64(info.Scheduled + info.Retry), Archived: int64(info.Archived), Oldest: info.Latency,
+			Done: int64(info.Processed - info.Failed), Failed: int64(info.Failed), Paused: info.Paused,
+		})
+	}
+	return queues, nil
+}
+
+func queueNames() []string { return []string{QueueJobs, QueuePeriodic} }
+
+// Workers lists the workers that are alive, the longest running first.
+func (q *Queues) Workers() ([]WorkerState, error) {
+	servers, err := q.inspector.Servers()
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	workers := make([]WorkerState, len(servers))
+	for i, server := range servers {
+		workers[i] = WorkerState{
+			Host: server.Host, PID: server.PID, Concurrency: int64(server.Concurrency),
+			Active: int64(len(server.ActiveWorkers)), Started: server.Started,
+		}
+	}
+	slices.SortFunc(workers, func(a, b WorkerState) int { return a.Started.Compare(b.Started) })
+	return workers, nil
+}
+
+// Archived lists tasks that have failed for the last time, the latest first.
+func (q *Queues) Archived(limit int) ([]ArchivedTask, error) {
+	var all []ArchivedTask
+	for _, name := range queueNames() {
+		found, err := q.inspector.ListArchivedTasks(name, asynq.PageSize(limit))
+		if err != nil && !errors.Is(err, asynq.ErrQueueNotFound) {
+			return nil, fmt.Errorf("list the failed tasks of queue %s: %w", name, err)
+		}
+		for _, task := range found {
+			all = append(all, ArchivedTask{
+				Queue: name, ID: task.ID, Kind: task.Type, Tries: int64(task.Retried) + 1, Error: task.LastErr,
+				FailedAt: task.LastFailedAt,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b ArchivedTask) int {
+		return cmp.Or(b.FailedAt.Compare(a.FailedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// Retry puts a failed task back into its queue.
+func (q *Queues) Retry(queue, id string) error {
+	if err := q.inspector.RunTask(queue, id); err != nil {
+		return fmt.Errorf("retry task %s: %w", id, err)
+	}
+	return nil
+}
+
+// Discard deletes a failed task. A run that has not ended gets a new one from the sweeper.
+func (q *Queues) Discard(queue, id string) error {
+	if err := q.inspector.DeleteTask(queue, id); err != nil {
+		return fmt.Errorf("discard task %s: %w", id, err)
+	}
+	return nil
+}
+
+// OrganizationOf returns the organization that the job with the task's id is of; false for periodic work.
+func OrganizationOf(taskID string) (uuid.UUID, bool) {
+	_, rest, _ := strings.Cut(taskID, ":")
+	org, _, _ := strings.Cut(rest, ":")
+	return core.ParseID(org)
+}
