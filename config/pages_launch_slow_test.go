@@ -105,4 +105,17 @@ func TestLaunchInABrowser(t *testing.T) {
 			t.Error("the new form has no key")
 		}
 	})
+	t.Run("TooLarge", func(t *testing.T) {
+		t.Parallel()
+		// A script would refuse the file before it is sent.
+		l := opens(t, browser.Viewport{ScriptOff: true})
+		if err := os.WriteFile(l.document, make([]byte, 2*l.stage.settings.MaxBodyBytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.tab.Upload("#file", l.document)
+		l.tab.Follow("form.launch .btn.main")
+		if problem := l.tab.Text(".problem"); !strings.Contains(problem, "larger than") {
+			t.Errorf("problem = %q, want that the document is too large", problem)
+		}
+	})
 }
