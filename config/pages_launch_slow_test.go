@@ -24,7 +24,8 @@ type launching struct {
 func opens(tb testing.TB, view browser.Viewport) *launching {
 	tb.Helper()
 	s := setup(tb)
-	l := &launching{stage: s, tab: browser.Open(tb).Tab(tb, view), document: filepath.Join(tb.TempDir(), "readings.csv")}
+	l := &launching{stage: s, tab: browser.Open(tb).Tab(tb, view)}
+	l.document = filepath.Join(tb.TempDir(), "readings.csv")
 	if err := os.WriteFile(l.document, []byte(sampleText(tb, "bad/meter-readings.csv")), 0o600); err != nil {
 		tb.Fatal(err)
 	}

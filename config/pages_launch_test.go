@@ -236,6 +236,7 @@ func TestLaunchRefused(t *testing.T) {
 		"WithTwoDocuments": {fresh.with("text", "a,b\n"), 400, "not both"},
 		"OfAnotherType":    {fresh.file("a.png", "image/png", "PNG"), 415, "It takes text/csv, "},
 		"TooLarge":         {fresh.file("a.csv", "text/csv", strings.Repeat("a", 1<<20)), 413, "larger than"},
+		"WithALongText":    {fresh.with("text", strings.Repeat("a,b\n", 100_000)), 400, "too long to be kept"},
 		"WithANUL":         {fresh.with("filename", "a\x00.csv"), 400, "Control characters"},
 		"WithALongName":    {fresh.with("filename", strings.Repeat("n", 256)), 400, "longer than 255"},
 		"WithoutAKey":      {unkeyed, 400, "The form has no key."},
@@ -244,7 +245,7 @@ func TestLaunchRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			html := s.visit(t, tt.status, tt.form.to(t, launchMeters, session))
-			shows(t, html, tt.shown, `class="problem"`, `id="file"`)
+			shows(t, html, tt.shown, `class="problem"`, `id="file"`, "Choose the file again")
 			hides(t, html, "<script>alert")
 			if key := hidden(t, html, idempotency.FormField); key == "" || key == old.String() {
 				t.Errorf("the form's key = %q, want one that can be used", key)
@@ -320,11 +321,12 @@ func TestLaunchedTellsWhatBecameOfAForm(t *testing.T) {
 	key := newFormKey(t)
 	shows(t, s.visit(t, http.StatusOK, page(launchMeters+key+"/", session)), "This form has started no run")
 	s.exec(t, `INSERT INTO idempotency_keys (org_id, id, endpoint, key, request_method, request_path,
-			fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, recovery_point,
-			locked_until, created_at, expires_at)
+			fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id,
+			recovery_point, locked_until, created_at, expires_at)
 		SELECT $1, gen_random_uuid(), 'workflow_start', $2, 'POST', '/', 1, whole, target, content, options, 'r',
 			'charging', now() + interval '1 minute', now(), now() + interval '1 day'
-		FROM sha256('') AS whole, sha256('') AS target, sha256('') AS content, sha256('') AS options`, s.Harbour.ID, key)
+		FROM sha256('') AS whole, sha256('') AS target, sha256('') AS content, sha256('') AS options`,
+		s.Harbour.ID, key)
 	got := s.answerTo(t, page(launchMeters+key+"/", session))
 	if got.status != http.StatusOK || got.header.Get("Refresh") == "" {
 		t.Errorf("status = %d, Refresh %q, want a page that looks again", got.status, got.header.Get("Refresh"))

@@ -107,6 +107,7 @@ func (l *launchForm) entries() launchEntries {
 	}
 	if l.pasted != nil {
 		entries.Text = string(l.pasted.content.Bytes)
+		entries.TextTooLong = l.pasted.content.Size > int64(len(entries.Text))
 	}
 	return entries
 }

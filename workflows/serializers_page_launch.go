@@ -34,6 +34,8 @@ type launchEntries struct {
 	ShortDescription string
 	Filename         string
 	Text             string
+	// TextTooLong says that the pasted text was too long to be kept for the form.
+	TextTooLong bool
 }
 
 // Ready reports whether the workflow starts runs.
