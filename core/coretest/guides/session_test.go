@@ -86,6 +86,8 @@ func openShell(tb testing.TB) *shell {
 	cmd.Dir = workplace(tb)
 	cmd.Env = slices.Concat(os.Environ(), installation.Settings, []string{
 		"SV=" + server.URL(), "TOKEN=" + installation.Harbour.Tokens.Executor,
+		// Nothing of the machine's own changes what a command prints, and nothing is left in its home.
+		"HOME=" + cmd.Dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
 		"PATH=" + filepath.Join(cmd.Dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
 	})
 	var complaints bytes.Buffer
