@@ -46,13 +46,12 @@ func TestRunPage(t *testing.T) {
 	}
 }
 
-// endings are runs that ended without a verdict or of which something is no longer kept.
 func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	executor := s.visitor(t, core.RoleExecutor)
-	const lost = `The validator of step "Table" may have been called, and its answer was lost. It is not called again, ` +
-		`because the workflow says that a call must not be repeated.`
+	const lost = `The validator of step "Table" may have been called, and its answer was lost. ` +
+		`It is not called again, because the workflow says that a call must not be repeated.`
 	ended := func(assignments string, args ...any) string {
 		id := s.started(t, s.named(t, "", "a.csv", "good/meter-readings.csv")).ID
 		s.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', started_at = now(), ended_at = now(),

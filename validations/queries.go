@@ -163,6 +163,10 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 			query = query.Where(column, value)
 		}
 	}
+	if filter.State == string(StatePending) || filter.State == string(StateRunning) {
+		// As the sweeper's index has it: unfinished runs are few among all.
+		query = query.Where("sweep_after IS NOT NULL")
+	}
 	// The tags have checked the texts. PostgreSQL reads fewer forms of a time than Go, so it gets the time itself. The
 	// bounds of the ids, which begin with the time of their making, keep it to that part of the list.
 	if at, err := time.Parse(time.RFC3339, filter.Since); err == nil {

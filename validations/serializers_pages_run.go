@@ -164,7 +164,10 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 	if run.State != StateCompleted {
 		return waitingVerdict(report, name, now)
 	}
-	view := verdictView{First: firstWords(report.first)}
+	var view verdictView
+	if run.Result == ResultPass || run.Result == ResultFail {
+		view.First = firstWords(report.first)
+	}
 	switch run.Result {
 	case ResultPass:
 		view.Lead = passedWords(run) + name + "."
