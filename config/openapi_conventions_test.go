@@ -91,6 +91,9 @@ func TestOpenAPIResponses(t *testing.T) {
 				if o.takesKey() {
 					checkKeyHeaders(t, status, response.Value)
 				}
+				if limit := response.Value.Headers["RateLimit"]; status < "3" && o.Security == nil && limit == nil {
+					t.Errorf("%s has no RateLimit, which every answer to a token carries", status)
+				}
 				checkHasExamples(t, status, response.Value.Content)
 			}
 			if o.RequestBody != nil {

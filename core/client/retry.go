@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -143,7 +144,7 @@ func jitter(limit time.Duration) time.Duration {
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
-		return max(0, time.Duration(seconds)*time.Second)
+		return time.Duration(min(max(0, seconds), math.MaxInt32)) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(at))

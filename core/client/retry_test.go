@@ -77,6 +77,7 @@ func TestStartDoesNotRetry(t *testing.T) {
 		"BareTooMany":        {"", http.StatusTooManyRequests, false, ""},
 		"RetryAfterTooLong":  {client.ErrRateLimited, http.StatusTooManyRequests, true, "61"},
 		"RetryAfterDateLong": {client.ErrUnavailable, http.StatusServiceUnavailable, true, farAway},
+		"RetryAfterBeyond":   {client.ErrRateLimited, http.StatusTooManyRequests, true, "10000000000"},
 		"Redirect":           {"", http.StatusTemporaryRedirect, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,8 @@ func TestCodesExist(t *testing.T) {
 		client.ErrPaymentRequired, client.ErrPermissionDenied, client.ErrNotFound, client.ErrPayloadTooLarge,
 		client.ErrUnsupportedMediaType, client.ErrWorkflowInactive, client.ErrWorkflowHasNoSteps,
 		client.ErrDocumentGone, client.ErrRunCompleted, client.ErrRunReserved, client.ErrQuotaExceeded,
-		client.ErrRateLimited, client.ErrUnavailable, client.ErrOutcomeUnknown,
+		client.ErrRateLimited, client.ErrUnavailable, client.ErrOutcomeUnknown, client.ErrLastOwner,
+		client.ErrTokenNotRotatable, client.ErrRequestTimeout, client.ErrInternal,
 	} {
 		if !slices.Contains(known, string(code)) {
 			t.Errorf("code = %s, want one of the contract", code)
