@@ -42,6 +42,7 @@ func (s *stage) pageRows(tb testing.TB) []pageRow {
 	return slices.Concat(
 		s.rowsOfVisitors(tb, owner),
 		s.rowsOfRuns(tb, owner),
+		s.rowsOfKeys(tb, owner),
 		rowsOfOrg(tb, "seeded", "harbour-energy", owner),
 		rowsOfOrg(tb, "empty", "tiny-quota", s.stranger(tb)),
 		rowsOfDocs(tb),
@@ -70,10 +71,32 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 		row("version", "workflows/meter-readings/versions/1/", "workflows/:id/versions/:number/"),
 		row("overview", "", ""),
 		row("search", "search/?q=nothing-like-that", "search/"),
+		row("keys", "keys/", "keys/"),
 		row("usage", "usage/", "usage/"),
 		row("tokens", "tokens/", "tokens/"),
 		row("members", "members/", "members/"),
 		row("audit", "audit/", "audit/"),
+	}
+}
+
+// rowsOfKeys are the pages of a key that was used again and of one whose request has stopped.
+func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
+	tb.Helper()
+	s.started(tb, s.start(tb, "seeded-1"))
+	s.refused(tb, core.CodeKeyReused, s.start(tb, "seeded-1").withBody("text/csv", "other"))
+	for range 2 {
+		s.started(tb, s.start(tb, ""))
+	}
+	if _, err := s.Activity.Flush(tb.Context(), s.db); err != nil {
+		tb.Fatal(err)
+	}
+	row := func(name, id string) pageRow {
+		return pageRow{
+			name: name, path: harbourPages + "keys/" + id + "/", route: "/app/orgs/:org/keys/:id/", session: owner,
+		}
+	}
+	return []pageRow{
+		row("key-finished", s.entry(tb, "seeded-1").ID.String()), row("key-stranded", s.strandedKey(tb, "stuck").String()),
 	}
 }
 
