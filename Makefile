@@ -70,9 +70,9 @@ build: ## build bin/simplevalidations, one static file
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
 
 .PHONY: bench
-bench: ## measure starts per second on this machine
+bench: ## hold this machine to every target of speed, FULL=1 takes an hour
 	@.ci/setup postgresql redis
-	go run ./core/coretest/bench
+	go run ./core/coretest/bench $(if $(FULL),-full)
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need

@@ -34,7 +34,9 @@ func check(ctx context.Context, db *pgx.Conn, tenants []tenant) error {
 				AND key.validation_run_id = run.id
 			GROUP BY run.org_id
 		) AS r ON r.org_id = o.id
-		LEFT JOIN (SELECT org_id, count(*) AS keys FROM idempotency_keys GROUP BY org_id) AS k ON k.org_id = o.id
+		LEFT JOIN (
+			SELECT org_id, count(*) AS keys FROM idempotency_keys WHERE user_agent <> 'expired' GROUP BY org_id
+		) AS k ON k.org_id = o.id
 		LEFT JOIN (SELECT org_id, sum(used)::bigint AS used FROM usage_counters GROUP BY org_id) AS u ON u.org_id = o.id
 		ORDER BY o.id`)
 	if err != nil {

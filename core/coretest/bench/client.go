@@ -15,6 +15,7 @@ const (
 	// answerPatience is far above any answer that is still of use.
 	answerPatience = 30 * time.Second
 	statusCreated  = http.StatusCreated
+	statusSpent    = http.StatusTooManyRequests
 )
 
 // client is one connection that is kept alive. It writes requests as bytes, as the standard library's client would take

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	randv2 "math/rand/v2"
 	"slices"
@@ -19,6 +20,10 @@ const (
 	workMany   work = "fresh starts, 1,000 organizations"
 	workHot    work = "fresh starts, one organization"
 	workReplay work = "replays of 1,000 keys"
+	// Of these two the starts of nine in ten organizations count, before and while the tenth is over its quota.
+	workOthers work = "fresh starts of nine in ten organizations"
+	workBeside work = "fresh starts of nine in ten organizations, the tenth over its quota"
+	workWait   work = "runs that are waited for"
 )
 
 // sample is one measurement.
@@ -104,29 +109,46 @@ func (l loader) drive(ctx context.Context, what work, connections []*client, end
 func (l loader) driveOne(what work, c *client, end time.Time) (latencies, error) {
 	var taken latencies
 	// Nobody else has used these keys, and nobody will.
-	prefix := rand.Text() + "-"
+	prefix, key := rand.Text()+"-", 0
 	for begun := time.Now(); begun.Before(end); {
-		if err := l.request(what, c, prefix+strconv.Itoa(len(taken))); err != nil {
+		key++
+		counted, err := l.request(what, c, prefix+strconv.Itoa(key))
+		if err != nil {
 			return nil, err
 		}
 		answered := time.Now()
-		taken = append(taken, answered.Sub(begun))
+		if counted {
+			taken = append(taken, answered.Sub(begun))
+		}
 		begun = answered
 	}
 	return taken, nil
 }
 
-func (l loader) request(what work, c *client, key string) error {
+// request sends one request, and reports whether it counts.
+func (l loader) request(what work, c *client, key string) (bool, error) {
+	t := &l.tenants[randv2.IntN(manyTenants)]
 	switch what {
 	case workHot:
 		_, err := l.tenants[manyTenants].start(c, key)
-		return err
+		return true, err
 	case workReplay:
-		return l.tenants[randv2.IntN(manyTenants)].replay(c)
+		return true, t.replay(c)
 	case workMany:
-		_, err := l.tenants[randv2.IntN(manyTenants)].start(c, key)
-		return err
+		_, err := t.start(c, key)
+		return true, err
+	case workWait:
+		return true, t.startAndWait(c, key)
+	case workOthers, workBeside:
+		_, err := t.start(c, key)
+		if t.number%overQuotaEvery != 0 {
+			return true, err
+		}
+		if refused, ok := errors.AsType[*refusal](err); ok && refused.status == statusSpent && what == workBeside {
+			return false, nil
+		}
+		return false, err
 	default:
-		return fmt.Errorf("unknown work %q", what)
+		return false, fmt.Errorf("unknown work %q", what)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -99,6 +100,36 @@ func TestLoader(t *testing.T) {
 		}
 		if got := len(service.runs); got != allTenants {
 			t.Errorf("runs = %d, want %d", got, allTenants)
+		}
+	})
+
+	t.Run("CountsOthersAlone", func(t *testing.T) {
+		t.Parallel()
+		service, l := setup(t)
+		got, err := l.measure(t.Context(), workOthers, clients, duration)
+		if err != nil {
+			t.Fatalf("measure: %v", err)
+		}
+		if started := len(service.runs) - allTenants; got.requests == 0 || got.requests > started {
+			t.Errorf("counted %d of %d starts, want those of the others", got.requests, started)
+		}
+	})
+
+	t.Run("KeepsThePaceAndCountsRefusals", func(t *testing.T) {
+		t.Parallel()
+		service, l := setup(t)
+		service.fault = "busy"
+		ctx, cancel := context.WithTimeout(t.Context(), duration)
+		defer cancel()
+		const perSecond = 200
+		got, err := l.pace(ctx, perSecond, clients)
+		if err != nil {
+			t.Fatalf("pace: %v", err)
+		}
+		// The next request of each client may be under way at the end.
+		most := int(perSecond*duration.Seconds()) + clients
+		if n := len(got.latencies); n == 0 || n > most || got.refused != n {
+			t.Errorf("%d requests, %d refused; want at most %d, all refused", n, got.refused, most)
 		}
 	})
 

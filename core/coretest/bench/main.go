@@ -1,11 +1,12 @@
-// Command bench measures how many runs a second the service starts and replays on this machine, as ratios to pgbench,
-// which writes the same rows to the same tables of the same server, one statement after the other:
+// Command bench measures the service on this machine and compares it with the targets: starts and replays as ratios to
+// pgbench, which writes the same rows to the same tables of the same server, one statement after the other; and what
+// quotas, waiting requests, the queue, memory, purges and large tables do to them:
 //
 //	go run ./core/coretest/bench
 //
 // It builds the service and runs it as a process of its own, with a private durable PostgreSQL and a Redis, drives it
-// over HTTP in alternation with pgbench, checks every answer and in the end the rows, and prints a Markdown table. It
-// promises no figures: nothing fails because it is slow. All that it started is stopped and removed at the end.
+// over HTTP, checks every answer and after each part the rows, and prints Markdown tables. It promises no figures:
+// nothing fails because it is slow. All that it started is stopped and removed at the end.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +35,40 @@ type options struct {
 	clients  []int
 	rounds   int
 	duration time.Duration
+	// only names the scenarios that are run; empty are all.
+	only []string
+	// profiles is the folder for profiles, or empty.
+	profiles string
+	scale    scale
+}
+
+// scale is how large the measurements are that take long.
+type scale struct {
+	rounds int
+	// keys are the numbers of keys that the tables grow to; the first is compared with.
+	keys   []int
+	purged int
+	load   time.Duration
+}
+
+func (o options) wants(scenario string) bool {
+	return len(o.only) == 0 || slices.Contains(o.only, scenario)
+}
+
+func shortOptions() options {
+	return options{
+		dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 2 * time.Second,
+		scale: scale{rounds: 1, keys: []int{10_000, 100_000}, purged: 100_000, load: 20 * time.Second},
+	}
+}
+
+func fullOptions() options {
+	o := shortOptions()
+	o.duration = 5 * time.Second
+	o.scale = scale{
+		rounds: 3, keys: []int{10_000, 1_000_000, 5_000_000}, purged: 1_000_000, load: 10 * time.Minute,
+	}
+	return o
 }
 
 func main() {
@@ -64,10 +100,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
-	opts := options{clients: []int{8, 32, 64}, rounds: 3, duration: 3 * time.Second}
+	opts, full := shortOptions(), fullOptions()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&opts.dir, "dir", ".data/bench", "folder for the servers' data; it has to be on a real disk")
+	flags.StringVar(&opts.dir, "dir", opts.dir, "folder for the servers' data; it has to be on a real disk")
 	flags.Func("clients", "numbers of clients (default 8,32,64)", func(text string) error {
 		clients, err := parseClients(text)
 		opts.clients = clients
@@ -75,14 +111,17 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	})
 	flags.IntVar(&opts.rounds, "rounds", opts.rounds, "how often each measurement is repeated")
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
-	flags.BoolFunc("short", "3 rounds of 3s, under five minutes in all (the default)", func(string) error {
-		opts.rounds, opts.duration = 3, 3*time.Second
-		return nil
+	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all)", func(text string) error {
+		names, err := parseScenarios(text)
+		opts.only = names
+		return err
 	})
-	flags.BoolFunc("full", "5 rounds of 10s, twenty minutes in all", func(string) error {
-		opts.rounds, opts.duration = 5, 10*time.Second
-		return nil
-	})
+	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
+	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 30 GB, an hour at most",
+		func(string) error {
+			opts.rounds, opts.duration, opts.scale = full.rounds, full.duration, full.scale
+			return nil
+		})
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -106,6 +145,24 @@ func parseClients(text string) ([]int, error) {
 	return clients, nil
 }
 
+func scenarioNames() []string {
+	var names []string
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func parseScenarios(text string) ([]string, error) {
+	names := strings.Split(text, ",")
+	for _, name := range names {
+		if !slices.Contains(scenarioNames(), name) {
+			return nil, fmt.Errorf("%q is not one of %s", name, strings.Join(scenarioNames(), ", "))
+		}
+	}
+	return names, nil
+}
+
 // bench runs the whole: start, measure, check, report, stop.
 func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) error {
 	begun := time.Now()
@@ -113,10 +170,9 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 	if err != nil {
 		return err
 	}
-	results, err := measureAll(ctx, opts, w, show)
-	if err == nil {
-		show.say("checking runs, keys and usage")
-		err = check(ctx, w.db, w.tenants)
+	rows, goals, err := measureAll(ctx, opts, w, show)
+	if err == nil && opts.profiles != "" {
+		err = writeProfiles(ctx, opts.profiles, w, show)
 	}
 	machine := w.describe(ctx)
 	show.say("stopping the servers and removing their data")
@@ -125,5 +181,5 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 	}
 	return report(stdout, header{
 		date: begun, took: time.Since(begun), rounds: opts.rounds, duration: opts.duration, machine: machine,
-	}, results)
+	}, goals, rows)
 }

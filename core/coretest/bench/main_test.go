@@ -20,15 +20,21 @@ func TestParseOptions(t *testing.T) {
 		want options
 	}{
 		"Default": {
-			want: options{dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 3 * time.Second},
+			want: shortOptions(),
 		},
 		"Full": {
-			args: []string{"-full", "-dir", "/elsewhere"},
-			want: options{dir: "/elsewhere", clients: []int{8, 32, 64}, rounds: 5, duration: 10 * time.Second},
+			args: []string{"-full"},
+			want: fullOptions(),
 		},
 		"Chosen": {
-			args: []string{"-short", "-rounds", "7", "-duration", "2s", "-clients", "1, 16"},
-			want: options{dir: ".data/bench", clients: []int{1, 16}, rounds: 7, duration: 2 * time.Second},
+			args: []string{
+				"-dir", "/elsewhere", "-rounds", "7", "-duration", "4s", "-clients", "1, 16", "-only", "rates,purge",
+				"-profiles", "kept",
+			},
+			want: options{
+				dir: "/elsewhere", clients: []int{1, 16}, rounds: 7, duration: 4 * time.Second,
+				only: []string{"rates", "purge"}, profiles: "kept", scale: shortOptions().scale,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +43,7 @@ func TestParseOptions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("parse %q: %v", tt.args, err)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(options{})); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(options{}, scale{})); diff != "" {
 				t.Errorf("options (-want +got):\n%s", diff)
 			}
 		})
@@ -54,6 +60,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		"HalfASecond":     {"-duration", "500ms"},
 		"ClientsAreWords": {"-clients", "8,many"},
 		"NoClient":        {"-clients", "0"},
+		"UnknownScenario": {"-only", "rates,all"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

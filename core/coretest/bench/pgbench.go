@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -38,12 +40,21 @@ const (
 
 // yardstick runs pgbench.
 type yardstick struct {
-	world     *world
+	world *world
+	// url and db are of the database that pgbench writes to.
+	url       string
+	db        *pgx.Conn
 	variables []string
 	meter     meter
 }
 
-func newYardstick(w *world, m meter) (yardstick, error) {
+func newYardstick(ctx context.Context, w *world, m meter) (yardstick, error) {
+	var definition string
+	err := w.db.QueryRow(ctx, `SELECT '\x' || encode(definition_digest, 'hex') FROM workflow_versions LIMIT 1`).
+		Scan(&definition)
+	if err != nil {
+		return yardstick{}, fmt.Errorf("find the definition: %w", err)
+	}
 	content, err := docs.Sample(document)
 	if err != nil {
 		return yardstick{}, err
@@ -55,10 +66,10 @@ func newYardstick(w *world, m meter) (yardstick, error) {
 	}
 	digest := fmt.Sprintf(`\x%x`, sha256.Sum256(content))
 	headers := fmt.Sprintf(`{"content_type": "application/json", "location": "/api/runs/%s/"}`, orgID(1))
-	y := yardstick{world: w, meter: m}
+	y := yardstick{world: w, url: w.postgres.URL(), db: w.db, meter: m}
 	for name, value := range map[string]string{
 		"org_prefix": orgPrefix, "workflow_prefix": workflowPrefix, "key_prefix": keyPrefix, "path": startPath(1),
-		"size": strconv.Itoa(len(content)), "digest": digest, "headers": headers,
+		"definition": definition, "size": strconv.Itoa(len(content)), "digest": digest, "headers": headers,
 		"document": byteaText(content), "answer": byteaText(w.sampleAnswer),
 	} {
 		y.variables = append(y.variables, "-D", name+"="+value)
@@ -77,7 +88,7 @@ func (y yardstick) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := y.world.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+	if _, err := y.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return fmt.Errorf("gather statistics: %w", err)
 	}
 	return nil
@@ -95,7 +106,7 @@ func (y yardstick) measure(ctx context.Context, what work, clients int, duration
 	if err != nil {
 		return sample{}, err
 	}
-	if _, err := y.world.db.Exec(ctx, "TRUNCATE staged_jobs"); err != nil {
+	if _, err := y.db.Exec(ctx, "TRUNCATE staged_jobs"); err != nil {
 		return sample{}, fmt.Errorf("forget staged jobs: %w", err)
 	}
 	return result, nil
@@ -137,13 +148,13 @@ func (y yardstick) args(what work, clients int, duration time.Duration, logs str
 		first, last = allTenants, allTenants
 	case workReplay:
 		script = "replay.sql"
-	case workMany:
+	default:
 	}
 	return slices.Concat(y.variables, []string{
 		"-D", "first=" + strconv.Itoa(first), "-D", "last=" + strconv.Itoa(last),
 		"--no-vacuum", "--protocol=prepared", "--client=" + strconv.Itoa(clients),
 		"--jobs=" + strconv.Itoa(min(clients, runtime.NumCPU())), "--time=" + strconv.Itoa(int(duration.Seconds())),
-		"--file=" + filepath.Join(y.world.dir, script), "--log", "--log-prefix=" + logs, y.world.postgres.URL(),
+		"--file=" + filepath.Join(y.world.dir, script), "--log", "--log-prefix=" + logs, y.url,
 	})
 }
 

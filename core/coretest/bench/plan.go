@@ -39,26 +39,20 @@ func planned(clients []int) []row {
 	return rows
 }
 
-// measureAll runs the rounds. In a round each row is measured once, and who goes first changes from round to round, so
-// that neither side always meets the larger tables or the other's checkpoints.
-func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]row, error) {
-	m, err := newMeter(w.service.pid(), w.postgres.Dir())
-	if err != nil {
+// measureRates runs the rounds. In a round each row is measured once, and who goes first changes from round to round,
+// so that neither side always meets the larger tables or the other's checkpoints.
+func (c *course) measureRates(ctx context.Context) ([]goal, error) {
+	c.show.say("filling the tables")
+	if err := c.yardstick.fill(ctx); err != nil {
 		return nil, err
 	}
-	bench, err := newYardstick(w, m)
-	if err != nil {
-		return nil, err
+	rows := planned(c.options.clients)
+	contest := contest{
+		duration: c.options.duration, yardstick: c.yardstick, service: c.service(),
+		settle: c.world.settle, show: c.show,
 	}
-	show.say("filling the tables")
-	if err := bench.fill(ctx); err != nil {
-		return nil, err
-	}
-	service := loader{address: w.address, tenants: w.tenants, meter: m}
-	rows := planned(opts.clients)
-	contest := contest{duration: opts.duration, yardstick: bench, service: service, settle: w.settle, show: show}
-	show.plan(opts.rounds * len(rows) * len(contest.sides(0, &pair{})))
-	for round := range opts.rounds {
+	c.show.plan(c.options.rounds * len(rows) * len(contest.sides(0, &pair{})))
+	for round := range c.options.rounds {
 		for i := range rows {
 			p, err := contest.measure(ctx, round, rows[i])
 			if err != nil {
@@ -67,7 +61,8 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 			rows[i].pairs = append(rows[i].pairs, p)
 		}
 	}
-	return rows, nil
+	c.rows = rows
+	return rateGoals(rows), nil
 }
 
 // contest measures both sides in turn.

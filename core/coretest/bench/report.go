@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -20,16 +19,18 @@ type header struct {
 }
 
 // report prints the results as Markdown.
-func report(out io.Writer, h header, rows []row) error {
+func report(out io.Writer, h header, goals []goal, rows []row) error {
 	var page strings.Builder
 	fmt.Fprintf(&page, "%s, %d processors (%s/%s), %s, %s. %d rounds of %s each, %s in all.\n\n",
 		h.date.Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), h.machine,
 		h.rounds, h.duration, h.took.Round(time.Second))
-	writeRates(&page, rows)
-	page.WriteByte('\n')
-	writeLatencies(&page, rows)
-	page.WriteByte('\n')
-	writeCosts(&page, rows)
+	writeGoals(&page, goals)
+	if len(rows) > 0 {
+		for _, write := range []func(*strings.Builder, []row){writeRates, writeLatencies, writeCosts} {
+			page.WriteByte('\n')
+			write(&page, rows)
+		}
+	}
 	_, err := io.WriteString(out, page.String())
 	if err != nil {
 		return fmt.Errorf("print results: %w", err)
@@ -41,15 +42,15 @@ func report(out io.Writer, h header, rows []row) error {
 func writeRates(page *strings.Builder, rows []row) {
 	best := make(map[work]float64)
 	for _, r := range rows {
-		best[r.what] = max(best[r.what], spreadOf(r.pairs, yardstickRate).median)
+		best[r.what] = max(best[r.what], spreadOfPairs(r.pairs, yardstickRate).median)
 	}
 	page.WriteString("| requests a second | clients | pgbench | service | ratio | ratio to pgbench at its best |\n" +
 		"|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		service := spreadOf(r.pairs, serviceRate)
+		service := spreadOfPairs(r.pairs, serviceRate)
 		fmt.Fprintf(page, "| %s | %d | %s | %s | %s | %.2f |\n", r.what, r.clients,
-			spreadOf(r.pairs, yardstickRate).text(thousands), service.text(thousands),
-			spreadOf(r.pairs, pair.ratio).text(hundredths), service.median/best[r.what])
+			spreadOfPairs(r.pairs, yardstickRate).text(thousands), service.text(thousands),
+			spreadOfPairs(r.pairs, pair.ratio).text(hundredths), service.median/best[r.what])
 	}
 }
 
@@ -59,12 +60,11 @@ func writeLatencies(page *strings.Builder, rows []row) {
 		"|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(page, "| %s | %d | %s | %s | %s | %s | %s |\n", r.what, r.clients,
-			spreadOf(r.pairs, func(p pair) float64 { return millis(p.yardstick, 50) }).text(hundredths),
-			spreadOf(r.pairs, func(p pair) float64 { return millis(p.service, 50) }).text(hundredths),
-			spreadOf(r.pairs, func(p pair) float64 { return millis(p.yardstick, 99) }).text(hundredths),
-			spreadOf(r.pairs, func(p pair) float64 { return millis(p.service, 99) }).text(hundredths),
-			spreadOf(r.pairs, func(p pair) float64 { return millis(p.service, 99) / millis(p.yardstick, 99) }).
-				text(hundredths))
+			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.yardstick, 50) }).text(hundredths),
+			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.service, 50) }).text(hundredths),
+			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.yardstick, 99) }).text(hundredths),
+			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.service, 99) }).text(hundredths),
+			spreadOfPairs(r.pairs, percentileRatio(99)).text(hundredths))
 	}
 }
 
@@ -74,7 +74,7 @@ func writeCosts(page *strings.Builder, rows []row) {
 		"| PostgreSQL under the service | service | load generator | generator's share |\n" +
 		"|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		median := func(value func(pair) float64) float64 { return spreadOf(r.pairs, value).median }
+		median := func(value func(pair) float64) float64 { return spreadOfPairs(r.pairs, value).median }
 		fmt.Fprintf(page, "| %s | %d | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f %% |\n", r.what, r.clients,
 			median(func(p pair) float64 { return each(p.yardstick, p.yardstick.cpu.postgres) }),
 			median(func(p pair) float64 { return each(p.yardstick, p.yardstick.cpu.load) }),
@@ -91,8 +91,15 @@ func yardstickRate(p pair) float64 { return p.yardstick.perSecond() }
 
 func serviceRate(p pair) float64 { return p.service.perSecond() }
 
-func millis(s sample, percent int) float64 {
-	return float64(s.latencies.percentile(percent)) / float64(time.Millisecond)
+func millis(s sample, percent int) float64 { return millisOf(s.latencies, percent) }
+
+func millisOf(l latencies, percent int) float64 {
+	return float64(l.percentile(percent)) / float64(time.Millisecond)
+}
+
+// percentileRatio is the service's percentile in times of pgbench's.
+func percentileRatio(percent int) func(pair) float64 {
+	return func(p pair) float64 { return millis(p.service, percent) / millis(p.yardstick, percent) }
 }
 
 func each(s sample, used time.Duration) float64 {
@@ -104,12 +111,20 @@ type spread struct {
 	median, least, most float64
 }
 
-func spreadOf(pairs []pair, value func(pair) float64) spread {
+func spreadOfPairs(pairs []pair, value func(pair) float64) spread {
+	return spreadOf(valuesOf(pairs, value))
+}
+
+func valuesOf(pairs []pair, value func(pair) float64) []float64 {
 	values := make([]float64, len(pairs))
 	for i, p := range pairs {
 		values[i] = value(p)
 	}
-	slices.SortFunc(values, cmp.Compare)
+	return values
+}
+
+func spreadOf(values []float64) spread {
+	values = slices.Sorted(slices.Values(values))
 	middle := len(values) / 2
 	median := values[middle]
 	if len(values)%2 == 0 {

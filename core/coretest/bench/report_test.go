@@ -32,11 +32,15 @@ func TestReport(t *testing.T) {
 		date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), took: 90 * time.Second, rounds: 3, duration: time.Second,
 		machine: "PostgreSQL 15.1, redis-server",
 	}
-	if err := report(&page, h, rows); err != nil {
+	if err := report(&page, h, rateGoals(rows), rows); err != nil {
 		t.Fatalf("report: %v", err)
 	}
 	for _, want := range []string{
 		"PostgreSQL 15.1, redis-server. 3 rounds of 1s each, 1m30s in all.",
+		"| fresh starts, one organization, 8 clients, to pgbench's | at least 1.10 times | 1.00 times | " +
+			"0.50 times to 1.50 times | missed | 1,500 a second, pgbench 1,500 |",
+		"| fresh starts, one organization, 64 clients, p99 to pgbench's | at most 0.20 times | 0.10 times | " +
+			"0.10 times to 0.10 times | met |",
 		"| 8 | 1,500 (1,000 to 2,000) | 1,500 (500 to 3,000) | 1.00 (0.50 to 1.50) | 1.00 |",
 		"| 64 | 1,000 (1,000 to 1,000) | 3,000 (3,000 to 3,000) | 3.00 (3.00 to 3.00) | 2.00 |",
 		"| 50.00 (50.00 to 50.00) | 20.00 (10.00 to 30.00) | 0.40 (0.20 to 0.60) |",
@@ -50,8 +54,8 @@ func TestReport(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	pairs := []pair{{service: made(4, 0)}, {service: made(1, 0)}, {service: made(2, 0)}, {service: made(9, 0)}}
-	if got, want := spreadOf(pairs, serviceRate), (spread{median: 3, least: 1, most: 9}); got != want {
+	values := []float64{4, 1, 2, 9}
+	if got, want := spreadOf(values), (spread{median: 3, least: 1, most: 9}); got != want {
 		t.Errorf("spread = %+v, want %+v", got, want)
 	}
 }
@@ -77,5 +81,41 @@ func TestPlanned(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, planned([]int{1, 8}), cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestGoalVerdict(t *testing.T) {
+	t.Parallel()
+
+	for name, tt := range map[string]struct {
+		goal goal
+		want string
+	}{
+		"Met":         {goal{bound: atLeast(2, unitTimes), values: []float64{1, 2, 3}}, "met"},
+		"Missed":      {goal{bound: atLeast(2, unitTimes), values: []float64{1, 1.9, 3}}, "missed"},
+		"MetAtMost":   {goal{bound: atMost(0, unitCount), values: []float64{0}}, "met"},
+		"MissedAbove": {goal{bound: atMost(0.2, unitTimes), values: []float64{0.3}}, "missed"},
+		"NotMeasured": {goal{bound: atMost(1, unitTimes), note: "why"}, "not measured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.goal.verdict(); got != tt.want {
+				t.Errorf("verdict = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestGrowthGoals(t *testing.T) {
+	t.Parallel()
+	base := speed{keys: 10_000, starts: []float64{2}, replays: []float64{0.5}}
+	got := growthGoals(base, speed{keys: 5_000_000, starts: []float64{1.8}, replays: []float64{0.4}}, "")
+	for i, want := range []struct {
+		value   float64
+		verdict string
+	}{{0.9, "met"}, {0.8, "missed"}} {
+		if got[i].values[0] != want.value || got[i].verdict() != want.verdict {
+			t.Errorf("%s = %v, %s; want %v, %s", got[i].what, got[i].values, got[i].verdict(), want.value, want.verdict)
+		}
 	}
 }

@@ -15,7 +15,7 @@ VALUES (:org_id, gen_random_uuid(), 'text/csv', 'meter-readings.csv', :size, :di
 RETURNING id AS submission_id \gset
 INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
     submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id, sweep_after)
-VALUES (:org_id, :run_id, (:workflow_prefix || lpad(:org::text, 12, '0'))::uuid, 1, 'meter-readings', :digest,
+VALUES (:org_id, :run_id, (:workflow_prefix || lpad(:org::text, 12, '0'))::uuid, 1, 'meter-readings', :definition,
     :submission_id, 'CLI', 'runs', date_trunc('month', now() AT TIME ZONE 'UTC')::date, :key, :key_id, :request_id,
     now() + interval '1 minute');
 INSERT INTO staged_jobs (kind, org_id, subject_id, epoch) VALUES ('execute_run', :org_id, :run_id, 1);

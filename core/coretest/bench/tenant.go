@@ -36,13 +36,11 @@ func newTenants() ([]tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail := "\r\nContent-Type: text/csv\r\nX-Filename: meter-readings.csv\r\nContent-Length: " +
-		strconv.Itoa(len(content)) + "\r\n\r\n" + string(content)
 	tenants := make([]tenant, allTenants)
 	for i := range tenants {
 		number := i + 1
 		tenants[i] = tenant{
-			number: number, tail: tail, acknowledged: new(atomic.Int64),
+			number: number, tail: tail(string(content)), acknowledged: new(atomic.Int64),
 			head: "POST " + startPath(number) + " HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n" +
 				"Authorization: Bearer " + secretPrefix + numbered(number) + "\r\nIdempotency-Key: ",
 		}
@@ -50,9 +48,37 @@ func newTenants() ([]tenant, error) {
 	return tenants, nil
 }
 
+// tail is what follows the key.
+func tail(content string) string {
+	return "\r\nContent-Type: text/csv\r\nX-Filename: meter-readings.csv\r\nContent-Length: " +
+		strconv.Itoa(len(content)) + "\r\n\r\n" + content
+}
+
+// refusal is an answer to a new key that started nothing.
+type refusal struct {
+	status int
+	body   string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("a new key was answered with %d: %s", r.status, r.body)
+}
+
 // start starts a run with a new key and checks that it is one.
 func (t *tenant) start(c *client, key string) (answer, error) {
-	got, err := c.send(t.head, key, t.tail)
+	return t.started(c.send(t.head, key, t.tail))
+}
+
+// startAndWait starts a run and checks that the answer has its verdict.
+func (t *tenant) startAndWait(c *client, key string) error {
+	got, err := t.started(c.send(t.head, key, "\r\nPrefer: wait=10", t.tail))
+	if err == nil && !bytes.Contains(got.body, []byte(`"state":"COMPLETED"`)) {
+		err = fmt.Errorf("the run was not waited for: %s", got.body)
+	}
+	return err
+}
+
+func (t *tenant) started(got answer, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
@@ -60,7 +86,7 @@ func (t *tenant) start(c *client, key string) (answer, error) {
 	id = strings.TrimSuffix(id, "/")
 	switch {
 	case got.status != statusCreated:
-		return answer{}, fmt.Errorf("a new key was answered with %d: %s", got.status, got.body)
+		return answer{}, &refusal{status: got.status, body: string(got.body)}
 	case got.replayed != "":
 		return answer{}, fmt.Errorf("a new key was replayed: %s", got.body)
 	case !ok || id == "" || !bytes.Contains(got.body, []byte(`"id":"`+id+`"`)):

@@ -28,6 +28,7 @@ const (
 	lockName       = "bench.lock"
 	// dataName is the one folder that is removed, as the folder around it is the user's choice.
 	dataName       = "run"
+	module         = "github.com/simplevalidations/simplevalidations"
 	stopWorldLimit = 2 * time.Minute
 	settlePatience = 2 * time.Minute
 )
@@ -115,23 +116,8 @@ func (w *world) stop(ctx context.Context) error {
 // settle waits until the service has handed over all staged jobs, and lets Redis forget them. So no measurement pays
 // for the one before it, and Redis does not grow for want of workers.
 func (w *world) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settlePatience)
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		var staged bool
-		if err := w.db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM staged_jobs)").Scan(&staged); err != nil {
-			return fmt.Errorf("look for staged jobs: %w", err)
-		}
-		if !staged {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for staged jobs to be handed over: %w", ctx.Err())
-		case <-ticker.C:
-		}
+	if err := await(ctx, settlePatience, "staged jobs are handed over", w.nothingStaged); err != nil {
+		return err
 	}
 	if err := w.redis.FlushAll(ctx).Err(); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)
@@ -139,10 +125,15 @@ func (w *world) settle(ctx context.Context) error {
 	return nil
 }
 
+func (w *world) nothingStaged(ctx context.Context) (bool, error) {
+	var staged bool
+	err := w.db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM staged_jobs)").Scan(&staged)
+	return !staged, err
+}
+
 func (w *world) binary() string { return filepath.Join(w.dir, "simplevalidations") }
 
 func (w *world) build(ctx context.Context) error {
-	const module = "github.com/simplevalidations/simplevalidations"
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", w.binary(), module).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, output)
@@ -204,19 +195,29 @@ func (w *world) startRedis(ctx context.Context) error {
 // startService runs the web server alone: workers would execute the runs on the processors that are measured. The
 // surroundings are passed on, so that settings can be tried.
 func (w *world) startService(ctx context.Context) error {
+	service, address, err := w.serve(ctx, "web")
+	w.service, w.address = service, address
+	return err
+}
+
+// serve starts a process that plays one part of the service, and returns where it answers.
+func (w *world) serve(ctx context.Context, part string) (*process, string, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	w.address = address
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), "serve", "--only", "web")
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, "SV_ADDR="+address,
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), "serve", "--only", part)
+	listen := "SV_ADDR"
+	if part != "web" {
+		listen = "SV_METRICS_ADDR"
+	}
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, listen+"="+address,
 		"SV_REQUESTS_PER_SECOND=0", "SV_LOG_FORMAT=json")
-	w.service, err = startProcess(cmd, filepath.Join(w.dir, "service.log"))
+	server, err := startProcess(cmd, filepath.Join(w.dir, part+".log"))
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	return w.service.await(ctx, func(ctx context.Context) bool {
+	err = server.await(ctx, func(ctx context.Context) bool {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz/", http.NoBody)
 		if err != nil {
 			return false
@@ -227,6 +228,10 @@ func (w *world) startService(ctx context.Context) error {
 		}
 		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	})
+	if err != nil {
+		return nil, "", errors.Join(err, server.stop())
+	}
+	return server, address, nil
 }
 
 func (w *world) populate(ctx context.Context) error {

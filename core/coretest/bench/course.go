@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// course is what the measurements have in common.
+type course struct {
+	options   options
+	world     *world
+	meter     meter
+	yardstick yardstick
+	show      *progress
+	// rows are the starts and replays beside pgbench, which get tables of their own.
+	rows []row
+}
+
+// scenario measures some lines of the table of targets. Each begins with the same small tables.
+type scenario struct {
+	name  string
+	title string
+	run   func(*course, context.Context) ([]goal, error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"rates", "starts and replays beside pgbench", (*course).measureRates},
+		{"quota", "organizations over their quota beside others", (*course).measureQuota},
+		{"wait", "runs that are waited for", (*course).measureWait},
+		{"queue", "runs through the queue", (*course).measureQueue},
+		{"memory", "memory under load and of large documents", (*course).measureMemory},
+		{"purge", "purging expired keys beside starts", (*course).measurePurge},
+		{"growth", "growing tables", (*course).measureGrowth},
+	}
+}
+
+// measureAll runs the chosen scenarios, and checks all rows after each.
+func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]row, []goal, error) {
+	m, err := newMeter(w.service.pid(), w.postgres.Dir())
+	if err != nil {
+		return nil, nil, err
+	}
+	bench, err := newYardstick(ctx, w, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &course{options: opts, world: w, meter: m, yardstick: bench, show: show}
+	var goals []goal
+	for _, s := range scenarios() {
+		if !opts.wants(s.name) {
+			continue
+		}
+		show.say("next: " + s.title)
+		if err := w.reset(ctx); err != nil {
+			return nil, nil, err
+		}
+		found, err := s.run(c, ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+		}
+		goals = append(goals, found...)
+		show.say("checking runs, keys and usage")
+		if err := check(ctx, w.db, w.tenants); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+		}
+	}
+	return c.rows, append(goals, notHere()...), nil
+}
+
+// service is the load on the service.
+func (c *course) service() loader {
+	return loader{address: c.world.address, tenants: c.world.tenants, meter: c.meter}
+}
+
+// sample measures once, when nothing of the measurement before is left.
+func (c *course) sample(ctx context.Context, by measurer, what work, clients int) (sample, error) {
+	if err := c.world.settle(ctx); err != nil {
+		return sample{}, err
+	}
+	return by.measure(ctx, what, clients, c.options.duration)
+}
+
+// reset empties the tables that starts write and makes the first runs anew. The statistics are those of the few rows,
+// as plans that were made for a table without rows stay until the next ones.
+func (w *world) reset(ctx context.Context) error {
+	if err := w.settle(ctx); err != nil {
+		return err
+	}
+	if _, err := w.db.Exec(ctx, `TRUNCATE idempotency_keys, validation_runs, submissions, staged_jobs, audit_records,
+		usage_counters, key_activity, filled CASCADE`); err != nil {
+		return fmt.Errorf("empty tables: %w", err)
+	}
+	for _, t := range w.tenants {
+		t.acknowledged.Store(0)
+	}
+	answer, err := prime(ctx, w.address, w.tenants)
+	if err != nil {
+		return err
+	}
+	w.sampleAnswer = answer
+	return analyze(ctx, w.db)
+}
+
+// analyze does what the server would do by itself within minutes.
+func analyze(ctx context.Context, db *pgx.Conn) error {
+	if _, err := db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+		return fmt.Errorf("gather statistics: %w", err)
+	}
+	if _, err := db.Exec(ctx, "CHECKPOINT"); err != nil {
+		return fmt.Errorf("write what is dirty: %w", err)
+	}
+	return nil
+}
+
+// await asks again and again until the answer is yes.
+func await(ctx context.Context, limit time.Duration, what string, answer func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		yes, err := answer(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if yes {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s: %w", what, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}

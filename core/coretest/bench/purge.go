@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	purgePace    = 1000
+	purgeClients = 64
+	purgeBefore  = 10 * time.Second
+	purgeLimit   = 20 * time.Minute
+	p99          = 99
+)
+
+// measurePurge starts runs at a fixed pace, at first alone and then while expired keys are purged.
+func (c *course) measurePurge(ctx context.Context) ([]goal, error) {
+	many := thousands(float64(c.options.scale.purged))
+	slower := goal{
+		what:  "p99 of 1,000 starts a second while " + many + " expired keys are purged, to that before",
+		bound: atMost(1.5, unitTimes),
+	}
+	refused := goal{what: "starts that were refused meanwhile", bound: atMost(0, unitCount)}
+	grown := goal{
+		what:  "size of the table of keys after each purge, to that after the first",
+		bound: atMost(1.1, unitTimes),
+	}
+	var first float64
+	for range c.options.scale.rounds {
+		if err := c.addExpired(ctx); err != nil {
+			return nil, err
+		}
+		before, err := c.paceFor(ctx, purgeBefore)
+		if err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		during, err := c.paceBeside(ctx, c.purge)
+		if err != nil {
+			return nil, err
+		}
+		slower.values = append(slower.values, millisOf(during.latencies, p99)/millisOf(before.latencies, p99))
+		slower.note = fmt.Sprintf("%.1f ms, %.1f ms before; purged in %s", millisOf(during.latencies, p99),
+			millisOf(before.latencies, p99), time.Since(begun).Round(time.Second))
+		refused.values = append(refused.values, float64(during.refused))
+		size, err := c.keysSize(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if first == 0 {
+			first = size
+		}
+		grown.values = append(grown.values, size/first)
+		grown.note += fmt.Sprintf("%.0f MB, ", size/1e6)
+	}
+	grown.note = strings.TrimSuffix(grown.note, ", ") + "; the starts' own keys stay in it"
+	return []goal{slower, refused, grown}, nil
+}
+
+// paceFor starts runs at the pace for a time.
+func (c *course) paceFor(ctx context.Context, d time.Duration) (paced, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return c.service().pace(ctx, purgePace, purgeClients)
+}
+
+// paceBeside starts runs at the pace while something else is done.
+func (c *course) paceBeside(ctx context.Context, do func(context.Context) error) (paced, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- do(ctx)
+	}()
+	load, err := c.service().pace(ctx, purgePace, purgeClients)
+	cancel()
+	if failed := <-done; err == nil {
+		err = failed
+	}
+	return load, err
+}
+
+// purge runs the command that does what the scheduler does.
+func (c *course) purge(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, purgeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.world.binary(), "idempotency", "purge")
+	cmd.Env = append(os.Environ(), "DATABASE_URL="+c.world.postgres.URL(), "REDIS_URL="+c.world.redisURL)
+	cmd.Dir = filepath.Dir(c.world.binary())
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("purge: %w: %s", err, output)
+	}
+	if want := fmt.Sprintf("%d expired keys", c.options.scale.purged); !strings.Contains(string(output), want) {
+		return fmt.Errorf("purge: %q, want %s", output, want)
+	}
+	return nil
+}
+
+func (c *course) addExpired(ctx context.Context) error {
+	c.show.say("adding expired keys")
+	if err := c.world.settle(ctx); err != nil {
+		return err
+	}
+	if err := fill(ctx, c.world.db, expiredScript, int64(c.options.scale.purged)); err != nil {
+		return err
+	}
+	return analyze(ctx, c.world.db)
+}
+
+func (c *course) keysSize(ctx context.Context) (float64, error) {
+	var size float64
+	err := c.world.db.QueryRow(ctx, "SELECT pg_total_relation_size('idempotency_keys')::float8").Scan(&size)
+	if err != nil {
+		return 0, fmt.Errorf("measure the table: %w", err)
+	}
+	return size, nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	queueClients = 8
+	queueLimit   = 10 * time.Minute
+)
+
+// measureQueue lets pgbench stage runs while the service is frozen, has the service hand them to the queue, and then
+// has a worker execute them.
+func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
+	executed := goal{what: "runs from pending to executed, one worker process", bound: atLeast(1000, unitPerSec)}
+	enqueued := goal{what: "jobs handed to the queue, to the runs executed", bound: atLeast(1, unitTimes)}
+	if strings.HasPrefix(c.world.redisName, "in-process") {
+		executed.note, enqueued.note = "redis-server is not installed", "redis-server is not installed"
+		return []goal{executed, enqueued}, nil
+	}
+	for range c.options.scale.rounds {
+		if err := c.world.cancelPending(ctx); err != nil {
+			return nil, err
+		}
+		if err := c.world.settle(ctx); err != nil {
+			return nil, err
+		}
+		staged, took, err := c.handOver(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rate, err := c.execute(ctx)
+		if err != nil {
+			return nil, err
+		}
+		handed := float64(staged) / took.Seconds()
+		executed.values = append(executed.values, rate)
+		enqueued.values = append(enqueued.values, handed/rate)
+		executed.note = thousands(float64(staged)) + " runs of one step"
+		enqueued.note = thousands(handed) + " jobs a second"
+	}
+	return []goal{executed, enqueued}, nil
+}
+
+// handOver tells how many jobs there were and how long the service took to bring them to the queue.
+func (c *course) handOver(ctx context.Context) (int, time.Duration, error) {
+	var staged int
+	var begun time.Time
+	err := c.world.service.frozen(func() error {
+		if _, err := c.yardstick.run(ctx, workMany, queueClients, c.options.duration); err != nil {
+			return err
+		}
+		begun = time.Now()
+		return c.world.db.QueryRow(ctx, "SELECT count(*) FROM staged_jobs").Scan(&staged)
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	err = await(ctx, queueLimit, "all jobs are in the queue", c.world.nothingStaged)
+	return staged, time.Since(begun), err
+}
+
+// execute runs a worker until no run is pending, and returns the runs a second between the first and the last.
+func (c *course) execute(ctx context.Context) (float64, error) {
+	worker, _, err := c.world.serve(ctx, "worker")
+	if err != nil {
+		return 0, err
+	}
+	err = await(ctx, queueLimit, "all runs are executed", func(ctx context.Context) (bool, error) {
+		var pending bool
+		err := c.world.db.QueryRow(ctx,
+			"SELECT EXISTS (SELECT FROM validation_runs WHERE sweep_after IS NOT NULL)").Scan(&pending)
+		return !pending, err
+	})
+	if err := errors.Join(err, worker.stop()); err != nil {
+		return 0, err
+	}
+	var rate float64
+	var failed int
+	err = c.world.db.QueryRow(ctx, `
+		SELECT count(*) / extract(epoch FROM max(ended_at) - min(started_at))::float8,
+			count(*) FILTER (WHERE result NOT IN ('PASS', 'FAIL'))
+		FROM validation_runs
+		WHERE started_at IS NOT NULL AND ended_at > now() - $1::bigint * interval '1 millisecond'`,
+		queueLimit.Milliseconds()).Scan(&rate, &failed)
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d runs were not executed as they should", failed)
+	}
+	return rate, err
+}
+
+// cancelPending ends what other measurements have started, so that the worker executes nothing else.
+func (w *world) cancelPending(ctx context.Context) error {
+	if _, err := w.db.Exec(ctx, `
+		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(), sweep_after = NULL
+		WHERE sweep_after IS NOT NULL`); err != nil {
+		return fmt.Errorf("cancel runs: %w", err)
+	}
+	// The rates of a round are told from the runs that were executed in it.
+	if _, err := w.db.Exec(ctx,
+		"UPDATE validation_runs SET started_at = NULL WHERE started_at IS NOT NULL"); err != nil {
+		return fmt.Errorf("forget executed runs: %w", err)
+	}
+	return nil
+}
