@@ -17,6 +17,8 @@ const (
 	latestRuns = 8
 	// tickHours is how far the ticks of the time axis are apart.
 	tickHours = 6
+	// tickDurations is how far those of durations are apart: each is ten times the one before, or nearly.
+	tickDurations = 3
 )
 
 // overviewView is how an organization is, at a glance.
@@ -80,22 +82,19 @@ type runTile struct {
 
 // quotaTile is what is left of the quota; Gauge is nil where there is none.
 type quotaTile struct {
-	Left, Used int64
-	Gauge      *pages.Gauge
-	ResetsAt   time.Time
+	Left  int64
+	Gauge *pages.Gauge
+	Text  string
 }
 
 func newQuotaTile(usage users.PeriodUsage) quotaTile {
-	tile := quotaTile{Used: usage.Used, ResetsAt: usage.ResetsAt()}
 	if usage.Quota == nil {
-		return tile
+		return quotaTile{Text: counted(usage.Used, "run") + " used"}
 	}
-	tile.Left = max(*usage.Quota-usage.Used, 0)
-	tile.Gauge = &pages.Gauge{
-		Label: fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
-		Used:  usage.Used, Limit: *usage.Quota,
+	return quotaTile{
+		Left: max(*usage.Quota-usage.Used, 0), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
+		Text: fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
 	}
-	return tile
 }
 
 // newOverviewView puts the numbers together; what was read of runs covers the last 24 hours.
@@ -159,15 +158,17 @@ func newHoursChart(base string, hours []hourResults, replays map[time.Time]int64
 
 func newDurationsChart(took durations) pages.Bars {
 	chart := pages.Bars{
-		Rows: "Less than", Series: []pages.Series{{Name: "runs", Tone: "run"}},
+		Rows: "Less than", Narrow: true, Series: []pages.Series{{Name: "runs", Tone: "run"}},
 		Label: fmt.Sprintf("How long runs take: half of %s take %s or less, 95 percent %s or less",
 			counted(took.Runs, "run"), pages.Took(took.Median), pages.Took(took.P95)),
 	}
 	bounds := durationBounds()
 	for i, count := range took.Counts {
-		bar := pages.Bar{Label: "longer", Tick: "longer", Values: []int64{count}}
+		bar := pages.Bar{Label: "longer", Values: []int64{count}}
 		if i < len(bounds) {
 			bar.Label = shortDuration(bounds[i])
+		}
+		if i%tickDurations == 0 {
 			bar.Tick = bar.Label
 		}
 		chart.Bars = append(chart.Bars, bar)

@@ -16,6 +16,8 @@ type Bars struct {
 	Bars   []Bar
 	// Limit is drawn as a line; 0 is none.
 	Limit int64
+	// Narrow is a chart that has half a page, so that its labels do not shrink with it.
+	Narrow bool
 }
 
 // Series is one part of every bar.
@@ -38,6 +40,7 @@ type Bar struct {
 // The size of a chart in its own units; a page shows it as wide as there is room.
 const (
 	chartWidth  = 720.0
+	narrowWidth = 400.0
 	chartHeight = 176.0
 	chartLeft   = 46.0
 	chartRight  = 20.0
@@ -67,11 +70,11 @@ type Grid struct {
 
 // Box is the chart's view box.
 func (b Bars) Box() string {
-	return fmt.Sprintf("0 0 %.0f %.0f", chartWidth, chartHeight)
+	return fmt.Sprintf("0 0 %.0f %.0f", b.width(), chartHeight)
 }
 
 // Right is where the lines end.
-func (b Bars) Right() string { return place(chartWidth - chartRight) }
+func (b Bars) Right() string { return place(b.width() - chartRight) }
 
 // Left is where the lines begin.
 func (b Bars) Left() string { return place(chartLeft) }
@@ -109,12 +112,19 @@ func (b Bars) Total(series int) int64 {
 	return total
 }
 
+func (b Bars) width() float64 {
+	if b.Narrow {
+		return narrowWidth
+	}
+	return chartWidth
+}
+
 func (b Bars) height(value int64) float64 {
 	return float64(value) / float64(b.top()) * (chartHeight - chartTop - chartBottom)
 }
 
 func (b Bars) slot() float64 {
-	return (chartWidth - chartLeft - chartRight) / float64(max(len(b.Bars), 1))
+	return (b.width() - chartLeft - chartRight) / float64(max(len(b.Bars), 1))
 }
 
 // Rects are the parts of all bars.
@@ -182,6 +192,7 @@ func (b Bars) line(value int64) Grid {
 
 // Gauge shows how much of a limit is used.
 type Gauge struct {
+	// Label says it in a sentence; "" where the text beside the gauge does.
 	Label       string
 	Used, Limit int64
 }
