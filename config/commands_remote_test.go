@@ -128,6 +128,9 @@ func TestRunCommand(t *testing.T) {
 		if metadata != `{"site": "harbour"}` && metadata != `{"site":"harbour"}` {
 			t.Errorf("metadata = %s, want the site", metadata)
 		}
+		if source := one[string](t, s, `SELECT source FROM validation_runs WHERE id = $1`, id); source != "CLI" {
+			t.Errorf("source = %s, want CLI", source)
+		}
 		d.run(ctx, "runs", "watch", id).want(t, 0, "✓ PASSED")
 		d.run(ctx, "runs", "get", id, "--format", "csv").want(t, 0, "document,run,step")
 		d.run(ctx, "runs", "list", "--key", "n-1").want(t, 0, id, "COMPLETED")

@@ -1,6 +1,7 @@
 package validations
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,6 +53,17 @@ const (
 	SourceDashboard Source = "DASHBOARD"
 	SourceCLI       Source = "CLI"
 )
+
+// CommandLineAgent begins the User-Agent of the command line.
+const CommandLineAgent = "simplevalidations/"
+
+// SourceOf tells which program has sent a request to the API. Nothing but what is shown depends on it.
+func SourceOf(userAgent string) Source {
+	if strings.HasPrefix(userAgent, CommandLineAgent) {
+		return SourceCLI
+	}
+	return SourceAPI
+}
 
 // StepStatus is how far a step of a run is.
 type StepStatus string

@@ -151,7 +151,7 @@ func sourceName(source Source) string {
 	case SourceDashboard:
 		return "Dashboard"
 	case SourceCLI:
-		return "Existing client"
+		return "Command line"
 	default:
 		return "API"
 	}
@@ -202,7 +202,7 @@ func newFilterView(query runsPageQuery) filterView {
 			string(ResultError), "Platform error", string(ResultTimedOut), "Timed out",
 			string(ResultCanceled), "Canceled"),
 		Sources: options(query.Source, "", "Any source", string(SourceAPI), "API",
-			string(SourceDashboard), "Dashboard", string(SourceCLI), "Existing client"),
+			string(SourceDashboard), "Dashboard", string(SourceCLI), "Command line"),
 	}
 }
 

@@ -19,7 +19,7 @@ const endpointRerun idempotency.Endpoint = "run_rerun"
 // rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of
 // the workflow that the earlier run had.
 func (a *App) rerun(c echo.Context) error {
-	answer, err := a.rerunOnce(c, idempotency.KeyFrom(c.Request().Context()), validations.SourceAPI)
+	answer, err := a.rerunOnce(c, idempotency.KeyFrom(c.Request().Context()), sourceOf(c))
 	if err != nil {
 		return err
 	}

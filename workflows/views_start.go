@@ -16,9 +16,9 @@ import (
 
 // start returns the view of POST /api/workflows/{id}/start/, which says where its runs are started. The order of the
 // checks is part of the contract: key syntax, workflow, role, body, replay, and only then what concerns new runs.
-func (a *App) start(source validations.Source) echo.HandlerFunc {
+func (a *App) start(source func(echo.Context) validations.Source) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		request, err := a.startRequest(c, source)
+		request, err := a.startRequest(c, source(c))
 		if err != nil {
 			return err
 		}
@@ -33,6 +33,12 @@ func (a *App) start(source validations.Source) echo.HandlerFunc {
 		return answer.Write(c)
 	}
 }
+
+func sourceOf(c echo.Context) validations.Source {
+	return validations.SourceOf(c.Request().UserAgent())
+}
+
+func existingClient(echo.Context) validations.Source { return validations.SourceCLI }
 
 // startRequest authorizes a start.
 func (a *App) startRequest(c echo.Context, source validations.Source) (StartRequest, error) {

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -48,7 +49,7 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 		return nil, err
 	}
 	address, token := first(c.url, c.Environ("SV_URL"), file.URL, defaultURL), first(c.Environ("SV_TOKEN"), file.Token)
-	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(folderName + "/" + c.Version)},
+	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(validations.CommandLineAgent + c.Version)},
 		options...)
 	opened, err := client.New(address, options...)
 	if err != nil {
