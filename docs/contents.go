@@ -55,7 +55,7 @@ func outline() []part {
 		{
 			title: "Guides", folder: "guides/",
 			pages: []string{
-				"guides/idempotency", "guides/runs", "guides/findings", "guides/workflows",
+				"guides/dashboard", "guides/idempotency", "guides/runs", "guides/findings", "guides/workflows",
 				"guides/tokens", "guides/roles", "guides/quotas",
 			},
 		},
