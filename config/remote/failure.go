@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -60,14 +61,28 @@ func codeOf(refused *client.Error) int {
 	}
 }
 
+// place is where a request is at fault, as the beginning of a line.
+func place(field client.FieldError) string {
+	var at strings.Builder
+	if field.Line > 0 {
+		fmt.Fprintf(&at, "line %d ", field.Line)
+	}
+	if field.Column > 0 {
+		fmt.Fprintf(&at, "column %d ", field.Column)
+	}
+	if name := field.Pointer + field.Parameter; name != "" {
+		at.WriteString(name + " ")
+	}
+	return at.String()
+}
+
 // explain says what went wrong, with each place that is at fault, and whether something was started.
 func explain(err error) string {
 	lines := []string{formats.Clean(err.Error())}
 	if refused, ok := errors.AsType[*client.Error](err); ok {
 		for _, field := range refused.Errors {
-			if at := strings.TrimSpace(field.Pointer + field.Parameter + " " + field.Detail); !strings.Contains(
-				lines[0], field.Detail) {
-				lines = append(lines, "  "+formats.Clean(at))
+			if !strings.Contains(lines[0], field.Detail) {
+				lines = append(lines, "  "+formats.Clean(place(field)+field.Detail))
 			}
 		}
 		if refused.Code != "" {
