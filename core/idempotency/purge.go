@@ -2,8 +2,12 @@ package idempotency
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 )
@@ -35,7 +39,7 @@ func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 			return total, fmt.Errorf("purge expired keys: %w", err)
 		}
 		if n == 0 {
-			return total, purgeActivity(ctx, db)
+			return total, purgeActivity(ctx, db, batch)
 		}
 		from = last
 		if err := rest(ctx, purgeRest*time.Since(began)); err != nil {
@@ -78,27 +82,61 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// What was counted and noted for keys that are gone. A page of rows is looked at in one statement, and the next one
+// begins behind it: there may be as many rows as keys, and each statement has to end in time.
+const (
+	purgeCounts = `
+		WITH page AS (
+			SELECT org_id, key_id FROM key_activity
+			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
+		), gone AS (
+			DELETE FROM key_activity AS a USING page WHERE a.org_id = page.org_id AND a.key_id = page.key_id
+				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+		)
+		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
+	purgeEvents = `
+		WITH page AS (
+			SELECT DISTINCT org_id, key_id FROM key_events
+			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
+		), gone AS (
+			DELETE FROM key_events AS e USING page WHERE e.org_id = page.org_id AND e.key_id = page.key_id
+				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+		)
+		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
+)
+
 // purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
 // new id; and the days that are not shown any more.
-func purgeActivity(ctx context.Context, db *core.DB) error {
-	_, err := db.Pool.Exec(ctx, `
-		DELETE FROM key_activity AS a WHERE NOT EXISTS (
-			SELECT FROM idempotency_keys AS k WHERE k.org_id = a.org_id AND k.id = a.key_id)`)
-	if err != nil {
+func purgeActivity(ctx context.Context, db *core.DB, batch int) error {
+	if err := purgePages(ctx, db, purgeCounts, batch); err != nil {
 		return fmt.Errorf("purge the activity of keys: %w", err)
 	}
-	_, err = db.Pool.Exec(ctx, `
-		DELETE FROM key_events AS e WHERE NOT EXISTS (
-			SELECT FROM idempotency_keys AS k WHERE k.org_id = e.org_id AND k.id = e.key_id)`)
-	if err != nil {
+	if err := purgePages(ctx, db, purgeEvents, batch); err != nil {
 		return fmt.Errorf("purge the events of keys: %w", err)
 	}
-	_, err = db.Pool.Exec(ctx, `
+	_, err := db.Pool.Exec(ctx, `
 		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`, activityDays)
 	if err != nil {
 		return fmt.Errorf("purge the activity of days: %w", err)
 	}
 	return nil
+}
+
+func purgePages(ctx context.Context, db *core.DB, query string, batch int) error {
+	var org, key uuid.UUID
+	for {
+		began := time.Now()
+		err := db.Pool.QueryRow(ctx, query, org, key, batch).Scan(&org, &key)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := rest(ctx, purgeRest*time.Since(began)); err != nil {
+			return err
+		}
+	}
 }
 
 // CountExpired counts the keys that Purge would delete.

@@ -126,6 +126,36 @@ func TestPurge(t *testing.T) {
 		wantPurged(t, db, 10, 0)
 	})
 
+	t.Run("DeletesWhatWasCountedForKeysThatAreGone", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		insertKeys(t, db, 5, -time.Hour, true)
+		insertKeys(t, db, 4, time.Hour, true)
+		for _, statement := range []string{
+			"INSERT INTO key_activity (org_id, key_id, replays) SELECT org_id, id, 1 FROM idempotency_keys",
+			`INSERT INTO key_events (org_id, key_id, was, point, epoch)
+			SELECT org_id, id, 'started', 'finished', n FROM idempotency_keys, generate_series(1, 3) AS n`,
+		} {
+			if _, err := db.Pool.Exec(t.Context(), statement); err != nil {
+				t.Fatalf("add activity: %v", err)
+			}
+		}
+		// Pages are smaller than what there is.
+		wantPurged(t, db, 2, 5)
+		for query, want := range map[string]int{
+			"SELECT count(*) FROM key_activity": 4, "SELECT count(*) FROM key_events": 12,
+			"SELECT count(DISTINCT key_id) FROM key_events": 4,
+		} {
+			var got int
+			if err := db.Pool.QueryRow(t.Context(), query).Scan(&got); err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			if got != want {
+				t.Errorf("%s = %d, want %d", query, got, want)
+			}
+		}
+	})
+
 	t.Run("NeedsABatch", func(t *testing.T) {
 		t.Parallel()
 		if _, err := idempotency.Purge(t.Context(), nil, 0); err == nil {

@@ -52,11 +52,19 @@ func fill(ctx context.Context, db *pgx.Conn, script string, rows int64) error {
 	return nil
 }
 
-// speed is what the service did at a size of the tables, in times of what pgbench did on a small table right before.
+// speed is what the service did at a size of the tables.
 type speed struct {
 	keys            int
-	starts, replays []float64
+	starts, replays paces
 }
+
+// paces are rates in times of what pgbench did on a small table right before, and the processor time in µs that
+// PostgreSQL used for a request of the service.
+type paces struct {
+	ratios, costs []float64
+}
+
+func (p paces) cost() float64 { return spreadOf(p.costs).median }
 
 // measureGrowth measures starts and replays at growing numbers of keys. How fast the machine is at the time is told by
 // pgbench on tables that stay small.
@@ -143,7 +151,7 @@ func (c *course) lacksDisk(ctx context.Context, keys int) (string, error) {
 func (c *course) speedAt(ctx context.Context, small *small, keys int) (speed, error) {
 	now := speed{keys: keys}
 	for range c.options.scale.rounds {
-		for what, values := range map[work]*[]float64{workMany: &now.starts, workReplay: &now.replays} {
+		for what, paces := range map[work]*paces{workMany: &now.starts, workReplay: &now.replays} {
 			yardstick, err := c.sample(ctx, small, what, yardstickClients)
 			if err != nil {
 				return speed{}, err
@@ -152,7 +160,8 @@ func (c *course) speedAt(ctx context.Context, small *small, keys int) (speed, er
 			if err != nil {
 				return speed{}, err
 			}
-			*values = append(*values, service.perSecond()/yardstick.perSecond())
+			paces.ratios = append(paces.ratios, service.perSecond()/yardstick.perSecond())
+			paces.costs = append(paces.costs, each(service, service.cpu.postgres))
 		}
 	}
 	return now, nil
@@ -166,18 +175,19 @@ func growthGoals(base, now speed, unmeasured string) []goal {
 		least = 0.85
 	}
 	goals := []goal{{what: "fresh starts"}, {what: "replays"}}
-	for i, values := range [][2][]float64{{base.starts, now.starts}, {base.replays, now.replays}} {
+	for i, paces := range [][2]paces{{base.starts, now.starts}, {base.replays, now.replays}} {
 		goals[i].what += fmt.Sprintf(", 32 clients, at %s keys to those at the fewest", thousands(float64(now.keys)))
 		goals[i].bound, goals[i].note = atLeast(least, unitShare), unmeasured
 		if unmeasured != "" {
 			continue
 		}
-		first := spreadOf(values[0]).median
-		for _, value := range values[1] {
-			goals[i].values = append(goals[i].values, value/first)
+		first := spreadOf(paces[0].ratios).median
+		for _, ratio := range paces[1].ratios {
+			goals[i].values = append(goals[i].values, ratio/first)
 		}
-		goals[i].note = fmt.Sprintf("%.2f of pgbench on a small table, %.2f with %s keys",
-			spreadOf(values[1]).median, first, thousands(float64(base.keys)))
+		goals[i].note = fmt.Sprintf(
+			"%.2f of pgbench on a small table, %.2f with %s keys; PostgreSQL's CPU %.0f µs a request, %.0f µs",
+			spreadOf(paces[1].ratios).median, first, thousands(float64(base.keys)), paces[1].cost(), paces[0].cost())
 	}
 	return goals
 }

@@ -108,8 +108,12 @@ func TestGoalVerdict(t *testing.T) {
 
 func TestGrowthGoals(t *testing.T) {
 	t.Parallel()
-	base := speed{keys: 10_000, starts: []float64{2}, replays: []float64{0.5}}
-	got := growthGoals(base, speed{keys: 5_000_000, starts: []float64{1.8}, replays: []float64{0.4}}, "")
+	at := func(keys int, starts, replays float64) speed {
+		costs := []float64{100}
+		return speed{keys, paces{[]float64{starts}, costs}, paces{[]float64{replays}, costs}}
+	}
+	base, now := at(10_000, 2, 0.5), at(5_000_000, 1.8, 0.4)
+	got := growthGoals(base, now, "")
 	for i, want := range []struct {
 		value   float64
 		verdict string
