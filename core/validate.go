@@ -97,23 +97,16 @@ func summary(what string, fields []FieldError) string {
 }
 
 func explain(rule validator.FieldError) string {
+	if text, known := plainRules()[rule.Tag()]; known {
+		return text
+	}
 	switch rule.Tag() {
-	case "required":
-		return "must be given"
 	case "min", "gte":
 		return "must be at least " + rule.Param()
 	case "max", "lte":
 		return "must be at most " + rule.Param()
 	case "oneof":
 		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
-	case "uuid":
-		return "must be a UUID"
-	case "email":
-		return "must be an e-mail address"
-	case "datetime":
-		return "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z"
-	case "http_url":
-		return "must be an address that begins with http:// or https://"
 	case "unique":
 		return "must not have the same " + strings.ToLower(rule.Param()) + " twice"
 	case "excludesrune":
@@ -124,6 +117,17 @@ func explain(rule validator.FieldError) string {
 		return "must be more than " + rule.Param()
 	default:
 		return strings.TrimSpace("must satisfy " + rule.Tag() + " " + rule.Param())
+	}
+}
+
+// plainRules are the rules whose parameter, if any, means nothing to clients.
+func plainRules() map[string]string {
+	return map[string]string{
+		"required": "must be given",
+		"uuid":     "must be a UUID",
+		"email":    "must be an e-mail address",
+		"datetime": "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z",
+		"http_url": "must be an address that begins with http:// or https://",
 	}
 }
 

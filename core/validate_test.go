@@ -84,8 +84,10 @@ func TestBindQuery(t *testing.T) {
 		{"Unknown", "other=1", checkedQuery{}, nil, ""},
 		{"OneWrong", "size=-1", checkedQuery{}, []string{"size"}, "size must be more than 0."},
 		{
-			"BothWrong", "size=-1&sort=1", checkedQuery{},
-			[]string{"size", "sort"}, "The query breaks 2 rules; errors lists them.",
+			"BothWrong", "size=-1&sort=1",
+			checkedQuery{},
+			[]string{"size", "sort"},
+			"The query breaks 2 rules; errors lists them.",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

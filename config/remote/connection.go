@@ -49,7 +49,8 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 		return nil, err
 	}
 	address, token := first(c.url, c.Environ("SV_URL"), file.URL, defaultURL), first(c.Environ("SV_TOKEN"), file.Token)
-	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(validations.CommandLineAgent + c.Version)},
+	agent := validations.CommandLineAgent + c.Version
+	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(agent)},
 		options...)
 	opened, err := client.New(address, options...)
 	if err != nil {
