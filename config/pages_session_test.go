@@ -104,7 +104,7 @@ func TestSignInIsLimited(t *testing.T) {
 	for range 100 {
 		got := s.answerTo(t, signIn("somebody@harbour-energy.example", "guess"))
 		if got.status == http.StatusTooManyRequests {
-			shows(t, string(got.body), "too many attempts")
+			shows(t, string(got.body), "too many attempts with a password")
 			return
 		}
 	}

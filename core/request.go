@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -45,6 +46,13 @@ func BindQuery(c echo.Context, check *Validator, query any) error {
 func BindForm(c echo.Context, check *Validator, form any) error {
 	if err := (&echo.DefaultBinder{}).BindBody(c, form); err != nil {
 		return InvalidPayload("The form could not be read. Open the page anew and send it again.").Because(err)
+	}
+	for name, values := range c.Request().Form {
+		if !storable(name) || !storable(strings.Join(values, "")) {
+			return InvalidPayload("Please look at 1 field again.", FieldError{
+				Pointer: "/" + strings.ToValidUTF8(name, "?"), Code: "text", Detail: "must be UTF-8 without NUL",
+			})
+		}
 	}
 	return check.Form(form)
 }

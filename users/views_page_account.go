@@ -34,6 +34,9 @@ func (a *App) changePassword(c echo.Context) error {
 	err := core.BindForm(c, a.check, &form)
 	var secret string
 	if err == nil {
+		err = a.mayGuess(visitor.UserID)
+	}
+	if err == nil {
 		secret, err = a.service.changePassword(c.Request().Context(), visitor, form, c.Request().UserAgent())
 	}
 	if problem := pages.Refusal(err); problem != nil {

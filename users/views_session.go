@@ -52,9 +52,9 @@ func (a *App) Lasts(c echo.Context) (bool, error) {
 
 // signInForm is what a visitor who signs in sends.
 type signInForm struct {
-	Email string
+	Email string `form:"email" validate:"max=254"`
 	// Next is the page to go to.
-	Next    string
+	Next    string `form:"next"`
 	Problem *core.Error
 }
 
@@ -66,8 +66,13 @@ func (a *App) showSignIn(c echo.Context) error {
 
 // signIn is POST /app/sign-in/.
 func (a *App) signIn(c echo.Context) error {
-	form := signInForm{Email: c.FormValue("email"), Next: pages.Inside(c.FormValue("next"))}
-	secret, err := a.trySignIn(c, form.Email)
+	var form signInForm
+	var secret string
+	err := core.BindForm(c, a.check, &form)
+	form.Next = pages.Inside(form.Next)
+	if err == nil {
+		secret, err = a.trySignIn(c, form.Email)
+	}
 	if form.Problem = pages.Refusal(err); form.Problem != nil {
 		status := form.Problem.Code.Spec().Status
 		return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
@@ -83,13 +88,21 @@ func (a *App) signIn(c echo.Context) error {
 // out by guessing.
 func (a *App) trySignIn(c echo.Context, email string) (string, error) {
 	for _, subject := range []string{c.RealIP(), c.RealIP() + " " + normalizeEmail(email)} {
-		if allowance := a.signIns.Allow(subjectID(subject)); !allowance.Allowed() {
-			return "", core.RateLimited("There were too many attempts to sign in.", allowance.Wait)
+		if err := a.mayGuess(subjectID(subject)); err != nil {
+			return "", err
 		}
 	}
 	return a.service.SignIn(c.Request().Context(), signIn{
 		Email: email, Password: c.FormValue("password"), UserAgent: c.Request().UserAgent(), Replaces: sessionSecret(c),
 	})
+}
+
+// mayGuess counts an attempt to tell a password: each that is compared takes memory and time from all others.
+func (a *App) mayGuess(subject uuid.UUID) error {
+	if allowance := a.signIns.Allow(subject); !allowance.Allowed() {
+		return core.RateLimited("There were too many attempts with a password.", allowance.Wait)
+	}
+	return nil
 }
 
 func subjectID(subject string) uuid.UUID {
