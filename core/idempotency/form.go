@@ -34,7 +34,7 @@ func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 			"The form was opened too long ago to tell whether it was sent before. Look whether it has done its work; "+
 				"if not, send it once more from here.")
 	}
-	return Key{Value: text, Given: true}, nil
+	return Key{Value: id.String(), Given: true}, nil
 }
 
 // madeAt is the time that an id of version 7 begins with.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"path"
 	"strings"
@@ -54,7 +55,7 @@ type frame struct {
 	Navigation []entry
 	// Base is the address of the organization's pages; Root outside of an organization.
 	Base string
-	// Here is the address of the page itself.
+	// Here is the address of the page itself; Base where a form was answered, which has no address to come back to.
 	Here      string
 	Theme     string
 	Notice    string
@@ -144,10 +145,13 @@ func newFrame(c echo.Context, page Page) frame {
 	ctx := c.Request().Context()
 	visitor, _ := VisitorFrom(ctx)
 	principal, _ := core.PrincipalFrom(ctx)
+	base, here := Base(principal.OrgSlug), c.Request().URL.RequestURI()
+	if c.Request().Method == http.MethodPost {
+		here = base
+	}
 	return frame{
 		Page: page, Visitor: visitor, Principal: principal,
-		Navigation: navigation(principal, visitor, page.Section),
-		Base:       Base(principal.OrgSlug), Here: c.Request().URL.RequestURI(),
+		Navigation: navigation(principal, visitor, page.Section), Base: base, Here: here,
 		Theme: theme(c), Notice: takeNotice(c), RequestID: core.RequestID(ctx),
 	}
 }

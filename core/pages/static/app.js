@@ -26,7 +26,8 @@
 
   /** Adds what only the script can do to a part of the page. */
   function enhance(part) {
-    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = false;
+    // Browsers let pages write there over encrypted connections alone, and on the machine itself.
+    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
     for (const later of part.querySelectorAll(".later")) setTimeout(() => later.classList.remove("later"), 10000);
   }
   enhance(document);
