@@ -85,7 +85,9 @@ func writeGoals(page *strings.Builder, goals []goal) {
 		if len(g.values) > 0 {
 			s := spreadOf(g.values)
 			median = g.bound.unit.text(s.median)
-			between = g.bound.unit.text(s.least) + " to " + g.bound.unit.text(s.most)
+			if len(g.values) > 1 {
+				between = g.bound.unit.text(s.least) + " to " + g.bound.unit.text(s.most)
+			}
 		}
 		fmt.Fprintf(page, "| %s | %s | %s | %s | %s | %s |\n",
 			g.what, g.bound.text(), median, between, g.verdict(), g.note)
