@@ -28,24 +28,39 @@ func (s *stage) benchmark(b *testing.B, key func(n int64) string, want int) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			request := httptest.NewRequestWithContext(b.Context(), http.MethodPost,
-				"/api/workflows/building/start/", bytes.NewBufferString(document))
-			request.Header.Set("Authorization", "Bearer "+s.Harbour.Tokens.Executor)
-			request.Header.Set("Content-Type", "application/json")
-			request.Header.Set("Idempotency-Key", key(n.Add(1)))
-			recorder := httptest.NewRecorder()
-			s.router.ServeHTTP(recorder, request)
-			if recorder.Code != want {
-				b.Fatalf("status = %d, want %d: %s", recorder.Code, want, recorder.Body)
-			}
+			s.benchmarkOne(b, key(n.Add(1)), want)
 		}
 	})
+}
+
+func (s *stage) benchmarkOne(b *testing.B, key string, want int) {
+	b.Helper()
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost,
+		"/api/workflows/building/start/", bytes.NewBufferString(document))
+	request.Header.Set("Authorization", "Bearer "+s.Harbour.Tokens.Executor)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", key)
+	recorder := httptest.NewRecorder()
+	s.router.ServeHTTP(recorder, request)
+	if recorder.Code != want {
+		b.Fatalf("status = %d, want %d: %s", recorder.Code, want, recorder.Body)
+	}
 }
 
 func BenchmarkStart(b *testing.B) {
 	s := setup(b, func(settings *config.Settings) { settings.RunsPerMinute = 0 })
 	prefix := uuid.NewString()
 	s.benchmark(b, func(n int64) string { return prefix + strconv.FormatInt(n, 10) }, http.StatusCreated)
+}
+
+// BenchmarkLoneStart has nobody to share a commit with, so that it shows what the round trips cost.
+func BenchmarkLoneStart(b *testing.B) {
+	s := setup(b, func(settings *config.Settings) { settings.RunsPerMinute = 0 })
+	prefix := uuid.NewString()
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		s.benchmarkOne(b, prefix+strconv.Itoa(n), http.StatusCreated)
+	}
 }
 
 func BenchmarkReplay(b *testing.B) {

@@ -21,8 +21,9 @@ type CoalescerLimits struct {
 	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
 	Members int
 	Weight  int
-	// Waiting is how many callers may wait for their turn.
-	Waiting int
+	// Waiting is how many callers may wait for their turn, and WaitingWeight how heavy they may be together.
+	Waiting       int
+	WaitingWeight int
 }
 
 // Coalescer lets concurrent callers share work that costs little more for many than for one, such as a commit.
@@ -39,11 +40,14 @@ type Coalescer[T, R any] struct {
 	mu      sync.Mutex
 	working int
 	waiting []*member[T, R]
+	// waitingWeight is how heavy those who wait are together.
+	waitingWeight int
 }
 
 // member is a caller. Its result may be read when done is closed.
 type member[T, R any] struct {
 	item   T
+	weight int
 	leads  chan struct{}
 	done   chan struct{}
 	result R
@@ -61,7 +65,9 @@ func NewCoalescer[T, R any](
 // Do has the work done for the item, alone or together with others, and returns its result. A caller whose
 // context ends leaves as long as its turn has not come; after that Do returns when the work is done.
 func (c *Coalescer[T, R]) Do(ctx context.Context, item T) (R, error) {
-	m := &member[T, R]{item: item, leads: make(chan struct{}), done: make(chan struct{})}
+	m := &member[T, R]{
+		item: item, weight: c.weigh(item), leads: make(chan struct{}), done: make(chan struct{}),
+	}
 	if !c.join(m) {
 		return m.result, ErrOverloaded
 	}
@@ -98,8 +104,9 @@ func (c *Coalescer[T, R]) join(m *member[T, R]) bool {
 	case c.working < c.limits.Groups:
 		c.working++
 		close(m.leads)
-	case len(c.waiting) < c.limits.Waiting:
+	case len(c.waiting) < c.limits.Waiting && c.waitingWeight+m.weight <= c.limits.WaitingWeight:
 		c.waiting = append(c.waiting, m)
+		c.waitingWeight += m.weight
 	default:
 		return false
 	}
@@ -114,7 +121,7 @@ func (c *Coalescer[T, R]) leave(m *member[T, R]) bool {
 	if i < 0 {
 		return false
 	}
-	c.waiting = slices.Delete(c.waiting, i, i+1)
+	c.dequeue(i, i+1)
 	return true
 }
 
@@ -144,16 +151,24 @@ func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 func (c *Coalescer[T, R]) gather(leader *member[T, R]) []*member[T, R] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	group, weight := []*member[T, R]{leader}, c.weigh(leader.item)
+	group, weight := []*member[T, R]{leader}, leader.weight
 	for _, m := range c.waiting {
-		weight += c.weigh(m.item)
+		weight += m.weight
 		if len(group) == c.limits.Members || weight > c.limits.Weight {
 			break
 		}
 		group = append(group, m)
 	}
-	c.waiting = slices.Delete(c.waiting, 0, len(group)-1)
+	c.dequeue(0, len(group)-1)
 	return group
+}
+
+// dequeue takes those from i to j out of the queue.
+func (c *Coalescer[T, R]) dequeue(i, j int) {
+	for _, m := range c.waiting[i:j] {
+		c.waitingWeight -= m.weight
+	}
+	c.waiting = slices.Delete(c.waiting, i, j)
 }
 
 func (c *Coalescer[T, R]) handOver() {
@@ -164,6 +179,6 @@ func (c *Coalescer[T, R]) handOver() {
 		return
 	}
 	next := c.waiting[0]
-	c.waiting = slices.Delete(c.waiting, 0, 1)
+	c.dequeue(0, 1)
 	close(next.leads)
 }

@@ -53,7 +53,7 @@ func (l line) arrive(ctx context.Context, t *testing.T, callers *sync.WaitGroup,
 }
 
 func wide(groups int) core.CoalescerLimits {
-	return core.CoalescerLimits{Groups: groups, Members: 10, Weight: 100, Waiting: 10}
+	return core.CoalescerLimits{Groups: groups, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000}
 }
 
 func TestCoalescer(t *testing.T) {
@@ -69,19 +69,19 @@ func TestCoalescer(t *testing.T) {
 		{"SeveralGroupsAtOnce", wide(2), []int{1, 2, 3, 4}, [][]int{{1}, {2}, {3, 4}}},
 		{
 			"BoundedInMembers",
-			core.CoalescerLimits{Groups: 1, Members: 2, Weight: 100, Waiting: 10},
+			core.CoalescerLimits{Groups: 1, Members: 2, Weight: 100, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 2, 3, 4},
 			[][]int{{1}, {2, 3}, {4}},
 		},
 		{
 			"BoundedInWeight",
-			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10},
+			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 4, 6, 5},
 			[][]int{{1}, {4, 6}, {5}},
 		},
 		{
 			"OneThatIsTooHeavyGoesAlone",
-			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10},
+			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 50, 2, 60},
 			[][]int{{1}, {50}, {2}, {60}},
 		},
@@ -113,17 +113,29 @@ func TestCoalescer(t *testing.T) {
 
 func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLine(core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 2})
-		var callers sync.WaitGroup
-		callers.Go(func() { <-l.begun; <-l.begun })
-		l.arrive(t.Context(), t, &callers, 1, 2, 3)
-		if _, err := l.Do(t.Context(), 4); !errors.Is(err, core.ErrOverloaded) {
-			t.Errorf("error = %v, want %v", err, core.ErrOverloaded)
-		}
-		close(l.end)
-		callers.Wait()
-	})
+	for _, tt := range []struct {
+		name    string
+		limits  core.CoalescerLimits
+		refused int
+	}{
+		{"TooMany", core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 2, WaitingWeight: 100}, 1},
+		{"TooHeavy", core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 7}, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := newLine(tt.limits)
+				var callers sync.WaitGroup
+				callers.Go(func() { <-l.begun; <-l.begun })
+				l.arrive(t.Context(), t, &callers, 100, 2, 3)
+				if _, err := l.Do(t.Context(), tt.refused); !errors.Is(err, core.ErrOverloaded) {
+					t.Errorf("error = %v, want %v", err, core.ErrOverloaded)
+				}
+				close(l.end)
+				callers.Wait()
+			})
+		})
+	}
 }
 
 func TestCoalescerLetsThoseGoWhoStillWait(t *testing.T) {
@@ -201,7 +213,10 @@ func TestCoalescerServesEverybodyOnce(t *testing.T) {
 	t.Parallel()
 	const callersAtOnce, rounds = 32, 200
 	var served atomic.Int64
-	c := core.NewCoalescer(core.CoalescerLimits{Groups: 2, Members: 8, Weight: 100, Waiting: callersAtOnce},
+	c := core.NewCoalescer(
+		core.CoalescerLimits{
+			Groups: 2, Members: 8, Weight: 100, Waiting: callersAtOnce, WaitingWeight: callersAtOnce,
+		},
 		func(int) int { return 1 },
 		func(_ context.Context, items []int) []int {
 			served.Add(int64(len(items)))

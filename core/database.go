@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,7 +40,7 @@ type DB struct {
 	// SQL is the same pool for libraries that want database/sql.
 	SQL *sql.DB
 
-	begin   string
+	begin   begin
 	lookups *Coalescer[*Lookups, error]
 }
 
@@ -95,7 +96,7 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: beginQuery(cfg)}
+	db := &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: newBegin(cfg)}
 	db.lookups = newLookupCoalescer(db)
 	return db, nil
 }
@@ -123,11 +124,23 @@ func (db *DB) Close() error {
 	return err
 }
 
-// beginQuery sets the time limits with SET LOCAL, because a transaction pooler neither takes them as
-// start-up parameters nor keeps a session's settings to that session. It names the isolation level, because the
-// database may have another default, under which a claim would not see what a rival has just committed.
-func beginQuery(cfg DatabaseConfig) string {
-	return fmt.Sprintf("begin isolation level read committed; set local lock_timeout = %d; "+
-		"set local statement_timeout = %d; set local idle_in_transaction_session_timeout = %d",
-		cfg.LockTimeout.Milliseconds(), cfg.StatementTimeout.Milliseconds(), cfg.IdleTimeout.Milliseconds())
+// begin is what begins a transaction.
+type begin struct {
+	limits [3]string
+}
+
+func newBegin(cfg DatabaseConfig) begin {
+	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	return begin{limits: [...]string{
+		milliseconds(cfg.LockTimeout), milliseconds(cfg.StatementTimeout), milliseconds(cfg.IdleTimeout),
+	}}
+}
+
+// queue names the isolation level, because the database may have another default, under which a claim would not see
+// what a rival has just committed. The time limits are the transaction's own, because a transaction pooler neither
+// takes them as start-up parameters nor keeps a session's settings to that session.
+func (b begin) queue(batch *Batch) {
+	batch.Queue("begin isolation level read committed")
+	batch.Queue(`SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
+		set_config('idle_in_transaction_session_timeout', $3, true)`, b.limits[0], b.limits[1], b.limits[2])
 }

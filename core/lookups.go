@@ -47,7 +47,8 @@ const (
 
 func newLookupCoalescer(db *DB) *Coalescer[*Lookups, error] {
 	return NewCoalescer(CoalescerLimits{
-		Groups: lookupGroups, Members: lookupMembers, Weight: lookupMembers, Waiting: lookupsWaiting,
+		Groups: lookupGroups, Members: lookupMembers, Weight: lookupMembers,
+		Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
 	}, func(*Lookups) int { return 1 }, db.lookUpTogether)
 }
 

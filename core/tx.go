@@ -20,34 +20,36 @@ var ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 const (
 	maxAttempts     = 3
 	rollbackTimeout = 2 * time.Second
+	// idle is how PostgreSQL calls a session without a transaction.
+	idle = 'I'
 )
 
-// Tx is an open transaction at READ COMMITTED. Only InTx makes one, so a function that takes a Tx
+// Tx is an open transaction at READ COMMITTED. Only InTx and InPipeline make one, so a function that takes a Tx
 // cannot be called outside of a transaction.
 type Tx struct {
-	pgx  pgx.Tx
-	conn *sql.Conn
-	base *gorm.DB
+	session *pgx.Conn
+	conn    *sql.Conn
+	base    *gorm.DB
 }
 
 // Exec runs one statement.
 func (tx Tx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
-	return tx.pgx.Exec(ctx, query, args...)
+	return tx.session.Exec(ctx, query, args...)
 }
 
 // Query runs one statement that returns rows.
 func (tx Tx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
-	return tx.pgx.Query(ctx, query, args...)
+	return tx.session.Query(ctx, query, args...)
 }
 
 // QueryRow runs one statement that returns at most one row.
 func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
-	return tx.pgx.QueryRow(ctx, query, args...)
+	return tx.session.QueryRow(ctx, query, args...)
 }
 
 // CopyFrom inserts many rows with COPY.
 func (tx Tx) CopyFrom(ctx context.Context, table string, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	return tx.pgx.CopyFrom(ctx, pgx.Identifier{table}, columns, rows)
+	return tx.session.CopyFrom(ctx, pgx.Identifier{table}, columns, rows)
 }
 
 // Gorm returns a GORM handle that works inside the transaction.
@@ -63,8 +65,20 @@ func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 //
 // An error from COMMIT that does not come from the database itself is ErrOutcomeUnknown, and nothing is repeated.
 func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
+	nothing := func(*Batch) struct{} { return struct{}{} }
+	return InPipeline(ctx, db, nothing, func(tx Tx, _ struct{}, _ *Batch) (T, error) { return fn(tx) })
+}
+
+// InPipeline is InTx in as few as two round trips. What open queues travels with BEGIN, and what it returns is for fn,
+// which runs when those statements have been answered; what fn queues travels with COMMIT. Both may run more than once.
+//
+// An error of a statement that travels with COMMIT is as certain as any other, because the server then skips the
+// COMMIT. A connection that is lost while they are under way leaves the outcome unknown.
+func InPipeline[O, T any](
+	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
+) (T, error) {
 	for attempt := 1; ; attempt++ {
-		result, err := inTxOnce(ctx, db, fn)
+		result, err := inPipelineOnce(ctx, db, open, fn)
 		if err == nil || attempt == maxAttempts || !isRepeatable(err) {
 			return result, err
 		}
@@ -76,7 +90,9 @@ func isRepeatable(err error) bool {
 	return IsContention(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
 }
 
-func inTxOnce[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
+func inPipelineOnce[O, T any](
+	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
+) (T, error) {
 	var zero T
 	conn, err := db.SQL.Conn(ctx)
 	if err != nil {
@@ -84,49 +100,49 @@ func inTxOnce[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T,
 	}
 	// Closing gives the connection back; a broken one is thrown away by the pool.
 	defer func() { _ = conn.Close() }()
-	pgxTx, err := beginOn(ctx, conn, db.begin)
-	if err != nil {
-		return zero, fmt.Errorf("begin: %w", err)
-	}
-	// After a commit this does nothing. It must also run when the caller has gone or fn panics.
-	defer func() {
-		rollbackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-		defer cancel()
-		_ = pgxTx.Rollback(rollbackCtx)
-	}()
-	result, err := fn(Tx{pgx: pgxTx, conn: conn, base: db.Gorm})
+	session, err := sessionOf(conn)
 	if err != nil {
 		return zero, err
 	}
-	if err := pgxTx.Commit(ctx); err != nil {
-		return zero, commitError(err)
+	// It must also run when the caller has gone or fn panics.
+	defer rollBack(ctx, session)
+	tx := Tx{session: session, conn: conn, base: db.Gorm}
+	first := tx.NewBatch()
+	db.begin.queue(first)
+	opened := open(first)
+	if err := first.Send(ctx); err != nil {
+		return zero, fmt.Errorf("begin: %w", err)
+	}
+	last := tx.NewBatch()
+	result, err := fn(tx, opened, last)
+	if err != nil {
+		return zero, err
+	}
+	if err := last.commit(ctx); err != nil {
+		return zero, err
 	}
 	return result, nil
 }
 
-func beginOn(ctx context.Context, conn *sql.Conn, query string) (pgx.Tx, error) {
-	var tx pgx.Tx
+func sessionOf(conn *sql.Conn) (*pgx.Conn, error) {
+	var session *pgx.Conn
 	err := conn.Raw(func(driverConn any) error {
 		pgxConn, ok := driverConn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("unexpected driver connection %T", driverConn)
 		}
-		var err error
-		tx, err = pgxConn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: query})
-		return err
+		session = pgxConn.Conn()
+		return nil
 	})
-	return tx, err
+	return session, err
 }
 
-// commitError tells a commit that certainly failed from one whose outcome is unknown. Certain are the
-// database's own refusals (a deferred constraint, a serialization failure); a lost connection, a
-// deadline and a server that is going down (class 57) leave it open.
-func commitError(err error) error {
-	if errors.Is(err, pgx.ErrTxCommitRollback) {
-		return fmt.Errorf("commit: %w", err)
+// rollBack ends a transaction that was not committed. Where that fails, the pool throws the connection away.
+func rollBack(ctx context.Context, session *pgx.Conn) {
+	if session.IsClosed() || session.PgConn().TxStatus() == idle {
+		return
 	}
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && class(pgErr) != "57" && class(pgErr) != "08" {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return fmt.Errorf("commit: %w: %w", ErrOutcomeUnknown, err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_, _ = session.Exec(ctx, "rollback")
 }

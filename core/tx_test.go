@@ -110,7 +110,8 @@ func TestInTx(t *testing.T) {
 	t.Run("DeferredConstraintFailsForCertain", func(t *testing.T) {
 		t.Parallel()
 		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
-			return 0, insertDanglingKey(t.Context(), tx)
+			_, err := tx.Exec(t.Context(), danglingKey)
+			return 0, err
 		})
 		if core.ViolatedConstraint(err) != "fk_idempotency_keys_run" || errors.Is(err, core.ErrOutcomeUnknown) {
 			t.Errorf("err = %v, want a certain violation of fk_idempotency_keys_run", err)
@@ -135,15 +136,13 @@ func TestInTx(t *testing.T) {
 	})
 }
 
-func insertDanglingKey(ctx context.Context, tx core.Tx) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
-			request_hash, target_digest, content_digest, options_digest, request_id, validation_run_id, recovery_point,
-			created_at, expires_at)
-		VALUES (gen_random_uuid(), gen_random_uuid(), 'k', 'e', 'POST', '/', 1, sha256('r'), sha256('t'), sha256('c'),
-			sha256('o'), 'r', gen_random_uuid(), 'started', now(), now() + interval '1 day')`)
-	return err
-}
+// danglingKey names a run that there is not, which COMMIT finds out.
+const danglingKey = `
+	INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
+		request_hash, target_digest, content_digest, options_digest, request_id, validation_run_id, recovery_point,
+		created_at, expires_at)
+	VALUES (gen_random_uuid(), gen_random_uuid(), 'k', 'e', 'POST', '/', 1, sha256('r'), sha256('t'), sha256('c'),
+		sha256('o'), 'r', gen_random_uuid(), 'started', now(), now() + interval '1 day')`
 
 func TestInTxReadsCommittedWhateverTheDefault(t *testing.T) {
 	t.Parallel()

@@ -60,76 +60,100 @@ func CountOverage(ctx context.Context, tx core.Tx, orgID uuid.UUID) (time.Time, 
 	return period, nil
 }
 
-// ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow. It locks
-// the counters until the transaction ends, in the order of the organizations so that two transactions
-// never wait for each other; what is refused costs nothing and harms nobody else. The new counts are written
-// by the batch, which has to be sent.
+// Counters are the usage counters of organizations, locked until the transaction ends.
+type Counters struct {
+	orgs  []uuid.UUID
+	usage map[uuid.UUID]Usage
+}
+
+// LockCounters queues the lock on the organizations' counters, in the order of the organizations so that two
+// transactions never wait for each other.
+func LockCounters(batch *core.Batch, orgs []uuid.UUID) *Counters {
+	orgs = slices.Clone(orgs)
+	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	orgs = slices.Compact(orgs)
+	c := &Counters{orgs: orgs, usage: make(map[uuid.UUID]Usage, len(orgs))}
+	if len(orgs) > 0 {
+		c.queue(batch)
+	}
+	return c
+}
+
+// ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow; what is refused costs
+// nothing and harms nobody else. The new counts are written by the batch, which has to be sent.
 func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID) ([]Grant, error) {
-	counters, err := lockCounters(ctx, tx, demands)
-	if err != nil {
+	locking := tx.NewBatch()
+	counters := LockCounters(locking, demands)
+	if err := locking.Send(ctx); err != nil {
+		return nil, err
+	}
+	return counters.ChargeRuns(ctx, tx, batch, demands)
+}
+
+// ChargeRuns is the function of that name for counters whose lock has been sent.
+func (c *Counters) ChargeRuns(
+	ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID,
+) ([]Grant, error) {
+	if err := c.complete(ctx, tx); err != nil {
 		return nil, err
 	}
 	grants := make([]Grant, len(demands))
 	charged := make(map[uuid.UUID]int64)
 	for i, orgID := range demands {
-		counter := counters[orgID]
+		counter := c.usage[orgID]
 		if !counter.full() {
 			counter.Used++
 			charged[orgID]++
 			grants[i].Granted = true
 		}
-		counters[orgID] = counter
+		c.usage[orgID] = counter
 		grants[i].Usage = counter
 	}
-	addUsage(batch, counters, charged)
+	addUsage(batch, c.usage, charged)
 	return grants, nil
 }
 
-func lockCounters(ctx context.Context, tx core.Tx, demands []uuid.UUID) (map[uuid.UUID]Usage, error) {
-	orgs := slices.Clone(demands)
-	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	orgs = slices.Compact(orgs)
-	counters, err := selectCounters(ctx, tx, orgs)
-	if err != nil || len(counters) == len(orgs) {
-		return counters, err
+// complete opens the counters that are not there yet at the first start of a month: each takes the quota that the
+// operator has set. The lock lets no change of that quota slip between its reading and the counter.
+func (c *Counters) complete(ctx context.Context, tx core.Tx) error {
+	if len(c.usage) == len(c.orgs) {
+		return nil
 	}
-	// The first start of a month: the counter takes the quota that the operator has set. The lock lets no
-	// change of that quota slip between its reading and the counter.
-	_, err = tx.Exec(ctx, `
+	batch := tx.NewBatch()
+	batch.Queue(`
 		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
 		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
 		FROM organizations WHERE id = ANY ($1)
 		ORDER BY id FOR SHARE
-		ON CONFLICT DO NOTHING`, orgs, MetricRuns)
-	if err != nil {
-		return nil, fmt.Errorf("open usage counters: %w", err)
+		ON CONFLICT DO NOTHING`, c.orgs, MetricRuns)
+	c.queue(batch)
+	if err := batch.Send(ctx); err != nil {
+		return fmt.Errorf("open usage counters: %w", err)
 	}
-	counters, err = selectCounters(ctx, tx, orgs)
-	if err == nil && len(counters) != len(orgs) {
-		return nil, fmt.Errorf("%d of %d organizations have a usage counter", len(counters), len(orgs))
+	if len(c.usage) != len(c.orgs) {
+		return fmt.Errorf("%d of %d organizations have a usage counter", len(c.usage), len(c.orgs))
 	}
-	return counters, err
+	return nil
 }
 
-func selectCounters(ctx context.Context, tx core.Tx, orgs []uuid.UUID) (map[uuid.UUID]Usage, error) {
+func (c *Counters) queue(batch *core.Batch) {
 	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
-	rows, err := tx.Query(ctx, `
+	batch.QueueRows(c.read, `
 		SELECT org_id, metric, period_start, used, quota FROM usage_counters
 		WHERE org_id = ANY ((SELECT $1::uuid[])::uuid[]) AND metric = $2
 			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
-		ORDER BY org_id FOR UPDATE`, core.IDColumn(orgs, itself), MetricRuns)
-	if err != nil {
-		return nil, fmt.Errorf("lock usage counters: %w", err)
-	}
+		ORDER BY org_id FOR UPDATE`, core.IDColumn(c.orgs, itself), MetricRuns)
+}
+
+func (c *Counters) read(rows pgx.Rows) error {
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
 	if err != nil {
-		return nil, fmt.Errorf("lock usage counters: %w", err)
+		return fmt.Errorf("lock usage counters: %w", err)
 	}
-	counters := make(map[uuid.UUID]Usage, len(found))
 	for _, counter := range found {
-		counters[counter.OrgID] = counter
+		c.usage[counter.OrgID] = counter
 	}
-	return counters, nil
+	return nil
 }
 
 func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {

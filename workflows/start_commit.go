@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,7 +40,7 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	}
 	for len(pending) > 0 {
 		leaders, followers := lead(starts, pending)
-		for i, r := range s.commitLeaders(ctx, pick(starts, leaders), s.commitIn) {
+		for i, r := range s.commitLeaders(ctx, pick(starts, leaders), open) {
 			results[leaders[i]] = r
 		}
 		pending = nil
@@ -58,22 +57,31 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	return results
 }
 
-// work is what a transaction does for starts of different keys.
-type work func(ctx context.Context, tx core.Tx, starts []start) ([]result, error)
+// opened is what a transaction of starts begins with.
+type opened struct {
+	keys     *idempotency.Taking
+	counters *users.Counters
+}
+
+// opening queues what a transaction of starts of different keys begins with.
+type opening func(batch *core.Batch, starts []start) opened
 
 // commitLeaders commits starts of different keys. When one row of the group is at fault, or one
 // organization's counter cannot be had in time, the others are not made to suffer for it.
-func (s *Starter) commitLeaders(ctx context.Context, starts []start, do work) []result {
-	results, err := core.InTx(ctx, s.db, func(tx core.Tx) ([]result, error) {
-		return do(ctx, tx, starts)
-	})
+func (s *Starter) commitLeaders(ctx context.Context, starts []start, open opening) []result {
+	results, err := core.InPipeline(ctx, s.db,
+		func(batch *core.Batch) opened { return open(batch, starts) },
+		func(tx core.Tx, o opened, last *core.Batch) ([]result, error) {
+			return s.commitIn(ctx, tx, o, last, starts)
+		},
+	)
 	switch {
 	case err == nil:
 		return results
 	case core.IsMemberFault(err) && len(starts) > 1:
-		return s.commitApart(ctx, starts, do, func(i int) string { return starts[i].run.Run.ID.String() })
+		return s.commitApart(ctx, starts, open, func(i int) string { return starts[i].run.Run.ID.String() })
 	case core.IsLockTimeout(err) && !sameOrganization(starts):
-		return s.commitApart(ctx, starts, s.commitInHaste, func(i int) string { return starts[i].orgID().String() })
+		return s.commitApart(ctx, starts, openInHaste, func(i int) string { return starts[i].orgID().String() })
 	}
 	results = make([]result, len(starts))
 	for i := range starts {
@@ -83,7 +91,7 @@ func (s *Starter) commitLeaders(ctx context.Context, starts []start, do work) []
 }
 
 // commitApart commits a group that has failed as a whole in smaller ones, in the order of arrival.
-func (s *Starter) commitApart(ctx context.Context, starts []start, do work, groupOf func(int) string) []result {
+func (s *Starter) commitApart(ctx context.Context, starts []start, open opening, groupOf func(int) string) []result {
 	groups := make(map[string][]int)
 	var names []string
 	for i := range starts {
@@ -95,27 +103,57 @@ func (s *Starter) commitApart(ctx context.Context, starts []start, do work, grou
 	}
 	results := make([]result, len(starts))
 	for _, name := range names {
-		for i, r := range s.commitLeaders(ctx, pick(starts, groups[name]), do) {
+		for i, r := range s.commitLeaders(ctx, pick(starts, groups[name]), open) {
 			results[groups[name][i]] = r
 		}
 	}
 	return results
 }
 
+// open queues the claim of the keys and the lock on the counters. The counters of all organizations are locked,
+// whatever the claim will say, so that both are one round trip.
+func open(batch *core.Batch, starts []start) opened {
+	var claims []idempotency.Claim
+	orgs := make([]uuid.UUID, len(starts))
+	for i, st := range starts {
+		orgs[i] = st.orgID()
+		if st.keyed {
+			claims = append(claims, st.claim)
+		}
+	}
+	return opened{keys: idempotency.Begin(batch, claims), counters: users.LockCounters(batch, orgs)}
+}
+
+// secondWait is how long starts wait for a lock that their group has waited for in vain: long enough for a commit that
+// is only under way.
+const secondWait = "SET LOCAL lock_timeout = '200ms'"
+
+// openInHaste is open for one organization of a group. Where a process is stuck in the middle of its own group,
+// many organizations are held up, and the others wait until each of them has been tried.
+func openInHaste(batch *core.Batch, starts []start) opened {
+	batch.Queue(secondWait)
+	return open(batch, starts)
+}
+
 // commitIn is the transaction: claim the keys, charge the quota, write what was granted. The finished
 // responses are in the key rows from the beginning.
-func (s *Starter) commitIn(ctx context.Context, tx core.Tx, starts []start) ([]result, error) {
+func (s *Starter) commitIn(
+	ctx context.Context, tx core.Tx, o opened, batch *core.Batch, starts []start,
+) ([]result, error) {
+	taken, err := o.keys.Finish(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	results := make([]result, len(starts))
-	winners, err := claim(ctx, tx, starts, results)
-	if err != nil || len(winners) == 0 {
-		return results, err
+	winners := claimed(starts, taken, results)
+	if len(winners) == 0 {
+		return results, nil
 	}
 	demands := make([]uuid.UUID, len(winners))
 	for i, w := range winners {
 		demands[i] = starts[w].orgID()
 	}
-	batch := tx.NewBatch()
-	grants, err := users.ChargeRuns(ctx, tx, batch, demands)
+	grants, err := o.counters.ChargeRuns(ctx, tx, batch, demands)
 	if err != nil {
 		return nil, err
 	}
@@ -137,34 +175,11 @@ func (s *Starter) commitIn(ctx context.Context, tx core.Tx, starts []start) ([]r
 		s.runs.Create(batch, runs...)
 		core.Audit(batch, audits...)
 	}
-	return results, batch.Send(ctx)
+	return results, nil
 }
 
-// secondWait is how long starts wait for a lock that their group has waited for in vain: long enough for a commit that
-// is only under way.
-const secondWait = "SET LOCAL lock_timeout = '200ms'"
-
-// commitInHaste is commitIn for one organization of a group. Where a process is stuck in the middle of its own group,
-// many organizations are held up, and the others wait until each of them has been tried.
-func (s *Starter) commitInHaste(ctx context.Context, tx core.Tx, starts []start) ([]result, error) {
-	if _, err := tx.Exec(ctx, secondWait); err != nil {
-		return nil, fmt.Errorf("bound the wait for locks: %w", err)
-	}
-	return s.commitIn(ctx, tx, starts)
-}
-
-// claim takes the keys of the starts and returns which starts may go on; the others have their result.
-func claim(ctx context.Context, tx core.Tx, starts []start, results []result) ([]int, error) {
-	var claims []idempotency.Claim
-	for _, st := range starts {
-		if st.keyed {
-			claims = append(claims, st.claim)
-		}
-	}
-	outcomes, err := idempotency.Take(ctx, tx, claims)
-	if err != nil {
-		return nil, err
-	}
+// claimed returns which starts may go on; the others have their result.
+func claimed(starts []start, outcomes []idempotency.Taken, results []result) []int {
 	var winners []int
 	for i, st := range starts {
 		results[i].answer.Response, results[i].answer.RunID = st.response, st.run.Run.ID
@@ -185,7 +200,7 @@ func claim(ctx context.Context, tx core.Tx, starts []start, results []result) ([
 			results[i] = result{err: idempotency.InProgress(0)}
 		}
 	}
-	return winners, nil
+	return winners
 }
 
 // startError tells the client what a failed commit means for its start.

@@ -61,20 +61,39 @@ const claimQuery = `
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
 	RETURNING k.id, k.expires_at`
 
+// Taking is an attempt to claim keys.
+type Taking struct {
+	claims []Claim
+	// claimed has the end of each key that was claimed, by the claim's id.
+	claimed map[uuid.UUID]time.Time
+}
+
+// Begin queues the claims. No two of them may name the same key.
+func Begin(batch *core.Batch, claims []Claim) *Taking {
+	t := &Taking{claims: claims, claimed: make(map[uuid.UUID]time.Time, len(claims))}
+	if len(claims) > 0 {
+		batch.QueueRows(t.read, claimQuery, claimColumns(claims)...)
+	}
+	return t
+}
+
 // Take claims keys inside the transaction that does their work and returns one outcome per claim, in
 // order. No two claims may name the same key. Two statements at most.
 func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
-	outcomes := make([]Taken, len(claims))
-	if len(claims) == 0 {
-		return outcomes, nil
-	}
-	claimed, err := insertClaims(ctx, tx, claims)
-	if err != nil {
+	batch := tx.NewBatch()
+	taking := Begin(batch, claims)
+	if err := batch.Send(ctx); err != nil {
 		return nil, err
 	}
+	return taking.Finish(ctx, tx)
+}
+
+// Finish returns one outcome per claim, in order, when the batch has been sent.
+func (t *Taking) Finish(ctx context.Context, tx core.Tx) ([]Taken, error) {
+	outcomes := make([]Taken, len(t.claims))
 	var lost []Claim
-	for i, claim := range claims {
-		if expiresAt, ok := claimed[claim.ID]; ok {
+	for i, claim := range t.claims {
+		if expiresAt, ok := t.claimed[claim.ID]; ok {
 			outcomes[i] = Taken{Claimed: true, ExpiresAt: expiresAt}
 			continue
 		}
@@ -88,12 +107,27 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, claim := range claims {
+	for i, claim := range t.claims {
 		if record, ok := existing[claim.Identity()]; ok && !outcomes[i].Claimed && !record.Absent() {
 			outcomes[i].Existing = &record
 		}
 	}
 	return outcomes, nil
+}
+
+func (t *Taking) read(rows pgx.Rows) error {
+	for rows.Next() {
+		var id uuid.UUID
+		var expiresAt time.Time
+		if err := rows.Scan(&id, &expiresAt); err != nil {
+			return fmt.Errorf("read a claimed key: %w", err)
+		}
+		t.claimed[id] = expiresAt
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("claim keys: %w", err)
+	}
+	return nil
 }
 
 // Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards. Each is named
@@ -123,27 +157,6 @@ func (c *Claim) lockNumber() int64 {
 		hash.Write([]byte(part))
 	}
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
-}
-
-func insertClaims(ctx context.Context, tx core.Tx, claims []Claim) (map[uuid.UUID]time.Time, error) {
-	rows, err := tx.Query(ctx, claimQuery, claimColumns(claims)...)
-	if err != nil {
-		return nil, fmt.Errorf("claim keys: %w", err)
-	}
-	defer rows.Close()
-	claimed := make(map[uuid.UUID]time.Time, len(claims))
-	for rows.Next() {
-		var id uuid.UUID
-		var expiresAt time.Time
-		if err := rows.Scan(&id, &expiresAt); err != nil {
-			return nil, fmt.Errorf("read a claimed key: %w", err)
-		}
-		claimed[id] = expiresAt
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("claim keys: %w", err)
-	}
-	return claimed, nil
 }
 
 func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[Identity]Record, error) {

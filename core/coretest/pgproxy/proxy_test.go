@@ -136,6 +136,27 @@ func TestCommitsAreFound(t *testing.T) {
 				return b.through.Pool.SendBatch(ctx, batch).Close()
 			}, []string{"insert notes"},
 		},
+		"ATransactionInTwoPipelines": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InPipeline(ctx, b.through, func(first *core.Batch) struct{} {
+					first.Queue(insertNote)
+					return struct{}{}
+				}, func(_ core.Tx, _ struct{}, last *core.Batch) (struct{}, error) {
+					last.Queue(`UPDATE notes SET text = $1`, "b")
+					return struct{}{}, nil
+				})
+				return err
+			}, []string{"insert notes, update notes"},
+		},
+		"ATransactionThatChangesNothingInTwoPipelines": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InPipeline(ctx, b.through, func(first *core.Batch) struct{} {
+					first.Queue(`SELECT text FROM notes FOR UPDATE`)
+					return struct{}{}
+				}, func(core.Tx, struct{}, *core.Batch) (struct{}, error) { return struct{}{}, nil })
+				return err
+			}, nil,
+		},
 		"StatementsOfTheirOwn": {
 			func(ctx context.Context, b *bundle) error {
 				_, simple := b.through.Pool.Exec(ctx, insertNote)

@@ -1,0 +1,111 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+)
+
+// inPipeline runs one statement with BEGIN and the others with COMMIT, and returns how often it began.
+func inPipeline(ctx context.Context, db *core.DB, job string, last ...string) (int, error) {
+	begun := 0
+	_, err := core.InPipeline(ctx, db, func(batch *core.Batch) *int {
+		begun++
+		got := new(int)
+		batch.Queue(insertTick, job)
+		batch.QueueRows(func(rows pgx.Rows) error {
+			n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+			*got = n
+			return err
+		}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
+		return got
+	}, func(_ core.Tx, got *int, batch *core.Batch) (int, error) {
+		if *got != 1 {
+			return 0, errors.New("what travels with BEGIN was not answered")
+		}
+		for _, statement := range last {
+			batch.Queue(statement)
+		}
+		return 0, nil
+	})
+	return begun, err
+}
+
+// stateOf is the code that the server gave to an error, empty when there is none.
+func stateOf(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
+	}
+	return ""
+}
+
+const (
+	insertLast   = `INSERT INTO job_ticks (job, tick) VALUES ('last', now())`
+	divideByZero = `SELECT 1 / 0`
+)
+
+func TestInPipeline(t *testing.T) {
+	t.Parallel()
+	db := coretest.OpenDatabase(t)
+	for name, tt := range map[string]struct {
+		last  []string
+		code  string
+		begun int
+		ticks int
+	}{
+		"Commits":              {last: []string{insertLast}, begun: 1, ticks: 1},
+		"CommitsAlone":         {begun: 1, ticks: 1},
+		"FailsBeforeTheCommit": {last: []string{divideByZero}, code: "22012", begun: 1},
+		"FailsInTheMiddle":     {last: []string{insertLast, divideByZero, insertLast}, code: "22012", begun: 1},
+		"FailsBecauseItTookTooLong": {
+			last: []string{`SET LOCAL statement_timeout = 1`, `SELECT pg_sleep(5)`}, code: "57014", begun: 1,
+		},
+		"RepeatsWhatMayBeRepeated": {
+			last: []string{`DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '40001'; END $$`},
+			code: "40001", begun: 3,
+		},
+		"FailsAtTheCommit": {last: []string{danglingKey}, code: "23503", begun: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun, err := inPipeline(t.Context(), db, name, tt.last...)
+			if got := stateOf(err); got != tt.code || errors.Is(err, core.ErrOutcomeUnknown) || begun != tt.begun {
+				t.Errorf("err = %v after %d transactions, want a certain %q after %d", err, begun, tt.code, tt.begun)
+			}
+			if got := ticks(t, db, name); got != tt.ticks {
+				t.Errorf("ticks = %d, want %d", got, tt.ticks)
+			}
+		})
+	}
+}
+
+func TestInPipelineTellsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault pgproxy.Fault
+		ticks int
+	}{"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := coretest.DatabaseURL(t)
+			proxy := pgproxy.Start(t, address)
+			proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return tt.fault })
+			db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			begun, err := inPipeline(ctx, db, "unknown", insertLast)
+			if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
+				t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
+			}
+			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
+		})
+	}
+}
