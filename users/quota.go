@@ -3,6 +3,7 @@ package users
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -60,22 +61,32 @@ func CountOverage(ctx context.Context, tx core.Tx, orgID uuid.UUID) (time.Time, 
 	return period, nil
 }
 
-// Counters are the usage counters of organizations, locked until the transaction ends.
-type Counters struct {
-	orgs  []uuid.UUID
-	usage map[uuid.UUID]Usage
+// Counters are usage counters of organizations, locked until the transaction ends.
+type Counters map[uuid.UUID]Usage
+
+// Demand is a run that an organization may be charged for.
+type Demand struct {
+	OrgID uuid.UUID
+	// Lock is the number of an advisory lock without which the demand is void, so that nobody waits for the counter
+	// in vain; nil when there is none.
+	Lock *int64
 }
 
-// LockCounters queues the lock on the organizations' counters, in the order of the organizations so that two
-// transactions never wait for each other.
-func LockCounters(batch *core.Batch, orgs []uuid.UUID) *Counters {
-	orgs = slices.Clone(orgs)
-	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	orgs = slices.Compact(orgs)
-	c := &Counters{orgs: orgs, usage: make(map[uuid.UUID]Usage, len(orgs))}
-	if len(orgs) > 0 {
-		c.queue(batch)
-	}
+// LockCounters queues the lock on the counters, in the order of the organizations so that two transactions never wait
+// for each other.
+func LockCounters(batch *core.Batch, demands []Demand) Counters {
+	c := make(Counters, len(demands))
+	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
+	batch.QueueRows(c.read, `
+		SELECT org_id, metric, period_start, used, quota FROM usage_counters
+		WHERE org_id = ANY ((
+				SELECT array_agg(DISTINCT d.org_id) FROM unnest($1::uuid[], $2::bigint[]) AS d (org_id, lock)
+				WHERE d.lock IS NULL OR pg_try_advisory_xact_lock(d.lock)
+			)::uuid[]) AND metric = $3
+			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		ORDER BY org_id FOR UPDATE`,
+		core.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID }),
+		core.Column(demands, func(d *Demand) *int64 { return d.Lock }), MetricRuns)
 	return c
 }
 
@@ -83,7 +94,7 @@ func LockCounters(batch *core.Batch, orgs []uuid.UUID) *Counters {
 // nothing and harms nobody else. The new counts are written by the batch, which has to be sent.
 func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID) ([]Grant, error) {
 	locking := tx.NewBatch()
-	counters := LockCounters(locking, demands)
+	counters := LockCounters(locking, unconditional(demands))
 	if err := locking.Send(ctx); err != nil {
 		return nil, err
 	}
@@ -91,32 +102,32 @@ func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uu
 }
 
 // ChargeRuns is the function of that name for counters whose lock has been sent.
-func (c *Counters) ChargeRuns(
+func (c Counters) ChargeRuns(
 	ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID,
 ) ([]Grant, error) {
-	if err := c.complete(ctx, tx); err != nil {
+	if err := c.complete(ctx, tx, demands); err != nil {
 		return nil, err
 	}
 	grants := make([]Grant, len(demands))
 	charged := make(map[uuid.UUID]int64)
 	for i, orgID := range demands {
-		counter := c.usage[orgID]
+		counter := c[orgID]
 		if !counter.full() {
 			counter.Used++
 			charged[orgID]++
 			grants[i].Granted = true
 		}
-		c.usage[orgID] = counter
+		c[orgID] = counter
 		grants[i].Usage = counter
 	}
-	addUsage(batch, c.usage, charged)
+	addUsage(batch, c, charged)
 	return grants, nil
 }
 
 // complete opens the counters that are not there yet at the first start of a month: each takes the quota that the
 // operator has set. The lock lets no change of that quota slip between its reading and the counter.
-func (c *Counters) complete(ctx context.Context, tx core.Tx) error {
-	if len(c.usage) == len(c.orgs) {
+func (c Counters) complete(ctx context.Context, tx core.Tx, orgs []uuid.UUID) error {
+	if c.has(orgs) {
 		return nil
 	}
 	batch := tx.NewBatch()
@@ -125,35 +136,42 @@ func (c *Counters) complete(ctx context.Context, tx core.Tx) error {
 		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
 		FROM organizations WHERE id = ANY ($1)
 		ORDER BY id FOR SHARE
-		ON CONFLICT DO NOTHING`, c.orgs, MetricRuns)
-	c.queue(batch)
+		ON CONFLICT DO NOTHING`, orgs, MetricRuns)
+	opened := LockCounters(batch, unconditional(orgs))
 	if err := batch.Send(ctx); err != nil {
 		return fmt.Errorf("open usage counters: %w", err)
 	}
-	if len(c.usage) != len(c.orgs) {
-		return fmt.Errorf("%d of %d organizations have a usage counter", len(c.usage), len(c.orgs))
+	if !opened.has(orgs) {
+		return fmt.Errorf("an organization among %v has no usage counter", orgs)
 	}
+	maps.Copy(c, opened)
 	return nil
 }
 
-func (c *Counters) queue(batch *core.Batch) {
-	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
-	batch.QueueRows(c.read, `
-		SELECT org_id, metric, period_start, used, quota FROM usage_counters
-		WHERE org_id = ANY ((SELECT $1::uuid[])::uuid[]) AND metric = $2
-			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
-		ORDER BY org_id FOR UPDATE`, core.IDColumn(c.orgs, itself), MetricRuns)
+func (c Counters) has(orgs []uuid.UUID) bool {
+	return !slices.ContainsFunc(orgs, func(orgID uuid.UUID) bool {
+		_, ok := c[orgID]
+		return !ok
+	})
 }
 
-func (c *Counters) read(rows pgx.Rows) error {
+func (c Counters) read(rows pgx.Rows) error {
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
 	if err != nil {
 		return fmt.Errorf("lock usage counters: %w", err)
 	}
 	for _, counter := range found {
-		c.usage[counter.OrgID] = counter
+		c[counter.OrgID] = counter
 	}
 	return nil
+}
+
+func unconditional(orgs []uuid.UUID) []Demand {
+	demands := make([]Demand, len(orgs))
+	for i, orgID := range orgs {
+		demands[i].OrgID = orgID
+	}
+	return demands
 }
 
 func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {

@@ -60,7 +60,7 @@ func (s *Starter) commit(ctx context.Context, starts []start) []result {
 // opened is what a transaction of starts begins with.
 type opened struct {
 	keys     *idempotency.Taking
-	counters *users.Counters
+	counters users.Counters
 }
 
 // opening queues what a transaction of starts of different keys begins with.
@@ -110,18 +110,19 @@ func (s *Starter) commitApart(ctx context.Context, starts []start, open opening,
 	return results
 }
 
-// open queues the claim of the keys and the lock on the counters. The counters of all organizations are locked,
-// whatever the claim will say, so that both are one round trip.
+// open queues the claim of the keys and the lock on the counters. The answer to the claim is not known yet: where
+// another request has the key, its lock keeps this one from waiting for the counter that the other holds as well.
 func open(batch *core.Batch, starts []start) opened {
 	var claims []idempotency.Claim
-	orgs := make([]uuid.UUID, len(starts))
+	demands := make([]users.Demand, len(starts))
 	for i, st := range starts {
-		orgs[i] = st.orgID()
+		demands[i].OrgID = st.orgID()
 		if st.keyed {
+			demands[i].Lock = new(st.claim.LockNumber())
 			claims = append(claims, st.claim)
 		}
 	}
-	return opened{keys: idempotency.Begin(batch, claims), counters: users.LockCounters(batch, orgs)}
+	return opened{keys: idempotency.Begin(batch, claims), counters: users.LockCounters(batch, demands)}
 }
 
 // secondWait is how long starts wait for a lock that their group has waited for in vain: long enough for a commit that

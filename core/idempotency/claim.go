@@ -148,9 +148,9 @@ func (c *Claim) Identity() Identity {
 	return Identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
 }
 
-// lockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
+// LockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
 // share a number only make one of them wait as if it were in progress.
-func (c *Claim) lockNumber() int64 {
+func (c *Claim) LockNumber() int64 {
 	hash := sha256.New()
 	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))

@@ -31,7 +31,7 @@ func claimColumns(claims []Claim) []any {
 		core.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
 		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
 		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
-		core.Column(claims, (*Claim).lockNumber),
+		core.Column(claims, (*Claim).LockNumber),
 		core.Column(claims, (*Claim).point),
 		core.Column(claims, (*Claim).lockMilliseconds),
 	}
