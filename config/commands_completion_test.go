@@ -22,7 +22,8 @@ func TestCompletion(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		args := append([]string{"__complete"}, strings.Split(line, " ")...)
-		code := config.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &bytes.Buffer{}}.Run(t.Context(), args)
+		program := config.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &bytes.Buffer{}}
+		code := program.Run(t.Context(), args)
 		if got := strings.Join(strings.Fields(out.String()), " "); code != 0 || got != want {
 			t.Errorf("%q completes to %q with exit code %d, want %q", line, got, code, want)
 		}

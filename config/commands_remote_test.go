@@ -148,7 +148,8 @@ func TestRunCommand(t *testing.T) {
 		for _, args := range []string{
 			"run @good.csv", "run -w meter-readings", "run @none.csv -w meter-readings",
 			"run @good.csv -w meter-readings --format x", "run @good.csv @bad.csv -w meter-readings --key k",
-			"run @bad.json -w meter-readings", "run - - -w meter-readings", "run @good.csv -w nowhere", "run @good.csv -w legacy-import",
+			"run @bad.json -w meter-readings", "run - - -w meter-readings", "run @good.csv -w nowhere",
+			"run @good.csv -w legacy-import",
 			"run @good.csv -w meter-readings --timeout -1s", "runs list --limit -1",
 			"run @good.csv -w meter-readings --output @none/x.sarif",
 			"runs list --org harbour-energy --json",

@@ -97,7 +97,8 @@ func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 		}
 	}
 	return []pageRow{
-		row("key-finished", s.entry(tb, "seeded-1").ID.String()), row("key-stranded", s.strandedKey(tb, "stuck").String()),
+		row("key-finished", s.entry(tb, "seeded-1").ID.String()),
+		row("key-stranded", s.strandedKey(tb, "stuck").String()),
 	}
 }
 

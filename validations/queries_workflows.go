@@ -14,7 +14,7 @@ import (
 const (
 	// dayRuns bounds how many of a workflow's runs are counted by day; the newest are.
 	dayRuns = 5000
-	// ruleRuns is among how many of a workflow's newest runs failed ones are looked for, and failedRuns how many of them
+	// ruleRuns is how many of a workflow's newest runs are looked at for failed ones, and failedRuns how many of these
 	// tell which rules fail.
 	ruleRuns   = 500
 	failedRuns = 50
@@ -69,7 +69,8 @@ func (s *Service) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID,
 			WHERE org_id = $1 AND workflow_id = $2 AND id >= $3 ORDER BY id DESC LIMIT $4),
 		today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day)
 		SELECT d.day::date, count(*) FILTER (WHERE newest.result = 'PASS'),
-			count(*) FILTER (WHERE newest.result = 'FAIL'), count(*) FILTER (WHERE newest.result NOT IN ('PASS', 'FAIL'))
+			count(*) FILTER (WHERE newest.result = 'FAIL'),
+			count(*) FILTER (WHERE newest.result NOT IN ('PASS', 'FAIL'))
 		FROM today CROSS JOIN generate_series(today.day - ($5::int - 1), today.day, interval '1 day') AS d (day)
 		LEFT JOIN newest ON newest.day = d.day::date
 		GROUP BY d.day ORDER BY d.day`, orgID, workflowID, from, dayRuns, days)
@@ -93,8 +94,8 @@ type FailingRule struct {
 	Runs int64
 }
 
-// FailingRules lists which rules fail most among the newest failed runs of a workflow, and how many such runs there are:
-// at most 50, among the newest 500 of all.
+// FailingRules lists which rules fail most among the newest failed runs of a workflow, and how many such runs there
+// are: at most 50, among the newest 500 of all.
 func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID) ([]FailingRule, int64, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH newest AS (
