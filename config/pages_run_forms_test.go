@@ -69,6 +69,8 @@ func TestRerunForm(t *testing.T) {
 			t.Errorf("with key %q: %d to %s, want 303 to the run's page", stale, got.status, got.header.Get("Location"))
 		}
 	}
+	keyless := post(pageOfRun(earlier)+"rerun/", s.visitor(t, core.RoleViewer), nil)
+	s.visit(t, http.StatusForbidden, keyless)
 	if got := s.rowCounts(t).Runs; got != after.Runs {
 		t.Errorf("runs = %d, want still %d", got, after.Runs)
 	}

@@ -38,6 +38,8 @@ func TestTokensPage(t *testing.T) {
 	if n := one[int64](t, s, `SELECT count(*) FROM api_tokens WHERE label = $1`, hostile); n != 1 {
 		t.Errorf("the form made %d tokens, want 1", n)
 	}
+	another := url.Values{"id": {hidden(t, again, "id")}, "label": {"another"}, "role": {"viewer"}, "days": {"30"}}
+	s.visit(t, http.StatusCreated, post(harbourPages+"tokens/", owner, another))
 
 	id := form.Get("id")
 	rotated := s.visit(t, http.StatusCreated, post(harbourPages+"tokens/"+id+"/rotate/", owner, nil))

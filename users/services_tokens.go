@@ -31,6 +31,9 @@ type issuedToken struct {
 	secret string
 }
 
+// errTokenMade is the cause of the refusal of a request whose token is there already.
+var errTokenMade = errors.New("the token was made before")
+
 // tokenColumns are what a Token is read from, in the order of its members.
 const tokenColumns = `t.id, t.user_id, u.email, t.label, t.prefix, t.role, coalesce(m.role, ''), ` + tokenState + `,
 	t.replaced_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at`
@@ -217,8 +220,8 @@ func issueToken(
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
 		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
 	if core.ViolatedConstraint(err) == "api_tokens_pkey" {
-		return issuedToken{}, core.InvalidPayload(
-			"This form has made its token already. Open a new one for another token.")
+		return issuedToken{}, core.InvalidPayload("This form has made its token already, and a secret is shown once. If "+
+			"you have not seen it, revoke that token. Sent once more from here, the form makes another.").Because(errTokenMade)
 	}
 	if err != nil {
 		return issuedToken{}, fmt.Errorf("write a token: %w", err)

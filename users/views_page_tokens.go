@@ -1,6 +1,7 @@
 package users
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -67,6 +68,11 @@ func (a *App) createTokenForm(c echo.Context) error {
 		})
 	}
 	if problem := pages.Refusal(err); problem != nil {
+		if errors.Is(err, errTokenMade) {
+			if form.ID, err = core.NewID(); err != nil {
+				return err
+			}
+		}
 		return a.renderTokens(c, problem.Code.Spec().Status, form, problem)
 	}
 	if err != nil {

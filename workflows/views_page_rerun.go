@@ -18,6 +18,9 @@ func (a *App) rerunForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+		return err
+	}
 	id, ok := core.ParseID(c.Param("id"))
 	if !ok {
 		return core.NotFound("run")
