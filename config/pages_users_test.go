@@ -125,11 +125,12 @@ func TestAuditPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	admin := s.visitor(t, core.RoleAdmin)
-	s.started(t, s.start(t, "k"))
+	run := s.started(t, s.start(t, "k")).ID
 	fields := url.Values{"id": {uuid.NewString()}, "label": {"audited"}, "role": {"viewer"}, "days": {"1"}}
 	s.visit(t, http.StatusCreated, post(harbourPages+"tokens/", admin, fields))
 
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/", admin)), "run.start", "token.create")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/", admin)), "run.start", "token.create",
+		`href="`+pageOfRun(run)+`"`)
 	deeds := s.visit(t, http.StatusOK, page(harbourPages+"audit/?deeds=all", admin))
 	shows(t, deeds, "token.create")
 	hides(t, deeds, "run.start")

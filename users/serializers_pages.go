@@ -183,8 +183,27 @@ func tickOf(day time.Time) string {
 
 // auditPage lists what was done.
 type auditPage struct {
-	core.Page[auditEntry]
+	core.Page[auditRow]
 	Deeds []choice
+}
+
+// auditRow is an entry as the page lists it.
+type auditRow struct {
+	auditEntry
+
+	// Address is the page of what it was done to; "" where there is none.
+	Address string
+}
+
+func auditRowFor(principal core.Principal) func(auditEntry) auditRow {
+	folders := map[string]string{"run": "runs/", "workflow": "workflows/"}
+	return func(e auditEntry) auditRow {
+		row := auditRow{auditEntry: e}
+		if folder := folders[e.TargetType]; folder != "" {
+			row.Address = pages.Base(principal.OrgSlug) + folder + e.TargetID + "/"
+		}
+		return row
+	}
 }
 
 // auditedDeeds are the choices of AuditFilter.

@@ -220,8 +220,9 @@ func issueToken(
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
 		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
 	if core.ViolatedConstraint(err) == "api_tokens_pkey" {
-		return issuedToken{}, core.InvalidPayload("This form has made its token already, and a secret is shown once. If "+
-			"you have not seen it, revoke that token. Sent once more from here, the form makes another.").Because(errTokenMade)
+		return issuedToken{}, core.InvalidPayload(
+			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that token. " +
+				"Sent once more from here, the form makes another.").Because(errTokenMade)
 	}
 	if err != nil {
 		return issuedToken{}, fmt.Errorf("write a token: %w", err)

@@ -157,6 +157,6 @@ func (a *App) auditPage(c echo.Context) error {
 	page := core.NewPage(cursor, entries, func(e auditEntry) uuid.UUID { return e.ID }, *c.Request().URL)
 	return a.pages.Render(c, http.StatusOK, "audit", pages.Page{
 		Title: "Audit log", Section: pages.SectionAudit,
-		Data: auditPage{Page: page, Deeds: auditedDeeds(query.Deeds)},
+		Data: auditPage{Page: core.MapPage(page, auditRowFor(principal)), Deeds: auditedDeeds(query.Deeds)},
 	})
 }
