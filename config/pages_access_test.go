@@ -49,6 +49,7 @@ func (s *stage) accessToOwnPages() map[string]access {
 		"GET /app/account/":       everybody(page("/app/account/", ""), http.StatusOK),
 		// Nobody of the test has a password to change.
 		"POST /app/account/password/":     everybody(post("/app/account/password/", "", nil), http.StatusBadRequest),
+		"POST /app/shortcut/":             everybody(post("/app/shortcut/", "", nil), http.StatusBadRequest),
 		"POST /app/account/sessions/end/": everybody(post("/app/account/sessions/end/", "", nil), http.StatusSeeOther),
 	}
 }

@@ -48,3 +48,18 @@ func TestRefusedFormsLeadBackToPages(t *testing.T) {
 	back, _, _ := strings.Cut(after, `"`)
 	s.visit(t, http.StatusSeeOther, page(back, owner))
 }
+
+func TestShortcutIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	viewer := s.visitor(t, core.RoleViewer)
+	shows(t, s.visit(t, http.StatusOK, page("/app/account/", viewer)), "data-shortcut", "Turn it off")
+	off := s.answerTo(t, post("/app/shortcut/", viewer, url.Values{"shortcut": {"off"}}))
+	if !strings.Contains(strings.Join(off.header.Values("Set-Cookie"), ";"), "sv_shortcut=off") {
+		t.Fatalf("%d %v, want the choice as a cookie", off.status, off.header)
+	}
+	account := page("/app/account/", viewer).with("Cookie", "sv_session="+viewer+"; sv_shortcut=off")
+	html := s.visit(t, http.StatusOK, account)
+	shows(t, html, "Turn it on")
+	hides(t, html, "data-shortcut")
+}

@@ -60,7 +60,7 @@ func mediaTypeOf(ending string) string {
 	}
 }
 
-// Register adds the files that pages load, and the choice of a theme.
+// Register adds the files that pages load, and the choices that a browser keeps.
 func Register(e *echo.Echo) error {
 	found, err := newAssets()
 	if err != nil {
@@ -73,5 +73,6 @@ func Register(e *echo.Echo) error {
 		})
 	}
 	e.POST(Root+"theme/", setTheme)
+	e.POST(Root+"shortcut/", setShortcut)
 	return nil
 }

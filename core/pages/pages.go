@@ -56,8 +56,10 @@ type frame struct {
 	// Base is the address of the organization's pages; Root outside of an organization.
 	Base string
 	// Here is the address of the page itself; Base where a form was answered, which has no address to come back to.
-	Here      string
-	Theme     string
+	Here  string
+	Theme string
+	// Shortcut says that "/" leads to the search box.
+	Shortcut  bool
 	Notice    string
 	RequestID string
 }
@@ -152,7 +154,7 @@ func newFrame(c echo.Context, page Page) frame {
 	return frame{
 		Page: page, Visitor: visitor, Principal: principal,
 		Navigation: navigation(principal, visitor, page.Section), Base: base, Here: here,
-		Theme: theme(c), Notice: takeNotice(c), RequestID: core.RequestID(ctx),
+		Theme: theme(c), Shortcut: hasShortcut(c), Notice: takeNotice(c), RequestID: core.RequestID(ctx),
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 
 const (
 	themeCookie = "sv_theme"
-	themeLife   = 365 * 24 * time.Hour
+	// shortcutCookie is set where "/" is a key like any other: who speaks to the computer may say it without meaning it.
+	shortcutCookie = "sv_shortcut"
+	choiceLife     = 365 * 24 * time.Hour
 )
 
 // theme is what the visitor has chosen: light, dark, or "" for what the system has.
@@ -27,7 +29,7 @@ func theme(c echo.Context) string {
 // setTheme is POST /app/theme/.
 func setTheme(c echo.Context) error {
 	chosen := c.FormValue("theme")
-	life := themeLife
+	life := choiceLife
 	switch chosen {
 	case "light", "dark":
 	case "system":
@@ -37,6 +39,27 @@ func setTheme(c echo.Context) error {
 	}
 	SetCookie(c, themeCookie, chosen, life)
 	return c.Redirect(http.StatusSeeOther, Inside(c.FormValue("back")))
+}
+
+// hasShortcut reports whether "/" leads to the search box.
+func hasShortcut(c echo.Context) bool {
+	cookie, err := c.Cookie(shortcutCookie)
+	return err != nil || cookie.Value != "off"
+}
+
+// setShortcut is POST /app/shortcut/.
+func setShortcut(c echo.Context) error {
+	notice := "The key / leads to the search box."
+	switch chosen := c.FormValue("shortcut"); chosen {
+	case "on":
+		SetCookie(c, shortcutCookie, "", 0)
+	case "off":
+		SetCookie(c, shortcutCookie, chosen, choiceLife)
+		notice = "The key / does nothing now."
+	default:
+		return core.InvalidParameter("shortcut", "must be one of on, off")
+	}
+	return Redirect(c, Root+"account/", notice)
 }
 
 // Inside returns the address when it is a page of the dashboard, and Root for any other: where a form leads must not be

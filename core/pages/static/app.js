@@ -89,7 +89,7 @@
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
     const typing = event.target.closest("input, textarea, select");
-    if (event.key !== "/" || typing || !search || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== "/" || !("shortcut" in document.body.dataset) || typing || !search || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     search.focus();
   });
