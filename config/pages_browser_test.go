@@ -130,7 +130,13 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 func (s *stage) rowsOfOperators(tb testing.TB) []pageRow {
 	tb.Helper()
 	s.strandedKey(tb, "stranded")
-	return []pageRow{{name: "operations", path: operationsPage, session: s.operator(tb)}}
+	return []pageRow{{
+		name: "operations", path: operationsPage, session: s.operator(tb),
+		reviewed: []browser.Review{{
+			Rule: "color-contrast", Target: ".n:nth-child",
+			Reason: "Numbers that a narrow page scrolls to have the color of the text around them.",
+		}},
+	}}
 }
 
 // rowsOfDocs are all pages of the documentation, most of which have one template.

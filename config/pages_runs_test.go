@@ -79,7 +79,7 @@ func TestRunsPage(t *testing.T) {
 	hides(t, html, "Start a run")
 	shows(t, s.visit(t, http.StatusOK, list.in(s.visitor(t, core.RoleExecutor))), `href="`+harbourPages+`launch/"`)
 	shows(t, s.visit(t, http.StatusBadRequest, list.to(harbourPages+"runs/?since=yesterday")), `href="#since"`,
-		`value="yesterday"`, "must be a day or a time like 2006-01-02 15:04, in UTC")
+		`value="yesterday"`, "must be a day or a time like 2026-03-01 09:30, in UTC")
 	shows(t, html, `href="#result"`, `id="result"`, `value="kept"`, "must be one of")
 }
 

@@ -55,7 +55,7 @@ func readTime(name, text string) (string, error) {
 			return at.Format(time.RFC3339), nil
 		}
 	}
-	return text, core.InvalidParameter(name, "must be a day or a time like "+formTime+", in UTC")
+	return text, core.InvalidParameter(name, "must be a day or a time like 2026-03-01 09:30, in UTC")
 }
 
 // SinceField is Since as the form shows it.
