@@ -12,7 +12,7 @@ import (
 
 const (
 	themeCookie = "sv_theme"
-	// shortcutCookie is set where "/" is a key like any other: who speaks to the computer may say it without meaning it.
+	// shortcutCookie is set where "/" is a key like any other: who speaks to the computer may say it by accident.
 	shortcutCookie = "sv_shortcut"
 	choiceLife     = 365 * 24 * time.Hour
 )
