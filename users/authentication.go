@@ -58,7 +58,8 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			allowance := limit.Allow(principal.TokenID)
+			// A form brings its token's id, so another organization could have a token with the same one.
+			allowance := limit.Allow(uuid.NewSHA1(principal.OrgID, principal.TokenID[:]))
 			allowance.Announce(c.Response().Header())
 			if !allowance.Allowed() {
 				return core.RateLimited("This token makes too many requests.", allowance.Wait)

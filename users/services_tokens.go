@@ -221,8 +221,8 @@ func issueToken(
 		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
 	if core.ViolatedConstraint(err) == "api_tokens_pkey" {
 		return issuedToken{}, core.InvalidPayload(
-			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that token. " +
-				"Sent once more from here, the form makes another.").Because(errTokenMade)
+			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that " +
+				"token. Sent once more from here, the form makes another.").Because(errTokenMade)
 	}
 	if err != nil {
 		return issuedToken{}, fmt.Errorf("write a token: %w", err)
