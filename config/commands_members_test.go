@@ -23,7 +23,7 @@ func TestMemberCommands(t *testing.T) {
 	d.run(ctx, "members", "list").want(t, 0, "viewer", "kim@harbour-energy.example", "Kim")
 	d.run(ctx, "members", "list", "--json").want(t, 0, `"schema_version": 1`, `"email": "kim@harbour-energy.example"`)
 	d.run(ctx, "members", "role", "Kim@harbour-energy.example", "author").want(t, 0, "is author")
-	d.run(ctx, "members", "role", strings.TrimSpace(added.output), "king").want(t, 2, "/role")
+	d.run(ctx, "members", "role", strings.TrimSpace(added.output), "king").want(t, 2, "role must be one of")
 	d.run(ctx, "members", "role", "nobody@harbour-energy.example", "viewer").want(t, 2, "no member has")
 	d.run(ctx, "members", "add", "lee@harbour-energy.example").want(t, 2, `"role"`)
 	d.run(ctx, "members", "remove", strings.TrimSpace(added.output)).want(t, 0, "removed")
@@ -48,5 +48,5 @@ func TestTokenRotateCommand(t *testing.T) {
 	setupDesk(t, "http://"+s.address, strings.TrimSpace(made.output)).run(ctx, "whoami").want(t, 0, "author")
 	d.run(ctx, "whoami").want(t, 0, "author")
 	d.run(ctx, "token", "rotate", id.String()).want(t, 2, "token_not_rotatable")
-	d.run(ctx, "token", "rotate", id.String(), "--overlap", "200h").want(t, 2, "/overlap_ms")
+	d.run(ctx, "token", "rotate", id.String(), "--overlap", "200h").want(t, 2, "overlap_ms must be at most")
 }
