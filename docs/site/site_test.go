@@ -87,7 +87,7 @@ func TestLayout(t *testing.T) {
 		"headings as links":     `<h2 id="how-to-make-a-key"><a href="#how-to-make-a-key">How to make a key</a></h2>`,
 		"links between pages":   `href="/docs/errors/idempotency_key_reused/"`,
 		"errors in one link":    `<a href="/docs/errors/">All errors</a>`,
-		"previous page":         `<a rel="prev" href="/docs/guides/check/">`,
+		"previous page":         `<a rel="prev" href="/docs/guides/dashboard/">`,
 		"next page":             `<a rel="next" href="/docs/guides/runs/">`,
 		"tables that scroll":    `<div class="wide" role="group" aria-label="Table" tabindex="0">`,
 		"columns with a scope":  `<th scope="col">Question</th>`,
