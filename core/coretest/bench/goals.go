@@ -79,7 +79,7 @@ func (g goal) verdict() string {
 }
 
 func writeGoals(page *strings.Builder, goals []goal) {
-	page.WriteString("| what | target | median | range | | seen |\n|---|---|---|---|---|---|\n")
+	page.WriteString("| what | target | median | range | result | seen |\n|---|---|---|---|---|---|\n")
 	for _, g := range goals {
 		median, between := "", ""
 		if len(g.values) > 0 {
