@@ -48,7 +48,7 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 		return InvalidPayload("The form could not be read. Open the page anew and send it again.").Because(err)
 	}
 	for name, values := range c.Request().Form {
-		if !storable(name) || !storable(strings.Join(values, "")) {
+		if !isStorable(name) || !isStorable(strings.Join(values, "")) {
 			return InvalidPayload("Please look at 1 field again.", FieldError{
 				Pointer: "/" + strings.ToValidUTF8(name, "?"), Code: "text", Detail: "must be UTF-8 without NUL",
 			})

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -22,7 +21,7 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 			return NewError(CodeRequestHeaderTooLarge, fmt.Sprintf(
 				"The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
 		}
-		if !storable(request.URL.Path) {
+		if !isStorable(request.URL.Path) {
 			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")
 		}
 		query, err := url.ParseQuery(request.URL.RawQuery)
@@ -31,16 +30,12 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 			return InvalidParameter("query", "has a parameter that cannot be read; separate by & and write % as %25")
 		}
 		for name, values := range query {
-			if !storable(name) || !storable(strings.Join(values, "")) {
+			if !isStorable(name) || !isStorable(strings.Join(values, "")) {
 				return InvalidParameter(strings.ToValidUTF8(name, "?"), "must be UTF-8 without NUL")
 			}
 		}
 		return next(c)
 	}
-}
-
-func storable(text string) bool {
-	return utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
 func headerBytes(header http.Header) int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -28,6 +27,7 @@ const (
 	maxHandOvers = 10
 	parkedDelay  = 10 * 365 * 24 * time.Hour
 
+	// maxErrorText is how many characters are kept of why a job was refused.
 	maxErrorText = 500
 )
 
@@ -142,7 +142,8 @@ func settle(ctx context.Context, tx core.Tx, batch handOver) error {
 		attempts := r.staged.attempts + 1
 		statements.Queue(`
 			UPDATE staged_jobs SET attempts = $2, last_error = $3, due_at = now() + make_interval(secs => $4)
-			WHERE id = $1`, r.staged.id, attempts, errorText(r.cause), delay(attempts).Seconds())
+			WHERE id = $1`, r.staged.id, attempts, core.StorableUpTo(r.cause.Error(), maxErrorText),
+			delay(attempts).Seconds())
 	}
 	if err := statements.Send(ctx); err != nil {
 		return fmt.Errorf("settle staged jobs: %w", err)
@@ -155,11 +156,4 @@ func delay(attempts int) time.Duration {
 		return parkedDelay
 	}
 	return backoff(attempts, firstDelay, lastDelay)
-}
-
-// errorText makes of an error what the database takes as text.
-func errorText(err error) string {
-	text := err.Error()
-	text = text[:min(len(text), maxErrorText)]
-	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }

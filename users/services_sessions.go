@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/alexedwards/argon2id"
@@ -21,7 +20,8 @@ const (
 	sessionIdle = `interval '12 hours'`
 	sessionLife = `interval '7 days'`
 	// maxHashes bounds how many passwords are hashed at once: each takes 64 MiB for the time.
-	maxHashes    = 2
+	maxHashes = 2
+	// maxUserAgent is how many characters are kept of what a browser says about itself.
 	maxUserAgent = 300
 )
 
@@ -57,7 +57,7 @@ func (s *Service) SignIn(ctx context.Context, attempt signIn) (string, error) {
 			sessionDigest(attempt.Replaces), userID)
 		batch.Queue(`INSERT INTO sessions (digest, user_id, user_agent, expires_at)
 			VALUES ($1, $2, $3, now() + `+sessionIdle+`)`,
-			digest, userID, shortened(attempt.UserAgent))
+			digest, userID, core.StorableUpTo(attempt.UserAgent, maxUserAgent))
 		return struct{}{}, batch.Send(ctx)
 	})
 	if err != nil {
@@ -284,10 +284,4 @@ func (g *guest) admit(holders []holder) {
 func sessionDigest(secret string) []byte {
 	digest := sha256.Sum256([]byte(secret))
 	return digest[:]
-}
-
-// shortened cuts what a browser says about itself to what is kept of it.
-func shortened(userAgent string) string {
-	valid := []rune(strings.ToValidUTF8(strings.ReplaceAll(userAgent, "\x00", ""), ""))
-	return string(valid[:min(len(valid), maxUserAgent)])
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -197,18 +196,14 @@ func findingRows(step StepRun, findings []engines.Finding) ([][]any, error) {
 		if sample == nil {
 			sample = []int{}
 		}
+		// Findings repeat what is in documents, whatever that is.
 		rows[i] = []any{
-			step.OrgID, id, step.RunID, step.Ordinal, i, string(f.Severity), storable(f.Code), storable(f.Message),
-			storable(f.Path), f.Line, f.Column, f.Row, storable(f.Excerpt), max(f.Count, 1), sample,
-			storable(f.AssertionID), f.Truncated,
+			step.OrgID, id, step.RunID, step.Ordinal, i, string(f.Severity), core.Storable(f.Code),
+			core.Storable(f.Message), core.Storable(f.Path), f.Line, f.Column, f.Row, core.Storable(f.Excerpt),
+			max(f.Count, 1), sample, core.Storable(f.AssertionID), f.Truncated,
 		}
 	}
 	return rows, nil
-}
-
-// storable makes what a finding repeats of a document fit for a text column, which takes neither NUL nor bad UTF-8.
-func storable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // idOf names a run in pages.

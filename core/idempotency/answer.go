@@ -3,9 +3,7 @@ package idempotency
 import (
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -70,15 +68,6 @@ func CallerOf(c echo.Context) Caller {
 	return Caller{
 		Method: c.Request().Method, Path: c.Request().URL.EscapedPath(),
 		RequestID: core.RequestID(c.Request().Context()), IP: ip.WithZone(""),
-		UserAgent: storable(c.Request().UserAgent(), maxUserAgent),
+		UserAgent: core.StorableUpTo(c.Request().UserAgent(), maxUserAgent),
 	}
-}
-
-// storable makes any header value fit for a text column: valid UTF-8 without NUL, bounded in characters.
-func storable(text string, limit int) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit])
 }

@@ -71,6 +71,8 @@ type Engine struct {
 const (
 	beatsPerLock  = 3
 	unlockTimeout = 5 * time.Second
+	// maxErrorText is how many characters are kept of why a request stopped.
+	maxErrorText = 500
 	// keptAfterwards is how long an answer is kept at least after it is stored, or half of its key's lifetime where
 	// that is shorter. It matters where the request has taken about as long as its key lives.
 	keptAfterwards = time.Hour
@@ -241,9 +243,9 @@ func (e *Engine) giveBack(ctx context.Context, held Record, reason error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 	defer cancel()
 	_, err := e.db.Pool.Exec(ctx, `
-		UPDATE idempotency_keys SET locked_until = now(), last_error = left($4, 500)
+		UPDATE idempotency_keys SET locked_until = now(), last_error = $4
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND recovery_point <> $5`,
-		held.OrgID, held.ID, held.Epoch, reason.Error(), PointFinished)
+		held.OrgID, held.ID, held.Epoch, core.StorableUpTo(reason.Error(), maxErrorText), PointFinished)
 	if err != nil {
 		e.log.WarnContext(ctx, "key not given back", "key_id", held.ID, "error", err)
 	}

@@ -33,7 +33,8 @@ const (
 	shortLock = 300 * time.Millisecond
 )
 
-var errForeign = errors.New("the foreign side is down")
+// errForeign says what no text column takes, as a foreign side may.
+var errForeign = errors.New("the foreign side is down: \x00\xff")
 
 // rig is a flow of three phases whose effects are counted.
 type rig struct {
