@@ -11,6 +11,9 @@ import (
 
 // Lookups collect what a request looks up in one round trip to the database, outside of a transaction. Each look-up
 // finds one row at most.
+//
+// They suit what every request asks for by a key, such as its token, because many requests share one statement. What
+// only a page asks for, or what may find several rows, goes into Reads.
 type Lookups struct {
 	lookups []lookup
 }

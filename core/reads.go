@@ -9,6 +9,9 @@ import (
 
 // Reads collect look-ups that go to the database in one round trip, outside of a transaction. Each sees the
 // database as it is when its turn comes.
+//
+// They suit pages and lists, where a look-up finds many rows or asks for what no index leads to at once. What every
+// request asks for by one key is better off in Lookups.
 type Reads struct {
 	batch pgx.Batch
 }
@@ -24,4 +27,22 @@ func (db *DB) Read(ctx context.Context, reads *Reads) error {
 		return fmt.Errorf("run %d look-ups: %w", reads.batch.Len(), err)
 	}
 	return nil
+}
+
+// AllInto collects the rows of a look-up.
+func AllInto[T any](found *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		all, err := pgx.CollectRows(rows, scan)
+		*found = all
+		return err
+	}
+}
+
+// OneInto collects the row of a look-up that finds exactly one; otherwise the error is pgx's.
+func OneInto[T any](found *T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		one, err := pgx.CollectExactlyOneRow(rows, scan)
+		*found = one
+		return err
+	}
 }

@@ -210,17 +210,11 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	var found guest
 	digest := sessionDigest(secret)
 	var reads core.Reads
-	reads.Queue(func(rows pgx.Rows) error {
-		var err error
-		found.visitor, err = pgx.CollectExactlyOneRow(rows, scanVisitor)
-		return err
-	}, `SELECT u.id, u.email, u.name, u.is_operator FROM sessions AS s JOIN users AS u ON u.id = s.user_id
+	reads.Queue(core.OneInto(&found.visitor, scanVisitor), `
+		SELECT u.id, u.email, u.name, u.is_operator FROM sessions AS s JOIN users AS u ON u.id = s.user_id
 		WHERE s.digest = $1 AND s.expires_at > now()`, digest)
-	reads.Queue(func(rows pgx.Rows) error {
-		holders, err := pgx.CollectRows(rows, scanHolder)
-		found.admit(holders)
-		return err
-	}, memberQuery, digest)
+	var holders []holder
+	reads.Queue(core.AllInto(&holders, scanHolder), memberQuery, digest)
 	reads.Queue(func(rows pgx.Rows) error {
 		rows.Close()
 		return rows.Err()
@@ -232,6 +226,7 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	if err != nil {
 		return guest{}, core.Unavailable(fmt.Errorf("look a session up: %w", err))
 	}
+	found.admit(holders)
 	return found, nil
 }
 

@@ -81,11 +81,7 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	var reads core.Reads
 	// The database says which hours these are; the id only keeps older runs from being read.
 	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
-	reads.Queue(func(rows pgx.Rows) error {
-		var err error
-		found.hours, err = pgx.CollectRows(rows, pgx.RowToStructByPos[hourResults])
-		return err
-	}, newestQuery+`
+	reads.Queue(core.AllInto(&found.hours, pgx.RowToStructByPos[hourResults]), newestQuery+`
 		SELECT h.hour, count(*) FILTER (WHERE n.result = 'PASS'), count(*) FILTER (WHERE n.result = 'FAIL'),
 			count(*) FILTER (WHERE n.result IN ('ERROR', 'TIMED_OUT')),
 			count(*) FILTER (WHERE n.result IN ('CANCELED', 'UNKNOWN')), min(n.created_at)
@@ -93,11 +89,7 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 		CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
 		LEFT JOIN newest AS n ON date_trunc('hour', n.created_at, 'UTC') = h.hour
 		GROUP BY h.hour ORDER BY h.hour`, orgID, from, overviewRuns)
-	reads.Queue(func(rows pgx.Rows) error {
-		var err error
-		found.took, err = pgx.CollectExactlyOneRow(rows, scanDurations)
-		return err
-	}, newestQuery+`, took AS (
+	reads.Queue(core.OneInto(&found.took, scanDurations), newestQuery+`, took AS (
 			SELECT extract(epoch FROM ended_at - created_at)::float8 AS took,
 				extract(epoch FROM started_at - created_at)::float8 AS waited
 			FROM newest WHERE result IN ('PASS', 'FAIL'))
@@ -108,11 +100,7 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 				LEFT JOIN took AS t ON width_bucket(t.took, $4::float8[]) = b.bucket
 				GROUP BY b.bucket ORDER BY b.bucket)
 		FROM took`, orgID, from, overviewRuns, boundsInSeconds())
-	reads.Queue(func(rows pgx.Rows) error {
-		var err error
-		found.late, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[lateRuns])
-		return err
-	}, `
+	reads.Queue(core.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
 			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, maxLate)

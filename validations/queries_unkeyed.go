@@ -1,8 +1,6 @@
 package validations
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,49 +19,42 @@ const (
 	duplicateWithin = 10 * time.Minute
 )
 
-// RunsWithoutKey tells how many of the organization's latest runs were started without an idempotency key, and which of
-// them are likely to be repetitions. Reruns are meant to be second runs, so they do not count.
-func (s *Service) RunsWithoutKey(ctx context.Context, orgID uuid.UUID) (idempotency.WithoutKey, error) {
+// latestQuery reads the runs that are looked at. Reruns are meant to be second runs, so they do not count. $1 is the
+// organization, $2 an id before the last day, and $3 the limit.
+const latestQuery = `
+	WITH latest AS (
+		SELECT org_id, id, workflow_id, workflow_slug, submission_id, idempotency_key, created_at FROM validation_runs
+		WHERE org_id = $1 AND id >= $2 AND rerun_of IS NULL ORDER BY id DESC LIMIT $3)`
+
+// QueueWithoutKey looks how many of the organization's latest runs were started without an idempotency key, and which
+// of them are likely to be repetitions.
+func (s *Service) QueueWithoutKey(reads *core.Reads, orgID uuid.UUID, found *idempotency.WithoutKey) {
 	since := core.FirstIDAt(time.Now().Add(-24 * time.Hour))
-	var found idempotency.WithoutKey
-	err := s.db.Pool.QueryRow(ctx, `
-		SELECT count(*), count(*) FILTER (WHERE idempotency_key = '') FROM (
-			SELECT idempotency_key FROM validation_runs
-			WHERE org_id = $1 AND id >= $2 AND rerun_of IS NULL ORDER BY id DESC LIMIT $3) AS latest`,
-		orgID, since, maxUnkeyedRuns).Scan(&found.Runs, &found.Unkeyed)
-	if err != nil {
-		return idempotency.WithoutKey{}, fmt.Errorf("count runs without a key: %w", err)
-	}
-	if found.Unkeyed == 0 {
-		return found, nil
-	}
-	rows, err := s.db.Pool.Query(ctx, `
+	reads.Queue(core.OneInto(found, scanWithoutKey), latestQuery+`
+		SELECT count(*), count(*) FILTER (WHERE idempotency_key = '') FROM latest`, orgID, since, maxUnkeyedRuns)
+	reads.Queue(core.AllInto(&found.Duplicates, scanDuplicate), latestQuery+`
 		SELECT id, earlier, workflow_slug, filename, created_at, extract(epoch FROM created_at - before)::float8 FROM (
 			SELECT r.id, r.workflow_slug, u.filename, r.created_at, lag(r.id) OVER same AS earlier,
 				lag(r.created_at) OVER same AS before
-			FROM (
-				SELECT org_id, id, workflow_id, workflow_slug, submission_id, created_at FROM validation_runs
-				WHERE org_id = $1 AND id >= $2 AND rerun_of IS NULL AND idempotency_key = ''
-				ORDER BY id DESC LIMIT $3) AS r
+			FROM latest AS r
 			JOIN submissions AS u ON u.org_id = r.org_id AND u.id = r.submission_id
+			WHERE r.idempotency_key = ''
 			WINDOW same AS (PARTITION BY r.workflow_id, u.sha256 ORDER BY r.id)) AS pairs
 		WHERE created_at - before < make_interval(secs => $4)
 		ORDER BY id DESC LIMIT $5`,
 		orgID, since, maxUnkeyedRuns, duplicateWithin.Seconds(), maxDuplicates)
-	if err != nil {
-		return idempotency.WithoutKey{}, fmt.Errorf("look for duplicates: %w", err)
-	}
-	found.Duplicates, err = pgx.CollectRows(rows, scanDuplicate)
-	if err != nil {
-		return idempotency.WithoutKey{}, fmt.Errorf("look for duplicates: %w", err)
-	}
-	return found, nil
+}
+
+func scanWithoutKey(row pgx.CollectableRow) (idempotency.WithoutKey, error) {
+	var w idempotency.WithoutKey
+	err := row.Scan(&w.Runs, &w.Unkeyed)
+	return w, err
 }
 
 func scanDuplicate(row pgx.CollectableRow) (idempotency.Duplicate, error) {
 	var d idempotency.Duplicate
 	var after float64
 	err := row.Scan(&d.Run, &d.Earlier, &d.Workflow, &d.Filename, &d.At, &after)
-	d.After = time.Duration(after * float64(time.Second))
+	d.After = core.Seconds(after)
 	return d, err
 }

@@ -98,20 +98,24 @@ const entryQuery = `
 func (i *Inspector) List(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
 ) ([]Entry, error) {
+	var reads core.Reads
+	var entries []Entry
+	i.queueEntries(&reads, orgID, filter, cursor, &entries)
+	if err := i.db.Read(ctx, &reads); err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return entries, nil
+}
+
+func (i *Inspector) queueEntries(
+	reads *core.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
+) {
 	comparison, order, from := cursor.Window()
-	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id `+comparison+` $3
+	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id `+comparison+` $3
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
 		rareState(State(filter.State))+`
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Entry])
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return entries, nil
 }
 
 // rareState is a condition that holds for all keys of a state of which there are few, so that an index finds them among
@@ -132,16 +136,21 @@ const MaxStuck = 100
 
 // Stuck counts the keys that nobody holds and that are not finished, up to MaxStuck.
 func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
+	var reads core.Reads
 	var n int64
-	err := i.db.Pool.QueryRow(ctx, `
-		SELECT count(*) FROM (
-			SELECT FROM idempotency_keys
-			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
-		orgID, MaxStuck).Scan(&n)
-	if err != nil {
+	queueStuck(&reads, orgID, &n)
+	if err := i.db.Read(ctx, &reads); err != nil {
 		return 0, fmt.Errorf("count stuck keys: %w", err)
 	}
 	return n, nil
+}
+
+func queueStuck(reads *core.Reads, orgID uuid.UUID, n *int64) {
+	reads.Queue(core.OneInto(n, pgx.RowTo[int64]), `
+		SELECT count(*) FROM (
+			SELECT FROM idempotency_keys
+			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
+		orgID, MaxStuck)
 }
 
 // storedResponse is what a key replays, as people look at it.
@@ -251,20 +260,22 @@ const activityDays = 30
 
 // Days reads the activity of the organization's keys day by day, today first.
 func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
-	rows, err := i.db.Pool.Query(ctx, `
+	var reads core.Reads
+	var days []Day
+	queueLatestDays(&reads, orgID, &days)
+	if err := i.db.Read(ctx, &reads); err != nil {
+		return nil, fmt.Errorf("read the activity of keys: %w", err)
+	}
+	return days, nil
+}
+
+func queueLatestDays(reads *core.Reads, orgID uuid.UUID, days *[]Day) {
+	reads.Queue(core.AllInto(days, pgx.RowToStructByPos[Day]), `
 		SELECT d.day, coalesce(a.replayed, 0), coalesce(a.in_progress, 0), coalesce(a.reused, 0),
 			coalesce(a.misnamed, 0)
 		FROM (SELECT (now() AT TIME ZONE 'UTC')::date - ago AS day FROM generate_series(0, $2 - 1) AS ago) AS d
 		LEFT JOIN key_activity_days AS a ON a.org_id = $1 AND a.day = d.day
 		ORDER BY d.day DESC`, orgID, activityDays)
-	if err != nil {
-		return nil, fmt.Errorf("read the activity of keys: %w", err)
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Day])
-	if err != nil {
-		return nil, fmt.Errorf("read the activity of keys: %w", err)
-	}
-	return days, nil
 }
 
 // Release frees a stuck key: one that has a run is handed to the completer again, with all its attempts;

@@ -27,11 +27,11 @@ type keysPage struct {
 	Unkeyed WithoutKey
 }
 
-func newKeysPage(filter EntryFilter, days []Day, unkeyed WithoutKey, stuck int64) keysPage {
+func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 	page := keysPage{
 		Filter:  filter,
 		States:  []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired},
-		Unkeyed: unkeyed, Stuck: stuck, StuckMore: stuck == MaxStuck, Today: days[0],
+		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
 			{Name: "replayed", Tone: "replay"},
 			{Name: "in progress (409)", Tone: "run"},
@@ -39,7 +39,7 @@ func newKeysPage(filter EntryFilter, days []Day, unkeyed WithoutKey, stuck int64
 		}},
 	}
 	const tickEvery = 7
-	for i, day := range slices.Backward(days) {
+	for i, day := range slices.Backward(report.days) {
 		bar := pages.Bar{
 			Label: day.Day.Format(time.DateOnly), Values: []int64{day.Replayed, day.InProgress, day.Reused},
 		}
@@ -51,7 +51,7 @@ func newKeysPage(filter EntryFilter, days []Day, unkeyed WithoutKey, stuck int64
 	page.Saved = page.Chart.Total(0)
 	page.Chart.Label = fmt.Sprintf(
 		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as another request",
-		len(days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
+		len(report.days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
 		pages.Number(page.Chart.Total(2)))
 	return page
 }

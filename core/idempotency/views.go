@@ -20,7 +20,8 @@ var templates embed.FS
 
 // Unkeyed tells about runs that were started without a key.
 type Unkeyed interface {
-	RunsWithoutKey(ctx context.Context, orgID uuid.UUID) (WithoutKey, error)
+	// QueueWithoutKey adds what it has to look up; found is complete when the reads are done.
+	QueueWithoutKey(reads *core.Reads, orgID uuid.UUID, found *WithoutKey)
 }
 
 // WithoutKey is what of the latest runs was started without a key.

@@ -24,25 +24,12 @@ func (a *App) keysPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	entries, err := a.inspector.List(ctx, principal.OrgID, query.EntryFilter, cursor)
+	report, err := a.keysReport(c.Request().Context(), principal.OrgID, query.EntryFilter, cursor)
 	if err != nil {
 		return err
 	}
-	days, err := a.inspector.Days(ctx, principal.OrgID)
-	if err != nil {
-		return err
-	}
-	stuck, err := a.inspector.Stuck(ctx, principal.OrgID)
-	if err != nil {
-		return err
-	}
-	unkeyed, err := a.unkeyed.RunsWithoutKey(ctx, principal.OrgID)
-	if err != nil {
-		return err
-	}
-	page := core.NewPage(cursor, entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
-	data := newKeysPage(query.EntryFilter, days, unkeyed, stuck)
+	page := core.NewPage(cursor, report.entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
+	data := newKeysPage(query.EntryFilter, report)
 	data.Page = core.MapPage(page, newKeyRow)
 	return a.pages.Render(c, http.StatusOK, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
