@@ -16,8 +16,10 @@ var (
 
 // CoalescerLimits bound a Coalescer.
 type CoalescerLimits struct {
-	// Groups is how many groups are worked on at once.
+	// Groups is how many groups are worked on at once. Beside one that is at work another begins only when Enough
+	// callers wait, or callers of the Weight of a group: two halves of a group cost more than the whole.
 	Groups int
+	Enough int
 	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
 	Members int
 	Weight  int
@@ -95,22 +97,32 @@ func (c *Coalescer[T, R]) Waiting() int {
 	return len(c.waiting)
 }
 
-// join makes the caller a leader when there is room for another group, else lets it wait. It reports whether
-// there was room for either.
+// join lets the caller begin when no group is at work, else wait. It reports whether there was room for it.
 func (c *Coalescer[T, R]) join(m *member[T, R]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.working < c.limits.Groups:
-		c.working++
-		close(m.leads)
-	case len(c.waiting) < c.limits.Waiting && c.waitingWeight+m.weight <= c.limits.WaitingWeight:
-		c.waiting = append(c.waiting, m)
-		c.waitingWeight += m.weight
-	default:
+	if c.working > 0 && (len(c.waiting) == c.limits.Waiting || c.waitingWeight+m.weight > c.limits.WaitingWeight) {
 		return false
 	}
+	c.waiting = append(c.waiting, m)
+	c.waitingWeight += m.weight
+	c.begin()
 	return true
+}
+
+// begin lets the first of those who wait lead another group, when it is time for one.
+func (c *Coalescer[T, R]) begin() {
+	if len(c.waiting) == 0 || c.working == c.limits.Groups {
+		return
+	}
+	enough := len(c.waiting) >= c.limits.Enough || c.waitingWeight >= c.limits.Weight
+	if c.working > 0 && !enough {
+		return
+	}
+	c.working++
+	first := c.waiting[0]
+	c.dequeue(0, 1)
+	close(first.leads)
 }
 
 // leave takes back one whose turn has not come.
@@ -174,11 +186,6 @@ func (c *Coalescer[T, R]) dequeue(i, j int) {
 func (c *Coalescer[T, R]) handOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
-		c.working--
-		return
-	}
-	next := c.waiting[0]
-	c.dequeue(0, 1)
-	close(next.leads)
+	c.working--
+	c.begin()
 }

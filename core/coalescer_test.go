@@ -68,6 +68,18 @@ func TestCoalescer(t *testing.T) {
 		{"WhoComesMeanwhileFormsTheNextGroup", wide(1), []int{1, 2, 3, 4}, [][]int{{1}, {2, 3, 4}}},
 		{"SeveralGroupsAtOnce", wide(2), []int{1, 2, 3, 4}, [][]int{{1}, {2}, {3, 4}}},
 		{
+			"AnotherGroupWhenEnoughWait",
+			core.CoalescerLimits{Groups: 2, Enough: 2, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000},
+			[]int{1, 2, 3, 4},
+			[][]int{{1}, {2, 3}, {4}},
+		},
+		{
+			"AnotherGroupWhenAHeavyOneWaits",
+			core.CoalescerLimits{Groups: 2, Enough: 5, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
+			[]int{1, 2, 8, 3},
+			[][]int{{1}, {2, 8}, {3}},
+		},
+		{
 			"BoundedInMembers",
 			core.CoalescerLimits{Groups: 1, Members: 2, Weight: 100, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 2, 3, 4},

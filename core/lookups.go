@@ -40,8 +40,8 @@ func (l *Lookups) Queue(scan func(pgx.CollectableRow) error, query string, param
 }
 
 const (
-	// lookupGroups is how many groups of requests look up at once: while the database works on one, the answers of the
-	// other are read. The more there are, the smaller is each and the more its rows cost.
+	// lookupGroups is how many groups of requests look up at once: while the database works on a full one, the answers
+	// of the other are read.
 	lookupGroups = 2
 	// lookupMembers bounds a group, and lookupsWaiting how many requests may wait for their turn.
 	lookupMembers  = 64
@@ -50,7 +50,7 @@ const (
 
 func newLookupCoalescer(db *DB) *Coalescer[*Lookups, error] {
 	return NewCoalescer(CoalescerLimits{
-		Groups: lookupGroups, Members: lookupMembers, Weight: lookupMembers,
+		Groups: lookupGroups, Enough: lookupMembers, Members: lookupMembers, Weight: lookupMembers,
 		Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
 	}, func(*Lookups) int { return 1 }, db.lookUpTogether)
 }

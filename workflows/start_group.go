@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// groupsAtOnce is small because the starts of one busy organization wait for each other's counter anyway.
+	// groupsAtOnce is small because the starts of one busy organization wait for each other's counter anyway. A second
+	// group begins when groupEnough starts wait, for a database that has processors to spare.
 	groupsAtOnce = 2
+	groupEnough  = 64
 	groupMembers = 256
 	groupBytes   = 8 << 20
 	// groupsWaiting is how many full groups may wait. Beyond that the database does not keep up, and a start is
