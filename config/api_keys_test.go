@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -225,7 +224,7 @@ func TestKeyPolicyIsBounded(t *testing.T) {
 		-time.Hour, time.Nanosecond, time.Minute - time.Millisecond, 30*24*time.Hour + time.Second, 1 << 62,
 	} {
 		err := s.Users.SetKeyPolicy(t.Context(), s.Harbour.ID, users.KeyPolicy{Lifetime: lifetime})
-		if !errors.Is(err, core.NewError(core.CodeInvalidPayload, "")) {
+		if !core.HasCode(err, core.CodeInvalidPayload) {
 			t.Errorf("SetKeyPolicy with %v = %v, want %s", lifetime, err, core.CodeInvalidPayload)
 		}
 	}

@@ -124,7 +124,7 @@ func TestReadJSONRefusesOtherTypes(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"", "text/plain", "application/problem+json", "application/json; ="} {
 		_, _, err := readJSON(bodyRequest(contentType, `{"name":"a"}`))
-		if !errors.Is(err, core.NewError(core.CodeUnsupportedMediaType, "")) {
+		if !core.HasCode(err, core.CodeUnsupportedMediaType) {
 			t.Errorf("ReadJSON of %q = %v, want %s", contentType, err, core.CodeUnsupportedMediaType)
 		}
 	}
@@ -143,7 +143,7 @@ func TestReadJSONOfABodyThatBreaksOff(t *testing.T) {
 			t.Parallel()
 			request := httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(tt.err))
 			request.Header.Set("Content-Type", "application/json")
-			if _, _, err := readJSON(request); !errors.Is(err, core.NewError(tt.code, "")) {
+			if _, _, err := readJSON(request); !core.HasCode(err, tt.code) {
 				t.Errorf("ReadJSON = %v, want %s", err, tt.code)
 			}
 		})

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -115,8 +116,8 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// Is reports whether the other error is one of the same code, so that errors.Is(err, NewError(code, "")) works.
-func (e *Error) Is(target error) bool {
-	other, ok := target.(*Error)
-	return ok && other.Code == e.Code
+// HasCode reports whether the error is, or wraps, one of the code.
+func HasCode(err error, code Code) bool {
+	found, ok := errors.AsType[*Error](err)
+	return ok && found.Code == code
 }

@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"encoding/base64"
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func TestPageQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := query.Parse()
-			if !errors.Is(err, core.NewError(core.CodeInvalidParameter, "")) {
+			if !core.HasCode(err, core.CodeInvalidParameter) {
 				t.Errorf("Parse = %v, want %s", err, core.CodeInvalidParameter)
 			}
 		})

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -43,7 +42,7 @@ func TestPrincipalRequire(t *testing.T) {
 	if err := executor.Require(core.RoleExecutor, "start runs"); err != nil {
 		t.Errorf("Require of the own role = %v, want nil", err)
 	}
-	if err := executor.Require(core.RoleAuthor, "edit"); !errors.Is(err, core.NewError(core.CodePermissionDenied, "")) {
+	if err := executor.Require(core.RoleAuthor, "edit"); !core.HasCode(err, core.CodePermissionDenied) {
 		t.Errorf("Require of more = %v, want %s", err, core.CodePermissionDenied)
 	}
 	if err := (core.Principal{}).Require(core.RoleViewer, "read"); err == nil {

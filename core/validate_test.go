@@ -119,7 +119,7 @@ func TestBindQuery(t *testing.T) {
 	t.Run("WrongType", func(t *testing.T) {
 		t.Parallel()
 		var got checkedQuery
-		if err := bindQuery(t, "size=x", &got); !errors.Is(err, core.NewError(core.CodeInvalidParameter, "")) {
+		if err := bindQuery(t, "size=x", &got); !core.HasCode(err, core.CodeInvalidParameter) {
 			t.Errorf("BindQuery = %v, want %s", err, core.CodeInvalidParameter)
 		}
 	})

@@ -253,7 +253,7 @@ func upsertMembership(ctx context.Context, db *gorm.DB, membership Membership) e
 // EnsureOrganization returns the organization with the slug and creates it when it is not there.
 func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
 	org, err := s.Organization(ctx, slug)
-	if !errors.Is(err, core.NewError(core.CodeNotFound, "")) {
+	if !core.HasCode(err, core.CodeNotFound) {
 		return org, err
 	}
 	org, err = s.CreateOrganization(ctx, slug, name, quota)
@@ -266,7 +266,7 @@ func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quo
 // EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
 func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
 	user, err := s.User(ctx, email)
-	if !errors.Is(err, core.NewError(core.CodeNotFound, "")) {
+	if !core.HasCode(err, core.CodeNotFound) {
 		return user, err
 	}
 	user, err = s.CreateUser(ctx, email, name, "")

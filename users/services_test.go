@@ -114,7 +114,7 @@ func TestToken(t *testing.T) {
 
 func (b *testBundle) wantRefused(tb testing.TB, secret string, code core.Code) {
 	tb.Helper()
-	if got, err := b.authenticate(tb, secret); !errors.Is(err, core.NewError(code, "")) {
+	if got, err := b.authenticate(tb, secret); !core.HasCode(err, code) {
 		tb.Errorf("authenticate = %+v, %v, want %s", got, err, code)
 	}
 }

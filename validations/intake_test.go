@@ -137,7 +137,7 @@ func TestIntakeThatLosesChunks(t *testing.T) {
 			arriving := io.MultiReader(bytes.NewReader(whole[:5*MaxInlineBytes/2]), event,
 				bytes.NewReader(whole[5*MaxInlineBytes/2:]))
 			_, err := b.service.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
-			if !errors.Is(err, core.NewError(core.CodeUnavailable, "")) {
+			if !core.HasCode(err, core.CodeUnavailable) {
 				t.Errorf("error = %v, want %s", err, core.CodeUnavailable)
 			}
 		})

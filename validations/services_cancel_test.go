@@ -2,7 +2,6 @@ package validations
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -115,7 +114,7 @@ func TestCancel(t *testing.T) {
 			b := setup(t, testConfig())
 			job := b.start(t, passing)
 			b.exec(t, tt.before)
-			if err := b.cancel(t.Context(), job); !errors.Is(err, core.NewError(tt.code, "")) {
+			if err := b.cancel(t.Context(), job); !core.HasCode(err, tt.code) {
 				t.Errorf("Cancel = %v, want %s", err, tt.code)
 			}
 			if got := b.canceledAudits(t); got != 0 {
@@ -163,7 +162,7 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 		switch {
 		case err == nil && result == ResultCanceled:
 			canceled++
-		case errors.Is(err, core.NewError(core.CodeRunCompleted, "")) && result == ResultPass:
+		case core.HasCode(err, core.CodeRunCompleted) && result == ResultPass:
 		default:
 			t.Fatalf("Cancel = %v with result %s, want nil with CANCELED or run_completed with PASS", err, result)
 		}

@@ -1,7 +1,6 @@
 package validations
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -224,7 +223,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		b := setup(t, testConfig())
 		first := b.ended(t, 3*day)
 		b.purge(t, policy, Purged{Contents: 1})
-		if _, err := b.rerun(t, first); !errors.Is(err, core.NewError(core.CodeDocumentGone, "")) {
+		if _, err := b.rerun(t, first); !core.HasCode(err, core.CodeDocumentGone) {
 			t.Errorf("rerun = %v, want document_gone", err)
 		}
 	})
@@ -255,7 +254,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 				b.execute(t, second)
 			}
 			if (refused == nil) != got.Content || got.Content == got.ContentPurged ||
-				(refused != nil && !errors.Is(refused, core.NewError(core.CodeDocumentGone, ""))) {
+				(refused != nil && !core.HasCode(refused, core.CodeDocumentGone)) {
 				t.Fatalf("rerun = %v and kept = %+v, want either the rerun or the purge", refused, got)
 			}
 		}

@@ -232,7 +232,7 @@ func TestPurgeOfLargeDocuments(t *testing.T) {
 	b.age(t, shared, 2*day)
 	b.purge(t, Retention{Content: day}, Purged{Contents: 1})
 	b.wantUploads(t, 1, 2)
-	if _, err := b.rerun(t, old); !errors.Is(err, core.NewError(core.CodeDocumentGone, "")) {
+	if _, err := b.rerun(t, old); !core.HasCode(err, core.CodeDocumentGone) {
 		t.Errorf("rerun: error = %v, want %s", err, core.CodeDocumentGone)
 	}
 	b.execute(t, again)

@@ -1,7 +1,6 @@
 package validations
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -173,7 +172,7 @@ func (a *App) cancelForm(c echo.Context) error {
 		return err
 	}
 	err = a.cancel(c, principal, id)
-	if errors.Is(err, core.NewError(core.CodeRunCompleted, "")) {
+	if core.HasCode(err, core.CodeRunCompleted) {
 		return a.showRun(c, http.StatusConflict, pages.Refusal(err))
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,10 +107,10 @@ func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer,
 		return StartAnswer{}, err
 	}
 	result := s.commitShared(ctx, prepared)
-	if result.existing != nil || errors.Is(result.err, core.NewError(core.CodeKeyInProgress, "")) {
+	if result.existing != nil || core.HasCode(result.err, core.CodeKeyInProgress) {
 		s.guard.Count(request.Principal.OrgID, result.existing, result.err)
 	}
-	beyondQuota := errors.Is(result.err, core.NewError(core.CodeQuotaExceeded, ""))
+	beyondQuota := core.HasCode(result.err, core.CodeQuotaExceeded)
 	if beyondQuota && request.Principal.Overage && s.overage != nil {
 		return s.startOverage(ctx, prepared)
 	}

@@ -158,7 +158,7 @@ func (s *Starter) answerFrom(
 	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
 ) (StartAnswer, error) {
 	answer, err := s.guard.Answer(record, fingerprint)
-	if !errors.Is(err, core.NewError(core.CodeKeyInProgress, "")) || !record.Abandoned() {
+	if !core.HasCode(err, core.CodeKeyInProgress) || !record.Abandoned() {
 		return StartAnswer{Answer: answer, RunID: record.RunID}, err
 	}
 	if s.overage == nil {

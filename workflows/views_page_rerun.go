@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"errors"
 	"path"
 
 	"github.com/labstack/echo/v4"
@@ -27,7 +26,7 @@ func (a *App) rerunForm(c echo.Context) error {
 	}
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
-	if errors.Is(err, core.NewError(core.CodeKeyInvalid, "")) {
+	if core.HasCode(err, core.CodeKeyInvalid) {
 		// The run's page has a form with a new key.
 		return pages.Redirect(c, runs+id.String()+"/", core.AsError(err).Detail)
 	}
