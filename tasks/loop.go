@@ -31,6 +31,9 @@ type Loop struct {
 	Pause time.Duration
 	// RunOnce does one batch and returns how much it did; zero says that nothing is left for now. It honors ctx.
 	RunOnce func(ctx context.Context) (int, error)
+
+	// passes are told how the loop gets on; nil where nobody follows it.
+	passes *passes
 }
 
 // Run runs the loop until ctx ends, and then returns nil. Neither an error nor a panic of RunOnce ends it.
@@ -41,15 +44,19 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) error {
 	work := report{log: log.With("loop", l.Name)}
 	failures := 0
 	for ctx.Err() == nil {
+		l.passes.begin()
 		n, err := l.runOnce(ctx)
 		work.add(ctx, n)
 		if err == nil || n > 0 {
 			failures = 0
 		}
+		if err != nil {
+			failures++
+		}
+		l.passes.end(n, err, failures)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			failures++
 			pause := backoff(failures, firstPause, lastPause)
 			work.log.ErrorContext(ctx, "background work failed", "error", err, "failures", failures, "pause", pause)
 			wait(ctx, pause, nil)
