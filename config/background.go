@@ -29,21 +29,22 @@ const (
 // startBackground starts the worker, the scheduler and the loops of the process's part. The loops need
 // nobody to lead them: any number of processes may run each.
 func startBackground(
-	ctx context.Context, group *errgroup.Group, project *Project, part role,
-	queue tasks.Redis, client redis.UniversalClient,
+	ctx context.Context, group *errgroup.Group, p process, heart *tasks.Heartbeat,
 ) error {
+	project, part := p.project, p.part
 	calendar, err := tasks.NewCalendar(project.db, project.periodic(), project.log)
 	if err != nil {
 		return err
 	}
-	for _, loop := range project.loops(part, client) {
+	for _, loop := range project.loops(part, p.client) {
+		loop = heart.Follow(loop)
 		group.Go(func() error { return loop.Run(ctx, project.log) })
 	}
 	if part.plays(roleWeb) {
 		group.Go(func() error { return project.inband.Run(ctx) })
 	}
 	if part.plays(roleWorker) {
-		worker := tasks.NewWorker(queue, tasks.WorkerConfig{
+		worker := tasks.NewWorker(p.queue, tasks.WorkerConfig{
 			Concurrency: project.settings.Workers, Grace: project.settings.ShutdownGrace / workerGraceShare,
 		}, project.log)
 		project.handle(worker.Handle)
@@ -51,7 +52,7 @@ func startBackground(
 		group.Go(func() error { return worker.Run(ctx) })
 	}
 	if part.plays(roleScheduler) {
-		scheduler := tasks.NewScheduler(queue, calendar, project.log)
+		scheduler := tasks.NewScheduler(p.queue, calendar, project.log)
 		group.Go(func() error { return scheduler.Run(ctx) })
 	}
 	return nil
@@ -96,26 +97,26 @@ func (s Settings) retention() validations.Retention {
 // loops lists the loops of a part. Every part enqueues, so that what a process stages leaves it at once.
 func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
-		Name: "enqueuer", Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
+		Name: loopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
 		RunOnce: tasks.NewEnqueuer(p.db, client, enqueueBatch, p.log).RunOnce,
 	}}
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{
-			Name: "sweeper", Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
+			Name: loopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
 		}, tasks.Loop{
-			Name: "sweeper of uploads", Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
+			Name: loopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
-			Name: "completer", Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
+			Name: loopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})
 	}
 	if part.plays(roleWeb) {
 		loops = append(loops, tasks.Loop{
-			Name: "waiters", Interval: validations.WaitInterval, RunOnce: p.waiters.RunOnce,
+			Name: loopWaiters, Interval: validations.WaitInterval, RunOnce: p.waiters.RunOnce,
 		}, tasks.Loop{
-			Name: "activity of keys", Interval: activityInterval,
+			Name: loopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },
 		}, tasks.Loop{
-			Name: "last use of tokens", Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
+			Name: loopLastUse, Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
 		})
 	}
 	return loops

@@ -43,7 +43,20 @@ func TestDoctor(t *testing.T) {
 			"DATABASE_URL="+dbtest.DatabaseURL(t), "REDIS_URL=redis://"+miniredis.RunT(t).Addr())
 		here.run(t.Context(), "doctor").want(t, 0, "SV110  ok", "SV111  ok")
 		setupDesk(t, address, s.Harbour.Tokens.Viewer).run(t.Context(), "doctor").
-			want(t, 0, "SV110  skipped", "SV111  skipped")
+			want(t, 0, "SV110  skipped", "SV111  skipped", "SV112  skipped", "SV114  ok")
+	})
+
+	t.Run("TellsOfProcessesAndSettings", func(t *testing.T) {
+		t.Parallel()
+		other := &stage{db: dbtest.OpenDatabase(t)}
+		d := setupDesk(t, address, s.Harbour.Tokens.Viewer, "DATABASE_URL="+other.db.Pool.Config().ConnString(),
+			"SV_NONSENSE=1", "SV_BASE_URL=http://validate.example.org")
+		d.run(t.Context(), "doctor").want(t, 0, "SV112  warning", "no process has been heard of",
+			"SV114  warning", "SV_NONSENSE is not a setting", "has no TLS")
+		other.process(t, "worker-1", "9.9.9", 0)
+		d.run(t.Context(), "doctor").want(t, 3, "SV112  error", "no process runs: web server, scheduler, sweeper")
+		setupDesk(t, address, s.Harbour.Tokens.Viewer, "SV_WORKERS=many").run(t.Context(), "doctor").
+			want(t, 3, "SV114  error", "SV_WORKERS")
 	})
 
 	t.Run("NamesTheServerThatDoesNotAnswer", func(t *testing.T) {

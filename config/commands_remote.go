@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
-	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -74,50 +73,23 @@ func (p Program) userCommands() []*cobra.Command {
 
 // localChecks look at what a service on this machine needs, where it is configured.
 func (p Program) localChecks(ctx context.Context) []remote.Check {
-	database := remote.Check{ID: "SV110", Name: "database", Outcome: remote.OutcomeSkipped}
-	queue := remote.Check{ID: "SV111", Name: "redis", Outcome: remote.OutcomeSkipped}
-	if p.environ("DATABASE_URL") != "" {
-		database = checked(database, "check DATABASE_URL, and run simplevalidations migrate up",
-			p.checkDatabase(ctx))
+	var e examination
+	e.settings, e.unknown, e.wrong = LoadSettings(p.Environ)
+	if e.settings.DatabaseURL != "" {
+		b, err := openBackend(ctx, e.settings, newLog(e.settings, p.Stderr))
+		if err != nil {
+			e.unopened = err
+		} else {
+			e.db = b.db
+			defer func() { _ = b.close(ctx) }() // Nothing was written.
+		}
 	}
-	if p.environ("REDIS_URL") != "" {
-		queue = checked(queue, "set REDIS_URL to a Redis that answers", p.checkRedis(ctx))
+	if e.settings.RedisURL != "" {
+		// Its address was read with the settings.
+		if queue, err := tasks.ParseRedisURL(string(e.settings.RedisURL)); err == nil {
+			e.redis = queue.Client()
+			defer func() { _ = e.redis.Close() }() // Nothing was written.
+		}
 	}
-	return []remote.Check{database, queue}
-}
-
-func checked(check remote.Check, hint string, err error) remote.Check {
-	check.Outcome = remote.OutcomeOK
-	if err != nil {
-		check.Outcome, check.Detail, check.Hint = remote.OutcomeError, err.Error(), hint
-	}
-	return check
-}
-
-func (p Program) checkDatabase(ctx context.Context) error {
-	settings, log, err := p.settings(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := openBackend(ctx, settings, log)
-	if err != nil {
-		return err
-	}
-	pending, err := migrations.Pending(ctx, b.db.SQL)
-	if err == nil && pending {
-		err = errors.New("its schema is older than this release")
-	}
-	return errors.Join(err, b.close(ctx))
-}
-
-func (p Program) checkRedis(ctx context.Context) error {
-	queue, err := tasks.ParseRedisURL(p.environ("REDIS_URL"))
-	if err != nil {
-		return err
-	}
-	connection := queue.Client()
-	if err := errors.Join(connection.Ping(ctx).Err(), connection.Close()); err != nil {
-		return fmt.Errorf("ask Redis: %w", err)
-	}
-	return nil
+	return e.checks(ctx)
 }

@@ -18,7 +18,9 @@ const figuresInterval = 10 * time.Second
 
 // startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
 // address is set.
-func startMetrics(ctx context.Context, group *errgroup.Group, project *Project) error {
+func startMetrics(
+	ctx context.Context, group *errgroup.Group, project *Project, heart *tasks.Heartbeat,
+) error {
 	if project.settings.MetricsAddr == "" {
 		return nil
 	}
@@ -30,10 +32,10 @@ func startMetrics(ctx context.Context, group *errgroup.Group, project *Project) 
 	if err != nil {
 		return fmt.Errorf("serve metrics (SV_METRICS_ADDR sets another address): %w", err)
 	}
-	refreshing := tasks.Loop{
+	refreshing := heart.Follow(tasks.Loop{
 		Name: "figures", Interval: figuresInterval,
 		RunOnce: func(ctx context.Context) (int, error) { return 0, figures.Refresh(ctx) },
-	}
+	})
 	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
 	group.Go(func() error { return refreshing.Run(ctx, project.log) })
 	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })

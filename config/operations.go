@@ -68,6 +68,8 @@ type installation struct {
 	RedisProblem string
 	Queues       []tasks.Queue
 	Workers      []tasks.WorkerState
+	Processes    processesView
+	Checks       []checkRow
 }
 
 // look reads how everything is.
@@ -92,6 +94,11 @@ func (o *operations) look(ctx context.Context) (installation, error) {
 		return found, err
 	}
 	found.Keys = newStateCounts(census)
+	processes, err := tasks.Processes(ctx, p.db, maxProcesses)
+	if err != nil {
+		return found, err
+	}
+	found.Processes = newProcessesView(processes)
 	var names []string
 	for _, work := range p.periodic() {
 		names = append(names, work.Name)

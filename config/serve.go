@@ -172,17 +172,22 @@ func runParts(ctx context.Context, p process) error {
 }
 
 func startParts(ctx context.Context, group *errgroup.Group, p process) error {
+	heart, err := p.project.heartbeat(p.part)
+	if err != nil {
+		return err
+	}
 	if p.part.plays(roleWeb) {
 		if err := startWeb(ctx, group, p.project); err != nil {
 			return err
 		}
 	}
-	if err := startMetrics(ctx, group, p.project); err != nil {
+	if err := startMetrics(ctx, group, p.project, heart); err != nil {
 		return err
 	}
-	if err := startBackground(ctx, group, p.project, p.part, p.queue, p.client); err != nil {
+	if err := startBackground(ctx, group, p, heart); err != nil {
 		return err
 	}
+	group.Go(func() error { return heart.Run(ctx, p.project.log) })
 	return p.ready()
 }
 

@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -65,6 +66,36 @@ func TestServeDemo(t *testing.T) {
 			t.Errorf("exit code = %d, output %q, complaint %q, want a failure and no output", code, out, complaint)
 		}
 	})
+}
+
+func TestServeTellsOfEveryPartAndLoop(t *testing.T) {
+	t.Parallel()
+	c := setupConsole(t)
+	taken := listen(t)
+	c.environ = append(c.environ, "SV_ADDR="+taken.Addr().String())
+	if err := taken.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- config.Program{Environ: c.environ, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx, []string{"serve"})
+	}()
+	told := ""
+	for ctx.Err() == nil && !strings.Contains(told, "1 alive, and all their loops pass") {
+		_, told, _ = c.run(t, "doctor")
+	}
+	if ctx.Err() != nil {
+		t.Errorf("doctor = %s, want every part and loop to run", told)
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code of serve = %d, want 0", code)
+	}
+	if _, told, _ = c.run(t, "doctor"); !strings.Contains(told, "no process has been heard of") {
+		t.Errorf("doctor = %s, want a process that has stopped to be gone", told)
+	}
 }
 
 func listen(tb testing.TB) net.Listener {

@@ -39,6 +39,8 @@ func (o *operations) render(c echo.Context, status int, page operationsPage) err
 	if page.Troubles, err = o.allTroubles(ctx, &page.installation); err != nil {
 		return err
 	}
+	p := o.project
+	page.Checks = newCheckRows(examination{settings: p.settings, db: p.db, redis: p.redis}.checks(ctx))
 	page.All = int64(len(page.Troubles))
 	for _, kind := range []troubleKind{kindKey, kindRun, kindJob, kindTask} {
 		page.More = page.More || ofKind(page.Troubles, kind) >= maxTroubles

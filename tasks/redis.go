@@ -123,16 +123,51 @@ func setDefaults(dial, read *time.Duration, retries *int) {
 // CheckEviction returns ErrEvicts when Redis would throw queued work away. Where the setting cannot be asked for, as
 // with the in-process Redis and with hosted ones, it says so in the log and returns nil.
 func CheckEviction(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {
-	settings, err := client.ConfigGet(ctx, "maxmemory-policy").Result()
+	policy, err := evictionPolicy(ctx, client)
 	if replied, ok := errors.AsType[redis.Error](err); ok {
 		log.WarnContext(ctx, "cannot tell whether Redis evicts keys", "reply", replied.Error())
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ask Redis for its settings: %w", err)
+		return err
 	}
-	if policy, known := settings["maxmemory-policy"]; known && policy != "noeviction" {
+	if state := (RedisState{Policy: policy}); state.Evicts() {
 		return fmt.Errorf("%w: it is %s", ErrEvicts, policy)
 	}
 	return nil
+}
+
+// evictionPolicy returns "" where Redis does not know the setting.
+func evictionPolicy(ctx context.Context, client redis.UniversalClient) (string, error) {
+	settings, err := client.ConfigGet(ctx, "maxmemory-policy").Result()
+	if err != nil {
+		return "", fmt.Errorf("ask Redis for its settings: %w", err)
+	}
+	return settings["maxmemory-policy"], nil
+}
+
+// RedisState is what a Redis tells of itself.
+type RedisState struct {
+	// Policy is what becomes of keys when the memory is full; "" where Redis does not tell.
+	Policy string
+	// CannotSave says that it could not write its data to its disk, after which it may refuse to take any.
+	CannotSave bool
+}
+
+// Evicts reports whether queued work may be thrown away.
+func (s RedisState) Evicts() bool { return s.Policy != "" && s.Policy != "noeviction" }
+
+// ReadRedisState asks a Redis how it is. What it does not tell, as hosted ones do not, is left out.
+func ReadRedisState(ctx context.Context, client redis.UniversalClient) (RedisState, error) {
+	policy, err := evictionPolicy(ctx, client)
+	if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {
+		return RedisState{}, err
+	}
+	saving, err := client.Info(ctx, "persistence").Result()
+	if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {
+		return RedisState{}, fmt.Errorf("ask Redis for its state: %w", err)
+	}
+	failed := strings.Contains(saving, "rdb_last_bgsave_status:err") ||
+		strings.Contains(saving, "aof_last_write_status:err")
+	return RedisState{Policy: policy, CannotSave: failed}, nil
 }

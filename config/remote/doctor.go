@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,8 +34,13 @@ type Check struct {
 	Hint string `json:"hint"`
 }
 
-// maxSkew is how far two clocks may be apart before somebody should look: times in answers are whole seconds.
-const maxSkew = 5 * time.Second
+// Address is where the documentation explains the check.
+func (c Check) Address() string {
+	return "/docs/guides/doctor/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
+}
+
+// MaxSkew is how far two clocks may be apart before somebody should look: times in answers are whole seconds.
+const MaxSkew = 5 * time.Second
 
 // checkup is what the command doctor writes for programs.
 type checkup struct {
@@ -131,8 +137,8 @@ func clock(health client.Health, took time.Duration) Check {
 		return check
 	}
 	skew := time.Since(health.At).Abs()
-	check.Outcome, check.Detail = OutcomeOK, fmt.Sprintf("less than %v apart", maxSkew)
-	if skew > maxSkew+took {
+	check.Outcome, check.Detail = OutcomeOK, fmt.Sprintf("less than %v apart", MaxSkew)
+	if skew > MaxSkew+took {
 		check.Outcome, check.Detail = OutcomeWarning, skew.Round(time.Second).String()+" apart"
 		check.Hint = "set the clock of this machine"
 	}

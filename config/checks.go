@@ -1,0 +1,211 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+const (
+	// checkTimeout bounds each check, so that people who look because something hangs get an answer.
+	checkTimeout = 2 * time.Second
+	// oldestPostgres is the first version of PostgreSQL that has all that the schema uses.
+	oldestPostgres = 15
+)
+
+// examination is what the checks of an installation look at. What is nil is not looked at.
+type examination struct {
+	settings Settings
+	// unknown are the variables of the environment that look like settings and are none.
+	unknown []string
+	// wrong is why the settings cannot be used, and unopened why the database could not be opened.
+	wrong, unopened error
+	db              *core.DB
+	redis           redis.UniversalClient
+}
+
+// checks examines everything at once.
+func (e examination) checks(ctx context.Context) []remote.Check {
+	all := []struct {
+		check   remote.Check
+		skipped bool
+		run     func(context.Context) finding
+	}{
+		{remote.Check{ID: "SV110", Name: "database"}, e.db == nil && e.unopened == nil, e.database},
+		{remote.Check{ID: "SV111", Name: "redis"}, e.redis == nil, e.queue},
+		{remote.Check{ID: "SV112", Name: "processes and loops"}, e.db == nil, e.processes},
+		{remote.Check{ID: "SV113", Name: "clock of the database"}, e.db == nil, e.clock},
+		{remote.Check{ID: "SV114", Name: "settings"}, false, e.advice},
+		{remote.Check{ID: "SV115", Name: "durability"}, e.db == nil, e.durability},
+	}
+	found := make([]remote.Check, len(all))
+	var group sync.WaitGroup
+	for i, one := range all {
+		found[i] = one.check
+		if found[i].Outcome = remote.OutcomeSkipped; one.skipped {
+			continue
+		}
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+			defer cancel()
+			result := one.run(ctx)
+			found[i].Outcome, found[i].Detail, found[i].Hint = result.outcome, result.detail, result.hint
+		})
+	}
+	group.Wait()
+	return found
+}
+
+// finding is what a check has come to, and what to do about it.
+type finding struct {
+	outcome      remote.Outcome
+	detail, hint string
+}
+
+func fine(detail string) finding { return finding{remote.OutcomeOK, detail, ""} }
+
+func warning(detail, hint string) finding { return finding{remote.OutcomeWarning, detail, hint} }
+
+func broken(detail, hint string) finding { return finding{remote.OutcomeError, detail, hint} }
+
+func (e examination) database(ctx context.Context) finding {
+	if e.unopened != nil {
+		return broken(e.unopened.Error(), "check DATABASE_URL, and whether the server runs")
+	}
+	var version int
+	err := e.db.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version)
+	if err != nil {
+		return broken(err.Error(), "check DATABASE_URL, and whether the server runs")
+	}
+	if version < oldestPostgres {
+		return broken(fmt.Sprintf("PostgreSQL %d is too old", version),
+			fmt.Sprintf("use PostgreSQL %d or newer", oldestPostgres))
+	}
+	pending, err := migrations.Pending(ctx, e.db.SQL)
+	if err != nil {
+		return broken(err.Error(), "check DATABASE_URL")
+	}
+	if pending {
+		return broken("its schema is older than this release", "run simplevalidations migrate up")
+	}
+	return fine(fmt.Sprintf("PostgreSQL %d, schema up to date", version))
+}
+
+func (e examination) queue(ctx context.Context) finding {
+	if err := e.redis.Ping(ctx).Err(); err != nil {
+		return broken(fmt.Sprintf("ask Redis: %v", err),
+			"set REDIS_URL to a Redis that answers; until then runs are started, and executed later")
+	}
+	if e.settings.RedisURL == "" {
+		return fine("inside the process")
+	}
+	settings, err := tasks.ReadRedisState(ctx, e.redis)
+	switch {
+	case err != nil:
+		return warning(err.Error(), "look at the server: it answers, and does not tell how it is")
+	case settings.Evicts():
+		return broken("maxmemory-policy is "+settings.Policy, "set maxmemory-policy to noeviction")
+	case settings.CannotSave:
+		return warning("it cannot save its data, and may take no more", "look at the log and the disk of the server")
+	case settings.Policy == "":
+		return fine("it does not tell whether it evicts keys")
+	}
+	return fine("nothing is evicted")
+}
+
+func (e examination) processes(ctx context.Context) finding {
+	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
+	if err != nil {
+		return broken(err.Error(), "run simplevalidations migrate up")
+	}
+	if len(processes) == 0 {
+		return warning("no process has been heard of", "start simplevalidations serve")
+	}
+	lines := complaints(processes)
+	if nobody := missing(processes); len(nobody) > 0 {
+		names := core.Column(nobody, func(d *duty) string { return d.name })
+		starts := core.Column(nobody, func(d *duty) string { return d.start })
+		slices.Sort(starts)
+		lines = append([]string{"no process runs: " + strings.Join(names, ", ")}, lines...)
+		return broken(strings.Join(lines, "; "), "start "+strings.Join(slices.Compact(starts), ", and "))
+	}
+	if len(lines) > 0 {
+		return warning(strings.Join(lines, "; "), "look at the logs of these processes")
+	}
+	return fine(fmt.Sprintf("%d alive, and all their loops pass", len(living(processes))))
+}
+
+func (e examination) clock(ctx context.Context) finding {
+	began := time.Now()
+	var at time.Time
+	if err := e.db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
+		return broken(err.Error(), "check DATABASE_URL")
+	}
+	took := time.Since(began)
+	if skew := time.Since(at).Abs(); skew > remote.MaxSkew+took {
+		return warning(skew.Round(time.Second).String()+" from the clock of this machine",
+			"set both clocks: expiry goes by that of the database, signatures by that of this machine")
+	}
+	return fine(fmt.Sprintf("less than %v from the clock of this machine", remote.MaxSkew))
+}
+
+func (e examination) advice(context.Context) finding {
+	if e.wrong != nil {
+		return broken(e.wrong.Error(), "correct them: the service does not start")
+	}
+	var lines, hints []string
+	add := func(line, hint string) { lines, hints = append(lines, line), append(hints, hint) }
+	for _, name := range e.unknown {
+		add(name+" is not a setting", "look "+name+" up in the list of settings")
+	}
+	host, _, _ := net.SplitHostPort(e.settings.Addr)
+	if e.settings.BaseURL == "" && !isLoopback(host) {
+		add("SV_BASE_URL is not set, so links lead to "+e.settings.Address(),
+			"set SV_BASE_URL to the address that clients use")
+	}
+	address, err := url.Parse(e.settings.BaseURL)
+	if err == nil && address.Scheme == "http" && !isLoopback(address.Hostname()) {
+		add("SV_BASE_URL has no TLS, so tokens and sessions can be read on the way",
+			"put a proxy with TLS in front, and set SV_BASE_URL to its https:// address")
+	}
+	if max(e.settings.DBStatementTimeout, e.settings.DBIdleTimeout) >= e.settings.CommitTimeout {
+		add("starts are given up before the database can say what became of them",
+			"set SV_COMMIT_TIMEOUT to more than SV_DB_STATEMENT_TIMEOUT and SV_DB_IDLE_TIMEOUT")
+	}
+	if len(lines) > 0 {
+		return warning(strings.Join(lines, "; "), strings.Join(hints, "; "))
+	}
+	return fine("nothing to say about them")
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// durability looks at what the promise that nothing answered is lost rests on.
+func (e examination) durability(ctx context.Context) finding {
+	var off string
+	err := e.db.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
+		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&off)
+	if err != nil {
+		return broken(err.Error(), "check DATABASE_URL")
+	}
+	if off != "" {
+		return warning("off: "+off+"; what was answered can be lost with the power",
+			"turn it on in PostgreSQL, unless all data is for tests")
+	}
+	return fine("fsync, full_page_writes and synchronous_commit are on")
+}
