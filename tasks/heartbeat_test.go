@@ -83,7 +83,7 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("silent for %v, started %s, seen %s", process.SilentFor, process.StartedAt, process.SeenAt)
 		}
 		enqueuer, idle, sweeper := process.Loops[0], process.Loops[1], process.Loops[2]
-		if enqueuer.LastError != "is away" || enqueuer.FailedAt == nil || enqueuer.Failures != 0 {
+		if enqueuer.LastError != "is away\uFFFD" || enqueuer.FailedAt == nil || enqueuer.Failures != 0 {
 			t.Errorf("enqueuer = %+v, want its last error and no failure since", enqueuer)
 		}
 		if idle.EndedAt != nil || idle.Every != time.Hour || idle.Late {

@@ -3,6 +3,8 @@ package tasks
 import (
 	"sync"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // pass is how a loop gets on: what is known of its last pass, and of all before.
@@ -43,7 +45,7 @@ func (p *passes) end(n int, err error, failures int) {
 	p.loop.done, p.loop.failures = int64(n), failures
 	p.loop.total += int64(n)
 	if err != nil {
-		p.loop.err, p.loop.failed = errorText(err), p.loop.ended
+		p.loop.err, p.loop.failed = core.StorableUpTo(err.Error(), maxErrorText), p.loop.ended
 	}
 }
 
