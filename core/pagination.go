@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 )
 
 // DefaultPageSize and MaxPageSize bound the lists.
@@ -66,6 +67,14 @@ func (q PageQuery) Parse() (Cursor, error) {
 	cursor.Backward = raw[0] == pagePrevious
 	copy(cursor.ID[:], raw[1:])
 	return cursor, nil
+}
+
+// BindList reads the query of a list, which embeds PageQuery, and checks it. It returns where the page begins.
+func BindList(c echo.Context, check *Validator, query interface{ Parse() (Cursor, error) }) (Cursor, error) {
+	if err := BindQuery(c, check, query); err != nil {
+		return Cursor{}, err
+	}
+	return query.Parse()
 }
 
 // Window returns how a list's query reads the page: the ids on this side of one, in this order. The

@@ -25,7 +25,7 @@ func (a *App) listMembers(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	cursor, err := a.cursor(c)
+	cursor, err := core.BindList(c, a.check, &core.PageQuery{})
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *App) listAudits(c echo.Context) error {
 	if err := principal.Require(core.RoleAdmin, "read the audit records"); err != nil {
 		return err
 	}
-	cursor, err := a.cursor(c)
+	cursor, err := core.BindList(c, a.check, &core.PageQuery{})
 	if err != nil {
 		return err
 	}
@@ -136,13 +136,4 @@ func (a *App) listAudits(c echo.Context) error {
 	}
 	page := core.NewPage(cursor, entries, func(e auditEntry) uuid.UUID { return e.ID }, *c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, renderAudit))
-}
-
-// cursor reads the query of a list without filters.
-func (a *App) cursor(c echo.Context) (core.Cursor, error) {
-	var query core.PageQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return core.Cursor{}, err
-	}
-	return query.Parse()
 }

@@ -21,7 +21,7 @@ func (a *App) renderMembers(c echo.Context, status int, form memberDraft, proble
 	if err != nil {
 		return err
 	}
-	cursor, err := a.cursor(c)
+	cursor, err := core.BindList(c, a.check, &core.PageQuery{})
 	if err != nil {
 		return err
 	}
@@ -143,10 +143,7 @@ func (a *App) auditPage(c echo.Context) error {
 		return err
 	}
 	var query auditQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
-	}
-	cursor, err := query.Parse()
+	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
 		return err
 	}

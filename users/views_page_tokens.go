@@ -31,10 +31,7 @@ func (a *App) renderTokens(c echo.Context, status int, form tokenForm, problem *
 		return err
 	}
 	var query tokensQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
-	}
-	cursor, err := query.Parse()
+	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
 		return err
 	}

@@ -138,10 +138,7 @@ func (a *App) listRuns(c echo.Context) error {
 		return err
 	}
 	var query runsQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
-	}
-	cursor, err := query.Parse()
+	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,7 @@ func (a *App) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var query core.PageQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
-	}
-	cursor, err := query.Parse()
+	cursor, err := core.BindList(c, a.check, &core.PageQuery{})
 	if err != nil {
 		return err
 	}

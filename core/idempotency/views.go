@@ -153,10 +153,7 @@ func (a *App) list(c echo.Context) error {
 		return err
 	}
 	var query entriesQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
-	}
-	cursor, err := query.Parse()
+	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
 		return err
 	}
