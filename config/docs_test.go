@@ -113,6 +113,36 @@ func TestDocsFiles(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	const asPage, asProblem = echo.MIMETextHTMLCharsetUTF8, core.ProblemType
+	e := router(t)
+	for _, tt := range []struct{ name, address, accept, mediaType string }{
+		{"PageOfTheDocsForABrowser", "/docs/nope/", browser, asPage},
+		{"SampleForABrowser", "/docs/samples/nope.csv", browser, asPage},
+		{"AnythingForABrowser", "/nope/", browser, asPage},
+		{"ThingOfTheAPIForABrowser", "/api/schema/nope/", browser, asProblem},
+		{"PageOfTheDocsForAProgram", "/docs/nope/", "*/*", asProblem},
+		{"AnythingForAProgram", "/nope/", "", asProblem},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			request := httptest.NewRequest(http.MethodGet, tt.address, http.NoBody)
+			request.Header.Set(echo.HeaderAccept, tt.accept)
+			answer := httptest.NewRecorder()
+			e.ServeHTTP(answer, request)
+			got := answer.Header().Get(echo.HeaderContentType)
+			if answer.Code != http.StatusNotFound || got != tt.mediaType {
+				t.Errorf("answer = %d %s, want 404 %s", answer.Code, got, tt.mediaType)
+			}
+			if tt.mediaType == asPage && !strings.Contains(answer.Body.String(), `href="/docs/"`) {
+				t.Error("the page does not lead to the documentation")
+			}
+		})
+	}
+}
+
 func TestReadmeLinks(t *testing.T) {
 	t.Parallel()
 

@@ -33,7 +33,7 @@ const (
 func NewRouter(project *Project) (*echo.Echo, error) {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	writeError, err := pages.WriteErrors(core.WriteProblem)
+	writeError, err := pages.WriteErrors(apiPrefix+"/", core.WriteProblem)
 	if err != nil {
 		return nil, err
 	}

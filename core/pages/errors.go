@@ -12,16 +12,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// WriteErrors returns a writer that shows the errors of pages as pages and leaves all others to next. Who has no
-// session is sent to sign in and comes back afterwards.
-func WriteErrors(next core.ErrorWriter) (core.ErrorWriter, error) {
+// WriteErrors returns a writer that shows errors as pages: those of the dashboard to everybody, and others to browsers.
+// It leaves the rest to next, and all errors of the API, whose addresses begin with api. Who has no session is sent to
+// sign in and comes back afterwards.
+func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 	own, err := Parse(layouts, "templates/errors")
 	if err != nil {
 		return nil, err
 	}
 	return func(c echo.Context, err *core.Error) {
 		request := c.Request()
-		if !strings.HasPrefix(request.URL.Path, Root) {
+		address := request.URL.Path
+		if !strings.HasPrefix(address, Root) && (strings.HasPrefix(address, api) || !isBrowser(request)) {
 			next(c, err)
 			return
 		}
@@ -39,6 +41,11 @@ func WriteErrors(next core.ErrorWriter) (core.ErrorWriter, error) {
 			next(c, err)
 		}
 	}, nil
+}
+
+// isBrowser tells browsers from programs, which do not ask for HTML.
+func isBrowser(request *http.Request) bool {
+	return strings.Contains(request.Header.Get(echo.HeaderAccept), echo.MIMETextHTML)
 }
 
 // Refusal returns the error when it is about what the visitor has entered, for the form to show it and to keep the
