@@ -35,15 +35,18 @@ func TestOverview(t *testing.T) {
 	failed := s.started(t, s.named(t, "ci-1842", "<b>bad.csv", "bad/meter-readings.csv")).ID
 	s.started(t, s.named(t, "", "good.csv", "good/meter-readings.csv"))
 	s.work(t)
-	s.exec(t, `INSERT INTO key_activity (org_id, key_id, replays)
-		SELECT org_id, id, 3 FROM idempotency_keys WHERE key = 'ci-1842'`)
+	for range 3 {
+		s.started(t, s.named(t, "ci-1842", "<b>bad.csv", "bad/meter-readings.csv"))
+	}
 	s.started(t, s.start(t, "foreign").by(s.Tiny.Tokens.Executor))
+	s.flush(t)
 
 	html := s.visit(t, http.StatusOK, page(harbourPages, viewer))
 	shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided",
 		"no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
-		"How long runs take: half of 2 runs", `href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
+		"Start latency, last 24 hours: 2 new starts, p50 ", "interpolated", "From start to result: p50 ",
+		`href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
 	hides(t, html, "<b>bad", "Needs attention</span><b>1", "foreign")
 	if got := listed(html); len(got) != 2 {
 		t.Errorf("latest runs = %v, want harbour's 2", got)
@@ -70,5 +73,5 @@ func TestOverviewShowsOldRuns(t *testing.T) {
 	s.work(t)
 	s.exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 days'`)
 	html := s.visit(t, http.StatusOK, page(harbourPages, s.visitor(t, core.RoleViewer)))
-	shows(t, html, "No run was started in the last 24 hours", "Latest runs")
+	shows(t, html, "No run was started or replayed in the last 24 hours", "Latest runs")
 }

@@ -57,6 +57,14 @@ func Recover(log *slog.Logger) echo.MiddlewareFunc {
 	}
 }
 
+const receivedKey = "core.received"
+
+// ReceivedAt is when AccessLog saw the request: when its headers had arrived. It is zero where nothing is logged.
+func ReceivedAt(c echo.Context) time.Time {
+	received, _ := c.Get(receivedKey).(time.Time)
+	return received
+}
+
 // AccessLog writes one line per request, except for the probes.
 func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -65,6 +73,7 @@ func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
 				return next(c)
 			}
 			began := time.Now()
+			c.Set(receivedKey, began)
 			err := next(c)
 			if err != nil {
 				// The error is written here so that the line has the answer's status.

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -24,8 +25,8 @@ var templates embed.FS
 type Keys interface {
 	// Replays returns how often each key was replayed. One that is no longer kept is not in the answer.
 	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
-	// ReplaysByHour counts how often the starts of each hour were replayed.
-	ReplaysByHour(ctx context.Context, orgID uuid.UUID, since time.Time) (map[time.Time]int64, error)
+	// Hours tells what starts came to in the hours that began at a time or later.
+	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (idempotency.Hours, error)
 	// Stuck counts the keys that nobody holds and that are not finished, up to idempotency.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
 }

@@ -20,14 +20,6 @@ const (
 	maxLate = 100
 )
 
-// durationBounds tell the durations of runs apart.
-func durationBounds() []time.Duration {
-	return []time.Duration{
-		20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
-		500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, time.Minute,
-	}
-}
-
 // hourResults counts the runs that were started in an hour by their results.
 type hourResults struct {
 	Hour   time.Time
@@ -51,8 +43,6 @@ type durations struct {
 	Median, P95 time.Duration
 	// Waited95 is the wait for their execution that 95 % of them did not exceed.
 	Waited95 time.Duration
-	// Counts has one count below each of durationBounds, and one beyond the last.
-	Counts []int64
 }
 
 // lateRuns counts the runs that should have moved by now, up to maxLate.
@@ -95,11 +85,8 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 			FROM newest WHERE result IN ('PASS', 'FAIL'))
 		SELECT count(*), coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took), 0),
 			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY took), 0),
-			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0),
-			ARRAY(SELECT count(t.took) FROM generate_series(0, cardinality($4::float8[])) AS b (bucket)
-				LEFT JOIN took AS t ON width_bucket(t.took, $4::float8[]) = b.bucket
-				GROUP BY b.bucket ORDER BY b.bucket)
-		FROM took`, orgID, from, overviewRuns, boundsInSeconds())
+			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
+		FROM took`, orgID, from, overviewRuns)
 	reads.Queue(core.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
@@ -110,19 +97,10 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	return found, nil
 }
 
-func boundsInSeconds() []float64 {
-	bounds := durationBounds()
-	seconds := make([]float64, len(bounds))
-	for i, bound := range bounds {
-		seconds[i] = bound.Seconds()
-	}
-	return seconds
-}
-
 func scanDurations(row pgx.CollectableRow) (durations, error) {
 	var d durations
 	var median, p95, waited float64
-	err := row.Scan(&d.Runs, &median, &p95, &waited, &d.Counts)
+	err := row.Scan(&d.Runs, &median, &p95, &waited)
 	d.Median, d.P95, d.Waited95 = core.Seconds(median), core.Seconds(p95), core.Seconds(waited)
 	return d, err
 }

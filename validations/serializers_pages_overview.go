@@ -17,8 +17,6 @@ const (
 	latestRuns = 8
 	// tickHours is how far the ticks of the time axis are apart.
 	tickHours = 6
-	// tickDurations is how far those of durations are apart: each is ten times the one before, or nearly.
-	tickDurations = 3
 )
 
 // overviewView is how an organization is, at a glance.
@@ -31,8 +29,8 @@ type overviewView struct {
 	Hours   pages.Bars
 	// CountedSince is set when not all runs of the last 24 hours are counted.
 	CountedSince *time.Time
+	Latency      latency
 	Took         durations
-	Durations    pages.Bars
 	Latest       []listRow
 	// Newest is the address of the page itself, for what has come since.
 	Newest string
@@ -99,11 +97,11 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 
 // newOverviewView puts the numbers together; what was read of runs covers the last 24 hours.
 func newOverviewView(
-	base string, found recent, replays map[time.Time]int64, stuck int64, usage users.PeriodUsage,
+	base string, found recent, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
 ) overviewView {
 	view := overviewView{
 		Attention: newAttention(base, stuck, found.late), Quota: newQuotaTile(usage), Took: found.took,
-		Hours: newHoursChart(base, found.hours, replays), Durations: newDurationsChart(found.took), Newest: base,
+		Hours: newHoursChart(base, found.hours, starts.Replays), Latency: newLatency(starts.Took), Newest: base,
 	}
 	for _, hour := range found.hours {
 		view.Runs.Total += hour.total()
@@ -154,38 +152,6 @@ func newHoursChart(base string, hours []hourResults, replays map[time.Time]int64
 		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), counted(chart.Total(2), "platform error"),
 		pages.Number(chart.Total(len(chart.Series)-1)))
 	return chart
-}
-
-func newDurationsChart(took durations) pages.Bars {
-	chart := pages.Bars{
-		Rows: "Less than", Narrow: true, Series: []pages.Series{{Name: "runs", Tone: "run"}},
-		Label: fmt.Sprintf("How long runs take: half of %s take %s or less, 95 percent %s or less",
-			counted(took.Runs, "run"), pages.Took(took.Median), pages.Took(took.P95)),
-	}
-	bounds := durationBounds()
-	for i, count := range took.Counts {
-		bar := pages.Bar{Label: "longer", Values: []int64{count}}
-		if i < len(bounds) {
-			bar.Label = shortDuration(bounds[i])
-		}
-		if i%tickDurations == 0 {
-			bar.Tick = bar.Label
-		}
-		chart.Bars = append(chart.Bars, bar)
-	}
-	return chart
-}
-
-// shortDuration writes a round duration as shortly as an axis needs it.
-func shortDuration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	default:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	}
 }
 
 // title says in the browser's tab when something needs attention.

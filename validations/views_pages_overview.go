@@ -52,7 +52,7 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 	if err != nil {
 		return overviewView{}, err
 	}
-	replays, err := a.others.Keys.ReplaysByHour(ctx, orgID, found.hours[0].Hour)
+	starts, err := a.others.Keys.Hours(ctx, orgID, found.hours[0].Hour)
 	if err != nil {
 		return overviewView{}, err
 	}
@@ -64,7 +64,7 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 	if err != nil {
 		return overviewView{}, err
 	}
-	return newOverviewView(base, found, replays, stuck, usage), nil
+	return newOverviewView(base, found, starts, stuck, usage), nil
 }
 
 // latest reads the newest runs for the overview's list.

@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type StartRequest struct {
 	Found       *idempotency.Record
 	KeyLifetime time.Duration
 	Caller      idempotency.Caller
+	// ReceivedAt is when the request arrived.
+	ReceivedAt time.Time
 	// Admit refuses a new run where something other than the database bounds them.
 	Admit func(context.Context) error
 }
@@ -49,6 +52,12 @@ func (r StartRequest) answered() bool {
 type StartAnswer struct {
 	idempotency.Answer
 	RunID uuid.UUID
+}
+
+// isNew tells the answer of a new start from that of a replay, of a request that went on where another had stopped, and
+// of a start that was declined.
+func (a StartAnswer) isNew() bool {
+	return !a.Replayed && a.OriginalRequestID == "" && a.Response.Status == http.StatusCreated
 }
 
 // StartConfig bounds starts.
@@ -84,9 +93,19 @@ func NewStarter(
 	return s
 }
 
-// Start starts a run, or answers as the key's first request was answered. Replays are looked up before
-// anything is checked that only concerns new runs, so they cost no quota and work on an inactive workflow.
+// Start starts a run, or answers as the key's first request was answered. How long a new start took is counted; the
+// waiting for its run comes later and is no part of it.
 func (s *Starter) Start(ctx context.Context, request StartRequest) (StartAnswer, error) {
+	answer, err := s.startOnce(ctx, request)
+	if err == nil && answer.isNew() {
+		s.guard.Started(request.Principal.OrgID, time.Since(request.ReceivedAt))
+	}
+	return answer, err
+}
+
+// startOnce looks replays up before anything is checked that only concerns new runs, so they cost no quota and work on
+// an inactive workflow.
+func (s *Starter) startOnce(ctx context.Context, request StartRequest) (StartAnswer, error) {
 	fingerprint := request.Fingerprint()
 	known, err := s.known(ctx, request)
 	if err != nil {

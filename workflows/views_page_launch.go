@@ -97,7 +97,7 @@ func (a *App) launch(c echo.Context) error {
 		Principal: principal, Workflow: version, Body: body, Source: validations.SourceDashboard,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
 		Key: key.Value, KeyGiven: true, KeyLifetime: a.guard.Lifetime(principal),
-		Caller: idempotency.CallerOf(c), Admit: a.admit(c, principal.OrgID),
+		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c), Admit: a.admit(c, principal.OrgID),
 	})
 	if err == nil && answer.Response.Status != http.StatusCreated {
 		// The charge for a run beyond the quota was declined, and that is the key's answer for good.

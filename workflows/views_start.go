@@ -63,7 +63,7 @@ func (a *App) startRequest(c echo.Context, source validations.Source) (StartRequ
 		Principal: principal, Workflow: workflow, Source: source,
 		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
 		Key: key.Value, KeyGiven: key.Given, Found: found.key, KeyLifetime: a.guard.Lifetime(principal),
-		Caller: idempotency.CallerOf(c), Admit: a.admit(c, principal.OrgID),
+		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c), Admit: a.admit(c, principal.OrgID),
 	}, nil
 }
 

@@ -2,10 +2,12 @@ package idempotency
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,12 +17,24 @@ import (
 // maxTracked bounds how many keys are counted between two flushes; what goes beyond is not counted.
 const maxTracked = 100_000
 
-// Activity counts in memory what keys are asked for after their first use: for each key, and for each
-// organization together with the keys that were misnamed.
+// Activity counts in memory what keys are asked for after their first use: for each key, and for each organization
+// together with the keys that were misnamed. It also counts, by the hour, how long new starts took.
 type Activity struct {
 	mu     sync.Mutex
-	counts map[trackedKey]tally
-	today  map[uuid.UUID]dayTally
+	counts counts
+}
+
+// counts are what was counted since the last flush.
+type counts struct {
+	keys  map[trackedKey]tally
+	days  map[uuid.UUID]dayTally
+	hours map[uuid.UUID]*hourTally
+}
+
+func newCounts() counts {
+	return counts{
+		keys: make(map[trackedKey]tally), days: make(map[uuid.UUID]dayTally), hours: make(map[uuid.UUID]*hourTally),
+	}
 }
 
 type trackedKey struct {
@@ -42,14 +56,14 @@ type dayTally struct {
 
 // NewActivity makes an Activity; a loop has to call Flush.
 func NewActivity() *Activity {
-	return &Activity{counts: make(map[trackedKey]tally), today: make(map[uuid.UUID]dayTally)}
+	return &Activity{counts: newCounts()}
 }
 
 // note counts what a request has got from a key that somebody else had: a replay of the record, or the refusal
 // err. The record is nil where the other's claim is not committed. A retry that goes on with an abandoned
 // request is neither.
 func (a *Activity) note(orgID uuid.UUID, record *Record, err error) {
-	var met dayTally
+	met := dayTally{orgID: orgID}
 	switch {
 	case err == nil:
 		met.replayed = 1
@@ -62,9 +76,16 @@ func (a *Activity) note(orgID uuid.UUID, record *Record, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.addToday(orgID, met)
-	if record != nil {
-		a.addKey(trackedKey{orgID: orgID, keyID: record.ID}, met)
+	a.counts.addDay(met)
+	if record == nil {
+		return
+	}
+	a.counts.addKey(tally{
+		trackedKey: trackedKey{orgID: orgID, keyID: record.ID},
+		replays:    met.replayed, mismatches: met.reused, conflicts: met.inProgress,
+	})
+	if err == nil && record.RunID != uuid.Nil {
+		a.counts.hour(orgID).replays++
 	}
 }
 
@@ -72,60 +93,97 @@ func (a *Activity) note(orgID uuid.UUID, record *Record, err error) {
 func (a *Activity) noteMisnamed(orgID uuid.UUID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.addToday(orgID, dayTally{misnamed: 1})
+	a.counts.addDay(dayTally{orgID: orgID, misnamed: 1})
 }
 
-func (a *Activity) addToday(orgID uuid.UUID, met dayTally) {
-	counted := a.today[orgID]
-	counted.orgID = orgID
-	counted.replayed += met.replayed
-	counted.inProgress += met.inProgress
-	counted.reused += met.reused
-	counted.misnamed += met.misnamed
-	a.today[orgID] = counted
-}
-
-func (a *Activity) addKey(key trackedKey, met dayTally) {
-	counted, ok := a.counts[key]
-	if !ok && len(a.counts) >= maxTracked {
-		return
-	}
-	counted.trackedKey = key
-	counted.replays += met.replayed
-	counted.mismatches += met.reused
-	counted.conflicts += met.inProgress
-	a.counts[key] = counted
-}
-
-func (a *Activity) take() ([]tally, []dayTally) {
+// noteStart counts how long a new start took.
+func (a *Activity) noteStart(orgID uuid.UUID, took time.Duration) {
+	bucket := bucketOf(took)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	keys, days := slices.Collect(maps.Values(a.counts)), slices.Collect(maps.Values(a.today))
-	clear(a.counts)
-	clear(a.today)
-	return keys, days
+	a.counts.hour(orgID).took[bucket]++
+}
+
+func (a *Activity) take() counts {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := a.counts
+	a.counts = newCounts()
+	return taken
+}
+
+// restore counts again what was taken and certainly not written.
+func (a *Activity) restore(taken counts) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range taken.keys {
+		a.counts.addKey(key)
+	}
+	for _, day := range taken.days {
+		a.counts.addDay(day)
+	}
+	for orgID, hour := range taken.hours {
+		a.counts.hour(orgID).add(hour)
+	}
+}
+
+func (c *counts) addKey(met tally) {
+	sum, ok := c.keys[met.trackedKey]
+	if !ok && len(c.keys) >= maxTracked {
+		return
+	}
+	sum.trackedKey = met.trackedKey
+	sum.replays += met.replays
+	sum.mismatches += met.mismatches
+	sum.conflicts += met.conflicts
+	c.keys[met.trackedKey] = sum
+}
+
+func (c *counts) addDay(met dayTally) {
+	sum := c.days[met.orgID]
+	sum.orgID = met.orgID
+	sum.replayed += met.replayed
+	sum.inProgress += met.inProgress
+	sum.reused += met.reused
+	sum.misnamed += met.misnamed
+	c.days[met.orgID] = sum
+}
+
+// hour is the tally of an organization, to be added to.
+func (c *counts) hour(orgID uuid.UUID) *hourTally {
+	sum, ok := c.hours[orgID]
+	if !ok {
+		sum = newHourTally(orgID)
+		c.hours[orgID] = sum
+	}
+	return sum
 }
 
 // Flush writes what was counted since the last call. It always catches up, so it returns 0: there is no
-// reason to call it again at once. Counts that cannot be written are lost.
+// reason to call it again at once. Counts that certainly were not written are kept for the next call. Where nobody
+// knows, they are given up, so that nothing is counted twice.
 func (a *Activity) Flush(ctx context.Context, db *core.DB) (int, error) {
-	keys, days := a.take()
-	if len(days) == 0 {
+	taken := a.take()
+	if len(taken.days) == 0 && len(taken.hours) == 0 {
 		return 0, nil
 	}
 	_, err := core.InTx(ctx, db, func(tx core.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		queueTallies(batch, keys)
-		queueDays(batch, days)
+		queueKeys(batch, slices.Collect(maps.Values(taken.keys)))
+		queueDays(batch, slices.Collect(maps.Values(taken.days)))
+		queueHours(batch, slices.Collect(maps.Values(taken.hours)))
 		return struct{}{}, batch.Send(ctx)
 	})
 	if err != nil {
+		if !errors.Is(err, core.ErrOutcomeUnknown) {
+			a.restore(taken)
+		}
 		return 0, fmt.Errorf("write the activity of keys: %w", err)
 	}
 	return 0, nil
 }
 
-func queueTallies(batch *core.Batch, counted []tally) {
+func queueKeys(batch *core.Batch, counted []tally) {
 	batch.Queue(`
 		INSERT INTO key_activity AS a (org_id, key_id, replays, mismatches, conflicts, last_replay_at, last_refusal_at)
 		SELECT org_id, key_id, replays, mismatches, conflicts, CASE WHEN replays > 0 THEN now() END,

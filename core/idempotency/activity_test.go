@@ -1,7 +1,6 @@
 package idempotency_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -102,24 +101,6 @@ func TestActivity(t *testing.T) {
 			if got, found := activityOf(t, db, record.ID); found {
 				t.Errorf("activity = %+v, want none", got)
 			}
-		}
-	})
-
-	t.Run("LosesWhatCannotBeWritten", func(t *testing.T) {
-		t.Parallel()
-		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
-		record := finishedRecord(org)
-		_, err := guard.Answer(record, record.Fingerprint)
-		checkCode(t, err, "")
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := activity.Flush(ended, db); err == nil {
-			t.Error("flushed after its context, want an error")
-		}
-		mustFlush(t, activity, db)
-		if got, found := activityOf(t, db, record.ID); found {
-			t.Errorf("activity = %+v, want none", got)
 		}
 	})
 }

@@ -65,6 +65,11 @@ func (g *Guard) Count(orgID uuid.UUID, record *Record, err error) {
 	g.activity.note(orgID, record, err)
 }
 
+// Started counts a new start, of which nothing was there before, and how long it took.
+func (g *Guard) Started(orgID uuid.UUID, took time.Duration) {
+	g.activity.noteStart(orgID, took)
+}
+
 // Lifetime is how long a key of the principal's organization is remembered.
 func (g *Guard) Lifetime(principal core.Principal) time.Duration {
 	if principal.KeyLifetime > 0 {

@@ -7,40 +7,40 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"github.com/simplevalidations/simplevalidations/core"
 )
 
-const (
-	// maxHourKeys bounds how many replayed keys are counted by hour; the newest are.
-	maxHourKeys = 10_000
-	// idSlack is far more than passes between the making of a key's id and the time that it shows.
-	idSlack = time.Minute
-)
+// hoursKept is how long hours are kept: more than is shown, for who looks back with SQL.
+const hoursKept = 8 * 24 * time.Hour
 
-// ReplaysByHour counts how often the starts of each hour were replayed, from a time on. The hours are in UTC, and those
-// without replays are not in the answer. Counted are keys that have started a run and are still kept.
-func (i *Inspector) ReplaysByHour(ctx context.Context, orgID uuid.UUID, since time.Time) (map[time.Time]int64, error) {
+// Hours are what the starts of an organization came to in a time.
+type Hours struct {
+	// Replays counts the starts that were answered from their key, by the hour in which that happened. The hours are in
+	// UTC, and those without replays may be missing.
+	Replays map[time.Time]int64
+	// Took counts the new starts of all hours: one count for each of metrics.StartBounds, and one beyond the last.
+	Took []int64
+}
+
+// Hours reads what starts came to in the hours that began at a time or later.
+func (i *Inspector) Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (Hours, error) {
 	rows, err := i.db.Pool.Query(ctx, `
-		WITH replayed AS (
-			SELECT key_id, replays FROM key_activity
-			WHERE org_id = $1 AND key_id >= $2 AND replays > 0 ORDER BY key_id DESC LIMIT $4)
-		SELECT date_trunc('hour', k.created_at, 'UTC'), sum(r.replays)::bigint
-		FROM replayed AS r JOIN idempotency_keys AS k ON k.org_id = $1 AND k.id = r.key_id
-		WHERE k.created_at >= $3 AND k.validation_run_id IS NOT NULL GROUP BY 1`,
-		orgID, core.FirstIDAt(since.Add(-idSlack)), since, maxHourKeys)
+		SELECT hour, replays, took FROM start_hours WHERE org_id = $1 AND hour >= $2`, orgID, since)
 	if err != nil {
-		return nil, fmt.Errorf("count replays by hour: %w", err)
+		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
 	}
-	hours := make(map[time.Time]int64)
+	hours := Hours{Replays: make(map[time.Time]int64), Took: make([]int64, buckets())}
 	var hour time.Time
 	var replays int64
-	_, err = pgx.ForEachRow(rows, []any{&hour, &replays}, func() error {
-		hours[hour.UTC()] = replays
+	var took []int64
+	_, err = pgx.ForEachRow(rows, []any{&hour, &replays, &took}, func() error {
+		hours.Replays[hour.UTC()] = replays
+		for bucket, n := range took {
+			hours.Took[bucket] += n
+		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count replays by hour: %w", err)
+		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
 	}
 	return hours, nil
 }

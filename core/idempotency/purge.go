@@ -106,7 +106,7 @@ const (
 )
 
 // purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
-// new id; and the days that are not shown any more.
+// new id; and the days and hours whose time is over.
 func purgeActivity(ctx context.Context, db *core.DB, batch int) error {
 	if err := purgePages(ctx, db, purgeCounts, batch); err != nil {
 		return fmt.Errorf("purge the activity of keys: %w", err)
@@ -115,9 +115,11 @@ func purgeActivity(ctx context.Context, db *core.DB, batch int) error {
 		return fmt.Errorf("purge the events of keys: %w", err)
 	}
 	_, err := db.Pool.Exec(ctx, `
-		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`, activityDays)
+		WITH hours AS (DELETE FROM start_hours WHERE hour <= now() - make_interval(secs => $2))
+		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`,
+		activityDays, hoursKept.Seconds())
 	if err != nil {
-		return fmt.Errorf("purge the activity of days: %w", err)
+		return fmt.Errorf("purge the activity of days and hours: %w", err)
 	}
 	return nil
 }

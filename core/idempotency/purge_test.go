@@ -156,6 +156,27 @@ func TestPurge(t *testing.T) {
 		}
 	})
 
+	t.Run("DeletesHoursWhoseTimeIsOver", func(t *testing.T) {
+		t.Parallel()
+		db := openForPurge(t)
+		if _, err := db.Pool.Exec(t.Context(), `
+			INSERT INTO start_hours (org_id, hour, took)
+			SELECT $1, date_trunc('hour', now(), 'UTC') - ago * interval '1 hour', array_fill(0, ARRAY[14])
+			FROM generate_series(0, 300) AS ago`, uuid.New()); err != nil {
+			t.Fatalf("add hours: %v", err)
+		}
+		wantPurged(t, db, 10, 0)
+		var kept, old int
+		if err := db.Pool.QueryRow(t.Context(), `
+			SELECT count(*), count(*) FILTER (WHERE hour <= now() - interval '8 days') FROM start_hours`).
+			Scan(&kept, &old); err != nil {
+			t.Fatalf("count hours: %v", err)
+		}
+		if kept != 8*24 || old != 0 {
+			t.Errorf("hours = %d, of them %d old, want those of 8 days", kept, old)
+		}
+	})
+
 	t.Run("NeedsABatch", func(t *testing.T) {
 		t.Parallel()
 		if _, err := idempotency.Purge(t.Context(), nil, 0); err == nil {

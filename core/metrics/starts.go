@@ -6,6 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// StartBounds tell starts apart by how long they took: one that took as long as a bound still belongs to it. The
+// database has counts for each of them.
+func StartBounds() []time.Duration {
+	return []time.Duration{
+		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
+		10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
+		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
+		time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
+	}
+}
+
 // Starts measures the commits that starts share.
 type Starts struct {
 	sizes     prometheus.Histogram
@@ -21,12 +32,20 @@ func newStarts(registry *prometheus.Registry) *Starts {
 		}),
 		durations: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sv_start_commit_duration_seconds", Help: "How long the commits of starts took.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Buckets: inSeconds(StartBounds()),
 		}),
 		registry: registry,
 	}
 	registry.MustRegister(s.sizes, s.durations)
 	return s
+}
+
+func inSeconds(bounds []time.Duration) []float64 {
+	seconds := make([]float64, len(bounds))
+	for i, bound := range bounds {
+		seconds[i] = bound.Seconds()
+	}
+	return seconds
 }
 
 // Committed measures a commit of so many starts, whether it was successful or not.

@@ -186,7 +186,7 @@ func workerFlows() []flow {
 			boundaries: []string{
 				// The second one finds nothing more to delete.
 				"delete idempotency_keys", "delete idempotency_keys", "delete key_activity", "delete key_events",
-				"delete key_activity_days",
+				"delete start_hours, delete key_activity_days",
 			},
 		},
 	}

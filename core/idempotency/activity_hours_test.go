@@ -1,0 +1,186 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+)
+
+// counter is a process that counts.
+type counter struct {
+	*idempotency.Activity
+	*idempotency.Guard
+}
+
+func newCounter(db *core.DB) counter {
+	activity := idempotency.NewActivity()
+	return counter{
+		Activity: activity, Guard: idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys),
+	}
+}
+
+// startRecord is a key whose request has started a run.
+func startRecord(org uuid.UUID) idempotency.Record {
+	record := finishedRecord(org)
+	record.RunID = uuid.Must(uuid.NewV7())
+	return record
+}
+
+func (c counter) mustReplay(tb testing.TB, record idempotency.Record) {
+	tb.Helper()
+	if _, err := c.Answer(record, record.Fingerprint); err != nil {
+		tb.Errorf("replay: %v", err)
+	}
+}
+
+// hours is what was written about the organization's starts: all replays, and the new starts by bucket.
+type hours struct {
+	Replays int64
+	Took    map[int]int64
+}
+
+// hoursOf reads the hours of two days. There is one, or two where the test ran over the end of the first.
+func hoursOf(tb testing.TB, db *core.DB, org uuid.UUID) hours {
+	tb.Helper()
+	found, err := idempotency.NewInspector(db, 1).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sum := hours{Took: make(map[int]int64)}
+	for hour, replays := range found.Replays {
+		if since := time.Since(hour); since < -time.Minute || since > 2*time.Hour {
+			tb.Errorf("hour = %s, want the present one", hour)
+		}
+		sum.Replays += replays
+	}
+	for bucket, n := range found.Took {
+		if n > 0 {
+			sum.Took[bucket] = n
+		}
+	}
+	return sum
+}
+
+func wantHours(tb testing.TB, db *core.DB, org uuid.UUID, want hours) {
+	tb.Helper()
+	if diff := cmp.Diff(want, hoursOf(tb, db, org)); diff != "" {
+		tb.Errorf("hours (-want +got):\n%s", diff)
+	}
+}
+
+func TestHours(t *testing.T) {
+	t.Parallel()
+	db := setup(t)
+
+	t.Run("AddUpOverProcesses", func(t *testing.T) {
+		t.Parallel()
+		const rounds = 500
+		org, other := uuid.New(), uuid.New()
+		var counting sync.WaitGroup
+		for range 2 {
+			process := newCounter(db)
+			process.Started(other, time.Second)
+			for range 4 {
+				counting.Go(func() {
+					record := startRecord(org)
+					for range rounds {
+						process.mustReplay(t, record)
+						process.Started(org, 3*time.Millisecond)
+					}
+					mustFlush(t, process.Activity, db)
+				})
+			}
+		}
+		counting.Wait()
+		wantHours(t, db, org, hours{Replays: 8 * rounds, Took: map[int]int64{2: 8 * rounds}})
+		wantHours(t, db, other, hours{Took: map[int]int64{9: 2}})
+		wantHours(t, db, uuid.New(), hours{Took: map[int]int64{}})
+	})
+
+	t.Run("TellStartsApartByTheBounds", func(t *testing.T) {
+		t.Parallel()
+		org, process := uuid.New(), newCounter(db)
+		bounds := metrics.StartBounds()
+		want := hours{Took: map[int]int64{0: 2, len(bounds): 2}}
+		for i, bound := range bounds {
+			process.Started(org, bound)
+			process.Started(org, bound+1)
+			if i > 0 {
+				want.Took[i] = 2
+			}
+		}
+		process.Started(org, 0)
+		process.Started(org, time.Hour)
+		mustFlush(t, process.Activity, db)
+		mustFlush(t, process.Activity, db)
+		wantHours(t, db, org, want)
+	})
+
+	t.Run("CountNoReplayThatAvoidsNoRun", func(t *testing.T) {
+		t.Parallel()
+		org, process := uuid.New(), newCounter(db)
+		process.mustReplay(t, finishedRecord(org))
+		record := startRecord(org)
+		_, err := process.Answer(record, newClaim(org, "k", "b").Fingerprint)
+		checkCode(t, err, core.CodeKeyReused)
+		mustFlush(t, process.Activity, db)
+		wantHours(t, db, org, hours{Took: map[int]int64{}})
+	})
+}
+
+func TestFlushThatFails(t *testing.T) {
+	t.Parallel()
+
+	t.Run("KeepsWhatWasNotWritten", func(t *testing.T) {
+		t.Parallel()
+		db := setup(t)
+		org, process := uuid.New(), newCounter(db)
+		record := startRecord(org)
+		process.mustReplay(t, record)
+		process.Started(org, time.Millisecond)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := process.Flush(ended, db); err == nil {
+			t.Error("flushed after its context, want an error")
+		}
+		process.mustReplay(t, record)
+		mustFlush(t, process.Activity, db)
+		wantHours(t, db, org, hours{Replays: 2, Took: map[int]int64{0: 1}})
+		if got, _ := activityOf(t, db, record.ID); got.Replays != 2 {
+			t.Errorf("replays of the key = %d, want 2", got.Replays)
+		}
+		days, err := idempotency.NewInspector(db, 1).Days(t.Context(), org)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := days[0].Replayed + days[1].Replayed; got != 2 {
+			t.Errorf("replays of the day = %d, want 2", got)
+		}
+	})
+
+	t.Run("CountsNothingTwice", func(t *testing.T) {
+		t.Parallel()
+		address := coretest.DatabaseURL(t)
+		proxy := pgproxy.Start(t, address)
+		db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
+		proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return pgproxy.Fault{Swallow: true} })
+		org, process := uuid.New(), newCounter(db)
+		process.Started(org, time.Millisecond)
+		if _, err := process.Flush(t.Context(), db); !errors.Is(err, core.ErrOutcomeUnknown) {
+			t.Fatalf("flush = %v, want an unknown outcome", err)
+		}
+		mustFlush(t, process.Activity, direct)
+		wantHours(t, direct, org, hours{Took: map[int]int64{0: 1}})
+	})
+}
