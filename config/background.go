@@ -21,6 +21,8 @@ const (
 	enqueuePause     = 10 * time.Millisecond
 	purgeBatch       = 1000
 	activityInterval = 3 * time.Second
+	// lastFlushLimit bounds how long a process that ends waits for a database that may be away.
+	lastFlushLimit   = 2 * time.Second
 	uploadsInterval  = time.Minute
 	lastUseInterval  = 10 * time.Second
 	workerGraceShare = 2
@@ -120,4 +122,13 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 		})
 	}
 	return loops
+}
+
+// flushLast writes what was counted since the loop's last turn, when nothing is left that counts.
+func (p *Project) flushLast(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushLimit)
+	defer cancel()
+	if _, err := p.activity.Flush(ctx, p.db); err != nil {
+		p.log.WarnContext(ctx, "the last counts are lost", "error", err)
+	}
 }

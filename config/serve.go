@@ -168,7 +168,9 @@ func runParts(ctx context.Context, p process) error {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
-	return group.Wait()
+	err := group.Wait()
+	p.project.flushLast(ctx)
+	return err
 }
 
 func startParts(ctx context.Context, group *errgroup.Group, p process) error {

@@ -70,6 +70,22 @@ func TestEmbeddedServerEnds(t *testing.T) {
 	})
 }
 
+// TestStopWritesWhatWasCounted stops a server that has counted something and has hardly had the time to write it.
+func TestStopWritesWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	s := program.Serve(t, i.Settings)
+	program.WantCreated(t, program.NewClient(t, i.Harbour.Tokens.Executor).
+		Start(t, s.URL(), program.Building(t, "counted")))
+	s.Signal(t, syscall.SIGTERM)
+	if got := s.ExitCode(t); got != 0 {
+		t.Errorf("exit code = %d, want 0", got)
+	}
+	if got := program.Count(t, i.DB, `SELECT coalesce(sum(n), 0) FROM start_hours, unnest(took) AS n`); got != 1 {
+		t.Errorf("new starts counted = %d, want 1", got)
+	}
+}
+
 // TestStopUnderLoad stops one of two servers after the other, as an update does.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
