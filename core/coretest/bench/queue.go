@@ -33,14 +33,16 @@ func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 		if err != nil {
 			return nil, err
 		}
-		rate, err := c.execute(ctx)
+		rate, used, err := c.execute(ctx)
 		if err != nil {
 			return nil, err
 		}
 		handed := float64(staged) / took.Seconds()
 		executed.values = append(executed.values, rate)
 		enqueued.values = append(enqueued.values, handed/rate)
-		executed.note = thousands(float64(staged)) + " runs of one step"
+		executed.note = fmt.Sprintf("%s runs of one step; a run takes %d µs of PostgreSQL and %d µs of the worker",
+			thousands(float64(staged)), used.postgres.Microseconds()/int64(staged),
+			used.service.Microseconds()/int64(staged))
 		enqueued.note = thousands(handed) + " jobs a second"
 	}
 	return []goal{executed, enqueued}, nil
@@ -64,11 +66,27 @@ func (c *course) handOver(ctx context.Context) (int, time.Duration, error) {
 	return staged, time.Since(begun), err
 }
 
-// execute runs a worker until no run is pending, and returns the runs a second between the first and the last.
-func (c *course) execute(ctx context.Context) (float64, error) {
+// execute runs a worker until no run is pending, and returns the runs a second between the first and the last, and the
+// processor time of all.
+func (c *course) execute(ctx context.Context) (float64, cpuTimes, error) {
 	worker, _, err := c.world.serve(ctx, "worker")
 	if err != nil {
-		return 0, err
+		return 0, cpuTimes{}, err
+	}
+	used, err := c.awaitExecuted(ctx, worker)
+	if err := errors.Join(err, worker.stop()); err != nil {
+		return 0, cpuTimes{}, err
+	}
+	rate, err := c.executionRate(ctx)
+	return rate, used, err
+}
+
+// awaitExecuted returns the processor time that was used until no run was pending.
+func (c *course) awaitExecuted(ctx context.Context, worker *process) (cpuTimes, error) {
+	clocks := meter{service: worker.pid(), postgres: c.meter.postgres}
+	before, err := clocks.read()
+	if err != nil {
+		return cpuTimes{}, err
 	}
 	err = await(ctx, queueLimit, "all runs are executed", func(ctx context.Context) (bool, error) {
 		var pending bool
@@ -76,12 +94,17 @@ func (c *course) execute(ctx context.Context) (float64, error) {
 			"SELECT EXISTS (SELECT FROM validation_runs WHERE sweep_after IS NOT NULL)").Scan(&pending)
 		return !pending, err
 	})
-	if err := errors.Join(err, worker.stop()); err != nil {
-		return 0, err
+	if err != nil {
+		return cpuTimes{}, err
 	}
+	after, err := clocks.read()
+	return after.sub(before), err
+}
+
+func (c *course) executionRate(ctx context.Context) (float64, error) {
 	var rate float64
 	var failed int
-	err = c.world.db.QueryRow(ctx, `
+	err := c.world.db.QueryRow(ctx, `
 		SELECT count(*) / extract(epoch FROM max(ended_at) - min(started_at))::float8,
 			count(*) FILTER (WHERE result NOT IN ('PASS', 'FAIL'))
 		FROM validation_runs
