@@ -24,8 +24,8 @@ const (
 	idle = 'I'
 )
 
-// Tx is an open transaction at READ COMMITTED. Only InTx and InPipeline make one, so a function that takes a Tx
-// cannot be called outside of a transaction.
+// Tx is an open transaction at READ COMMITTED. Only InTx and its kin make one, so a function that takes a Tx cannot
+// be called outside of a transaction.
 type Tx struct {
 	session *pgx.Conn
 	conn    *sql.Conn
@@ -77,10 +77,45 @@ func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, err
 func InPipeline[O, T any](
 	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
 ) (T, error) {
+	return repeat(ctx, db, func(tx Tx) (T, error) {
+		var zero T
+		first := tx.NewBatch()
+		db.begin.queue(first)
+		opened := open(first)
+		if err := first.Send(ctx); err != nil {
+			return zero, fmt.Errorf("begin: %w", err)
+		}
+		last := tx.NewBatch()
+		result, err := fn(tx, opened, last)
+		if err != nil {
+			return zero, err
+		}
+		return result, last.commit(ctx)
+	})
+}
+
+// InBatch is InTx in one round trip, for statements that are known beforehand: what queue queues travels with BEGIN and
+// COMMIT. It returns what queue returned, which holds what the statements have answered. A connection that is lost
+// meanwhile leaves the outcome unknown.
+func InBatch[T any](ctx context.Context, db *DB, queue func(batch *Batch) T) (T, error) {
+	return repeat(ctx, db, func(tx Tx) (T, error) {
+		batch := tx.NewBatch()
+		db.begin.queue(batch)
+		result := queue(batch)
+		return result, batch.commit(ctx)
+	})
+}
+
+// repeat runs a transaction until it succeeds or repeating it makes no sense any more.
+func repeat[T any](ctx context.Context, db *DB, transact func(tx Tx) (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
-		result, err := inPipelineOnce(ctx, db, open, fn)
-		if err == nil || attempt == maxAttempts || !isRepeatable(err) {
-			return result, err
+		result, err := once(ctx, db, transact)
+		if err == nil {
+			return result, nil
+		}
+		if attempt == maxAttempts || !isRepeatable(err) {
+			var zero T
+			return zero, err
 		}
 	}
 }
@@ -90,9 +125,7 @@ func isRepeatable(err error) bool {
 	return IsContention(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
 }
 
-func inPipelineOnce[O, T any](
-	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
-) (T, error) {
+func once[T any](ctx context.Context, db *DB, transact func(tx Tx) (T, error)) (T, error) {
 	var zero T
 	conn, err := db.SQL.Conn(ctx)
 	if err != nil {
@@ -104,24 +137,9 @@ func inPipelineOnce[O, T any](
 	if err != nil {
 		return zero, err
 	}
-	// It must also run when the caller has gone or fn panics.
+	// It must also run when the caller has gone or the transaction panics.
 	defer rollBack(ctx, session)
-	tx := Tx{session: session, conn: conn, base: db.Gorm}
-	first := tx.NewBatch()
-	db.begin.queue(first)
-	opened := open(first)
-	if err := first.Send(ctx); err != nil {
-		return zero, fmt.Errorf("begin: %w", err)
-	}
-	last := tx.NewBatch()
-	result, err := fn(tx, opened, last)
-	if err != nil {
-		return zero, err
-	}
-	if err := last.commit(ctx); err != nil {
-		return zero, err
-	}
-	return result, nil
+	return transact(Tx{session: session, conn: conn, base: db.Gorm})
 }
 
 func sessionOf(conn *sql.Conn) (*pgx.Conn, error) {

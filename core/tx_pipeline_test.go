@@ -109,3 +109,79 @@ func TestInPipelineTellsAnUnknownOutcome(t *testing.T) {
 		})
 	}
 }
+
+// inBatch is inPipeline for a transaction in one round trip. It returns what the first statements have answered.
+func inBatch(ctx context.Context, db *core.DB, job string, rest ...string) (int, int, error) {
+	begun := 0
+	answered, err := core.InBatch(ctx, db, func(batch *core.Batch) *int {
+		begun++
+		got := new(int)
+		batch.Queue(insertTick, job)
+		batch.QueueRows(func(rows pgx.Rows) error {
+			n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+			*got = n
+			return err
+		}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
+		for _, statement := range rest {
+			batch.Queue(statement)
+		}
+		return got
+	})
+	if err != nil {
+		return 0, begun, err
+	}
+	return *answered, begun, nil
+}
+
+func TestInBatch(t *testing.T) {
+	t.Parallel()
+	db := coretest.OpenDatabase(t)
+	for name, tt := range map[string]struct {
+		rest  []string
+		code  string
+		begun int
+		ticks int
+	}{
+		"Commits":          {begun: 1, ticks: 1},
+		"FailsInTheMiddle": {rest: []string{divideByZero, insertLast}, code: "22012", begun: 1},
+		"RepeatsWhatMayBeRepeated": {
+			rest: []string{`DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '40001'; END $$`},
+			code: "40001", begun: 3,
+		},
+		"FailsAtTheCommit": {rest: []string{danglingKey}, code: "23503", begun: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answered, begun, err := inBatch(t.Context(), db, name, tt.rest...)
+			if got := stateOf(err); got != tt.code || errors.Is(err, core.ErrOutcomeUnknown) || begun != tt.begun {
+				t.Errorf("err = %v after %d transactions, want a certain %q after %d", err, begun, tt.code, tt.begun)
+			}
+			if got := ticks(t, db, name); got != tt.ticks || answered != tt.ticks {
+				t.Errorf("ticks = %d, answered = %d, want %d", got, answered, tt.ticks)
+			}
+		})
+	}
+}
+
+func TestInBatchTellsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault pgproxy.Fault
+		ticks int
+	}{"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := coretest.DatabaseURL(t)
+			proxy := pgproxy.Start(t, address)
+			proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return tt.fault })
+			db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, begun, err := inBatch(ctx, db, "unknown")
+			if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
+				t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
+			}
+			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
+		})
+	}
+}

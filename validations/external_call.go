@@ -126,15 +126,3 @@ func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end 
 	}
 	return s.counted(completed), nil
 }
-
-// forgetAnswer removes an answer whose findings have been written. The row stays, so that the validator is told of a
-// late callback that it is late.
-func forgetAnswer(ctx context.Context, tx core.Tx, run Run, ordinal int) error {
-	_, err := tx.Exec(ctx, `
-		UPDATE external_calls SET answer = NULL WHERE org_id = $1 AND run_id = $2 AND ordinal = $3`,
-		run.OrgID, run.ID, ordinal)
-	if err != nil {
-		return fmt.Errorf("forget the answer to step %d of run %s: %w", ordinal, run.ID, err)
-	}
-	return nil
-}

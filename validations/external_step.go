@@ -24,7 +24,7 @@ type ExternalConfig struct {
 
 // externalStep is a step that another service does.
 type externalStep struct {
-	run        Run
+	run        *Run
 	definition Definition
 	ordinal    int
 	engine     *engines.HTTP
@@ -44,7 +44,7 @@ func (x externalStep) key() string {
 // executeExternal calls the validator, or goes on where an earlier execution of the step has stopped. It reports
 // whether there is nothing left to do here: the run is completed, or it waits for a callback without a lease.
 func (s *Service) executeExternal(ctx context.Context, x externalStep) (bool, error) {
-	call, err := s.beginCall(ctx, x.run, x.ordinal)
+	call, err := s.beginCall(ctx, *x.run, x.ordinal)
 	if err != nil {
 		return false, err
 	}
@@ -139,7 +139,7 @@ func (s *Service) awaitCallback(ctx context.Context, x externalStep, call extern
 			"promised a later answer, which the workflow does not allow.")
 	}
 	patience := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
-	parked, err := s.parkRun(ctx, x.run, call, patience)
+	parked, err := s.parkRun(ctx, *x.run, call, patience)
 	if err != nil || parked {
 		return parked, err
 	}
@@ -151,14 +151,14 @@ func (s *Service) endCall(
 	ctx context.Context, x externalStep, call externalCall, category ErrorCategory, what string,
 ) (bool, error) {
 	text := fmt.Sprintf("The validator of step %q %s", x.step().Name, what)
-	ended, err := s.failCall(ctx, x.run, call, noVerdict(category, text))
+	ended, err := s.failCall(ctx, *x.run, call, noVerdict(category, text))
 	if err != nil {
 		return false, err
 	}
 	if !ended {
 		return s.executeExternal(ctx, x)
 	}
-	s.logNoVerdict(ctx, x.run, category, text)
+	s.logNoVerdict(ctx, *x.run, category, text)
 	return true, nil
 }
 

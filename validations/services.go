@@ -51,6 +51,8 @@ type Service struct {
 	definitions *lru.Cache[Digest, Definition]
 	compiled    *lru.Cache[Digest, program]
 	validators  *external.Client
+	leases      groups[jobs.Job, lease]
+	stepEnds    groups[stepEnd, stepWritten]
 	// abandoned counts engines that did not end with their context and still run.
 	abandoned atomic.Int64
 }
@@ -67,10 +69,13 @@ func NewService(
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
-	return &Service{
+	s := &Service{
 		db: db, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
-	}, nil
+	}
+	s.leases = newGroups(func(jobs.Job) int { return 1 }, s.acquireAll)
+	s.stepEnds = newGroups(stepEnd.rows, s.commitSteps)
+	return s, nil
 }
 
 // program is a definition that is ready to be executed.

@@ -1,0 +1,71 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+const (
+	// groupsAtOnce lets one group be prepared while the database works on another.
+	groupsAtOnce = 2
+	groupMembers = 64
+	// groupFindings bounds the rows that one transaction writes beside those of its runs.
+	groupFindings = 4000
+	// groupWaiting is more than one process executes at once.
+	groupWaiting = 4096
+)
+
+// groups lets runs that begin or end a step at about the same time share a transaction, because one costs much more
+// than a row of it. Nobody waits in order to be grouped.
+type groups[T, R any] struct {
+	members *core.Coalescer[T, outcome[R]]
+}
+
+// outcome is what became of one member.
+type outcome[R any] struct {
+	result R
+	err    error
+}
+
+// newGroups makes groups whose transaction is transact, which returns one result for each item, in their order.
+func newGroups[T, R any](weigh func(T) int, transact func(context.Context, []T) ([]R, error)) groups[T, R] {
+	return groups[T, R]{core.NewCoalescer(core.CoalescerLimits{
+		Groups: groupsAtOnce, Members: groupMembers, Weight: groupMembers + groupFindings,
+		Waiting: groupWaiting, WaitingWeight: groupWaiting * (groupMembers + groupFindings),
+	}, weigh, func(ctx context.Context, items []T) []outcome[R] {
+		// The one who leads a group may have to stop, and the others not.
+		return together(context.WithoutCancel(ctx), items, transact)
+	})}
+}
+
+// do has the transaction done for the item. Once its turn has come it is done, whatever becomes of the context.
+func (g groups[T, R]) do(ctx context.Context, item T) (R, error) {
+	done, err := g.members.Do(ctx, item)
+	if err != nil {
+		return done.result, fmt.Errorf("wait for the turn: %w", err)
+	}
+	return done.result, done.err
+}
+
+// together does the transaction for all, or for each alone where one of them is at fault or is held up by another
+// process: that is not the others' trouble.
+func together[T, R any](
+	ctx context.Context, items []T, transact func(context.Context, []T) ([]R, error),
+) []outcome[R] {
+	results, err := transact(ctx, items)
+	apart := len(items) > 1 && (core.IsMemberFault(err) || core.IsLockTimeout(err))
+	outcomes := make([]outcome[R], len(items))
+	for i := range items {
+		switch {
+		case err == nil:
+			outcomes[i].result = results[i]
+		case apart:
+			outcomes[i] = together(ctx, items[i:i+1], transact)[0]
+		default:
+			outcomes[i].err = err
+		}
+	}
+	return outcomes
+}

@@ -1,0 +1,217 @@
+package validations
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// stepEnd is what the end of a step changes.
+type stepEnd struct {
+	// epoch is that of the lease under which the step was executed.
+	epoch    int
+	stepRun  StepRun
+	findings []engines.Finding
+	// called tells that an external validator has answered, whose answer is not needed any more.
+	called bool
+	// ending is the zero value where the run goes on.
+	ending ending
+}
+
+// rows is how many rows it writes.
+func (e stepEnd) rows() int {
+	return 1 + len(e.findings)
+}
+
+// stepWritten is what became of it.
+type stepWritten struct {
+	// fenced is false where the lease was lost, and then nothing was written.
+	fenced bool
+	// took is the time since the run's first step began.
+	took time.Duration
+}
+
+// commitSteps writes the ends of steps of different runs. Each is fenced by its own epoch and recovery point. What else
+// there is to write of a step belongs to the row of the step, which is there only where the fence has let it pass.
+func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritten, error) {
+	found, err := findingsOf(ends)
+	if err != nil {
+		return nil, err
+	}
+	written, err := core.InBatch(ctx, s.db, func(batch *core.Batch) *[]stepWritten {
+		written := make([]stepWritten, len(ends))
+		batch.QueueRows(func(rows pgx.Rows) error { return readWritten(rows, ends, written) },
+			writeSteps, stepColumns(ends)...)
+		if len(found) > 0 {
+			batch.Queue(writeFindings, findingColumns(found)...)
+		}
+		queueForgetting(batch, ends)
+		return &written
+	})
+	if err != nil {
+		return nil, err
+	}
+	return *written, nil
+}
+
+func readWritten(rows pgx.Rows, ends []stepEnd, written []stepWritten) error {
+	var id uuid.UUID
+	var took float64
+	_, err := pgx.ForEachRow(rows, []any{&id, &took}, func() error {
+		for i := range ends {
+			if ends[i].stepRun.ID == id {
+				written[i] = stepWritten{fenced: true, took: core.Seconds(took)}
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+const writeSteps = `
+	WITH moved AS (
+		UPDATE validation_runs AS r SET recovery_point = e.ordinal + 1, error_count = r.error_count + e.errors,
+			warning_count = r.warning_count + e.warnings, info_count = r.info_count + e.infos,
+			state = CASE WHEN e.completed THEN 'COMPLETED' ELSE r.state END,
+			result = CASE WHEN e.completed THEN e.result ELSE r.result END,
+			error_category = e.category, error = e.error,
+			ended_at = CASE WHEN e.completed THEN now() END,
+			lease_until = CASE WHEN NOT e.completed THEN r.lease_until END,
+			sweep_after = CASE WHEN NOT e.completed THEN r.sweep_after END
+		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::integer[]),
+			(SELECT $5::integer[]), (SELECT $6::text[]), (SELECT $7::text[]), (SELECT $8::text[]),
+			(SELECT $9::bigint[]), (SELECT $10::bigint[]), (SELECT $11::bigint[]), (SELECT $12::boolean[]),
+			(SELECT $13::timestamptz[]), (SELECT $14::timestamptz[]), (SELECT $15::boolean[]),
+			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[]))
+			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
+				started_at, ended_at, completed, result, category, error)
+		WHERE r.org_id = e.org_id AND r.id = e.run_id AND r.epoch = e.epoch AND r.state = 'RUNNING'
+			AND r.recovery_point = e.ordinal
+		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took)
+	INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, warning_count,
+		info_count, truncated, started_at, ended_at)
+	SELECT org_id, id, run_id, ordinal, step_id, name, status, errors, warnings, infos, truncated, started_at,
+		ended_at
+	FROM moved RETURNING id, (SELECT m.took FROM moved AS m WHERE m.id = step_runs.id)`
+
+func stepColumns(ends []stepEnd) []any {
+	return []any{
+		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.OrgID }),
+		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.RunID }),
+		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.ID }),
+		core.Column(ends, func(e *stepEnd) int { return e.epoch }),
+		core.Column(ends, func(e *stepEnd) int { return e.stepRun.Ordinal }),
+		core.Column(ends, func(e *stepEnd) string { return e.stepRun.StepID }),
+		core.Column(ends, func(e *stepEnd) string { return e.stepRun.Name }),
+		core.Column(ends, func(e *stepEnd) string { return string(e.stepRun.Status) }),
+		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.ErrorCount }),
+		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.WarningCount }),
+		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.InfoCount }),
+		core.Column(ends, func(e *stepEnd) bool { return e.stepRun.Truncated }),
+		core.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.StartedAt }),
+		core.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.EndedAt }),
+		core.Column(ends, func(e *stepEnd) bool { return e.ending.result != "" }),
+		core.Column(ends, func(e *stepEnd) string { return string(e.ending.result) }),
+		core.Column(ends, func(e *stepEnd) string { return string(e.ending.category) }),
+		core.Column(ends, func(e *stepEnd) string { return e.ending.text }),
+	}
+}
+
+// foundBy is a finding of a step.
+type foundBy struct {
+	engines.Finding
+
+	id      uuid.UUID
+	stepRun *StepRun
+	ordinal int
+}
+
+func findingsOf(ends []stepEnd) ([]foundBy, error) {
+	var found []foundBy
+	for i := range ends {
+		for ordinal, finding := range ends[i].findings {
+			id, err := core.NewID()
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, foundBy{finding, id, &ends[i].stepRun, ordinal})
+		}
+	}
+	return found, nil
+}
+
+const writeFindings = `
+	INSERT INTO findings (org_id, id, run_id, step_ordinal, ordinal, severity, code, message, path, line, "column",
+		"row", excerpt, count, sample_rows, assertion_id, truncated)
+	SELECT s.org_id, f.id, s.run_id, s.ordinal, f.ordinal, severity, code, message, path, line, "column",
+		"row", excerpt, count, sample_rows::integer[], assertion_id, f.truncated
+	FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::integer[]),
+		(SELECT $5::text[]), (SELECT $6::text[]), (SELECT $7::text[]), (SELECT $8::text[]),
+		(SELECT $9::integer[]), (SELECT $10::integer[]), (SELECT $11::integer[]), (SELECT $12::text[]),
+		(SELECT $13::integer[]), (SELECT $14::text[]), (SELECT $15::text[]), (SELECT $16::boolean[]))
+		AS f (org_id, step_run_id, id, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
+			sample_rows, assertion_id, truncated)
+	JOIN step_runs AS s ON s.org_id = f.org_id AND s.id = f.step_run_id`
+
+// findingColumns makes storable what findings repeat of documents, whatever that is.
+func findingColumns(found []foundBy) []any {
+	text := func(of func(f *foundBy) string) []string {
+		return core.Column(found, func(f *foundBy) string { return core.Storable(of(f)) })
+	}
+	number := func(of func(f *foundBy) int) []int { return core.Column(found, of) }
+	return []any{
+		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.OrgID }),
+		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.ID }),
+		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.id }),
+		number(func(f *foundBy) int { return f.ordinal }),
+		text(func(f *foundBy) string { return string(f.Severity) }),
+		text(func(f *foundBy) string { return f.Code }),
+		text(func(f *foundBy) string { return f.Message }),
+		text(func(f *foundBy) string { return f.Path }),
+		number(func(f *foundBy) int { return f.Line }),
+		number(func(f *foundBy) int { return f.Column }),
+		number(func(f *foundBy) int { return f.Row }),
+		text(func(f *foundBy) string { return f.Excerpt }),
+		number(func(f *foundBy) int { return max(f.Count, 1) }),
+		text(func(f *foundBy) string { return arrayText(f.SampleRows) }),
+		text(func(f *foundBy) string { return f.AssertionID }),
+		core.Column(found, func(f *foundBy) bool { return f.Truncated }),
+	}
+}
+
+// arrayText writes numbers as PostgreSQL reads them: unnest would take an array of arrays apart.
+func arrayText(numbers []int) string {
+	var text strings.Builder
+	for _, n := range numbers {
+		text.WriteString("," + strconv.Itoa(n))
+	}
+	return "{" + strings.TrimPrefix(text.String(), ",") + "}"
+}
+
+// queueForgetting removes answers whose findings are written. The rows of the calls stay, so that a validator is told
+// of a late callback that it is late.
+func queueForgetting(batch *core.Batch, ends []stepEnd) {
+	var called []*StepRun
+	for i := range ends {
+		if ends[i].called {
+			called = append(called, &ends[i].stepRun)
+		}
+	}
+	if len(called) == 0 {
+		return
+	}
+	batch.Queue(`
+		UPDATE external_calls AS c SET answer = NULL
+		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS e (org_id, step_run_id)
+		JOIN step_runs AS s ON s.org_id = e.org_id AND s.id = e.step_run_id
+		WHERE c.org_id = s.org_id AND c.run_id = s.run_id AND c.ordinal = s.ordinal`,
+		core.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).OrgID }),
+		core.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).ID }))
+}
