@@ -45,6 +45,7 @@ type stage struct {
 	config.Cast
 
 	db       *core.DB
+	redis    *miniredis.Miniredis
 	project  *config.Project
 	settings config.Settings
 	router   *echo.Echo
@@ -63,13 +64,13 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	for _, adjust := range change {
 		adjust(&settings)
 	}
-	queue, err := tasks.ParseRedisURL("redis://" + miniredis.RunT(tb).Addr())
+	s := &stage{db: dbtest.OpenDatabase(tb), redis: miniredis.RunT(tb), settings: settings}
+	queue, err := tasks.ParseRedisURL("redis://" + s.redis.Addr())
 	if err != nil {
 		tb.Fatalf("parse Redis URL: %v", err)
 	}
 	client := queue.Client()
 	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
-	s := &stage{db: dbtest.OpenDatabase(tb), settings: settings}
 	if s.project, err = config.NewProject(settings, version, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}

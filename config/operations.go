@@ -3,8 +3,10 @@ package config
 import (
 	"context"
 	"embed"
+	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -18,8 +20,12 @@ import (
 //go:embed templates/operations/*.html
 var operationsTemplates embed.FS
 
-// maxTroubles is how many troubles of a kind are listed.
-const maxTroubles = 100
+const (
+	// maxTroubles is how many troubles of a kind are listed.
+	maxTroubles = 100
+	// recordTimeout bounds the writing of what went wrong.
+	recordTimeout = 5 * time.Second
+)
 
 // operations is the page for those who run the installation. It belongs to the project because it is about all of it:
 // the outbox and the queues, the keys and the runs of every organization, the schema and the release.
@@ -249,20 +255,41 @@ func (o *operations) doJob(ctx context.Context, action operation, t target, reco
 	return tasks.RetryParked(ctx, o.project.db, id, record)
 }
 
-// doTask changes Redis before the record commits: a record may be missing when the process dies in between, and is
-// never there without the deed.
+// doTask writes down what is about to be done before Redis is told, so that nothing is ever done without a record. That
+// Redis did not confirm it is written down as well.
 func (o *operations) doTask(ctx context.Context, action operation, t target, record core.AuditRecord) error {
+	if err := o.queues.CheckArchived(t.scope, t.id); err != nil {
+		return err
+	}
 	record.OrgID, _ = tasks.OrganizationOf(t.id)
+	if err := o.record(ctx, record); err != nil {
+		return err
+	}
+	do := o.queues.Retry
+	if action == operationDiscard {
+		do = o.queues.Discard
+	}
+	cause := do(t.scope, t.id)
+	if cause == nil {
+		return nil
+	}
+	// Whoever asked may have gone meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	id, err := core.NewID()
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	record.ID, record.Action = id, record.Action+"_failed"
+	record.Detail = "not confirmed: " + core.Storable(cause.Error())
+	return errors.Join(cause, o.record(ctx, record))
+}
+
+func (o *operations) record(ctx context.Context, record core.AuditRecord) error {
 	_, err := core.InTx(ctx, o.project.db, func(tx core.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		core.Audit(batch, record)
-		if err := batch.Send(ctx); err != nil {
-			return struct{}{}, err
-		}
-		if action == operationDiscard {
-			return struct{}{}, o.queues.Discard(t.scope, t.id)
-		}
-		return struct{}{}, o.queues.Retry(t.scope, t.id)
+		return struct{}{}, batch.Send(ctx)
 	})
 	return err
 }

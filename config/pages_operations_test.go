@@ -5,9 +5,12 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
 const operationsPage = "/app/operations/"
@@ -61,6 +64,92 @@ func TestOperationsPage(t *testing.T) {
 	shows(t, html, "1 of 3", "Parked")
 	hides(t, html, "Abandoned")
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage+"?q=nothing", operator)), "Nothing of that needs a person")
+}
+
+// failedTask puts a task of harbour into the queue that has failed for the last time, and returns its target.
+func (s *stage) failedTask(tb testing.TB) string {
+	tb.Helper()
+	queue, err := tasks.ParseRedisURL("redis://" + s.redis.Addr())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client := queue.Client()
+	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
+	id := "run.execute:" + s.Harbour.ID.String() + ":" + uuid.NewString() + ":1"
+	task := asynq.NewTask("run.execute", nil)
+	if _, err := asynq.NewClientFromRedisClient(client).EnqueueContext(tb.Context(), task,
+		asynq.TaskID(id), asynq.Queue(tasks.QueueJobs)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := asynq.NewInspectorFromRedisClient(client).ArchiveTask(tasks.QueueJobs, id); err != nil {
+		tb.Fatal(err)
+	}
+	return "task:" + tasks.QueueJobs + ":" + id
+}
+
+// confirmed is an operation that was confirmed.
+func confirmed(operator, action string, targets ...string) call {
+	return post(operationsPage, operator, url.Values{
+		"action": {action}, "reason": {"by the runbook"}, "target": targets, "confirmed": {"true"},
+	})
+}
+
+// deeds are what the audit log has of operations, in their order.
+const deeds = `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
+	WHERE action LIKE 'job.%'`
+
+func TestOperationsOnFailedTasks(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AreRecorded", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		operator := s.operator(t)
+		retried, discarded := s.failedTask(t), s.failedTask(t)
+		shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)), retried, discarded)
+		s.visit(t, http.StatusSeeOther, confirmed(operator, "retry", retried))
+		s.visit(t, http.StatusSeeOther, confirmed(operator, "discard", discarded, retried))
+		html := s.visit(t, http.StatusOK, page(operationsPage, operator))
+		shows(t, html, "everything gets on")
+		if got, want := one[string](t, s, deeds), "job.retry job.discard"; got != want {
+			t.Errorf("audit = %s, want %s: what got on by itself is left alone", got, want)
+		}
+	})
+
+	t.Run("AreRecordedBeforeRedisIsTold", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		operator := s.operator(t)
+		first, second := s.failedTask(t), s.failedTask(t)
+		s.redis.Server().SetPreHook(func(peer *server.Peer, _ string, _ ...string) bool {
+			var recorded bool
+			err := s.db.Pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM audit_records WHERE action = 'job.retry')
+				AND NOT EXISTS (SELECT FROM audit_records WHERE action = 'job.retry_failed')`).Scan(&recorded)
+			if err != nil || recorded {
+				peer.WriteError("READONLY it has failed over")
+			}
+			return recorded
+		})
+		html := s.visit(t, http.StatusServiceUnavailable, confirmed(operator, "retry", first, second))
+		shows(t, html, "0 tried again. 2 could not be done or confirmed", "READONLY", "by the runbook", " checked")
+		if got, want := one[string](t, s, deeds), "job.retry job.retry_failed"; got != want {
+			t.Errorf("audit = %s, want %s", got, want)
+		}
+		if n := one[int64](t, s, `SELECT count(*) FROM audit_records WHERE org_id = $1 AND detail LIKE '%READONLY%'`,
+			s.Harbour.ID); n != 1 {
+			t.Errorf("%d records tell why, want 1", n)
+		}
+	})
+
+	t.Run("AreNotDoneWithoutARecord", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		operator := s.operator(t)
+		failed := s.failedTask(t)
+		s.exec(t, `ALTER TABLE audit_records ADD CONSTRAINT ck_refuses CHECK (action <> 'job.discard')`)
+		html := s.visit(t, http.StatusServiceUnavailable, confirmed(operator, "discard", failed))
+		shows(t, html, "0 discarded.", failed)
+	})
 }
 
 func TestOperationsAreConfirmedAndRecorded(t *testing.T) {

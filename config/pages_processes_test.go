@@ -20,7 +20,7 @@ func (s *stage) process(tb testing.TB, host, version string, silentSeconds int) 
 		id, host, version, silentSeconds)
 	s.exec(tb, `INSERT INTO service_loops (
 			process_id, name, every, began_at, ended_at, done, total, failures, last_error, failed_at)
-		SELECT $1, 'enqueuer', '500 ms', now, now, 3, 1234, 0, '', NULL FROM now()`, id)
+		SELECT $1, 'enqueuer', '500 ms', began, began + '1 ms', 3, 1234, 0, '', NULL FROM now() AS began`, id)
 	return id
 }
 
@@ -33,7 +33,7 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 
 	s.process(t, hostile, version, 0)
 	html := s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "Alive", "&lt;script&gt;", "3, 1,234 in all", "No process runs the sweeper:",
+	shows(t, html, "Alive", "&lt;script&gt;", "3, in all 1,234", "No process runs the sweeper:",
 		"simplevalidations serve --only worker")
 	hides(t, html, "<script>alert", "No process runs the enqueuer", "No process runs the worker", "Several releases")
 

@@ -91,12 +91,8 @@ func (o *operations) act(c echo.Context) error {
 		if problem == nil {
 			return err
 		}
-		chosen := make(map[string]bool, len(form.Targets))
-		for _, text := range form.Targets {
-			chosen[text] = true
-		}
 		return o.render(c, problem.Code.Spec().Status, operationsPage{
-			Reason: form.Reason, Chosen: chosen, Problem: problem,
+			Reason: form.Reason, Chosen: chosen(form.Targets), Problem: problem,
 		})
 	}
 	if form.Confirmed {
@@ -118,28 +114,53 @@ func (o *operations) act(c echo.Context) error {
 	})
 }
 
-// doAll does one after the other. What was done meanwhile, or has got on by itself, is counted and left alone.
+// doAll does one after the other. What was done meanwhile, or has got on by itself, is counted and left alone. Where
+// the service itself is at fault, the rest is not tried.
 func (o *operations) doAll(c echo.Context, form operationForm) error {
 	ctx := c.Request().Context()
 	var done, left int
-	for _, text := range form.Targets {
-		t, ok := parseTarget(text)
-		if !ok {
-			left++
+	for i, text := range form.Targets {
+		err := error(core.NotFound("target"))
+		if t, ok := parseTarget(text); ok {
+			err = o.do(ctx, form.Action, t, form.Reason)
+		}
+		if err == nil {
+			done++
 			continue
 		}
-		if err := o.do(ctx, form.Action, t, form.Reason); err != nil {
-			o.project.log.WarnContext(ctx, "an operation was not done",
-				"action", form.Action, "target", text, "error", err)
-			left++
-			continue
+		o.project.log.WarnContext(ctx, "an operation was not done", "action", form.Action, "target", text, "error", err)
+		if core.AsError(err).Code.Spec().Status >= http.StatusInternalServerError {
+			return o.stopped(c, form, i, left, err)
 		}
-		done++
+		left++
 	}
+	return pages.Redirect(c, operationsAddress, outcomeOf(form.Action, done, left))
+}
+
+func outcomeOf(action operation, done, left int) string {
 	words := map[operation]string{operationRetry: "tried again", operationDiscard: "discarded"}
-	notice := fmt.Sprintf("%d %s.", done, words[form.Action])
+	text := fmt.Sprintf("%d %s.", done, words[action])
 	if left > 0 {
-		notice += fmt.Sprintf(" %d left alone: they got on by themselves, or this cannot be done about them.", left)
+		text += fmt.Sprintf(" %d left alone: they got on by themselves, or this cannot be done about them.", left)
 	}
-	return pages.Redirect(c, operationsAddress, notice)
+	return text
+}
+
+// stopped shows what could not be done, and keeps it chosen with all that comes after it.
+func (o *operations) stopped(c echo.Context, form operationForm, tried, left int, cause error) error {
+	rest := form.Targets[tried:]
+	problem := core.NewError(core.CodeUnavailable, fmt.Sprintf(
+		"%s %d could not be done or confirmed, and are chosen again below: %s. The audit log has what was tried.",
+		outcomeOf(form.Action, tried-left, left), len(rest), firstLine(cause.Error()))).Because(cause)
+	return o.render(c, problem.Code.Spec().Status, operationsPage{
+		Reason: form.Reason, Chosen: chosen(rest), Problem: problem,
+	})
+}
+
+func chosen(targets []string) map[string]bool {
+	all := make(map[string]bool, len(targets))
+	for _, text := range targets {
+		all[text] = true
+	}
+	return all
 }

@@ -120,20 +120,35 @@ func (q *Queues) Archived(limit int) ([]ArchivedTask, error) {
 	return all, nil
 }
 
+// CheckArchived returns a not-found error for a task that has not failed for the last time: it is gone, or gets on.
+func (q *Queues) CheckArchived(queue, id string) error {
+	info, err := q.inspector.GetTaskInfo(queue, id)
+	if err == nil && info.State != asynq.TaskStateArchived {
+		return core.NotFound("failed task")
+	}
+	return taskError("look at", id, err)
+}
+
 // Retry puts a failed task back into its queue.
 func (q *Queues) Retry(queue, id string) error {
-	if err := q.inspector.RunTask(queue, id); err != nil {
-		return fmt.Errorf("retry task %s: %w", id, err)
-	}
-	return nil
+	return taskError("retry", id, q.inspector.RunTask(queue, id))
 }
 
 // Discard deletes a failed task. A run that has not ended gets a new one from the sweeper.
 func (q *Queues) Discard(queue, id string) error {
-	if err := q.inspector.DeleteTask(queue, id); err != nil {
-		return fmt.Errorf("discard task %s: %w", id, err)
+	return taskError("discard", id, q.inspector.DeleteTask(queue, id))
+}
+
+// taskError tells a task that is gone from a queue that does not answer.
+func taskError(deed, id string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, asynq.ErrTaskNotFound), errors.Is(err, asynq.ErrQueueNotFound):
+		return core.NotFound("failed task").Because(err)
+	default:
+		return fmt.Errorf("%s task %s: %w", deed, id, err)
 	}
-	return nil
 }
 
 // OrganizationOf returns the organization that the job with the task's id is of; false for periodic work.
