@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -184,7 +183,7 @@ func (p *Project) ensureWorkflow(
 	ctx context.Context, orgID uuid.UUID, draft workflows.Draft,
 ) (workflows.Version, error) {
 	found, err := p.workflowService.Find(ctx, orgID, draft.Slug, 0)
-	if !errors.Is(err, core.NotFound("workflow")) {
+	if !core.HasCode(err, core.CodeNotFound) {
 		return found, err
 	}
 	return p.workflowService.Create(ctx, orgID, draft)

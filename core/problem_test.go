@@ -154,7 +154,7 @@ func TestErrorsCompareByCode(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	err := fmt.Errorf("wrapped: %w", core.Unavailable(cause))
-	if !core.HasCode(err, core.CodeUnavailable) || errors.Is(err, core.NotFound("run")) {
+	if !core.HasCode(err, core.CodeUnavailable) || core.HasCode(err, core.CodeNotFound) {
 		t.Error("an error is not told by its code")
 	}
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "cause") {

@@ -66,7 +66,7 @@ func TestValidatorBody(t *testing.T) {
 func TestValidatorRefusesWhatIsNoStruct(t *testing.T) {
 	t.Parallel()
 	err := core.NewValidator().Body("text")
-	if err == nil || errors.Is(err, core.InvalidPayload("")) {
+	if err == nil || core.HasCode(err, core.CodeInvalidPayload) {
 		t.Errorf("Body of no struct = %v, want an error that is not the client's", err)
 	}
 }

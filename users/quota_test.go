@@ -283,7 +283,7 @@ func TestSetRunQuota(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		err := b.service.SetRunQuota(t.Context(), b.org(t, "org", 1), number(-1))
-		if !errors.Is(err, core.InvalidPayload("")) {
+		if !core.HasCode(err, core.CodeInvalidPayload) {
 			t.Errorf("SetRunQuota(-1) = %v, want %s", err, core.CodeInvalidPayload)
 		}
 	})

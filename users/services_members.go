@@ -113,7 +113,7 @@ func (s *Service) setRole(
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
-		if errors.Is(err, core.NotFound("member")) {
+		if core.HasCode(err, core.CodeNotFound) {
 			return struct{}{}, nil
 		}
 		if err != nil {

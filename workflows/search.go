@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"errors"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -11,7 +10,7 @@ import (
 // Search finds a workflow by its id or its slug.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
 	workflow, err := s.Find(ctx, principal.OrgID, text, 0)
-	if errors.Is(err, core.NotFound("workflow")) {
+	if core.HasCode(err, core.CodeNotFound) {
 		return nil, nil
 	}
 	if err != nil {
