@@ -1,7 +1,6 @@
 package users_test
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,14 +12,13 @@ import (
 
 func TestLastOwner(t *testing.T) {
 	t.Parallel()
-	lastOwner := core.NewError(core.CodeLastOwner, "")
 
 	t.Run("IsNotDemotedByTheOperatorEither", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		org := b.org(t, "org", 1)
 		owner := b.member(t, org, "owner@org.example", core.RoleOwner)
-		if err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin); !errors.Is(err, lastOwner) {
+		if err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin); !core.HasCode(err, core.CodeLastOwner) {
 			t.Errorf("SetMembership = %v, want %s", err, core.CodeLastOwner)
 		}
 		other := b.member(t, org, "other@org.example", core.RoleOwner)
@@ -47,7 +45,7 @@ func TestLastOwner(t *testing.T) {
 			for _, member := range members {
 				group.Go(func() {
 					err := b.service.SetMembership(t.Context(), org, member, core.RoleViewer)
-					if errors.Is(err, lastOwner) {
+					if core.HasCode(err, core.CodeLastOwner) {
 						refused.Add(1)
 					} else if err != nil {
 						t.Errorf("SetMembership = %v, want no error or %s", err, core.CodeLastOwner)
