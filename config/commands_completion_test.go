@@ -15,6 +15,7 @@ func TestCompletion(t *testing.T) {
 		"check --fail-on ":     "error warning never :4",
 		"runs list --state ":   "PENDING RUNNING COMPLETED :4",
 		"runs list --result ":  "PASS FAIL ERROR CANCELED TIMED_OUT :4",
+		"runs list --source ":  "API DASHBOARD CLI :4",
 		"members add --role ":  "viewer executor author admin owner :4",
 		"token create --role ": "viewer executor author admin owner :4",
 		"runs get ":            ":4",

@@ -52,7 +52,11 @@ func (p Program) listRunsCommand() *cobra.Command {
 	command.Flags().StringVar(&org, "org", "", "for operators: list this organization's runs on the database itself")
 	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED ones")
 	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
+	command.Flags().StringVar(&filter.Source, "source", "", "only those that were started by API, DASHBOARD or CLI")
 	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only those that were started with this key")
+	command.Flags().StringVar(&filter.Since, "since", "", "only those from this time on")
+	command.Flags().StringVar(&filter.Until, "until", "", "only those before this time")
 	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "how many runs at most")
 	return command
 }

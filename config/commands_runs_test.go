@@ -35,6 +35,8 @@ func TestRunsCommands(t *testing.T) {
 		for filter, want := range map[string]string{
 			"": dead.ID.String() + " " + waiting.ID.String(), "--result ERROR": dead.ID.String(),
 			"--state PENDING": waiting.ID.String(), "--limit 1": dead.ID.String(), "--workflow building": "",
+			"--source API --limit 1": dead.ID.String(), "--source CLI": "", "--key none": "",
+			"--since 2026-01-01 --state PENDING": waiting.ID.String(), "--until 2026-01-01": "",
 		} {
 			code, out, complaint := c.run(t, append(list, strings.Fields(filter)...)...)
 			ids := regexp.MustCompile(`(?m)^[0-9a-f-]{36}`).FindAllString(out, -1)
@@ -45,7 +47,9 @@ func TestRunsCommands(t *testing.T) {
 		if _, out, _ := c.run(t, list...); !strings.Contains(out, "begun 5 times") {
 			t.Errorf("list = %s, want why the run ended", out)
 		}
-		for _, wrong := range []string{"--result GOOD", "--state x", "--limit 0", "--limit 201"} {
+		for _, wrong := range []string{
+			"--result GOOD", "--state x", "--limit 0", "--limit 201", "--source x", "--since x",
+		} {
 			if code, _, _ := c.run(t, append(list, strings.Fields(wrong)...)...); code != 2 {
 				t.Errorf("runs list %s = %d, want 2", wrong, code)
 			}

@@ -17,10 +17,10 @@ type listing[T any] struct {
 	row    func(T) []string
 }
 
-// listed is what the command writes for programs.
+// listed is what the command writes for programs: what it lists is called as in the pages of the API.
 type listed[T any] struct {
 	SchemaVersion int `json:"schema_version"`
-	Values        []T `json:"values"`
+	Results       []T `json:"results"`
 }
 
 // listLimit is how much is listed unless --limit says otherwise.
@@ -40,23 +40,23 @@ func (l listing[T]) command(s Surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			values := []T{}
-			for value, err := range l.read(api, cmd.Context()) {
+			results := []T{}
+			for result, err := range l.read(api, cmd.Context()) {
 				if err != nil {
 					return failure(cmd.Context(), err)
 				}
-				if limit > 0 && len(values) == limit {
+				if limit > 0 && len(results) == limit {
 					cmd.PrintErrf("there are more than these %d; --limit 0 lists all\n", limit)
 					break
 				}
-				values = append(values, value)
+				results = append(results, result)
 			}
 			if asJSON {
-				return writeJSON(cmd, listed[T]{schemaVersion, values})
+				return writeJSON(cmd, listed[T]{schemaVersion, results})
 			}
 			rows := [][]string{l.header}
-			for _, value := range values {
-				rows = append(rows, l.row(value))
+			for _, result := range results {
+				rows = append(rows, l.row(result))
 			}
 			return writeTable(cmd, rows...)
 		},

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"iter"
 	"strconv"
 	"time"
 
@@ -10,11 +11,9 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
-
-// runListLimit is how many runs are listed unless --limit says otherwise.
-const runListLimit = 50
 
 // RunsCommands are the commands about runs but their list.
 func RunsCommands(s Surroundings) []*cobra.Command {
@@ -23,69 +22,42 @@ func RunsCommands(s Surroundings) []*cobra.Command {
 	}
 }
 
-// runList is a list of runs for programs.
-type runList struct {
-	SchemaVersion int          `json:"schema_version"`
-	Runs          []client.Run `json:"runs"`
-}
-
 // ListRunsCommand lists runs through the API.
 func ListRunsCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
 	var filter client.RunFilter
-	var limit int
-	var asJSON bool
-	command := &cobra.Command{
-		Use: "list", Short: "List the runs of the token's organization, newest first", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return misuse("--limit is 0 or more; 0 lists all runs")
-			}
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			runs := []client.Run{}
-			for run, err := range api.Runs(cmd.Context(), filter) {
-				if err != nil {
-					return failure(cmd.Context(), err)
-				}
-				if limit > 0 && len(runs) == limit {
-					cmd.PrintErrf("there are more runs than these %d; --limit 0 lists all\n", limit)
-					break
-				}
-				runs = append(runs, run)
-			}
-			if asJSON {
-				return writeJSON(cmd, runList{schemaVersion, runs})
-			}
-			return writeRuns(cmd, runs)
+	command := listing[client.Run]{
+		short: "List the runs of the token's organization, newest first",
+		read: func(api *client.Client, ctx context.Context) iter.Seq2[client.Run, error] {
+			return api.Runs(ctx, filter)
 		},
-	}
-	flags := command.Flags()
-	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED ones")
-	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
-	formats.CompleteFlag(command, "state", client.StatePending, client.StateRunning, client.StateCompleted)
-	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError,
-		client.ResultCanceled, client.ResultTimedOut)
-	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
-	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
-	flags.IntVar(&limit, "limit", runListLimit, "how many runs at most, 0 for all")
-	flags.BoolVar(&asJSON, "json", false, "write JSON")
-	c.bind(command)
+		header: []string{"ID", "STATE", "RESULT", "ERRORS", "WARNINGS", "WORKFLOW", "CREATED", "KEY"},
+		row: func(run client.Run) []string {
+			return []string{
+				run.ID, string(run.State), string(run.Result), strconv.FormatInt(run.Counts.Errors, 10),
+				strconv.FormatInt(run.Counts.Warnings, 10), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
+				run.IdempotencyKey,
+			}
+		},
+	}.command(s)
+	bindRunFilter(command, &filter)
 	return command
 }
 
-func writeRuns(cmd *cobra.Command, runs []client.Run) error {
-	rows := [][]string{{"ID", "STATE", "RESULT", "ERRORS", "WARNINGS", "WORKFLOW", "CREATED", "KEY"}}
-	for _, run := range runs {
-		rows = append(rows, []string{
-			run.ID, string(run.State), string(run.Result), strconv.FormatInt(run.Counts.Errors, 10),
-			strconv.FormatInt(run.Counts.Warnings, 10), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
-			run.IdempotencyKey,
-		})
-	}
-	return writeTable(cmd, rows...)
+func bindRunFilter(command *cobra.Command, filter *client.RunFilter) {
+	flags := command.Flags()
+	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED ones")
+	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
+	flags.StringVar(&filter.Source, "source", "", "only those that were started by API, DASHBOARD or CLI")
+	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
+	layouts := []string{time.RFC3339, time.DateOnly}
+	flags.TimeVar(&filter.Since, "since", time.Time{}, layouts,
+		"only those from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
+	flags.TimeVar(&filter.Until, "until", time.Time{}, layouts, "only those before this `time`")
+	formats.CompleteFlag(command, "state", client.StatePending, client.StateRunning, client.StateCompleted)
+	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError,
+		client.ResultCanceled, client.ResultTimedOut)
+	formats.CompleteFlag(command, "source", validations.SourceAPI, validations.SourceDashboard, validations.SourceCLI)
 }
 
 // reporting is a command that shows what one run has found.

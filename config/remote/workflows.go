@@ -19,44 +19,14 @@ func workflowsCommand(s Surroundings) *cobra.Command {
 	return group
 }
 
-// workflowList is a list of workflows for programs.
-type workflowList struct {
-	SchemaVersion int               `json:"schema_version"`
-	Workflows     []client.Workflow `json:"workflows"`
-}
-
 func listWorkflowsCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
-	var asJSON bool
-	command := &cobra.Command{
-		Use: "list", Short: "List the workflows of the token's organization", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			all := []client.Workflow{}
-			for workflow, err := range api.Workflows(cmd.Context()) {
-				if err != nil {
-					return failure(cmd.Context(), err)
-				}
-				all = append(all, workflow)
-			}
-			if asJSON {
-				return writeJSON(cmd, workflowList{schemaVersion, all})
-			}
-			rows := [][]string{{"SLUG", "VERSION", "STATE", "STEPS", "NAME"}}
-			for _, w := range all {
-				rows = append(rows, []string{
-					w.Slug, strconv.Itoa(w.Version), activity(w), strconv.Itoa(len(w.Steps)), w.Name,
-				})
-			}
-			return writeTable(cmd, rows...)
+	return listing[client.Workflow]{
+		short: "List the workflows of the token's organization", read: (*client.Client).Workflows,
+		header: []string{"SLUG", "VERSION", "STATE", "STEPS", "NAME"},
+		row: func(w client.Workflow) []string {
+			return []string{w.Slug, strconv.Itoa(w.Version), activity(w), strconv.Itoa(len(w.Steps)), w.Name}
 		},
-	}
-	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	c.bind(command)
-	return command
+	}.command(s)
 }
 
 func activity(w client.Workflow) string {
