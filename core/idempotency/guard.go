@@ -65,7 +65,7 @@ func (g *Guard) Count(orgID uuid.UUID, record *Record, err error) {
 	g.activity.note(orgID, record, err)
 }
 
-// Started counts a new start, of which nothing was there before, and how long it took.
+// Started counts a start that was no repetition, and how long it took from the arrival of its request.
 func (g *Guard) Started(orgID uuid.UUID, took time.Duration) {
 	g.activity.noteStart(orgID, took)
 }
