@@ -18,7 +18,8 @@ func TestLastOwner(t *testing.T) {
 		b := setup(t)
 		org := b.org(t, "org", 1)
 		owner := b.member(t, org, "owner@org.example", core.RoleOwner)
-		if err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin); !core.HasCode(err, core.CodeLastOwner) {
+		err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin)
+		if !core.HasCode(err, core.CodeLastOwner) {
 			t.Errorf("SetMembership = %v, want %s", err, core.CodeLastOwner)
 		}
 		other := b.member(t, org, "other@org.example", core.RoleOwner)
