@@ -139,28 +139,27 @@ func (q *question) arguments() []any {
 
 func (q *question) answer(rows pgx.Rows, failures []error) error {
 	defer rows.Close()
+	place := rows.FieldDescriptions()
 	for rows.Next() {
-		var place int
-		row := answerRow{Rows: rows, place: &place}
-		if err := row.Scan(make([]any, len(rows.FieldDescriptions())-1)...); err != nil {
+		var number int
+		err := rows.Conn().TypeMap().Scan(place[0].DataTypeOID, place[0].Format, rows.RawValues()[0], &number)
+		if err != nil {
 			return fmt.Errorf("read whose row it is: %w", err)
 		}
-		asked := place - 1
-		if err := q.asked[asked].scan(row); err != nil {
+		asked := number - 1
+		if err := q.asked[asked].scan(answerRow{rows}); err != nil {
 			failures[q.by[asked]] = err
 		}
 	}
 	return rows.Err()
 }
 
-// answerRow is a row without its first column.
+// answerRow is a row without its first column, which says whose it is.
 type answerRow struct {
 	pgx.Rows
-
-	place *int
 }
 
 // Scan reads the columns of the look-up's own query.
 func (r answerRow) Scan(dest ...any) error {
-	return r.Rows.Scan(append([]any{r.place}, dest...)...)
+	return r.Rows.Scan(append(make([]any, 1, 1+len(dest)), dest...)...)
 }
