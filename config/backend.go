@@ -24,7 +24,7 @@ type backend struct {
 	log     *slog.Logger
 }
 
-// openBackend connects to the database and brings its schema up to date when migrate is set.
+// openBackend connects to the database.
 func openBackend(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
 	b := &backend{log: log}
 	address := string(settings.DatabaseURL)

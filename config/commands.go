@@ -149,11 +149,19 @@ func newLog(settings Settings, w io.Writer) *slog.Logger {
 
 // withBackend runs a command on the migrated database.
 func (p Program) withBackend(ctx context.Context, do func(context.Context, Settings, *backend) error) error {
+	return p.withOpen(ctx, openMigrated, do)
+}
+
+// withOpen runs a command on the database that open opens.
+func (p Program) withOpen(
+	ctx context.Context, open func(context.Context, Settings, *slog.Logger) (*backend, error),
+	do func(context.Context, Settings, *backend) error,
+) error {
 	settings, log, err := p.settings(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := openMigrated(ctx, settings, log)
+	b, err := open(ctx, settings, log)
 	if err != nil {
 		return err
 	}
@@ -217,23 +225,17 @@ func (p Program) migrateCommand() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use: "status", Short: "List the migrations and whether they are applied", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.migrateStatus(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withOpen(cmd.Context(), openBackend, p.migrateStatus)
+		},
 	})
 	return group
 }
 
-func (p Program) migrateStatus(ctx context.Context) error {
-	settings, log, err := p.settings(ctx)
-	if err != nil {
-		return err
-	}
-	b, err := openBackend(ctx, settings, log)
-	if err != nil {
-		return err
-	}
+func (p Program) migrateStatus(ctx context.Context, _ Settings, b *backend) error {
 	states, err := migrations.Status(ctx, b.db.SQL)
 	if err != nil {
-		return errors.Join(err, b.close(ctx))
+		return err
 	}
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	for _, state := range states {
@@ -242,10 +244,10 @@ func (p Program) migrateStatus(ctx context.Context) error {
 			word = "applied"
 		}
 		if _, err := fmt.Fprintf(table, "%s\t%s\n", word, state.Name); err != nil {
-			return errors.Join(err, b.close(ctx))
+			return err
 		}
 	}
-	return errors.Join(table.Flush(), b.close(ctx))
+	return table.Flush()
 }
 
 func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {

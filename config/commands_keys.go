@@ -135,10 +135,13 @@ func checkFilter(filter any) error {
 	return &UsageError{Reason: "--" + strings.TrimPrefix(fields[0].Pointer, "/") + " " + fields[0].Detail}
 }
 
-func (p Program) showKeyCommand() *cobra.Command {
+// onOne is a command on one thing of an organization that is named by --org; the argument is the thing's id.
+func (p Program) onOne(
+	use, short string, do func(context.Context, *Project, core.Principal, uuid.UUID) error,
+) *cobra.Command {
 	var org string
 	command := &cobra.Command{
-		Use: "show ID --org SLUG", Short: "Show a key and its timeline", Args: oneArg,
+		Use: use, Short: short, Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
 			if err != nil {
@@ -147,17 +150,24 @@ func (p Program) showKeyCommand() *cobra.Command {
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				entry, err := project.inspector.Find(ctx, who.OrgID, id)
-				if err != nil {
-					return err
-				}
-				return p.printKey(entry)
+				return do(ctx, project, who, id)
 			})
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	requireFlags(command, "org")
 	return command
+}
+
+func (p Program) showKeyCommand() *cobra.Command {
+	return p.onOne("show ID --org SLUG", "Show a key and its timeline",
+		func(ctx context.Context, project *Project, who core.Principal, id uuid.UUID) error {
+			entry, err := project.inspector.Find(ctx, who.OrgID, id)
+			if err != nil {
+				return err
+			}
+			return p.printKey(entry)
+		})
 }
 
 func (p Program) printKey(entry idempotency.Entry) error {
@@ -179,36 +189,26 @@ func (p Program) printKey(entry idempotency.Entry) error {
 }
 
 func (p Program) releaseKeyCommand() *cobra.Command {
-	var org, reason string
-	command := &cobra.Command{
-		Use: "release ID --org SLUG --reason TEXT", Short: "Free a key whose request was abandoned",
-		Args: oneArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+	var reason string
+	command := p.onOne("release ID --org SLUG --reason TEXT", "Free a key whose request was abandoned",
+		func(ctx context.Context, project *Project, who core.Principal, id uuid.UUID) error {
+			auditID, err := core.NewID()
 			if err != nil {
 				return err
 			}
-			if reason == "" {
-				return &UsageError{Reason: "say why with --reason: it is kept in the audit records"}
-			}
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, project *Project, who core.Principal,
-			) error {
-				auditID, err := core.NewID()
-				if err != nil {
-					return err
-				}
-				err = project.inspector.Release(ctx, who.OrgID, id, core.AuditRecord{
-					ID: auditID, OrgID: who.OrgID, Action: "idempotency_key.release", TargetType: "idempotency_key",
-					TargetID: id.String(), Detail: reason,
-				})
-				return report(p.Stdout, err, "released %s\n", id)
+			err = project.inspector.Release(ctx, who.OrgID, id, core.AuditRecord{
+				ID: auditID, OrgID: who.OrgID, Action: "idempotency_key.release", TargetType: "idempotency_key",
+				TargetID: id.String(), Detail: reason,
 			})
-		},
-	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+			return report(p.Stdout, err, "released %s\n", id)
+		})
 	command.Flags().StringVar(&reason, "reason", "", "why the key is released")
-	requireFlags(command, "org")
+	command.PreRunE = func(*cobra.Command, []string) error {
+		if reason == "" {
+			return &UsageError{Reason: "say why with --reason: it is kept in the audit records"}
+		}
+		return nil
+	}
 	return command
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
@@ -73,31 +74,17 @@ func (p Program) printRuns(runs []validations.Run) error {
 }
 
 func (p Program) requeueRunCommand() *cobra.Command {
-	var org string
-	command := &cobra.Command{
-		Use: "requeue ID --org SLUG", Short: "Queue a run again that has not ended and does not move", Args: oneArg,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+	return p.onOne("requeue ID --org SLUG", "Queue a run again that has not ended and does not move",
+		func(ctx context.Context, project *Project, who core.Principal, id uuid.UUID) error {
+			auditID, err := core.NewID()
 			if err != nil {
 				return err
 			}
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, project *Project, who core.Principal,
-			) error {
-				auditID, err := core.NewID()
-				if err != nil {
-					return err
-				}
-				err = project.runService.Requeue(ctx, who.OrgID, id, core.AuditRecord{
-					ID: auditID, OrgID: who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
-				})
-				return report(p.Stdout, err, "requeued %s\n", id)
+			err = project.runService.Requeue(ctx, who.OrgID, id, core.AuditRecord{
+				ID: auditID, OrgID: who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
 			})
-		},
-	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug")
-	requireFlags(command, "org")
-	return command
+			return report(p.Stdout, err, "requeued %s\n", id)
+		})
 }
 
 func (p Program) purgeRunsCommand() *cobra.Command {
