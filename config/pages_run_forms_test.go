@@ -34,7 +34,7 @@ func TestCancelForm(t *testing.T) {
 		"Nobody has to do anything")
 	finished := s.started(t, s.start(t, "")).ID
 	s.work(t)
-	shows(t, s.visit(t, http.StatusConflict, post(pageOfRun(finished)+"cancel/", executor, nil)),
+	shows(t, s.visit(t, http.StatusUnprocessableEntity, post(pageOfRun(finished)+"cancel/", executor, nil)),
 		"The run has already ended with PASS", "run_completed", "Rerun…")
 }
 
@@ -76,7 +76,8 @@ func TestRerunForm(t *testing.T) {
 	}
 	s.exec(t, `UPDATE usage_counters SET quota = used WHERE metric = $1`, users.MetricRuns)
 	form = post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {newFormKey(t)}})
-	shows(t, s.visit(t, http.StatusTooManyRequests, form), "quota_exceeded")
+	shows(t, s.visit(t, http.StatusTooManyRequests, form), "quota_exceeded", `<a href="`+harbourPages+`usage/">What the`,
+		"Rerun…", "Findings of step 1")
 }
 
 // noticeOf is the cookie with the notice of a form's answer.

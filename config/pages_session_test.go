@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -97,6 +98,31 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
+// wantWait checks that an answer tells people and programs when a password may be tried again.
+func wantWait(tb testing.TB, got answer) {
+	tb.Helper()
+	after, err := strconv.Atoi(got.header.Get("Retry-After"))
+	if err != nil || after < 1 || after > 6 {
+		tb.Errorf("Retry-After = %q, want 1 to 6 seconds", got.header.Get("Retry-After"))
+	}
+	shows(tb, string(got.body), "too many attempts with a password. Try again in "+core.Plural(after, "second")+".")
+}
+
+func TestGuessesOnTheAccountPageAreLimited(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.session(t, s.withPassword(t))
+	guess := post("/app/account/password/", session,
+		url.Values{"current": {"guess"}, "new": {"a new password"}, "again": {"a new password"}})
+	for range 100 {
+		if got := s.answerTo(t, guess); got.status == http.StatusTooManyRequests {
+			wantWait(t, got)
+			return
+		}
+	}
+	t.Fatal("100 guesses at once were all tried")
+}
+
 func TestSignInIsLimited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -104,7 +130,7 @@ func TestSignInIsLimited(t *testing.T) {
 	for range 100 {
 		got := s.answerTo(t, signIn("somebody@harbour-energy.example", "guess"))
 		if got.status == http.StatusTooManyRequests {
-			shows(t, string(got.body), "too many attempts with a password")
+			wantWait(t, got)
 			return
 		}
 	}

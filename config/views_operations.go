@@ -91,7 +91,7 @@ func (o *operations) act(c echo.Context) error {
 		if problem == nil {
 			return err
 		}
-		return o.render(c, problem.Code.Spec().Status, operationsPage{
+		return o.render(c, pages.RefusalStatus(c, problem), operationsPage{
 			Reason: form.Reason, Chosen: chosen(form.Targets), Problem: problem,
 		})
 	}
@@ -152,7 +152,7 @@ func (o *operations) stopped(c echo.Context, form operationForm, tried, left int
 	problem := core.NewError(core.CodeUnavailable, fmt.Sprintf(
 		"%s %d could not be done or confirmed, and are chosen again below: %s. The audit log has what was tried.",
 		outcomeOf(form.Action, tried-left, left), len(rest), firstLine(cause.Error()))).Because(cause)
-	return o.render(c, problem.Code.Spec().Status, operationsPage{
+	return o.render(c, pages.RefusalStatus(c, problem), operationsPage{
 		Reason: form.Reason, Chosen: chosen(rest), Problem: problem,
 	})
 }

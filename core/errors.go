@@ -3,6 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -95,6 +97,13 @@ func Unavailable(cause error) *Error {
 // RetrySeconds is what Retry-After says: whole seconds, rounded up.
 func (e *Error) RetrySeconds() int {
 	return seconds(e.RetryAfter)
+}
+
+// SetRetryAfter says in the header of an answer when to try again, where the error tells.
+func (e *Error) SetRetryAfter(header http.Header) {
+	if e.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
+	}
 }
 
 // Because returns the error with its cause, which is logged and never shown.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 )
@@ -102,9 +101,7 @@ func fromFramework(err *echo.HTTPError) *Error {
 func WriteProblem(c echo.Context, err *Error) {
 	spec := err.Code.Spec()
 	header := c.Response().Header()
-	if err.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(err.RetrySeconds()))
-	}
+	err.SetRetryAfter(header)
 	if spec.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", challenge(err.Code))
 	}

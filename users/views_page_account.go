@@ -40,7 +40,7 @@ func (a *App) changePassword(c echo.Context) error {
 		secret, err = a.service.changePassword(c.Request().Context(), visitor, form, c.Request().UserAgent())
 	}
 	if problem := pages.Refusal(err); problem != nil {
-		return a.renderAccount(c, problem.Code.Spec().Status, problem)
+		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
 	}
 	if err != nil {
 		return err

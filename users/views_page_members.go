@@ -52,7 +52,7 @@ func (a *App) addMemberForm(c echo.Context) error {
 		member, err = a.service.addMember(c.Request().Context(), principal, form)
 	}
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodePermissionDenied {
-		return a.renderMembers(c, problem.Code.Spec().Status, form, problem)
+		return a.renderMembers(c, pages.RefusalStatus(c, problem), form, problem)
 	}
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (a *App) createTokenForm(c echo.Context) error {
 				return err
 			}
 		}
-		return a.renderTokens(c, problem.Code.Spec().Status, form, problem)
+		return a.renderTokens(c, pages.RefusalStatus(c, problem), form, problem)
 	}
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package users
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -74,7 +75,7 @@ func (a *App) signIn(c echo.Context) error {
 		secret, err = a.trySignIn(c, form.Email)
 	}
 	if form.Problem = pages.Refusal(err); form.Problem != nil {
-		status := form.Problem.Code.Spec().Status
+		status := pages.RefusalStatus(c, form.Problem)
 		return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
 	}
 	if err != nil {
@@ -99,10 +100,14 @@ func (a *App) trySignIn(c echo.Context, email string) (string, error) {
 
 // mayGuess counts an attempt to tell a password: each that is compared takes memory and time from all others.
 func (a *App) mayGuess(subject uuid.UUID) error {
-	if allowance := a.signIns.Allow(subject); !allowance.Allowed() {
-		return core.RateLimited("There were too many attempts with a password.", allowance.Wait)
+	allowance := a.signIns.Allow(subject)
+	if allowance.Allowed() {
+		return nil
 	}
-	return nil
+	refused := core.RateLimited("", allowance.Wait)
+	refused.Detail = fmt.Sprintf("There were too many attempts with a password. Try again in %s.",
+		core.Plural(refused.RetrySeconds(), "second"))
+	return refused
 }
 
 func subjectID(subject string) uuid.UUID {

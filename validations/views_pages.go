@@ -81,7 +81,7 @@ func (a *App) runsPage(c echo.Context) error {
 	if refusal := pages.Refusal(err); refusal != nil {
 		view := newRunsView(base, query, core.Page[listedRun]{})
 		view.Problem = refusal
-		return a.pages.Render(c, refusal.Code.Spec().Status, "runs",
+		return a.pages.Render(c, pages.RefusalStatus(c, refusal), "runs",
 			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
 	}
 	if err != nil {
@@ -165,18 +165,24 @@ func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
 	})
 }
 
+// ShowRefused answers a form of a run's page that was refused: with the page and the reason on it, or with the error
+// where the page cannot help.
+func (a *App) ShowRefused(c echo.Context, err error) error {
+	problem := pages.Refusal(err)
+	if problem == nil || problem.Code == core.CodeNotFound || problem.Code == core.CodePermissionDenied {
+		return err
+	}
+	return a.showRun(c, pages.RefusalStatus(c, problem), problem)
+}
+
 // cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. What it cannot do any more is told on the run's page.
 func (a *App) cancelForm(c echo.Context) error {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
 		return err
 	}
-	err = a.cancel(c, principal, id)
-	if core.HasCode(err, core.CodeRunCompleted) {
-		return a.showRun(c, http.StatusConflict, pages.Refusal(err))
-	}
-	if err != nil {
-		return err
+	if err := a.cancel(c, principal, id); err != nil {
+		return a.ShowRefused(c, err)
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+id.String()+"/", "The run is canceled.")
 }

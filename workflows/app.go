@@ -26,6 +26,12 @@ type RunLimiter interface {
 	Allow(ctx context.Context, orgID uuid.UUID) core.Allowance
 }
 
+// RunPages show the page of the run that a request is about.
+type RunPages interface {
+	// ShowRefused answers a form of the page that was refused.
+	ShowRefused(c echo.Context, err error) error
+}
+
 // App is the app: its services and the views on them.
 type App struct {
 	service *Service
@@ -39,8 +45,9 @@ type App struct {
 	check   *core.Validator
 	limits  BodyLimits
 	// address is that of the server, for what is taken elsewhere.
-	address string
-	pages   *pages.Set
+	address  string
+	runPages RunPages
+	pages    *pages.Set
 }
 
 // UsageReader tells how much of its quota an organization has used.
@@ -51,7 +58,7 @@ type UsageReader interface {
 // New makes the app.
 func New(
 	service *Service, usage UsageReader, starts *Starter, inband *validations.Inband, guard *idempotency.Guard,
-	limit RunLimiter, check *core.Validator, limits BodyLimits, address string,
+	limit RunLimiter, check *core.Validator, limits BodyLimits, address string, runPages RunPages,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/workflows")
 	if err != nil {
@@ -59,7 +66,8 @@ func New(
 	}
 	return &App{
 		service: service, usage: usage, runs: service.runs, staged: starts.staged, starts: starts, inband: inband,
-		guard: guard, limit: limit, check: check, limits: limits, address: address, pages: set,
+		guard: guard, limit: limit, check: check, limits: limits, address: address, runPages: runPages,
+		pages: set,
 	}, nil
 }
 

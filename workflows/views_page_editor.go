@@ -215,7 +215,7 @@ func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 	if errors.Is(err, errEditedMeanwhile) {
 		page.Draft.Version = page.Workflow.Number
 	}
-	return a.renderEditor(c, page.Problem.Code.Spec().Status, page)
+	return a.renderEditor(c, pages.RefusalStatus(c, page.Problem), page)
 }
 
 // redirectToSaved leads to the workflow of an answer, and says what has become of the form.

@@ -127,10 +127,7 @@ func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launch
 	if page.Problem == nil {
 		return err
 	}
-	if page.Problem.RetryAfter > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(page.Problem.RetrySeconds()))
-	}
-	return a.renderLaunch(c, page.Problem.Code.Spec().Status, principal, page)
+	return a.renderLaunch(c, pages.RefusalStatus(c, page.Problem), principal, page)
 }
 
 // showLaunched is GET /app/orgs/{org}/workflows/{id}/launch/{key}/: what has become of a form whose answer is missing.

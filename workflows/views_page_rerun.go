@@ -35,7 +35,7 @@ func (a *App) rerunForm(c echo.Context) error {
 	}
 	answer, err := a.rerunOnce(c, key, validations.SourceDashboard)
 	if err != nil {
-		return err
+		return a.runPages.ShowRefused(c, err)
 	}
 	notice := "This run checks the document again."
 	if answer.Replayed {

@@ -81,7 +81,7 @@ func (a *App) releaseForm(c echo.Context) error {
 		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
 	}
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
-		return a.renderKey(c, problem.Code.Spec().Status, form.Reason, problem)
+		return a.renderKey(c, pages.RefusalStatus(c, problem), form.Reason, problem)
 	}
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -33,9 +32,7 @@ func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 			_ = c.Redirect(http.StatusSeeOther, SignInAddress+"?"+query.Encode())
 			return
 		}
-		if err.RetryAfter > 0 {
-			c.Response().Header().Set("Retry-After", strconv.Itoa(err.RetrySeconds()))
-		}
+		err.SetRetryAfter(c.Response().Header())
 		problem := err.Problem(core.RequestID(request.Context()))
 		if own.Render(c, problem.Status, "error", Page{Title: problem.Title, Data: problem}) != nil {
 			next(c, err)
@@ -56,4 +53,11 @@ func Refusal(err error) *core.Error {
 		return nil
 	}
 	return refused
+}
+
+// RefusalStatus returns the status that a form is shown again with, and says in the answer when to try again where the
+// problem tells.
+func RefusalStatus(c echo.Context, problem *core.Error) int {
+	problem.SetRetryAfter(c.Response().Header())
+	return problem.Code.Spec().Status
 }
