@@ -51,10 +51,12 @@ func TestKeysPage(t *testing.T) {
 		s.started(t, s.start(t, ""))
 	}
 	html := s.visit(t, http.StatusOK, page(harbourPages+"keys/", viewer))
-	shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs", "Likely duplicates")
+	shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs", "Likely duplicates",
+		`Start a run<br><span class="muted mono">workflow_start</span>`,
+		`<option value="in_progress">In progress</option>`)
 	hides(t, html, "<b> & a")
 	html = s.visit(t, http.StatusOK, page(harbourPages+"keys/?key=other&state=finished", viewer))
-	shows(t, html, "other")
+	shows(t, html, "other", `<option value="finished" selected>Finished</option>`)
 	hides(t, html, "a quote")
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/?state=dead", viewer)), "No key is like that")
 }

@@ -76,8 +76,8 @@ func TestRerunForm(t *testing.T) {
 	}
 	s.exec(t, `UPDATE usage_counters SET quota = used WHERE metric = $1`, users.MetricRuns)
 	form = post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {newFormKey(t)}})
-	shows(t, s.visit(t, http.StatusTooManyRequests, form), "quota_exceeded", `<a href="`+harbourPages+`usage/">What the`,
-		"Rerun…", "Findings of step 1")
+	shows(t, s.visit(t, http.StatusTooManyRequests, form), "quota_exceeded", "Rerun…", "Findings of step 1",
+		`<a href="`+harbourPages+`usage/">What the quota was used for`)
 }
 
 // noticeOf is the cookie with the notice of a form's answer.

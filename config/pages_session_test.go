@@ -201,6 +201,21 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+func TestOtherSessionsEndAfterAWordOnIt(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.addMember(t, "visitor", core.RoleViewer)
+	own := s.session(t, id)
+	hides(t, s.visit(t, http.StatusOK, page("/app/account/", own)), "End all other sessions")
+	other := s.session(t, id)
+	s.session(t, id)
+	shows(t, s.visit(t, http.StatusOK, page("/app/account/", own)),
+		"End all other sessions…</summary>", "everywhere but in this browser: 2 sessions of", "End 2 other sessions")
+	s.visit(t, http.StatusSeeOther, post("/app/account/sessions/end/", own, nil))
+	s.visit(t, http.StatusSeeOther, page("/app/account/", other))
+	s.visit(t, http.StatusOK, page("/app/account/", own))
+}
+
 func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 
 	"github.com/labstack/echo/v4"
 	"github.com/redis/go-redis/v9"
@@ -91,7 +92,7 @@ func NewProject(
 		requests: ratelimit.NewLocal("requests", settings.RequestsPerSecond,
 			int(settings.RequestsPerSecond*requestBurst)),
 		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
-		inspector:   idempotency.NewInspector(db, settings.CompleteMaxAttempts),
+		inspector:   idempotency.NewInspector(db, settings.CompleteMaxAttempts, operationNames()),
 		userService: users.NewService(db, check), runService: runs,
 		workflowService: workflows.NewService(db, runs, check),
 	}
@@ -131,6 +132,13 @@ func NewProject(
 		return nil, fmt.Errorf("install operations: %w", err)
 	}
 	return p, nil
+}
+
+// operationNames are those of all apps.
+func operationNames() idempotency.Operations {
+	names := workflows.Operations()
+	maps.Copy(names, users.Operations())
+	return names
 }
 
 func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {

@@ -232,6 +232,9 @@ type accountPage struct {
 	Problem     *core.Error
 }
 
+// Others counts the sessions in other browsers.
+func (p accountPage) Others() int { return max(len(p.Sessions)-1, 0) }
+
 // passwordForm asks for another password.
 type passwordForm struct {
 	Current string `form:"current" validate:"required"`

@@ -16,6 +16,11 @@ import (
 // endpointMember names the endpoint in idempotency keys.
 const endpointMember idempotency.Endpoint = "member_add"
 
+// Operations are what people call what the app does once for each key.
+func Operations() idempotency.Operations {
+	return idempotency.Operations{endpointMember: "Add a member"}
+}
+
 // maxMemberDepth is far beyond what the body of a member nests.
 const maxMemberDepth = 10
 

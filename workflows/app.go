@@ -71,6 +71,14 @@ func New(
 	}, nil
 }
 
+// Operations are what people call what the app does once for each key.
+func Operations() idempotency.Operations {
+	return idempotency.Operations{
+		EndpointStart: "Start a run", endpointRerun: "Repeat a run", endpointCreate: "Create a workflow",
+		endpointVersion: "Add a version of a workflow", endpointImport: "Import a workflow",
+	}
+}
+
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/", a.list)

@@ -53,7 +53,7 @@ type hours struct {
 // hoursOf reads the hours of two days. There is one, or two where the test ran over the end of the first.
 func hoursOf(tb testing.TB, db *core.DB, org uuid.UUID) hours {
 	tb.Helper()
-	found, err := idempotency.NewInspector(db, 1).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
+	found, err := idempotency.NewInspector(db, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestFlushThatFails(t *testing.T) {
 		if got, _ := activityOf(t, db, record.ID); got.Replays != 2 {
 			t.Errorf("replays of the key = %d, want 2", got.Replays)
 		}
-		days, err := idempotency.NewInspector(db, 1).Days(t.Context(), org)
+		days, err := idempotency.NewInspector(db, 1, nil).Days(t.Context(), org)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func TestCensus(t *testing.T) {
 	}
 
 	before := rowsRead(t, db)
-	census, err := idempotency.NewInspector(db, maxAttempts).Census(t.Context())
+	census, err := idempotency.NewInspector(db, maxAttempts, nil).Census(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

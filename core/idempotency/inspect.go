@@ -70,11 +70,12 @@ type EntryFilter struct {
 type Inspector struct {
 	db          *core.DB
 	maxAttempts int
+	operations  Operations
 }
 
 // NewInspector makes an Inspector; maxAttempts is the completer's.
-func NewInspector(db *core.DB, maxAttempts int) *Inspector {
-	return &Inspector{db: db, maxAttempts: maxAttempts}
+func NewInspector(db *core.DB, maxAttempts int, operations Operations) *Inspector {
+	return &Inspector{db: db, maxAttempts: maxAttempts, operations: operations}
 }
 
 // entryQuery reads entries; $1 is the organization and $2 the completer's bound.

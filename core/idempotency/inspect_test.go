@@ -66,7 +66,7 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	inspector := idempotency.NewInspector(db, 20)
+	inspector := idempotency.NewInspector(db, 20, nil)
 	for name, cursor := range map[string]core.Cursor{
 		"first": {Size: size}, "next": {ID: middle, Size: size}, "previous": {ID: middle, Backward: true, Size: size},
 	} {

@@ -267,7 +267,8 @@ func (w *world) complete(t *rapid.T) {
 // release is a person's wish to free a key. Where there is no run the use ends; else the completer goes on.
 func (w *world) release(t *rapid.T) {
 	u := w.drawUse(t, func(use) bool { return true })
-	err := idempotency.NewInspector(w.db, manyTries).Release(t.Context(), w.org, u.ID, core.AuditRecord{ID: uuid.New()})
+	inspector := idempotency.NewInspector(w.db, manyTries, nil)
+	err := inspector.Release(t.Context(), w.org, u.ID, core.AuditRecord{ID: uuid.New()})
 	switch {
 	case !u.left():
 		if core.AsError(err).Code != core.CodeKeyNotReleasable {

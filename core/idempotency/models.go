@@ -17,6 +17,17 @@ const PointFinished Point = "finished"
 // Endpoint names a protected operation. Keys of different endpoints never meet.
 type Endpoint string
 
+// Operations are what people call the endpoints. Each app names its own.
+type Operations map[Endpoint]string
+
+// Name is what people call the endpoint, which is told as it is where it has no other name.
+func (o Operations) Name(endpoint Endpoint) string {
+	if name, ok := o[endpoint]; ok {
+		return name
+	}
+	return string(endpoint)
+}
+
 // Response is what a key is answered with, byte for byte.
 type Response struct {
 	Status  int

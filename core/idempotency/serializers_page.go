@@ -15,7 +15,7 @@ import (
 type keysPage struct {
 	core.Page[keyRow]
 	Filter EntryFilter
-	States []State
+	States []stateChoice
 	// Stuck counts keys that nobody holds; StuckMore says that there are more.
 	Stuck     int64
 	StuckMore bool
@@ -30,7 +30,7 @@ type keysPage struct {
 func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 	page := keysPage{
 		Filter:  filter,
-		States:  []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired},
+		States:  newStateChoices(filter.State),
 		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
 			{Name: "replayed", Tone: "replay"},
@@ -64,16 +64,38 @@ func (w WithoutKey) Share() int64 {
 	return w.Unkeyed * 100 / w.Runs
 }
 
+// stateChoice is a state to narrow the list by.
+type stateChoice struct {
+	Value  State
+	Text   string
+	Chosen bool
+}
+
+func newStateChoices(chosen string) []stateChoice {
+	var choices []stateChoice
+	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
+		pill := pillOf(Entry{State: state})
+		choices = append(choices, stateChoice{Value: state, Text: pill.Text, Chosen: string(state) == chosen})
+	}
+	return choices
+}
+
 // keyRow is a key as the page lists it.
 type keyRow struct {
 	Entry
 	Pill pages.Pill
+	// Operation is what people call the endpoint.
+	Operation string
 	// Refused is how often the key was refused.
 	Refused int64
 }
 
-func newKeyRow(e Entry) keyRow {
-	return keyRow{Entry: e, Pill: pillOf(e), Refused: e.Mismatches + e.Conflicts}
+func newKeyRow(operations Operations) func(Entry) keyRow {
+	return func(e Entry) keyRow {
+		return keyRow{
+			Entry: e, Pill: pillOf(e), Operation: operations.Name(e.Endpoint), Refused: e.Mismatches + e.Conflicts,
+		}
+	}
 }
 
 func pillOf(e Entry) pages.Pill {
@@ -127,9 +149,9 @@ const (
 	otherDay = "2 Jan 15:04"
 )
 
-func newKeyPage(e Entry, first request) keyPage {
+func newKeyPage(operations Operations, e Entry, first request) keyPage {
 	page := keyPage{
-		keyRow: newKeyRow(e), Takeovers: e.Epoch - firstEpoch, Request: first,
+		keyRow: newKeyRow(operations)(e), Takeovers: e.Epoch - firstEpoch, Request: first,
 		Fingerprint: hex.EncodeToString(first.Fingerprint),
 	}
 	var before time.Time

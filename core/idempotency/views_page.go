@@ -27,7 +27,7 @@ func (a *App) keysPage(c echo.Context) error {
 	}
 	page := core.NewPage(cursor, report.entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
 	data := newKeysPage(query.EntryFilter, report)
-	data.Page = core.MapPage(page, newKeyRow)
+	data.Page = core.MapPage(page, newKeyRow(a.inspector.operations))
 	return a.pages.Render(c, http.StatusOK, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
 	})
@@ -53,7 +53,7 @@ func (a *App) renderKey(c echo.Context, status int, reason string, problem *core
 	if err != nil {
 		return err
 	}
-	data := newKeyPage(entry, first)
+	data := newKeyPage(a.inspector.operations, entry, first)
 	data.Reason, data.Problem = reason, problem
 	// What clients have been answered is for those alone who answer for the organization.
 	if principal.Role.Allows(core.RoleAdmin) {
