@@ -48,6 +48,7 @@ type App struct {
 	address  string
 	runPages RunPages
 	pages    *pages.Set
+	files    *FileParser
 }
 
 // UsageReader tells how much of its quota an organization has used.
@@ -64,10 +65,14 @@ func New(
 	if err != nil {
 		return nil, fmt.Errorf("parse the pages of workflows: %w", err)
 	}
+	files, err := NewFileParser()
+	if err != nil {
+		return nil, err
+	}
 	return &App{
 		service: service, usage: usage, runs: service.runs, staged: starts.staged, starts: starts, inband: inband,
 		guard: guard, limit: limit, check: check, limits: limits, address: address, runPages: runPages,
-		pages: set,
+		pages: set, files: files,
 	}, nil
 }
 

@@ -69,7 +69,11 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err := c.output.Check(); err != nil {
 		return misuse(err.Error())
 	}
-	file, err := ReadFile(ctx, c.workflow)
+	parser, err := NewFileParser()
+	if err != nil {
+		return err
+	}
+	file, err := parser.ReadFile(ctx, c.workflow)
 	if err != nil {
 		return err
 	}
@@ -142,7 +146,7 @@ func (c *checking) warnOfSkipped(v formats.Verdict) {
 }
 
 // ReadFile reads a workflow from the file of that name. Its faults are told as compilers do.
-func ReadFile(ctx context.Context, name string) (File, error) {
+func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
 	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {
 		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
@@ -151,7 +155,7 @@ func ReadFile(ctx context.Context, name string) (File, error) {
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
-	file, faults, err := ParseFile(ctx, content)
+	file, faults, err := p.Parse(ctx, content)
 	if err != nil {
 		return File{}, interrupted(ctx, err)
 	}

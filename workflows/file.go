@@ -50,17 +50,37 @@ func (f File) draft() Draft {
 	return Draft{Slug: f.Slug, Name: f.Name, Description: f.Description, IsActive: true, Definition: f.Definition}
 }
 
-// ParseFile reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong
-// with the file; the error is the end of the context.
-func ParseFile(ctx context.Context, content []byte) (File, []FileError, error) {
+// FileParser reads workflow files. It may be used by several callers at once.
+type FileParser struct {
+	limits engines.Limits
+	// form checks files by the published schema, with the engine that checks documents.
+	form engines.Engine
+}
+
+// NewFileParser compiles the published schema, which takes longer than a file does.
+func NewFileParser() (*FileParser, error) {
 	limits := engines.DefaultLimits()
 	limits.MaxTreeBytes, limits.MaxYAMLBytes = maxDefinitionBytes, maxDefinitionBytes
 	limits.MaxDepth, limits.MaxValues = maxDefinitionDepth, maxFileValues
-	text, unreadable := engines.ReadYAML(content, limits)
+	config, err := json.Marshal(map[string]json.RawMessage{"schema": docs.WorkflowFileSchema()})
+	if err != nil {
+		return nil, fmt.Errorf("read the schema of workflow files: %w", err)
+	}
+	form, problems := engines.Compile(engines.KindJSONSchema, config, limits)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("compile the schema of workflow files: %s %s", problems[0].Pointer, problems[0].Detail)
+	}
+	return &FileParser{limits: limits, form: form}, nil
+}
+
+// Parse reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong with
+// the file; the error is the end of the context.
+func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileError, error) {
+	text, unreadable := engines.ReadYAML(content, p.limits)
 	if unreadable != nil {
 		return File{}, []FileError{faultOf(*unreadable)}, nil
 	}
-	faults, err := checkForm(ctx, content, limits)
+	faults, err := p.checkForm(ctx, content)
 	if err != nil || len(faults) > 0 {
 		return File{}, faults, err
 	}
@@ -76,17 +96,8 @@ func ParseFile(ctx context.Context, content []byte) (File, []FileError, error) {
 	return file, faults, err
 }
 
-// checkForm checks a file by the published schema, with the engine that checks documents.
-func checkForm(ctx context.Context, content []byte, limits engines.Limits) ([]FileError, error) {
-	config, err := json.Marshal(map[string]json.RawMessage{"schema": docs.WorkflowFileSchema()})
-	if err != nil {
-		return nil, fmt.Errorf("read the schema of workflow files: %w", err)
-	}
-	schema, problems := engines.Compile(engines.KindJSONSchema, config, limits)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("compile the schema of workflow files: %s %s", problems[0].Pointer, problems[0].Detail)
-	}
-	report, err := schema.Run(ctx, engines.NewDocument(content, yamlMediaType, ""))
+func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError, error) {
+	report, err := p.form.Run(ctx, engines.NewDocument(content, yamlMediaType, ""))
 	if err != nil {
 		return nil, fmt.Errorf("check a workflow file: %w", err)
 	}

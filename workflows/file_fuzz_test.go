@@ -17,8 +17,9 @@ func FuzzParseFile(f *testing.F) {
 	}
 	f.Add([]byte("schema_version: 1\nslug: a\nname: \"\\u0085\"\naccepts: &a [x/y]\nsteps: []\ndescription: |\n  x\n"))
 	f.Add([]byte(bomb()))
+	parser := newParser(f)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		file, faults, err := ParseFile(t.Context(), content)
+		file, faults, err := parser.Parse(t.Context(), content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func FuzzParseFile(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, faults, err := ParseFile(t.Context(), written)
+		again, faults, err := parser.Parse(t.Context(), written)
 		if err != nil || len(faults) > 0 {
 			t.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, written)
 		}

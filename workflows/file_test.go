@@ -82,15 +82,25 @@ func anyFile() *rapid.Generator[File] {
 	})
 }
 
+func newParser(tb testing.TB) *FileParser {
+	tb.Helper()
+	parser, err := NewFileParser()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return parser
+}
+
 func TestFileRoundTrip(t *testing.T) {
 	t.Parallel()
+	parser := newParser(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		file := anyFile().Draw(rt, "file")
 		content, err := file.YAML(schemaAddress)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		read, faults, err := ParseFile(t.Context(), content)
+		read, faults, err := parser.Parse(t.Context(), content)
 		if err != nil || len(faults) > 0 {
 			rt.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, content)
 		}
@@ -139,6 +149,7 @@ type place struct {
 
 func TestParseFileFaults(t *testing.T) {
 	t.Parallel()
+	parser := newParser(t)
 	const head = "schema_version: 1\nslug: site-report\nname: Site report\naccepts: [application/json]\n"
 	const step = head + "steps:\n  - id: shape\n    name: Shape\n    type: json_schema\n    config:\n"
 	for name, tt := range map[string]struct {
@@ -202,7 +213,7 @@ func TestParseFileFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, faults, err := ParseFile(t.Context(), []byte(tt.content))
+			_, faults, err := parser.Parse(t.Context(), []byte(tt.content))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ const (
 	yamlIndent    = 2
 )
 
-// YAML returns the file as YAML that ParseFile reads back as the same. Editors find the schema at the address.
+// YAML returns the file as YAML that a FileParser reads back as the same. Editors find the schema at the address.
 func (f File) YAML(schemaAddress string) ([]byte, error) {
 	text, err := json.Marshal(f)
 	if err != nil {

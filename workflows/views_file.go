@@ -40,7 +40,7 @@ func (a *App) importFile(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	file, content, err := readFile(c)
+	file, content, err := a.readFile(c)
 	if err != nil {
 		return err
 	}
@@ -55,12 +55,12 @@ func (a *App) importFile(c echo.Context) error {
 }
 
 // readFile reads the request's workflow file, and digests what it says.
-func readFile(c echo.Context) (File, idempotency.Digest, error) {
+func (a *App) readFile(c echo.Context) (File, idempotency.Digest, error) {
 	body, err := core.ReadBody(c, maxDefinitionBytes, yamlMediaType, "application/x-yaml", "text/yaml", jsonMediaType)
 	if err != nil {
 		return File{}, idempotency.Digest{}, err
 	}
-	file, faults, err := ParseFile(c.Request().Context(), body)
+	file, faults, err := a.files.Parse(c.Request().Context(), body)
 	if err != nil {
 		return File{}, idempotency.Digest{}, err
 	}

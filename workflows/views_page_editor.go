@@ -157,7 +157,7 @@ func (a *App) save(c echo.Context, page editorPage, endpoint idempotency.Endpoin
 		page.Draft.Key = ""
 		return a.refuseEditor(c, page, err)
 	}
-	file, faults, err := ParseFile(c.Request().Context(), []byte(page.Draft.Text))
+	file, faults, err := a.files.Parse(c.Request().Context(), []byte(page.Draft.Text))
 	if err != nil {
 		return err
 	}

@@ -146,9 +146,13 @@ func lintWorkflowCommand() *cobra.Command {
 		Use: "lint FILE...", Short: "Look for what is wrong with workflow files, without a server",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			parser, err := workflows.NewFileParser()
+			if err != nil {
+				return err
+			}
 			var problems []error
 			for _, name := range args {
-				file, err := workflows.ReadFile(cmd.Context(), name)
+				file, err := parser.ReadFile(cmd.Context(), name)
 				if err == nil {
 					err = writeTable(cmd, []string{name, file.Slug, "ok"})
 				}
