@@ -103,15 +103,18 @@ func (c *course) awaitExecuted(ctx context.Context, worker *process) (cpuTimes, 
 
 func (c *course) executionRate(ctx context.Context) (float64, error) {
 	var rate float64
-	var failed int
+	var failed, swept int
 	err := c.world.db.QueryRow(ctx, `
 		SELECT count(*) / extract(epoch FROM max(ended_at) - min(started_at))::float8,
-			count(*) FILTER (WHERE result NOT IN ('PASS', 'FAIL'))
+			count(*) FILTER (WHERE result NOT IN ('PASS', 'FAIL')), count(*) FILTER (WHERE sweeps > 0)
 		FROM validation_runs
 		WHERE started_at IS NOT NULL AND ended_at > now() - $1::bigint * interval '1 millisecond'`,
-		queueLimit.Milliseconds()).Scan(&rate, &failed)
+		queueLimit.Milliseconds()).Scan(&rate, &failed, &swept)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d runs were not executed as they should", failed)
+	}
+	if err == nil && swept > 0 {
+		err = fmt.Errorf("%d runs were executed because the sweeper found them, and not through the queue", swept)
 	}
 	return rate, err
 }

@@ -18,5 +18,5 @@ INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow
 VALUES (:org_id, :run_id, (:workflow_prefix || lpad(:org::text, 12, '0'))::uuid, 1, 'meter-readings', :definition,
     :submission_id, 'CLI', 'runs', date_trunc('month', now() AT TIME ZONE 'UTC')::date, :key, :key_id, :request_id,
     now() + interval '1 minute');
-INSERT INTO staged_jobs (kind, org_id, subject_id, epoch) VALUES ('execute_run', :org_id, :run_id, 1);
+INSERT INTO staged_jobs (kind, org_id, subject_id, epoch) VALUES ('validations.execute', :org_id, :run_id, 1);
 COMMIT;
