@@ -82,7 +82,7 @@ type Settings struct {
 	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"0" validate:"min=0"`
 
 	// Workers is how many runs one process executes at once.
-	Workers int `env:"SV_WORKERS" envDefault:"8" validate:"min=1,max=1000"`
+	Workers int `env:"SV_WORKERS" envDefault:"32" validate:"min=1,max=1000"`
 	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
 	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.

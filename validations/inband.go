@@ -17,22 +17,25 @@ import (
 type Inband struct {
 	service *Service
 	waiters *Waiters
-	places  int
+	// places are not shared with the queue: whoever waits does not wait for long runs as well.
+	places places
 	// offered has no buffer: an offer is taken by a free place or by nobody.
 	offered chan jobs.Job
 	log     *slog.Logger
 }
 
-// NewInband makes an Inband with so many places; with 0 every run is left to the workers.
-func NewInband(service *Service, waiters *Waiters, places int, log *slog.Logger) *Inband {
-	return &Inband{service: service, waiters: waiters, places: places, offered: make(chan jobs.Job), log: log}
+// NewInband makes an Inband with so many free places; with 0 every run is left to the workers.
+func NewInband(service *Service, waiters *Waiters, free int, log *slog.Logger) *Inband {
+	return &Inband{
+		service: service, waiters: waiters, places: make(places, free), offered: make(chan jobs.Job), log: log,
+	}
 }
 
 // Run keeps the places open until ctx ends. Then it lets all waiting requests go, so that they do not
 // hold up the server's end, and returns when the interrupted executions have given their leases back.
 func (i *Inband) Run(ctx context.Context) error {
 	var places sync.WaitGroup
-	for range i.places {
+	for range cap(i.places) {
 		places.Go(func() { i.serve(ctx) })
 	}
 	<-ctx.Done()
@@ -47,7 +50,7 @@ func (i *Inband) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case job := <-i.offered:
-			if err := i.service.Execute(ctx, job); err != nil {
+			if err := i.service.execute(ctx, job, i.places); err != nil {
 				i.log.WarnContext(ctx, "run left to the workers", "run", job.SubjectID, "error", err)
 			}
 			// At once, so that whoever waits for this run does not wait for the next tick as well.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,8 @@ type Service struct {
 	validators  *external.Client
 	leases      groups[jobs.Job, lease]
 	stepEnds    groups[stepEnd, stepWritten]
+	// shared are the places of the runs that come from the queue.
+	shared places
 	// abandoned counts engines that did not end with their context and still run.
 	abandoned atomic.Int64
 }
@@ -73,6 +76,7 @@ func NewService(
 		db: db, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
 	}
+	s.shared = make(places, enginesPerCPU*runtime.GOMAXPROCS(0))
 	s.leases = newGroups(func(jobs.Job) int { return 1 }, s.acquireAll)
 	s.stepEnds = newGroups(stepEnd.rows, s.commitSteps)
 	return s, nil

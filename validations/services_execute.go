@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -18,6 +17,20 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // run's, or whose run is leased or completed, does nothing: the database decides, whatever the queue
 // delivers and however often. An error asks the queue for another delivery.
 func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
+	return s.execute(ctx, job, s.shared)
+}
+
+// execution is a run in the course of its steps.
+type execution struct {
+	program
+
+	run      *Run
+	document engines.Document
+	clock    runClock
+	places   places
+}
+
+func (s *Service) execute(ctx context.Context, job jobs.Job, places places) error {
 	held, err := s.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
@@ -27,7 +40,7 @@ func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
 		return nil
 	}
 	run := held.run
-	err = s.executeLeased(ctx, held)
+	err = s.executeLeased(ctx, held, places)
 	if err == nil || errors.Is(err, errLeaseLost) {
 		return nil
 	}
@@ -36,7 +49,7 @@ func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
 	return nil
 }
 
-func (s *Service) executeLeased(ctx context.Context, held lease) error {
+func (s *Service) executeLeased(ctx context.Context, held lease, places places) error {
 	run := held.run
 	if run.Attempts > s.cfg.MaxAttempts {
 		return s.giveUp(ctx, run, CategorySystemError,
@@ -56,13 +69,16 @@ func (s *Service) executeLeased(ctx context.Context, held lease) error {
 	if err != nil {
 		return err
 	}
-	clock := newRunClock(ready.definition, s.cfg, held.elapsed)
+	x := execution{
+		program: ready, run: &run, document: document, places: places,
+		clock: newRunClock(ready.definition, s.cfg, held.elapsed),
+	}
 	ctx, stop := core.KeepAlive(ctx, s.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
-		return s.lost(ctx, run)
+		return s.lost(ctx, held.run)
 	})
 	defer stop()
 	for ordinal := run.RecoveryPoint; ordinal < len(ready.engines); ordinal++ {
-		completed, err := s.executeStep(ctx, &run, ready, ordinal, document, clock)
+		completed, err := s.executeStep(ctx, x, ordinal)
 		if err != nil || completed {
 			return cause(ctx, err)
 		}
@@ -72,35 +88,29 @@ func (s *Service) executeLeased(ctx context.Context, held lease) error {
 
 // executeStep runs one engine and commits its result. It reports whether the run is completed by it
 // or waits for somebody else.
-func (s *Service) executeStep(
-	ctx context.Context, run *Run, ready program, ordinal int, document engines.Document, clock runClock,
-) (bool, error) {
-	if foreign, ok := ready.engines[ordinal].(*engines.HTTP); ok {
+func (s *Service) executeStep(ctx context.Context, x execution, ordinal int) (bool, error) {
+	if foreign, ok := x.engines[ordinal].(*engines.HTTP); ok {
 		// A call that has begun must not fail for want of the rest of its document.
-		document, err := inMemory(document)
+		document, err := inMemory(x.document)
 		if err != nil {
 			return false, err
 		}
-		return s.executeExternal(ctx, externalStep{run, ready.definition, ordinal, foreign, document, clock})
+		return s.executeExternal(ctx, externalStep{x.run, x.definition, ordinal, foreign, document, x.clock})
 	}
-	began := time.Now().UTC()
-	limit := clock.step(ready.definition.Steps[ordinal])
-	stepCtx, cancel := context.WithTimeout(ctx, limit.left)
-	defer cancel()
-	report, err := s.supervise(stepCtx, *run, ready.engines[ordinal], document)
+	ran := s.runStep(ctx, x, ordinal)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case stepCtx.Err() != nil:
-		return true, s.giveUp(ctx, *run, CategoryTimeout, limit.exceeded)
-	case errors.Is(err, errUnread):
-		return false, err
-	case err != nil:
-		s.log.ErrorContext(ctx, "engine failed", "run", run.ID, "step", ordinal, "error", err)
-		return true, s.giveUp(ctx, *run, CategoryRuntimeError,
-			fmt.Sprintf("Step %q could not be executed.", ready.definition.Steps[ordinal].Name))
+	case ran.exceeded != "":
+		return true, s.giveUp(ctx, *x.run, CategoryTimeout, ran.exceeded)
+	case errors.Is(ran.err, errUnread):
+		return false, ran.err
+	case ran.err != nil:
+		s.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
+		return true, s.giveUp(ctx, *x.run, CategoryRuntimeError,
+			fmt.Sprintf("Step %q could not be executed.", x.definition.Steps[ordinal].Name))
 	}
-	return s.commitStep(ctx, run, ready.definition, ordinal, report, began)
+	return s.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)
 }
 
 // cause prefers the reason for which the context was ended to the error that this led to.

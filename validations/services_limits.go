@@ -56,10 +56,47 @@ func bounded(seconds int, most time.Duration) time.Duration {
 	return min(time.Duration(seconds)*time.Second, most)
 }
 
+// enginesPerCPU times the number of CPUs is how many engines of runs from the queue one process runs at once. More runs
+// than that wait for the database or for other services at the same time; more engines would only make each other miss
+// their time limits.
+const enginesPerCPU = 4
+
+// places bound how many engines run at once: each takes a place in the channel.
+type places chan struct{}
+
 // engineEnd is how an engine has ended.
 type engineEnd struct {
 	report engines.Report
 	err    error
+}
+
+// stepRan is how the engine of a step has ended.
+type stepRan struct {
+	engineEnd
+
+	began time.Time
+	// exceeded is what is said of a step that took too long, else empty.
+	exceeded string
+}
+
+// runStep runs the engine of a step when there is a place for it, and the step's time begins then.
+func (s *Service) runStep(ctx context.Context, x execution, ordinal int) stepRan {
+	select {
+	case x.places <- struct{}{}:
+	case <-ctx.Done():
+		return stepRan{engineEnd: engineEnd{err: context.Cause(ctx)}}
+	}
+	defer func() { <-x.places }()
+	began := time.Now().UTC()
+	limit := x.clock.step(x.definition.Steps[ordinal])
+	ctx, cancel := context.WithTimeout(ctx, limit.left)
+	defer cancel()
+	report, err := s.supervise(ctx, *x.run, x.engines[ordinal], x.document)
+	ran := stepRan{engineEnd: engineEnd{report, err}, began: began}
+	if ctx.Err() != nil {
+		ran.exceeded = limit.exceeded
+	}
+	return ran
 }
 
 // supervise runs an engine and returns with it, or when the context has ended and the engine has not within a grace:

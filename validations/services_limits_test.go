@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -176,5 +177,37 @@ func TestARunWithoutItsDocumentIsNotBlamedOnIt(t *testing.T) {
 	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategorySystemError, 0, 0, 2, 1, false, false}, "")
 	if got := b.text(t, job); !strings.Contains(got, "no longer kept") {
 		t.Errorf("error = %q, want that the document is no longer kept", got)
+	}
+}
+
+func TestAStepWaitsForAPlaceOutsideOfItsTime(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.StepTimeout = time.Second
+	b := setup(t, cfg)
+	b.service.shared = make(places, 1)
+	var busy, most atomic.Int64
+	step := func(context.Context, engines.Document) (engines.Report, error) {
+		most.Store(max(most.Load(), busy.Add(1)))
+		defer busy.Add(-1)
+		// Together they take longer than one of them may.
+		<-time.After(cfg.StepTimeout * 2 / 5)
+		return engines.Report{}, nil
+	}
+	var runs sync.WaitGroup
+	var started []jobs.Job
+	for range 4 {
+		started = append(started, b.start(t, step))
+	}
+	for _, job := range started {
+		runs.Go(func() { b.execute(t, job) })
+	}
+	runs.Wait()
+	if most.Load() != 1 {
+		t.Errorf("engines at once = %d, want 1", most.Load())
+	}
+	for _, job := range started {
+		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+			"0 PASSED")
 	}
 }
