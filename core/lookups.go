@@ -139,10 +139,10 @@ func (q *question) arguments() []any {
 
 func (q *question) answer(rows pgx.Rows, failures []error) error {
 	defer rows.Close()
-	place := rows.FieldDescriptions()
 	for rows.Next() {
 		var number int
-		err := rows.Conn().TypeMap().Scan(place[0].DataTypeOID, place[0].Format, rows.RawValues()[0], &number)
+		place := rows.FieldDescriptions()[0]
+		err := rows.Conn().TypeMap().Scan(place.DataTypeOID, place.Format, rows.RawValues()[0], &number)
 		if err != nil {
 			return fmt.Errorf("read whose row it is: %w", err)
 		}
