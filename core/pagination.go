@@ -114,6 +114,19 @@ func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.U
 	return page
 }
 
+// GoesOn returns the page with a link to what has not been looked at. A page that has stopped at an id is not full
+// though there may be more; the zero UUID stands for a page that has not.
+func (p Page[T]) GoesOn(cursor Cursor, stopped uuid.UUID, address url.URL) Page[T] {
+	switch {
+	case stopped == uuid.Nil:
+	case cursor.Backward:
+		p.Previous = pageAddress(address, pagePrevious, stopped)
+	default:
+		p.Next = pageAddress(address, pageNext, stopped)
+	}
+	return p
+}
+
 func pageAddress(address url.URL, direction byte, id uuid.UUID) string {
 	query := address.Query()
 	query.Set("cursor", base64.RawURLEncoding.EncodeToString(append([]byte{direction}, id[:]...)))

@@ -25,6 +25,8 @@ var templates embed.FS
 type Keys interface {
 	// Replays returns how often each key was replayed. One that is no longer kept is not in the answer.
 	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
+	// RunsStartedWith returns the runs that were started with a key that is still kept.
+	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
 	// Hours tells what starts came to in the hours that began at a time or later.
 	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (idempotency.Hours, error)
 	// Stuck counts the keys that nobody holds and that are not finished, up to idempotency.MaxStuck.

@@ -143,15 +143,32 @@ func scanFinding(row pgx.CollectableRow) (Finding, error) {
 
 // List reads one page of the organization's runs, newest first, and one row more.
 func (s *Service) List(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
-	query := s.db.Gorm.WithContext(ctx).Model(&Run{}).Where("org_id = ?", orgID).Limit(cursor.Size + 1)
-	query = narrow(query, filter)
+	return s.listUpTo(ctx, orgID, filter, cursor, uuid.Nil)
+}
+
+// listUpTo is List that reads no farther than to a run; the zero UUID stands for the list's end.
+func (s *Service) listUpTo(
+	ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, last uuid.UUID,
+) ([]Run, error) {
 	comparison, order, from := cursor.Window()
-	query = query.Where("id "+comparison+" ?", from).Order("id " + order)
+	query := narrow(s.ofOrg(ctx, orgID), filter).Where("id "+comparison+" ?", from).
+		Order("id " + order).Limit(cursor.Size + 1)
+	switch {
+	case last == uuid.Nil:
+	case cursor.Backward:
+		query = query.Where("id <= ?", last)
+	default:
+		query = query.Where("id >= ?", last)
+	}
 	var runs []Run
 	if err := query.Find(&runs).Error; err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return runs, nil
+}
+
+func (s *Service) ofOrg(ctx context.Context, orgID uuid.UUID) *gorm.DB {
+	return s.db.Gorm.WithContext(ctx).Model(&Run{}).Where("org_id = ?", orgID)
 }
 
 func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {

@@ -169,6 +169,8 @@ type runsView struct {
 	First bool
 	// FirstRun is a command that starts a run, for those who have none.
 	FirstRun string
+	// LookedAt is how many runs were looked at for a page that is not full though there are more of them; 0 for others.
+	LookedAt int64
 }
 
 // newRunsView shows a page of runs, which has its own address in the links to the next ones.

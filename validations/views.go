@@ -142,10 +142,11 @@ func (a *App) listRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.service.List(c.Request().Context(), principal.OrgID, query.RunFilter, cursor)
+	found, err := a.find(c.Request().Context(), principal.OrgID, query.RunFilter, cursor)
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, runs, idOf, *c.Request().URL)
+	address := *c.Request().URL
+	page := core.NewPage(cursor, found.runs, idOf, address).GoesOn(cursor, found.stopped, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run Run) RunBody { return renderRun(run, principal.OrgSlug) }))
 }

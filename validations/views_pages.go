@@ -93,16 +93,20 @@ func (a *App) runsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.service.List(ctx, principal.OrgID, query.RunFilter, cursor)
+	found, err := a.find(ctx, principal.OrgID, query.RunFilter, cursor)
 	if err != nil {
 		return err
 	}
-	rows, err := a.listed(ctx, principal.OrgID, runs)
+	rows, err := a.listed(ctx, principal.OrgID, found.runs)
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, *c.Request().URL)
-	view := newRunsView(base, query, page)
+	address := *c.Request().URL
+	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
+	view := newRunsView(base, query, page.GoesOn(cursor, found.stopped, address))
+	if found.stopped != uuid.Nil {
+		view.LookedAt = maxLookedAt
+	}
 	if len(rows) == 0 {
 		if view.FirstRun, err = a.others.Workflows.FirstStart(ctx, principal.OrgID, a.address()); err != nil {
 			return err

@@ -247,6 +247,22 @@ func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 	return replays, nil
 }
 
+// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one of each
+// operation that it was used for.
+func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
+	rows, err := i.db.Pool.Query(ctx, `
+		SELECT validation_run_id FROM idempotency_keys
+		WHERE org_id = $1 AND key = $2 AND validation_run_id IS NOT NULL`, orgID, key)
+	if err != nil {
+		return nil, fmt.Errorf("look up the runs of a key: %w", err)
+	}
+	runs, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("look up the runs of a key: %w", err)
+	}
+	return runs, nil
+}
+
 // Day is what the organization's requests met with their keys on one day.
 type Day struct {
 	Day        time.Time
