@@ -19,6 +19,7 @@ func (s *stage) inBrowser(row pageRow) browser.Page {
 	page := browser.Page{
 		Name: row.name, URL: "http://" + s.address + row.path,
 		Reviewed: slices.Concat(reviewedEverywhere(), row.reviewed), Foreign: row.foreign, Alike: row.alike,
+		Then: row.then,
 	}
 	if row.session != "" {
 		page.Cookies = []*http.Cookie{{Name: "sv_session", Value: row.session}}

@@ -22,6 +22,8 @@ type pageRow struct {
 	route string
 	// session is the visitor's; "" for a page that needs none.
 	session string
+	// then leads from the path to the page where it is the answer to a form.
+	then func(*browser.Tab)
 	// reviewed is what axe-core could not decide, with the reason why it is right.
 	reviewed []browser.Review
 	// foreign is the selector of what others wrote.
@@ -123,6 +125,13 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 		{name: "sign-in", path: "/app/sign-in/"},
 		{name: "account", path: "/app/account/", session: owner},
 		{name: "no-organization", path: "/app/", session: s.session(tb, nobody.ID)},
+		{
+			name: "token-secret", path: harbourPages + "tokens/", route: "/app/orgs/:org/tokens/", session: owner,
+			then: func(tab *browser.Tab) {
+				tab.Fill("#label", "ci-pipeline")
+				tab.Follow(`form[method="post"] .main`)
+			},
+		},
 	}
 }
 
@@ -130,12 +139,20 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 func (s *stage) rowsOfOperators(tb testing.TB) []pageRow {
 	tb.Helper()
 	s.strandedKey(tb, "stranded")
+	operator := s.operator(tb)
 	return []pageRow{{
-		name: "operations", path: operationsPage, session: s.operator(tb),
+		name: "operations", path: operationsPage, session: operator,
 		reviewed: []browser.Review{{
 			Rule: "color-contrast", Target: ".n:nth-child",
 			Reason: "Numbers that a narrow page scrolls to have the color of the text around them.",
 		}},
+	}, {
+		name: "operations-confirm", path: operationsPage, session: operator,
+		then: func(tab *browser.Tab) {
+			tab.Click("#target-0")
+			tab.Fill("#reason", "The quota is mended")
+			tab.Follow(`button[value="retry"]`)
+		},
 	}}
 }
 

@@ -15,6 +15,8 @@ type Page struct {
 	Name    string
 	URL     string
 	Cookies []*http.Cookie
+	// Then leads from the URL to the page where it has no address of its own because it is the answer to a form.
+	Then func(*Tab)
 	// Reviewed says of what axe-core could not decide why it is right.
 	Reviewed []Review
 	// Foreign is the selector of a part that others wrote. It may not disturb the page, but how it is made is not
@@ -88,7 +90,7 @@ func (b *Browser) Problems(tb testing.TB, page Page) []string {
 		}
 		c.view = v.name
 		c.View(v.Viewport)
-		c.Go(page.URL)
+		c.open(page)
 		c.laidOut()
 		for _, look := range v.also {
 			look(c)
@@ -96,6 +98,16 @@ func (b *Browser) Problems(tb testing.TB, page Page) []string {
 		c.quiet()
 	}
 	return c.problems
+}
+
+// open loads a page and nothing else that would count as its own.
+func (t *Tab) open(page Page) {
+	t.tb.Helper()
+	t.Go(page.URL)
+	if page.Then != nil {
+		t.traffic.reset()
+		page.Then(t)
+	}
 }
 
 // check is a page that is being looked at.

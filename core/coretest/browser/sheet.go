@@ -37,8 +37,12 @@ func (b *Browser) Shoot(tb testing.TB, folder string, page Page) {
 	defer tab.Close()
 	tab.SetCookies(page.URL, page.Cookies...)
 	for _, p := range pictures() {
+		// What is printed was on a screen before, where forms can be sent.
+		screen := p.Viewport
+		screen.Print = false
+		tab.View(screen)
+		tab.open(page)
 		tab.View(p.Viewport)
-		tab.Go(page.URL)
 		tab.Screenshot(filepath.Join(folder, page.Name+"-"+p.Name+".png"))
 	}
 }
