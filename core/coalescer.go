@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 var (
@@ -16,10 +17,12 @@ var (
 
 // CoalescerLimits bound a Coalescer.
 type CoalescerLimits struct {
-	// Groups is how many groups are worked on at once. Beside one that is at work another begins only when Enough
-	// callers wait, or callers of the Weight of a group: two halves of a group cost more than the whole.
-	Groups int
-	Enough int
+	// Groups is how many groups are worked on at once. Two halves of a group cost more than the whole, so beside those
+	// at work another begins only when Enough callers wait, or callers of the Weight of a group, or when each of those
+	// at work has taken longer than Patience, where it is not zero.
+	Groups   int
+	Enough   int
+	Patience time.Duration
 	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
 	Members int
 	Weight  int
@@ -39,8 +42,10 @@ type Coalescer[T, R any] struct {
 	weigh  func(T) int
 	do     func(context.Context, []T) []R
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// working is how many groups are at work, and overdue how many of them have taken longer than Patience.
 	working int
+	overdue int
 	waiting []*member[T, R]
 	// waitingWeight is how heavy those who wait are together.
 	waitingWeight int
@@ -116,7 +121,7 @@ func (c *Coalescer[T, R]) begin() {
 		return
 	}
 	enough := len(c.waiting) >= c.limits.Enough || c.waitingWeight >= c.limits.Weight
-	if c.working > 0 && !enough {
+	if c.working > 0 && c.working > c.overdue && !enough {
 		return
 	}
 	c.working++
@@ -142,6 +147,7 @@ func (c *Coalescer[T, R]) leave(m *member[T, R]) bool {
 func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	group := c.gather(leader)
 	var results []R
+	inTime := c.watch()
 	defer func() {
 		for i, m := range group {
 			if i < len(results) {
@@ -151,7 +157,7 @@ func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 			}
 			close(m.done)
 		}
-		c.handOver()
+		c.handOver(!inTime())
 	}()
 	items := make([]T, len(group))
 	for i, m := range group {
@@ -183,9 +189,30 @@ func (c *Coalescer[T, R]) dequeue(i, j int) {
 	c.waiting = slices.Delete(c.waiting, i, j)
 }
 
-func (c *Coalescer[T, R]) handOver() {
+// watch returns what tells, at the end of a group, whether Patience was long enough for it.
+func (c *Coalescer[T, R]) watch() func() bool {
+	if c.limits.Patience == 0 {
+		return func() bool { return true }
+	}
+	return time.AfterFunc(c.limits.Patience, c.outlast).Stop
+}
+
+// outlast notes that one of those at work takes long.
+func (c *Coalescer[T, R]) outlast() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.overdue++
+	c.begin()
+}
+
+// handOver gives the place of a group that has ended to the next one. An overdue one has been counted as such, or is
+// about to be.
+func (c *Coalescer[T, R]) handOver(overdue bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working--
+	if overdue {
+		c.overdue--
+	}
 	c.begin()
 }

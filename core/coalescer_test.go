@@ -52,6 +52,9 @@ func (l line) arrive(ctx context.Context, t *testing.T, callers *sync.WaitGroup,
 	}
 }
 
+// patience is longer than any group takes that is not meant to be slow.
+const patience = time.Second
+
 func wide(groups int) core.CoalescerLimits {
 	return core.CoalescerLimits{Groups: groups, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000}
 }
@@ -69,13 +72,17 @@ func TestCoalescer(t *testing.T) {
 		{"SeveralGroupsAtOnce", wide(2), []int{1, 2, 3, 4}, [][]int{{1}, {2}, {3, 4}}},
 		{
 			"AnotherGroupWhenEnoughWait",
-			core.CoalescerLimits{Groups: 2, Enough: 2, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000},
+			core.CoalescerLimits{
+				Groups: 2, Enough: 2, Patience: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+			},
 			[]int{1, 2, 3, 4},
 			[][]int{{1}, {2, 3}, {4}},
 		},
 		{
 			"AnotherGroupWhenAHeavyOneWaits",
-			core.CoalescerLimits{Groups: 2, Enough: 5, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
+			core.CoalescerLimits{
+				Groups: 2, Enough: 5, Patience: patience, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000,
+			},
 			[]int{1, 2, 8, 3},
 			[][]int{{1}, {2, 8}, {3}},
 		},
@@ -121,6 +128,38 @@ func TestCoalescer(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCoalescerDoesNotWaitForASlowGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(core.CoalescerLimits{
+			Groups: 2, Enough: 5, Patience: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+		})
+		var callers sync.WaitGroup
+		var groups [][]int
+		callers.Go(func() {
+			for range 3 {
+				groups = append(groups, <-l.begun)
+			}
+		})
+		l.arrive(t.Context(), t, &callers, 1, 2, 3)
+		<-time.After(patience)
+		synctest.Wait()
+		if want := [][]int{{1}, {2, 3}}; !slices.EqualFunc(groups, want, slices.Equal) {
+			t.Errorf("groups at work when the first is late = %v, want %v", groups, want)
+		}
+		// The second group is not late.
+		l.arrive(t.Context(), t, &callers, 4)
+		if len(groups) != 2 {
+			t.Errorf("groups = %v, want the last caller to wait", groups)
+		}
+		close(l.end)
+		callers.Wait()
+		if got := l.Waiting(); got != 0 {
+			t.Errorf("waiting at the end = %d, want nobody", got)
+		}
+	})
 }
 
 func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -46,12 +47,14 @@ const (
 	// lookupMembers bounds a group, and lookupsWaiting how many requests may wait for their turn.
 	lookupMembers  = 64
 	lookupsWaiting = 64 * lookupMembers
+	// lookupPatience is far more than a group takes.
+	lookupPatience = 50 * time.Millisecond
 )
 
 func newLookupCoalescer(db *DB) *Coalescer[*Lookups, error] {
 	return NewCoalescer(CoalescerLimits{
-		Groups: lookupGroups, Enough: lookupMembers, Members: lookupMembers, Weight: lookupMembers,
-		Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
+		Groups: lookupGroups, Enough: lookupMembers, Patience: lookupPatience,
+		Members: lookupMembers, Weight: lookupMembers, Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
 	}, func(*Lookups) int { return 1 }, db.lookUpTogether)
 }
 

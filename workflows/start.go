@@ -86,7 +86,8 @@ func NewStarter(
 ) *Starter {
 	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage, figures: figures}
 	s.commits = core.NewCoalescer(core.CoalescerLimits{
-		Groups: groupsAtOnce, Enough: groupEnough, Members: groupMembers, Weight: groupBytes,
+		Groups: groupsAtOnce, Enough: groupEnough, Patience: groupPatience,
+		Members: groupMembers, Weight: groupBytes,
 		Waiting: groupsWaiting * groupMembers, WaitingWeight: groupsWaiting * groupBytes,
 	}, start.size, s.commit)
 	figures.Queue(s.commits.Waiting)

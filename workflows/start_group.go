@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -11,11 +12,13 @@ import (
 
 const (
 	// groupsAtOnce is small because the starts of one busy organization wait for each other's counter anyway. A second
-	// group begins when groupEnough starts wait, for a database that has processors to spare.
-	groupsAtOnce = 2
-	groupEnough  = 64
-	groupMembers = 256
-	groupBytes   = 8 << 20
+	// group begins when groupEnough starts wait, for a database that has processors to spare, or when the first takes
+	// longer than groupPatience: it waits for what another process holds, which need not concern those behind it.
+	groupsAtOnce  = 2
+	groupEnough   = 64
+	groupPatience = 50 * time.Millisecond
+	groupMembers  = 256
+	groupBytes    = 8 << 20
 	// groupsWaiting is how many full groups may wait. Beyond that the database does not keep up, and a start is
 	// better told so than kept waiting.
 	groupsWaiting = 4
