@@ -124,8 +124,8 @@ func TestSwitchWorkflow(t *testing.T) {
 func edited(tb testing.TB, html, text string) upload {
 	tb.Helper()
 	form := upload{}.with("key", hidden(tb, html, "key")).with("text", text)
-	if strings.Contains(html, `name="version"`) {
-		form = form.with("version", hidden(tb, html, "version"))
+	if strings.Contains(html, `name="began"`) {
+		form = form.with("began", hidden(tb, html, "began"))
 	}
 	return form
 }
@@ -185,6 +185,25 @@ func TestEditWorkflow(t *testing.T) {
 	shows(t, s.visit(t, http.StatusOK, page(workflowsPage+"legacy-import/versions/", author)), "Version 3", "Version 1")
 	s.visit(t, http.StatusNotFound, page(workflowsPage+"legacy-import/versions/4/", author))
 	s.visit(t, http.StatusBadRequest, page(workflowsPage+"legacy-import/versions/?below=x", author))
+}
+
+func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	author := s.visitor(t, core.RoleAuthor)
+	const address = workflowsPage + "legacy-import/edit/"
+	html := s.visit(t, http.StatusOK, page(address, author))
+	renamed := func(name string) string {
+		return strings.Replace(written("legacy-import", "id"), "name: ", "name: "+name+" ", 1)
+	}
+	s.visit(t, http.StatusSeeOther, edited(t, html, written("legacy-import", "id")).to(t, address, author))
+	html = s.visit(t, http.StatusOK, page(address, author))
+	s.visit(t, http.StatusSeeOther, edited(t, html, renamed("First")).to(t, address, author))
+	stale := edited(t, html, renamed("Second"))
+	stale.fields[0][1] = newFormKey(t)
+	refused := s.visit(t, http.StatusBadRequest, stale.to(t, address, author))
+	shows(t, refused, "The name or the description was saved meanwhile.", "name: Second")
+	s.visit(t, http.StatusSeeOther, edited(t, refused, renamed("Second")).to(t, address, author))
 }
 
 func TestEditorShowsWhatIsWrong(t *testing.T) {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/hex"
 	"errors"
 	"io"
 	"mime/multipart"
@@ -33,9 +34,15 @@ type editorPage struct {
 // editorDraft is what the form was sent with.
 type editorDraft struct {
 	Key string
-	// Version is the version that the text began as; 0 for a new workflow.
-	Version int
-	Text    string
+	// Began tells what the text began as; "" for a new workflow.
+	Began string
+	Text  string
+}
+
+// beginningOf tells what a text begins as that is made from a workflow: its version, its name and its description.
+func beginningOf(workflow Version) string {
+	described := idempotency.DigestBytes([]byte(workflow.Name + "\x00" + workflow.Description))
+	return strconv.Itoa(workflow.Number) + "-" + hex.EncodeToString(described[:])
 }
 
 // editorFault is a fault of the text, with the line that it is in.
@@ -95,10 +102,9 @@ func readEditor(c echo.Context) (editorDraft, error) {
 		return editorDraft{}, core.InvalidPayload("The form cannot be read.").Because(err)
 	}
 	draft := editorDraft{
-		Key: c.FormValue(idempotency.FormField), Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
+		Key: c.FormValue(idempotency.FormField), Began: c.FormValue("began"),
+		Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
 	}
-	// What is not the number of a version is refused as one that is not the latest.
-	draft.Version, _ = strconv.Atoi(c.FormValue("version"))
 	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
 		text, err := readUpload(files[0])
 		if err != nil {

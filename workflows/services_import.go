@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -39,20 +41,24 @@ func importFile(ctx context.Context, tx core.Tx, orgID uuid.UUID, file File) (Ve
 	return revise(ctx, tx, current, file)
 }
 
-// errEditedMeanwhile is the cause of the refusal of a text that began as another version than the latest.
+// errEditedMeanwhile is the cause of the refusal of a text that began as something else than what there is now.
 var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
 // edit makes a file the next version of a workflow, unless somebody else has saved one since the version that the file
 // began as.
-func edit(ctx context.Context, tx core.Tx, workflow Version, began int, file File) (Version, importOutcome, error) {
+func edit(ctx context.Context, tx core.Tx, workflow Version, began string, file File) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err
 	}
-	if current.Number != began {
-		return Version{}, "", core.InvalidPayload(fmt.Sprintf(
-			"Version %d was saved meanwhile. Look at what it has changed. Saving again puts this text on top of it.",
-			current.Number)).Because(errEditedMeanwhile)
+	if beginningOf(current) != began {
+		saved := "The name or the description"
+		if !strings.HasPrefix(began, strconv.Itoa(current.Number)+"-") {
+			saved = fmt.Sprintf("Version %d", current.Number)
+		}
+		return Version{}, "", core.InvalidPayload(saved +
+			" was saved meanwhile. Look at what has changed. Saving again puts this text on top of it.",
+		).Because(errEditedMeanwhile)
 	}
 	return revise(ctx, tx, current, file)
 }

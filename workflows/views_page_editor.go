@@ -64,7 +64,7 @@ func (a *App) showEdit(c echo.Context) error {
 		return err
 	}
 	page := editEditor(pages.Base(c.Param("org")), workflow)
-	page.Draft = editorDraft{Version: workflow.Number, Text: string(text)}
+	page.Draft = editorDraft{Began: beginningOf(workflow), Text: string(text)}
 	return a.showEditor(c, page)
 }
 
@@ -135,7 +135,7 @@ func (a *App) saveEdit(c echo.Context) error {
 	}
 	return a.save(c, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
 		func(ctx context.Context, tx core.Tx, file File, draft editorDraft) (Version, importOutcome, error) {
-			return edit(ctx, tx, workflow, draft.Version, file)
+			return edit(ctx, tx, workflow, draft.Began, file)
 		})
 }
 
@@ -189,7 +189,7 @@ func (p editorPage) target() string {
 	if p.Workflow == nil {
 		return ""
 	}
-	return p.Workflow.ID.String() + "/" + strconv.Itoa(p.Draft.Version)
+	return p.Workflow.ID.String() + "/" + p.Draft.Began
 }
 
 func slugHasToStay(slug string) FileError {
@@ -213,7 +213,7 @@ func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 		page.Faults = newEditorFaults(page.Draft.Text, faultsOf(page.Problem, page.Draft.Text))
 	}
 	if errors.Is(err, errEditedMeanwhile) {
-		page.Draft.Version = page.Workflow.Number
+		page.Draft.Began = beginningOf(*page.Workflow)
 	}
 	return a.renderEditor(c, pages.RefusalStatus(c, page.Problem), page)
 }
