@@ -27,12 +27,13 @@ func TestRunPage(t *testing.T) {
 		"First: line 5, column kwh: &#34;n/a&#34; is not a number.", "Showing 8 of 8 findings",
 		"csv.type.number", `MTR-1001,2026-03-01T03:00:00Z,<mark>n/a</mark>,A,night`,
 		`data-copy="meter-readings.csv:5:31"`, "8 lines with findings", "Line 24", "Taken by a worker",
-		`href="`+harbourPages+"keys/", "Rerun…", "Download the findings")
+		`href="`+harbourPages+"keys/", "Rerun…", "Download the findings",
+		`href="`+metersPage+`launch/">Check the fixed document`)
 	hides(t, html, "data-events=", "Cancel…")
 	if len(html) > maxPageBytes {
 		t.Errorf("the page has %d bytes, want %d at most", len(html), maxPageBytes)
 	}
-	hides(t, s.visit(t, http.StatusOK, page(pageOfRun(bad.ID), viewer)), "Rerun…")
+	hides(t, s.visit(t, http.StatusOK, page(pageOfRun(bad.ID), viewer)), "Rerun…", "Check the fixed document")
 
 	good := s.started(t, s.named(t, "", "", "good/meter-readings.csv"))
 	warned := s.started(t, s.named(t, "", "warn.csv", "warn/meter-readings.csv"))

@@ -33,6 +33,8 @@ type runView struct {
 	// MayCancel and MayRerun say which buttons there are; RerunKey is the key of the form.
 	MayCancel, MayRerun bool
 	RerunKey            string
+	// Relaunch leads to the form for another document; "" where there is no need or the visitor may not start runs.
+	Relaunch string
 	// Unfinished says that the page will change by itself.
 	Unfinished bool
 	events     string
@@ -109,6 +111,9 @@ func newRunView(
 	mayAct := principal.Role.Allows(core.RoleExecutor)
 	view.MayCancel = mayAct && !finished
 	view.MayRerun = mayAct && finished && run.ContentPurgedAt == nil
+	if mayAct && run.Result == ResultFail {
+		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
+	}
 	if !finished {
 		view.events = eventsAddress(base, url.Values{"run": {seenRun{run.ID, progressOf(run)}.String()}})
 	}
