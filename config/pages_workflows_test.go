@@ -67,7 +67,7 @@ func TestWorkflowPage(t *testing.T) {
 	s.started(t, s.start(t, ""))
 	s.work(t)
 	html = s.visit(t, http.StatusOK, page(metersPage, viewer))
-	shows(t, html, "33 % passed", "Of the failed runs, the newest 2", "csv.enum", "1 passed, 2 failed, 0 other",
+	shows(t, html, "33 % passed", "In the newest 2 failed runs", "csv.enum", "1 passed, 2 failed, 0 other",
 		"/app/orgs/harbour-energy/runs/?since=")
 	hides(t, html, "It has not run yet.")
 	if again := s.visit(t, http.StatusOK, page(metersPage, viewer)); keyOf(t, again) == keyOf(t, html) {
