@@ -3,14 +3,17 @@ package validations
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
 const (
-	// groupsAtOnce lets one group be prepared while the database works on another.
-	groupsAtOnce = 2
-	groupMembers = 64
+	// groupsAtOnce bounds how many transactions run beside each other: a second one begins for a full group, or when
+	// the first takes longer than groupPatience because it waits for somebody else.
+	groupsAtOnce  = 2
+	groupMembers  = 64
+	groupPatience = 50 * time.Millisecond
 	// groupFindings bounds the rows that one transaction writes beside those of its runs.
 	groupFindings = 4000
 	// groupWaiting is more than one process executes at once.
@@ -32,7 +35,8 @@ type outcome[R any] struct {
 // newGroups makes groups whose transaction is transact, which returns one result for each item, in their order.
 func newGroups[T, R any](weigh func(T) int, transact func(context.Context, []T) ([]R, error)) groups[T, R] {
 	return groups[T, R]{core.NewCoalescer(core.CoalescerLimits{
-		Groups: groupsAtOnce, Members: groupMembers, Weight: groupMembers + groupFindings,
+		Groups: groupsAtOnce, Enough: groupMembers, Patience: groupPatience,
+		Members: groupMembers, Weight: groupMembers + groupFindings,
 		Waiting: groupWaiting, WaitingWeight: groupWaiting * (groupMembers + groupFindings),
 	}, weigh, func(ctx context.Context, items []T) []outcome[R] {
 		// The one who leads a group may have to stop, and the others not.
