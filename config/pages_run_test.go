@@ -84,7 +84,7 @@ func TestRunPageOfManyFindings(t *testing.T) {
 	found := one[int64](t, s, `SELECT error_count + warning_count FROM validation_runs WHERE id = $1`, id)
 	html := s.visit(t, http.StatusOK, page(pageOfRun(id), viewer))
 	shows(t, html, "Showing 100 of ", "are listed one by one",
-		"more than 100 errors", "shown here", `rel="next"`)
+		"more than 100 errors", "shown here", "with findings that are listed", `rel="next"`)
 	if found < 600 || strings.Count(html, `class="first"`) != 100 {
 		t.Errorf("%d findings, %d on the page, want 100 of many", found, strings.Count(html, `class="first"`))
 	}

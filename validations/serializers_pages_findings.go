@@ -60,7 +60,7 @@ type findingView struct {
 
 func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
 	page := core.NewPage(cursor, report.findings, func(f Finding) uuid.UUID { return f.ID }, address)
-	view := findingsView{Next: page.Next, Previous: page.Previous, Map: newMinimap(report.places)}
+	view := findingsView{Next: page.Next, Previous: page.Previous, Map: newMinimap(report)}
 	view.Summary = findingsSummary(report, len(page.Results))
 	name := documentName(report.submission.Filename)
 	for _, step := range report.steps {
@@ -77,7 +77,7 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 // findingsSummary says how much is shown, kept and was found.
 func findingsSummary(report runReport, shown int) string {
 	run := report.run
-	found := run.ErrorCount + run.WarningCount + run.InfoCount
+	found := totalOf(run)
 	if found == 0 || run.FindingsPurgedAt != nil {
 		return ""
 	}
@@ -87,6 +87,9 @@ func findingsSummary(report runReport, shown int) string {
 	}
 	return summary + ", by rule and line."
 }
+
+// totalOf counts what a run has found, listed or not.
+func totalOf(run Run) int64 { return run.ErrorCount + run.WarningCount + run.InfoCount }
 
 // rulesOf groups the findings of a step by their rules, in the order in which these were first broken.
 func rulesOf(report runReport, findings []Finding, step int, name string) []findingsOfRule {
@@ -220,7 +223,8 @@ const minimapMarks = 200
 
 // newMinimap draws the lines with findings; nil where there are too few lines to tell places apart. How many lines
 // follow the last finding is not known.
-func newMinimap(places []place) *minimap {
+func newMinimap(report runReport) *minimap {
+	places := report.places
 	last, lines := 0, make(map[int]bool)
 	for _, p := range places {
 		if p.Line > 0 {
@@ -242,6 +246,9 @@ func newMinimap(places []place) *minimap {
 	}
 	drawn := &minimap{
 		Label: counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last),
+	}
+	if int64(len(places)) < totalOf(report.run) {
+		drawn.Label = counted(int64(len(lines)), "line") + " with findings that are listed"
 	}
 	step := spanUnits / float64(minimapMarks)
 	for at := range minimapMarks {
