@@ -32,7 +32,11 @@ func (a *App) launchAny(c echo.Context) error {
 	if len(versions) == 1 && versions[0].IsActive {
 		return c.Redirect(http.StatusSeeOther, base+"workflows/"+versions[0].Slug+"/launch/")
 	}
-	return c.Redirect(http.StatusSeeOther, base+"workflows/")
+	var hint string
+	if len(versions) > 0 && principal.Role.Allows(core.RoleExecutor) {
+		hint = "Choose the workflow that is to check your document."
+	}
+	return pages.Redirect(c, base+"workflows/", hint)
 }
 
 // showLaunch is GET /app/orgs/{org}/workflows/{id}/launch/.
