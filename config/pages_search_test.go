@@ -30,6 +30,7 @@ func TestSearch(t *testing.T) {
 		run.String():       pageOfRun(run),
 		" " + entry + "\n": harbourPages + "keys/" + entry + "/",
 		key:                harbourPages + "keys/" + entry + "/",
+		`"` + key + `"`:    harbourPages + "keys/" + entry + "/",
 		"req-from.ci_7":    pageOfRun(run),
 		request:            pageOfRun(ours),
 		workflow:           harbourPages + "workflows/meter-readings/",

@@ -68,7 +68,8 @@ func (s *Search) page(c echo.Context) error {
 	if err := core.BindQuery(c, s.check, &query); err != nil {
 		return err
 	}
-	data := searchPage{Text: strings.TrimSpace(query.Text)}
+	// A key may have been copied from a header with the quotation marks of RFC 8941, which are not part of it.
+	data := searchPage{Text: strings.Trim(strings.TrimSpace(query.Text), `"`)}
 	if data.Text != "" {
 		if data.Found, err = s.find(c.Request().Context(), principal, data.Text); err != nil {
 			return err
