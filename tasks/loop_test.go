@@ -112,26 +112,26 @@ func TestLoop(t *testing.T) {
 	t.Run("PausesBetweenRunsThatDidSomething", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			wake, jobs, runs := make(chan struct{}, 1), 1, 0
+			var jobs, runs atomic.Int64
+			jobs.Store(1)
+			wake := make(chan struct{}, 1)
 			l := startWholeLoop(t, tasks.Loop{
 				Name: "gathering", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
 				RunOnce: func(context.Context) (int, error) {
-					runs++
-					done := jobs
-					jobs = 0
-					return done, nil
+					runs.Add(1)
+					return int(jobs.Swap(0)), nil
 				},
 			})
 			passing(5 * time.Millisecond)
-			jobs = 3
+			jobs.Store(3)
 			wake <- struct{}{}
 			synctest.Wait()
-			if runs != 1 || jobs != 3 {
-				t.Errorf("runs = %d with %d jobs left within the pause, want 1 with 3", runs, jobs)
+			if runs.Load() != 1 || jobs.Load() != 3 {
+				t.Errorf("runs = %d with %d jobs left within the pause, want 1 with 3", runs.Load(), jobs.Load())
 			}
 			passing(5 * time.Millisecond)
-			if runs != 2 || jobs != 0 {
-				t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs, jobs)
+			if runs.Load() != 2 || jobs.Load() != 0 {
+				t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs.Load(), jobs.Load())
 			}
 			l.stop(t)
 		})
