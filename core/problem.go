@@ -82,7 +82,8 @@ func internalError(cause error) *Error {
 func fromFramework(err *echo.HTTPError) *Error {
 	switch err.Code {
 	case http.StatusNotFound:
-		return NewError(CodeNotFound, "There is nothing at this address. The paths of the API are listed at /api/docs/.")
+		return NewError(CodeNotFound,
+			"There is nothing at this address. The paths of the API are listed at /api/docs/.")
 	case http.StatusMethodNotAllowed:
 		return NewError(CodeMethodNotAllowed,
 			"This address does not take this method; the Allow header lists those it takes.")
