@@ -27,6 +27,8 @@ import (
 const (
 	exitFailed = 1
 	exitUsage  = 2
+	// maxKeys is more than any disk has room for.
+	maxKeys = 1_000_000_000
 )
 
 // options are what the command line says.
@@ -105,7 +107,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&opts.dir, "dir", opts.dir, "folder for the servers' data; it has to be on a real disk")
 	flags.Func("clients", "numbers of clients (default 8,32,64)", func(text string) error {
-		clients, err := parseClients(text)
+		clients, err := parseNumbers(text, maxClients)
 		opts.clients = clients
 		return err
 	})
@@ -116,6 +118,13 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		opts.only = names
 		return err
 	})
+	var keys []int
+	flags.Func("keys", "numbers of keys to grow to; the first is compared with (default 10000,100000)",
+		func(text string) error {
+			var err error
+			keys, err = parseNumbers(text, maxKeys)
+			return err
+		})
 	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
 	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 30 GB, an hour at most",
 		func(string) error {
@@ -125,6 +134,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
+	if keys != nil {
+		opts.scale.keys = keys
+	}
 	// pgbench counts in seconds.
 	if opts.rounds < 1 || opts.duration < time.Second || opts.duration%time.Second != 0 || flags.NArg() > 0 {
 		fmt.Fprintln(stderr, "bench: give at least one round, a duration in whole seconds, and nothing but flags")
@@ -133,16 +145,16 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	return opts, nil
 }
 
-func parseClients(text string) ([]int, error) {
-	var clients []int
+func parseNumbers(text string, most int) ([]int, error) {
+	var numbers []int
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > maxClients {
-			return nil, fmt.Errorf("%q is not a number from 1 to %d", word, maxClients)
+		if err != nil || n < 1 || n > most {
+			return nil, fmt.Errorf("%q is not a number from 1 to %d", word, most)
 		}
-		clients = append(clients, n)
+		numbers = append(numbers, n)
 	}
-	return clients, nil
+	return numbers, nil
 }
 
 func scenarioNames() []string {
