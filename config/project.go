@@ -116,7 +116,7 @@ func NewProject(
 	p.external = validations.NewExternalApp(runs,
 		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
-		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, log), check,
+		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log), check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address(), p.validations)
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)

@@ -80,6 +80,8 @@ type Settings struct {
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
 	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
 	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"0" validate:"min=0"`
+	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.
+	RunsLimitTimeout time.Duration `env:"SV_RUNS_LIMIT_TIMEOUT" envDefault:"20ms" validate:"min=1ms"`
 
 	// Workers is how many runs one process executes at once.
 	Workers int `env:"SV_WORKERS" envDefault:"32" validate:"min=1,max=1000"`

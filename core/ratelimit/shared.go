@@ -13,29 +13,30 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-const (
-	// sharedTimeout is all that a request waits for Redis.
-	sharedTimeout = 20 * time.Millisecond
-	// complainEvery bounds how often trouble is logged.
-	complainEvery = 10 * time.Second
-)
+// complainEvery bounds how often trouble is logged.
+const complainEvery = 10 * time.Second
 
 // Shared limits how often each organization may do something, counted in Redis for all processes together.
 type Shared struct {
 	name       string
 	limiter    *redis_rate.Limiter
 	limit      redis_rate.Limit
+	timeout    time.Duration
 	log        *slog.Logger
 	complaints *rate.Limiter
 }
 
-// NewShared makes a Shared that allows each organization perMinute, all at once or spread. With perMinute 0 it is off
-// and never speaks to Redis. The client must honor the deadlines of contexts (ContextTimeoutEnabled).
-func NewShared(client redis.UniversalClient, name string, perMinute int, log *slog.Logger) *Shared {
+// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis no longer
+// than the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of
+// contexts (ContextTimeoutEnabled).
+func NewShared(
+	client redis.UniversalClient, name string, perMinute int, timeout time.Duration, log *slog.Logger,
+) *Shared {
 	return &Shared{
 		name:       name,
 		limiter:    redis_rate.NewLimiter(client),
 		limit:      redis_rate.PerMinute(perMinute),
+		timeout:    timeout,
 		log:        log,
 		complaints: rate.NewLimiter(rate.Every(complainEvery), 1),
 	}
@@ -47,7 +48,7 @@ func (s *Shared) Allow(ctx context.Context, orgID uuid.UUID) core.Allowance {
 	if s.limit.Rate <= 0 {
 		return core.Allowance{}
 	}
-	limited, cancel := context.WithTimeout(ctx, sharedTimeout)
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	result, err := s.limiter.Allow(limited, orgID.String(), s.limit)
 	if err != nil {
