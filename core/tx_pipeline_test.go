@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
 
 // inPipeline runs one statement with BEGIN and the others with COMMIT, and returns how often it began.
@@ -87,29 +85,6 @@ func TestInPipeline(t *testing.T) {
 	}
 }
 
-func TestInPipelineTellsAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		fault pgproxy.Fault
-		ticks int
-	}{"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			address := coretest.DatabaseURL(t)
-			proxy := pgproxy.Start(t, address)
-			proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return tt.fault })
-			db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			begun, err := inPipeline(ctx, db, "unknown", insertLast)
-			if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
-				t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
-			}
-			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
-		})
-	}
-}
-
 // inBatch is inPipeline for a transaction in one round trip. It returns what the first statements have answered.
 func inBatch(ctx context.Context, db *core.DB, job string, rest ...string) (int, int, error) {
 	begun := 0
@@ -159,29 +134,6 @@ func TestInBatch(t *testing.T) {
 			if got := ticks(t, db, name); got != tt.ticks || answered != tt.ticks {
 				t.Errorf("ticks = %d, answered = %d, want %d", got, answered, tt.ticks)
 			}
-		})
-	}
-}
-
-func TestInBatchTellsAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		fault pgproxy.Fault
-		ticks int
-	}{"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			address := coretest.DatabaseURL(t)
-			proxy := pgproxy.Start(t, address)
-			proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return tt.fault })
-			db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			_, begun, err := inBatch(ctx, db, "unknown")
-			if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
-				t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
-			}
-			coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
 		})
 	}
 }
