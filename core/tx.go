@@ -47,11 +47,6 @@ func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
 	return tx.session.QueryRow(ctx, query, args...)
 }
 
-// CopyFrom inserts many rows with COPY.
-func (tx Tx) CopyFrom(ctx context.Context, table string, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	return tx.session.CopyFrom(ctx, pgx.Identifier{table}, columns, rows)
-}
-
 // Gorm returns a GORM handle that works inside the transaction.
 func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 	session := tx.base.Session(&gorm.Session{NewDB: true, Context: ctx})

@@ -114,18 +114,25 @@ func TestCommitsAreFound(t *testing.T) {
 				return err
 			}, []string{"insert notes, delete notes"},
 		},
-		"GormAndCopy": {
+		"ACopyAmongOthers": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
-					if err := tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error; err != nil {
-						return struct{}{}, err
+				return pgx.BeginFunc(ctx, b.through.Pool, func(tx pgx.Tx) error {
+					if _, err := tx.Exec(ctx, insertNote); err != nil {
+						return err
 					}
 					rows := pgx.CopyFromRows([][]any{{"b"}})
-					_, err := tx.CopyFrom(ctx, "notes", []string{"text"}, rows)
-					return struct{}{}, err
+					_, err := tx.CopyFrom(ctx, pgx.Identifier{"notes"}, []string{"text"}, rows)
+					return err
+				})
+			}, []string{"insert notes, copy notes"},
+		},
+		"Gorm": {
+			func(ctx context.Context, b *bundle) error {
+				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+					return struct{}{}, tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error
 				})
 				return err
-			}, []string{"insert notes, copy notes"},
+			}, []string{"insert notes"},
 		},
 		"ACommitInAPipeline": {
 			func(ctx context.Context, b *bundle) error {
