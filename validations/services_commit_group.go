@@ -47,7 +47,7 @@ func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritte
 	}
 	written, err := core.InBatch(ctx, s.db, func(batch *core.Batch) *[]stepWritten {
 		written := make([]stepWritten, len(ends))
-		batch.QueueRows(func(rows pgx.Rows) error { return readWritten(rows, ends, written) },
+		batch.QueueRows(func(rows pgx.Rows) error { return readWritten(rows, written) },
 			writeSteps, stepColumns(ends)...)
 		if len(found) > 0 {
 			batch.Queue(writeFindings, findingColumns(found)...)
@@ -61,15 +61,11 @@ func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritte
 	return *written, nil
 }
 
-func readWritten(rows pgx.Rows, ends []stepEnd, written []stepWritten) error {
-	var id uuid.UUID
+func readWritten(rows pgx.Rows, written []stepWritten) error {
+	var place int
 	var took float64
-	_, err := pgx.ForEachRow(rows, []any{&id, &took}, func() error {
-		for i := range ends {
-			if ends[i].stepRun.ID == id {
-				written[i] = stepWritten{fenced: true, took: core.Seconds(took)}
-			}
-		}
+	_, err := pgx.ForEachRow(rows, []any{&place, &took}, func() error {
+		written[place-1] = stepWritten{fenced: true, took: core.Seconds(took)}
 		return nil
 	})
 	return err
@@ -89,17 +85,19 @@ const writeSteps = `
 			(SELECT $5::integer[]), (SELECT $6::text[]), (SELECT $7::text[]), (SELECT $8::text[]),
 			(SELECT $9::bigint[]), (SELECT $10::bigint[]), (SELECT $11::bigint[]), (SELECT $12::boolean[]),
 			(SELECT $13::timestamptz[]), (SELECT $14::timestamptz[]), (SELECT $15::boolean[]),
-			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[]))
+			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
-				started_at, ended_at, completed, result, category, error)
+				started_at, ended_at, completed, result, category, error, place)
 		WHERE r.org_id = e.org_id AND r.id = e.run_id AND r.epoch = e.epoch AND r.state = 'RUNNING'
 			AND r.recovery_point = e.ordinal
-		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took)
-	INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, warning_count,
-		info_count, truncated, started_at, ended_at)
-	SELECT org_id, id, run_id, ordinal, step_id, name, status, errors, warnings, infos, truncated, started_at,
-		ended_at
-	FROM moved RETURNING id, (SELECT m.took FROM moved AS m WHERE m.id = step_runs.id)`
+		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
+	written AS (
+		INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, warning_count,
+			info_count, truncated, started_at, ended_at)
+		SELECT org_id, id, run_id, ordinal, step_id, name, status, errors, warnings, infos, truncated, started_at,
+			ended_at
+		FROM moved)
+	SELECT place, took FROM moved`
 
 func stepColumns(ends []stepEnd) []any {
 	return []any{
