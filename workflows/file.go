@@ -53,6 +53,7 @@ func (f File) draft() Draft {
 // FileParser reads workflow files. It may be used by several callers at once.
 type FileParser struct {
 	limits engines.Limits
+	fields *core.Validator
 	// form checks files by the published schema, with the engine that checks documents.
 	form engines.Engine
 }
@@ -70,7 +71,7 @@ func NewFileParser() (*FileParser, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("compile the schema of workflow files: %s %s", problems[0].Pointer, problems[0].Detail)
 	}
-	return &FileParser{limits: limits, form: form}, nil
+	return &FileParser{limits: limits, fields: core.NewValidator(), form: form}, nil
 }
 
 // Parse reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong with
@@ -88,7 +89,7 @@ func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileErr
 	if err := jsonv2.Unmarshal(text.JSON, &file, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return File{}, nil, fmt.Errorf("read a workflow file that has the right form: %w", err)
 	}
-	problems, err := file.check(ctx)
+	problems, err := p.check(ctx, file)
 	for _, problem := range problems {
 		line, column := text.Place(problem.Pointer)
 		faults = append(faults, FileError{problem, line, column})
@@ -109,8 +110,8 @@ func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError
 }
 
 // check makes the checks that the schema cannot express, and compiles the steps.
-func (f File) check(ctx context.Context) ([]engines.ConfigError, error) {
-	broken, err := core.NewValidator().Fields(f)
+func (p *FileParser) check(ctx context.Context, f File) ([]engines.ConfigError, error) {
+	broken, err := p.fields.Fields(f)
 	if err != nil {
 		return nil, err
 	}
