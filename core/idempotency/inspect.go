@@ -173,52 +173,43 @@ type request struct {
 	UserAgent   string
 }
 
-// origin reads who used a key first.
-func (i *Inspector) origin(ctx context.Context, orgID, id uuid.UUID) (request, error) {
-	var r request
-	err := i.db.Pool.QueryRow(ctx, `
-		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id).
-		Scan(&r.Fingerprint, &r.Address, &r.UserAgent)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return request{}, core.NotFound("idempotency key")
-	}
-	if err != nil {
-		return request{}, fmt.Errorf("read the request of key %s: %w", id, err)
-	}
-	return r, nil
+func queueOrigin(reads *core.Reads, orgID, id uuid.UUID, found *request) {
+	reads.Queue(core.OneInto(found, pgx.RowToStructByPos[request]), `
+		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
 }
 
-// response reads what a key replays; nil where it has not finished.
-func (i *Inspector) response(ctx context.Context, orgID, id uuid.UUID) (*storedResponse, error) {
-	var r storedResponse
-	err := i.db.Pool.QueryRow(ctx, `
+// queueResponse finds one response at most: that of a key which has finished.
+func queueResponse(reads *core.Reads, orgID, id uuid.UUID, found *[]storedResponse) {
+	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[storedResponse]), `
 		SELECT response_status, response_headers, substring(response_body FOR $3), octet_length(response_body)
-		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody).
-		Scan(&r.Status, &r.Headers, &r.Body, &r.Size)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is none yet
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the response of key %s: %w", id, err)
-	}
-	return &r, nil
+		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody)
 }
 
 // Find reads one key of the organization, with what its timeline tells.
 func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error) {
-	rows, err := i.db.Pool.Query(ctx, entryQuery+` WHERE id = $3`, orgID, i.maxAttempts, id)
-	if err != nil {
-		return Entry{}, fmt.Errorf("read key %s: %w", id, err)
-	}
-	entry, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Entry])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Entry{}, core.NotFound("idempotency key")
-	}
-	if err != nil {
-		return Entry{}, fmt.Errorf("read key %s: %w", id, err)
-	}
-	entry.moves, err = i.moves(ctx, orgID, id)
+	var reads core.Reads
+	var entry Entry
+	i.queueEntry(&reads, orgID, id, &entry)
+	err := i.readKey(ctx, &reads, id)
 	return entry, err
+}
+
+func (i *Inspector) queueEntry(reads *core.Reads, orgID, id uuid.UUID, found *Entry) {
+	reads.Queue(core.OneInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id = $3`,
+		orgID, i.maxAttempts, id)
+	queueMoves(reads, orgID, id, &found.moves)
+}
+
+// readKey runs look-ups of a key. One that has to find a row and finds none tells that there is no such key.
+func (i *Inspector) readKey(ctx context.Context, reads *core.Reads, id uuid.UUID) error {
+	err := i.db.Read(ctx, reads)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return core.NotFound("idempotency key")
+	}
+	if err != nil {
+		return fmt.Errorf("read key %s: %w", id, err)
+	}
+	return nil
 }
 
 // Replays returns how often each of the organization's keys with these ids was replayed. A key that is no longer kept

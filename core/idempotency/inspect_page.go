@@ -32,3 +32,25 @@ func (a *App) keysReport(
 	}
 	return found, nil
 }
+
+// keyReport is everything that the page of one key shows.
+type keyReport struct {
+	entry Entry
+	first request
+	// responses has the one that the key replays. It is empty where there is none or the visitor may not see it.
+	responses []storedResponse
+}
+
+// keyReport reads what the page of one key shows, in one round trip.
+func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.UUID) (keyReport, error) {
+	var found keyReport
+	var reads core.Reads
+	a.inspector.queueEntry(&reads, principal.OrgID, id, &found.entry)
+	queueOrigin(&reads, principal.OrgID, id, &found.first)
+	// What clients have been answered is for those alone who answer for the organization.
+	if principal.Role.Allows(core.RoleAdmin) {
+		queueResponse(&reads, principal.OrgID, id, &found.responses)
+	}
+	err := a.inspector.readKey(ctx, &reads, id)
+	return found, err
+}

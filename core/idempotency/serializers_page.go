@@ -149,10 +149,14 @@ const (
 	otherDay = "2 Jan 15:04"
 )
 
-func newKeyPage(operations Operations, e Entry, first request) keyPage {
+func newKeyPage(operations Operations, report keyReport) keyPage {
+	e := report.entry
 	page := keyPage{
-		keyRow: newKeyRow(operations)(e), Takeovers: e.Epoch - firstEpoch, Request: first,
-		Fingerprint: hex.EncodeToString(first.Fingerprint),
+		keyRow: newKeyRow(operations)(e), Takeovers: e.Epoch - firstEpoch, Request: report.first,
+		Fingerprint: hex.EncodeToString(report.first.Fingerprint),
+	}
+	if len(report.responses) > 0 {
+		page.Response = &report.responses[0]
 	}
 	var before time.Time
 	for i, m := range e.moments() {

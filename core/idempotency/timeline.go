@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,21 +23,13 @@ type move struct {
 	Epoch int
 }
 
-// moves reads the latest moves of a key, the oldest first.
-func (i *Inspector) moves(ctx context.Context, orgID, id uuid.UUID) ([]move, error) {
-	rows, err := i.db.Pool.Query(ctx, `
+// queueMoves finds the latest moves of a key, the oldest first.
+func queueMoves(reads *core.Reads, orgID, id uuid.UUID, found *[]move) {
+	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[move]), `
 		SELECT at, was, point, epoch FROM (
 			SELECT id, at, was, point, epoch FROM key_events WHERE org_id = $1 AND key_id = $2
 			ORDER BY id DESC LIMIT $3) AS latest
 		ORDER BY id`, orgID, id, maxMoves)
-	if err != nil {
-		return nil, fmt.Errorf("read the moves of key %s: %w", id, err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[move])
-	if err != nil {
-		return nil, fmt.Errorf("read the moves of key %s: %w", id, err)
-	}
-	return found, nil
 }
 
 // moment is an event of a timeline. One without a time has not happened.

@@ -44,26 +44,16 @@ func (a *App) renderKey(c echo.Context, status int, reason string, problem *core
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	entry, err := a.inspector.Find(ctx, principal.OrgID, id)
+	report, err := a.keyReport(c.Request().Context(), principal, id)
 	if err != nil {
 		return err
 	}
-	first, err := a.inspector.origin(ctx, principal.OrgID, id)
-	if err != nil {
-		return err
-	}
-	data := newKeyPage(a.inspector.operations, entry, first)
+	data := newKeyPage(a.inspector.operations, report)
+	data.MayRelease = principal.Role.Allows(core.RoleAdmin) &&
+		(report.entry.State == StateAbandoned || report.entry.State == StateDead)
 	data.Reason, data.Problem = reason, problem
-	// What clients have been answered is for those alone who answer for the organization.
-	if principal.Role.Allows(core.RoleAdmin) {
-		data.MayRelease = entry.State == StateAbandoned || entry.State == StateDead
-		if data.Response, err = a.inspector.response(ctx, principal.OrgID, id); err != nil {
-			return err
-		}
-	}
 	return a.pages.Render(c, status, "key", pages.Page{
-		Title: entry.Key, Section: pages.SectionKeys, Data: data,
+		Title: report.entry.Key, Section: pages.SectionKeys, Data: data,
 	})
 }
 
