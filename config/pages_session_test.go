@@ -252,3 +252,24 @@ func TestRemovedMemberLosesThePagesAtOnce(t *testing.T) {
 	s.visit(t, http.StatusNotFound, page(harbourPages+"tokens/", session))
 	shows(t, s.visit(t, http.StatusOK, page("/app/", session)), "You belong to no organization yet")
 }
+
+func TestErrorsInsideAnOrganizationKeepItsNavigation(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	viewer, stranger := s.visitor(t, core.RoleViewer), s.stranger(t)
+	for name, tt := range map[string]struct {
+		call   call
+		status int
+	}{
+		"NoSuchPage":   {page(harbourPages+"made-up/page/", ""), http.StatusNotFound},
+		"NoSuchThing":  {page(harbourPages+"keys/made-up/", ""), http.StatusNotFound},
+		"NoSuchMethod": {post(harbourPages+"usage/", "", nil), http.StatusMethodNotAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			html := s.visit(t, tt.status, tt.call.in(viewer))
+			shows(t, html, `<li><a href="`+harbourPages+`keys/">Idempotency</a></li>`)
+			hides(t, s.visit(t, http.StatusNotFound, tt.call.in(stranger)), harbourPages+"keys/\"", "Harbour Energy")
+		})
+	}
+}

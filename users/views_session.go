@@ -19,8 +19,9 @@ const (
 	cookieLife = 7 * 24 * time.Hour
 )
 
-// Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization, which
-// have the parameter "org", the principal is the visitor as its member; for others the organization is not there.
+// Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization the
+// principal is the visitor as its member; for others the organization is not there. The path tells the organization, so
+// that the error about an address that leads nowhere is shown among its pages too.
 func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		found, err := a.service.visit(c.Request().Context(), sessionSecret(c))
@@ -28,7 +29,7 @@ func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		ctx := pages.WithVisitor(c.Request().Context(), found.visitor)
-		if slug := c.Param("org"); slug != "" {
+		if slug := pages.OrgOf(c.Request().URL.EscapedPath()); slug != "" {
 			principal, isMember := found.principals[slug]
 			if !isMember {
 				c.SetRequest(c.Request().WithContext(ctx))
