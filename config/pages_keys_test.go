@@ -59,6 +59,10 @@ func TestKeysPage(t *testing.T) {
 	shows(t, html, "other", `<option value="finished" selected>Finished</option>`)
 	hides(t, html, "a quote")
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/?state=dead", viewer)), "No key is like that")
+	html = s.visit(t, http.StatusBadRequest, page(harbourPages+"keys/?key=other&state=made-up", viewer))
+	shows(t, html, `<a href="#state">state</a> must be one of`, `name="key" maxlength="255" value="other"`,
+		`keys/" aria-current="page"`)
+	hides(t, html, "Stuck", "No key is like that", "No request has come with a key yet")
 }
 
 func TestKeyPage(t *testing.T) {

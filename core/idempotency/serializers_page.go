@@ -25,6 +25,8 @@ type keysPage struct {
 	// Saved is how often a request was replayed in all of the days.
 	Saved   int64
 	Unkeyed WithoutKey
+	// Problem is what is wrong with the filter. Nothing was looked up then.
+	Problem *core.Error
 }
 
 func newKeysPage(filter EntryFilter, report keysReport) keysPage {

@@ -18,6 +18,10 @@ func (a *App) keysPage(c echo.Context) error {
 	}
 	var query entriesQuery
 	cursor, err := core.BindList(c, a.check, &query)
+	if refusal := pages.Refusal(err); refusal != nil {
+		data := keysPage{Filter: query.EntryFilter, States: newStateChoices(""), Problem: refusal}
+		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
+	}
 	if err != nil {
 		return err
 	}
@@ -28,7 +32,11 @@ func (a *App) keysPage(c echo.Context) error {
 	page := core.NewPage(cursor, report.entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
 	data := newKeysPage(query.EntryFilter, report)
 	data.Page = core.MapPage(page, newKeyRow(a.inspector.operations))
-	return a.pages.Render(c, http.StatusOK, "keys", pages.Page{
+	return a.renderKeys(c, http.StatusOK, data)
+}
+
+func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
+	return a.pages.Render(c, status, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
 	})
 }
