@@ -166,8 +166,8 @@ func Base(orgSlug string) string {
 	return Root + "orgs/" + url.PathEscape(orgSlug) + "/"
 }
 
-// OrgOf returns the slug of the organization to whose pages an address belongs, also where there is no such page; "" for
-// addresses that belong to none.
+// OrgOf returns the slug of the organization to whose pages an address belongs, also where there is no such page; ""
+// for addresses that belong to none.
 func OrgOf(address string) string {
 	rest, inside := strings.CutPrefix(address, Root+"orgs/")
 	if !inside {
