@@ -76,12 +76,21 @@ func undisturbed(t *testing.T, f flow) {
 		defer s.mu.Unlock()
 		seen = append(seen, name)
 	}
+	noting := func(name string) pgproxy.Fault { return pgproxy.Fault{After: func() { note(name) }} }
 	s.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
 		if name := commit.String(); !isByTheWay(name) {
-			return pgproxy.Fault{After: func() { note(name) }}
+			return noting(name)
 		}
 		return pgproxy.Fault{}
 	})
+	if f.shared {
+		// How the runs come together is left to chance, but that they do is not.
+		effects := make(map[string]pgproxy.Fault)
+		for _, name := range f.boundaries {
+			effects[name] = noting(name)
+		}
+		s.proxy.Watch(s.together(t, effects))
+	}
 	s.billing.Watch(func(now billing.Moment) {
 		if now == billing.Acted {
 			note(callBilling)

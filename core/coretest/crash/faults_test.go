@@ -60,6 +60,10 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		s.strikeValidator(effect)
 		return
 	}
+	if s.flow.shared {
+		s.proxy.Watch(s.together(tb, map[string]pgproxy.Fault{where.name: effect}))
+		return
+	}
 	seen := 0
 	s.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
 		s.mu.Lock()
@@ -73,6 +77,57 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		}
 		return effect
 	})
+}
+
+// together strikes, for each name, the first commit that several runs share. There is one because the first commit that
+// a run has for itself is held up until then, and those who come meanwhile form a group.
+func (s *stage) together(tb testing.TB, effects map[string]pgproxy.Fault) pgproxy.Judge {
+	tb.Helper()
+	boundaries := make(map[string]func(members int) pgproxy.Fault)
+	for name, effect := range effects {
+		boundaries[name] = s.atSharedCommit(tb, effect)
+	}
+	return func(commit pgproxy.Commit) pgproxy.Fault {
+		judge, known := boundaries[commit.String()]
+		if !known {
+			return pgproxy.Fault{}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return judge(commit.Members)
+	}
+}
+
+// atSharedCommit judges the commits of one name for together. The one that was held up is through before the other is
+// struck.
+func (s *stage) atSharedCommit(tb testing.TB, effect pgproxy.Fault) func(members int) pgproxy.Fault {
+	tb.Helper()
+	holding, struck := false, false
+	shared, through := make(chan struct{}), make(chan struct{})
+	return func(members int) pgproxy.Fault {
+		switch {
+		case struck:
+			return pgproxy.Fault{}
+		case members > 1:
+			struck = true
+			close(shared)
+			if !holding {
+				return effect
+			}
+			before := effect.Before
+			effect.Before = func() {
+				if program.Hold(tb, through) && before != nil {
+					before()
+				}
+			}
+			return effect
+		case !holding:
+			holding = true
+			return pgproxy.Fault{Before: func() { program.Hold(tb, shared) }, After: func() { close(through) }}
+		default:
+			return pgproxy.Fault{}
+		}
+	}
 }
 
 // strikeBilling does to the first call to the billing service what would be done to a commit.

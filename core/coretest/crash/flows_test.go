@@ -42,6 +42,10 @@ type flow struct {
 	boundaries []string
 	// goesOn tells that the process then executes the run, whose boundaries are those of another flow.
 	goesOn bool
+	// shared tells that the boundaries are those of several runs at once.
+	shared bool
+	// settings win over those of all flows.
+	settings []string
 	// before brings the installation to where the flow begins.
 	before func(tb testing.TB, s *stage)
 	// request is the request that begins the flow, or that has begun it earlier where a worker goes on.
@@ -168,6 +172,17 @@ func workerFlows() []flow {
 			},
 		},
 		{
+			name: "shared", part: worker, shared: true, before: severalQueued, request: startFaulty,
+			status: http.StatusCreated,
+			// What else the worker has under way when a boundary is struck may come to pass after the test has moved
+			// the time, so these leases have to end by themselves too.
+			settings: []string{"SV_RUN_LEASE=10s"},
+			counts: map[string]int{
+				allRuns: 6, runsCounted: 6, runsCharged: 6, allSteps: 10, "SELECT count(*) FROM findings": 10,
+			},
+			boundaries: []string{leased, stepDone + ", insert findings"},
+		},
+		{
 			name: "sweep", part: worker, before: runLost, request: startBuilding, status: http.StatusCreated,
 			counts:     oneRun,
 			boundaries: []string{"update validation_runs, insert staged_jobs"}, goesOn: true,
@@ -220,6 +235,19 @@ func startThreeSteps(tb testing.TB, s *stage) request {
 func startExternal(tb testing.TB, s *stage) request {
 	tb.Helper()
 	return startOf(tb, s, "external")
+}
+
+func startFaulty(tb testing.TB, s *stage) request {
+	tb.Helper()
+	return start(s, faulty(tb, key))
+}
+
+// faulty is an order for a document in which every step finds one error.
+func faulty(tb testing.TB, key string) program.Order {
+	tb.Helper()
+	o := program.Building(tb, key)
+	o.Body = []byte("[]")
+	return o
 }
 
 func startOf(tb testing.TB, s *stage, workflow string) request {
@@ -314,6 +342,18 @@ func threeStepsQueued(tb testing.TB, s *stage) {
 	tb.Helper()
 	program.WantCreated(tb, s.send(tb, createWorkflow(tb, s), "workflow"))
 	queued(tb, s, startThreeSteps(tb, s))
+}
+
+// severalQueued starts runs of three organizations whose jobs wait in Redis: four of two steps and two of one.
+func severalQueued(tb testing.TB, s *stage) {
+	tb.Helper()
+	base := s.aside(tb).URL()
+	third := s.Enroll(tb, base, "third")
+	for i, tenant := range []program.Tenant{s.Harbour, s.Tiny, s.Tiny, third, third} {
+		client := program.NewClient(tb, tenant.Tokens.Executor)
+		program.WantCreated(tb, client.Start(tb, base, faulty(tb, fmt.Sprintf("other-%d", i))))
+	}
+	queued(tb, s, startFaulty(tb, s))
 }
 
 // externalQueued is threeStepsQueued with one step that an external validator does.

@@ -1,6 +1,7 @@
 package pgproxy
 
 import (
+	"encoding/binary"
 	"regexp"
 	"strings"
 )
@@ -12,6 +13,8 @@ type Commit struct {
 	// Writes are the changes in their order, each as a verb and a table: "update validation_runs". Changes of one table
 	// that follow each other are one.
 	Writes []string
+	// Members is how many share the commit: the most rows that one of its changes takes from arrays of parameters.
+	Members int
 }
 
 // String joins the writes, so that commits that do the same have the same name.
@@ -20,7 +23,7 @@ func (c Commit) String() string { return strings.Join(c.Writes, ", ") }
 // grammar finds in SQL what matters to transactions. It takes words for what they look like, also inside of literals,
 // which is enough for statements that carry their values as parameters.
 type grammar struct {
-	write, copy, begin, commit, rollback *regexp.Regexp
+	write, copy, begin, commit, rollback, array *regexp.Regexp
 }
 
 func newGrammar() grammar {
@@ -31,6 +34,7 @@ func newGrammar() grammar {
 		begin:    regexp.MustCompile(`(?i)^\s*(begin|start\s+transaction)\b`),
 		commit:   regexp.MustCompile(`(?i)^\s*(commit|end)\b`),
 		rollback: regexp.MustCompile(`(?i)^\s*(rollback|abort)\s*(work|transaction)?\s*;?\s*$`),
+		array:    regexp.MustCompile(`\$1::\w+\[\]`),
 	}
 }
 
@@ -49,4 +53,23 @@ func (g grammar) writes(sql string) []string {
 		found = append(found, verb+" "+strings.ToLower(parts[2]))
 	}
 	return found
+}
+
+// members reads how many rows a statement takes: the length of its first parameter where that is an array. The
+// parameters are those of a Bind, whose arrays are in binary.
+func (g grammar) members(sql string, parameters []byte) int {
+	const (
+		short = 2
+		// What comes before the length of an array: that of the value, its dimensions, its flags and its type.
+		head = 16
+	)
+	if !g.array.MatchString(sql) || len(parameters) < short {
+		return 1
+	}
+	formats := short + short*int(binary.BigEndian.Uint16(parameters))
+	first := parameters[min(formats+short, len(parameters)):]
+	if len(first) < head+lengthSize || binary.BigEndian.Uint32(first[lengthSize:]) != 1 {
+		return 1
+	}
+	return int(binary.BigEndian.Uint32(first[head:]))
 }

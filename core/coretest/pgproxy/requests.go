@@ -7,7 +7,7 @@ import "slices"
 type requests struct {
 	grammar    grammar
 	statements map[string]string
-	portals    map[string]string
+	portals    map[string]portal
 
 	inTx    bool
 	copying bool
@@ -23,8 +23,14 @@ type requests struct {
 	done bool
 }
 
+// portal is a statement with its parameters, of which only the number of rows counts.
+type portal struct {
+	sql     string
+	members int
+}
+
 func newRequests(g grammar) requests {
-	return requests{grammar: g, statements: make(map[string]string), portals: make(map[string]string)}
+	return requests{grammar: g, statements: make(map[string]string), portals: make(map[string]portal)}
 }
 
 // take follows the next message and reports whether it ends a pipeline.
@@ -36,19 +42,20 @@ func (r *requests) take(kind byte, payload []byte) bool {
 		r.statements[name], _ = text(rest)
 		return false
 	case 'B': // Bind a portal
-		portal, rest := text(payload)
-		name, _ := text(rest)
-		r.portals[portal] = r.statements[name]
+		name, rest := text(payload)
+		statement, parameters := text(rest)
+		sql := r.statements[statement]
+		r.portals[name] = portal{sql, r.grammar.members(sql, parameters)}
 		return false
 	case 'E': // Execute a portal
-		portal, _ := text(payload)
-		r.note(r.portals[portal])
+		name, _ := text(payload)
+		r.note(r.portals[name])
 		return false
 	case 'D', 'C': // Describe, Close
 		return false
 	case 'Q': // Query
 		sql, _ := text(payload)
-		r.note(sql)
+		r.note(portal{sql, 1})
 		r.copying = r.grammar.copy.MatchString(sql)
 		r.asks, r.done = true, !r.copying
 	case 'S': // Sync
@@ -60,8 +67,8 @@ func (r *requests) take(kind byte, payload []byte) bool {
 }
 
 // note follows a statement that is executed.
-func (r *requests) note(sql string) {
-	switch {
+func (r *requests) note(p portal) {
+	switch sql := p.sql; {
 	case r.grammar.begin.MatchString(sql):
 		r.inTx, r.fresh, r.commit = true, true, Commit{}
 	case r.grammar.rollback.MatchString(sql):
@@ -70,6 +77,9 @@ func (r *requests) note(sql string) {
 		r.ending = r.inTx
 	default:
 		writes := r.grammar.writes(sql)
+		if len(writes) > 0 {
+			r.commit.Members = max(r.commit.Members, p.members)
+		}
 		r.commit.Writes = slices.Compact(append(r.commit.Writes, writes...))
 		r.bundled = r.bundled || len(writes) > 0
 	}
