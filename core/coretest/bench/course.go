@@ -32,6 +32,7 @@ func scenarios() []scenario {
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
 		{"queue", "runs through the queue", (*course).measureQueue},
+		{"others", "the same starts in Ruby and in Django", (*course).measureOthers},
 		{"memory", "memory under load and of large documents", (*course).measureMemory},
 		{"purge", "purging expired keys beside starts", (*course).measurePurge},
 		{"growth", "growing tables", (*course).measureGrowth},
@@ -68,7 +69,7 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
 		}
 	}
-	return c.rows, append(goals, notHere()...), nil
+	return c.rows, goals, nil
 }
 
 // service is the load on the service.

@@ -66,21 +66,20 @@ func (m meter) read() (cpuTimes, error) {
 		return cpuTimes{}, err
 	}
 	times := cpuTimes{load: load}
-	service, err := readStat(m.service)
+	times.service, err = familyTime(m.service)
 	if errors.Is(err, os.ErrNotExist) {
 		return times, nil
 	}
 	if err != nil {
 		return cpuTimes{}, err
 	}
-	times.service = service.used
-	times.postgres, err = m.postgresTime()
+	times.postgres, err = familyTime(m.postgres)
 	return times, err
 }
 
-// postgresTime adds the server's processes up, those that have ended included.
-func (m meter) postgresTime() (time.Duration, error) {
-	main, err := readStat(m.postgres)
+// familyTime adds a server's processes up, those that have ended included.
+func familyTime(server int) (time.Duration, error) {
+	main, err := readStat(server)
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +94,7 @@ func (m meter) postgresTime() (time.Duration, error) {
 			continue
 		}
 		// Processes end while the list is read.
-		if child, err := readStat(pid); err == nil && child.parent == m.postgres {
+		if child, err := readStat(pid); err == nil && child.parent == server {
 			total += child.used
 		}
 	}

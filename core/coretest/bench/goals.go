@@ -94,14 +94,6 @@ func writeGoals(page *strings.Builder, goals []goal) {
 	}
 }
 
-// notHere are comparisons with services in other languages, which do not run beside this one.
-func notHere() []goal {
-	return []goal{{
-		what: "fresh starts, 32 clients, to the same in Ruby and in Django", bound: atLeast(15, unitTimes),
-		note: "neither is part of this benchmark",
-	}}
-}
-
 // rateGoals judges what was measured of starts and replays beside pgbench.
 func rateGoals(rows []row) []goal {
 	var goals []goal

@@ -1,6 +1,7 @@
 // Command bench measures the service on this machine and compares it with the targets: starts and replays as ratios to
 // pgbench, which writes the same rows to the same tables of the same server, one statement after the other; and what
-// quotas, waiting requests, the queue, memory, purges and large tables do to them:
+// quotas, waiting requests, the queue, memory, purges and large tables do to them, and what programs in other languages
+// reach:
 //
 //	go run ./core/coretest/bench
 //

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		dir := dataDir(t)
 		var page strings.Builder
 		args := []string{
-			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2", "-only", "rates,quota,wait,queue",
+			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2", "-only", "rates,quota,wait,queue,others",
 		}
 		if got := run(t.Context(), args, &page, t.Output()); got != 0 {
 			t.Fatalf("exit code = %d, want 0", got)

@@ -48,7 +48,7 @@ func (c *course) measureRates(ctx context.Context) ([]goal, error) {
 	}
 	rows := planned(c.options.clients)
 	contest := contest{
-		duration: c.options.duration, yardstick: c.yardstick, service: c.service(),
+		duration: c.options.duration, name: "pgbench", yardstick: c.yardstick, service: c.service(),
 		settle: c.world.settle, show: c.show,
 	}
 	c.show.plan(c.options.rounds * len(rows) * len(contest.sides(0, &pair{})))
@@ -67,7 +67,9 @@ func (c *course) measureRates(ctx context.Context) ([]goal, error) {
 
 // contest measures both sides in turn.
 type contest struct {
-	duration  time.Duration
+	duration time.Duration
+	// name is the yardstick's.
+	name      string
 	yardstick measurer
 	service   measurer
 	// settle waits until nothing is left of what was measured before.
@@ -83,7 +85,7 @@ type side struct {
 
 // sides says who is measured in which order.
 func (c contest) sides(round int, p *pair) []side {
-	sides := []side{{"pgbench", c.yardstick, &p.yardstick}, {"service", c.service, &p.service}}
+	sides := []side{{c.name, c.yardstick, &p.yardstick}, {"service", c.service, &p.service}}
 	if round%len(sides) == 1 {
 		slices.Reverse(sides)
 	}

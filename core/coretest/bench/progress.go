@@ -42,7 +42,7 @@ func (p *progress) say(text string) {
 
 // plan tells how many steps will come.
 func (p *progress) plan(steps int) {
-	p.steps, p.begun = steps, time.Now()
+	p.done, p.steps, p.begun = 0, steps, time.Now()
 }
 
 // begin shows a step that has begun.

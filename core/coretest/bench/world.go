@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -218,17 +217,7 @@ func (w *world) serve(ctx context.Context, part string) (*process, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	err = server.await(ctx, func(ctx context.Context) bool {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz/", http.NoBody)
-		if err != nil {
-			return false
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false
-		}
-		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	})
+	err = server.await(ctx, func(ctx context.Context) bool { return answersAt(ctx, address, "/readyz/") })
 	if err != nil {
 		return nil, "", errors.Join(err, server.stop())
 	}

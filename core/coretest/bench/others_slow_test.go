@@ -1,0 +1,75 @@
+//go:build slow
+
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestOtherPrograms(t *testing.T) {
+	t.Parallel()
+
+	for _, o := range others() {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			p := startedProgram(t, o)
+			// Each organization starts a run and sends its request once more, which is answered with the same bytes.
+			if _, err := prime(t.Context(), p.address, p.tenants); err != nil {
+				t.Fatalf("start and replay: %v", err)
+			}
+			expectRefusals(t, p)
+			if err := check(t.Context(), p.db, p.tenants); err != nil {
+				t.Errorf("check rows: %v", err)
+			}
+		})
+	}
+}
+
+func startedProgram(t *testing.T, o other) *program {
+	t.Helper()
+	if missing := o.missing(t.Context()); missing != "" {
+		t.Skip(missing)
+	}
+	p, err := startProgram(t.Context(), o, coretest.DatabaseURL(t), t.TempDir())
+	if err != nil {
+		t.Fatalf("start program: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := p.stop(t.Context()); err != nil {
+			t.Errorf("stop program: %v", err)
+		}
+	})
+	return p
+}
+
+// expectRefusals sends requests that start nothing.
+func expectRefusals(t *testing.T, p *program) {
+	t.Helper()
+	c, err := dial(t.Context(), p.address)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	defer c.close()
+	first := p.tenants[0]
+	used := keyPrefix + numbered(first.number)
+	unknown := strings.Replace(first.head, secretPrefix, "sv_other-", 1)
+	notTheirs := strings.Replace(first.head, startPath(1), startPath(2), 1)
+	for name, tt := range map[string]struct {
+		parts []string
+		want  int
+	}{
+		"AnotherDocument": {[]string{first.head, used, tail("a,b\n")}, http.StatusUnprocessableEntity},
+		"NoKey":           {[]string{first.head, first.tail}, http.StatusBadRequest},
+		"UnknownToken":    {[]string{unknown, used, first.tail}, http.StatusUnauthorized},
+		"NotTheirs":       {[]string{notTheirs, used, first.tail}, http.StatusNotFound},
+	} {
+		got, err := c.send(tt.parts...)
+		if err != nil || got.status != tt.want {
+			t.Errorf("%s: status = %d, error = %v, want %d: %s", name, got.status, err, tt.want, got.body)
+		}
+	}
+}

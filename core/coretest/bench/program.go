@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// otherFiles are the programs in other languages, and the tables that they share.
+//
+//go:embed others
+var otherFiles embed.FS
+
+const (
+	// otherSchema is where their tables are, apart from those of the service.
+	otherSchema = "others"
+	dropOthers  = "DROP SCHEMA IF EXISTS " + otherSchema + " CASCADE;"
+	// earlierKeys are those that each organization has used before.
+	earlierKeys = 10
+)
+
+// program is one in another language that runs, and its organizations.
+type program struct {
+	server  *process
+	address string
+	db      *pgx.Conn
+	tenants []tenant
+}
+
+// startProgram makes the tables anew and starts the program. Its files and its log go to the folder.
+func startProgram(ctx context.Context, o other, databaseURL, dir string) (*program, error) {
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
+	}
+	config.RuntimeParams["search_path"] = otherSchema
+	tenants, err := newTenants()
+	if err != nil {
+		return nil, err
+	}
+	db, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	p := &program{db: db, tenants: tenants}
+	if err := seedOther(ctx, db); err != nil {
+		return nil, errors.Join(err, p.stop(ctx))
+	}
+	if err := p.serve(ctx, o, config, dir); err != nil {
+		return nil, errors.Join(err, p.stop(ctx))
+	}
+	return p, nil
+}
+
+func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, dir string) error {
+	files, err := fs.Sub(otherFiles, "others/"+o.folder)
+	if err != nil {
+		return fmt.Errorf("find the program: %w", err)
+	}
+	home := filepath.Join(dir, o.folder)
+	if err := os.CopyFS(home, files); err != nil {
+		return fmt.Errorf("write the program: %w", err)
+	}
+	if p.address, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), o.command[0], o.command[1:]...)
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "ADDRESS="+p.address, "PGHOST="+config.Host,
+		"PGPORT="+strconv.Itoa(int(config.Port)), "PGUSER="+config.User, "PGPASSWORD="+config.Password,
+		"PGDATABASE="+config.Database, "PGOPTIONS=-c search_path="+otherSchema)
+	if p.server, err = startProcess(cmd, filepath.Join(dir, o.folder+".log")); err != nil {
+		return err
+	}
+	return p.server.await(ctx, func(ctx context.Context) bool { return answersAt(ctx, p.address, "/livez/") })
+}
+
+// stop ends the program and removes its tables. It works also when ctx has ended.
+func (p *program) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWorldLimit)
+	defer cancel()
+	var failures []error
+	if p.server != nil {
+		failures = append(failures, p.server.stop())
+	}
+	_, err := p.db.Exec(ctx, dropOthers)
+	return errors.Join(append(failures, err, p.db.Close(ctx))...)
+}
+
+// seedOther makes the tables and fills them with the organizations that the service has as well.
+func seedOther(ctx context.Context, db *pgx.Conn) error {
+	tables, err := otherFiles.ReadFile("others/schema.sql")
+	if err != nil {
+		return fmt.Errorf("read the tables: %w", err)
+	}
+	// A benchmark that was killed may have left its tables.
+	if _, err := db.Exec(ctx, dropOthers+"CREATE SCHEMA "+otherSchema+";"+string(tables)); err != nil {
+		return fmt.Errorf("make the tables: %w", err)
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`INSERT INTO organizations (id)
+		SELECT ($1 || lpad(n::text, 12, '0'))::uuid FROM generate_series(1, $2::int) AS n`, orgPrefix, allTenants)
+	batch.Queue(`INSERT INTO tokens (digest, org_id, role)
+		SELECT sha256(($1 || right(id::text, 12))::bytea), id, 'executor' FROM organizations`, secretPrefix)
+	batch.Queue(`INSERT INTO workflows (id, org_id, slug, version)
+		SELECT ($1 || right(id::text, 12))::uuid, id, 'meter-readings', 1 FROM organizations`, workflowPrefix)
+	batch.Queue(`INSERT INTO usage_counters (org_id) SELECT id FROM organizations`)
+	// What a service that has run for a while has. A table that is all but empty is read as a whole, and SERIALIZABLE
+	// transactions that do so abort each other.
+	batch.Queue(`INSERT INTO idempotency_keys (id, org_id, key, endpoint, request_method, request_path,
+			request_hash, user_agent, recovery_point, created_at, expires_at)
+		SELECT gen_random_uuid(), id, gen_random_uuid(), 'workflow_start', 'POST', '/', '', 'expired', 'finished',
+			now(), now()
+		FROM organizations, generate_series(1, $1::int)`, earlierKeys)
+	if err := db.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("fill the tables: %w", err)
+	}
+	return analyze(ctx, db)
+}
+
+// answersAt tells whether a server is ready.
+func answersAt(ctx context.Context, address, path string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+}
