@@ -89,12 +89,13 @@ func NewProject(
 	}
 	p := &Project{
 		settings: settings, version: version, db: db, redis: client, log: log, metrics: measured, staged: staged,
-		requests: ratelimit.NewLocal("requests", settings.RequestsPerSecond,
-			int(settings.RequestsPerSecond*requestBurst)),
+		requests: withBurst("requests", settings.RequestsPerSecond),
 		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
-		inspector:   idempotency.NewInspector(db, settings.CompleteMaxAttempts, operationNames()),
-		userService: users.NewService(db, check), runService: runs,
-		workflowService: workflows.NewService(db, runs, check),
+		inspector:  idempotency.NewInspector(db, settings.CompleteMaxAttempts, operationNames()),
+		runService: runs, workflowService: workflows.NewService(db, runs, check),
+	}
+	if p.userService, err = users.NewService(db, check); err != nil {
+		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
 	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity, measured.Keys)
@@ -114,7 +115,7 @@ func NewProject(
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	p.external = validations.NewExternalApp(runs,
-		ratelimit.NewLocal("callbacks", settings.CallbacksPerSecond, int(settings.CallbacksPerSecond*requestBurst)))
+		withBurst("callbacks", settings.CallbacksPerSecond))
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
 		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log), check,
 		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address(), p.validations)
@@ -132,6 +133,10 @@ func NewProject(
 		return nil, fmt.Errorf("install operations: %w", err)
 	}
 	return p, nil
+}
+
+func withBurst(name string, perSecond float64) *ratelimit.Local {
+	return ratelimit.NewLocal(name, perSecond, int(perSecond*requestBurst))
 }
 
 // operationNames are those of all apps.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -29,21 +28,14 @@ type Limiter interface {
 	Allow(id uuid.UUID) core.Allowance
 }
 
-// OrgOfToken is SQL for the organization of the token that TokenParam names, whether the token is still valid or not.
-const OrgOfToken = `(SELECT org_id FROM api_tokens WHERE digest = asked.digest)` //nolint:gosec // no credential
-
-// TokenParam is the parameter of look-ups that use OrgOfToken.
-func TokenParam(digest []byte) core.Param {
-	return core.Param{Name: "digest", Type: "bytea", Value: digest}
-}
-
 // ReadAhead adds look-ups that the request is going to need to the one of its token, so that they cost no
-// round trip of their own. They find the organization by OrgOfToken, and nothing may be done with what they
-// have found before the token has turned out to be valid.
-type ReadAhead func(c echo.Context, tokenDigest []byte, lookups *core.Lookups)
+// round trip of their own. Nothing may be done with what they have found before the token has turned out to be valid.
+// It may be called twice for a request; then only what was found last counts.
+type ReadAhead func(c echo.Context, caller Caller, lookups *core.Lookups)
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
-// context. A revoked token is refused from the next request on, in every process: nothing is cached.
+// context. A revoked token is refused from the next request on, in every process: who has it is remembered, but each
+// request asks the database whether that is still true.
 func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -51,10 +43,9 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 			if err != nil {
 				return err
 			}
-			digest := sha256.Sum256([]byte(secret))
-			principal, err := a.service.identify(c.Request().Context(), digest[:], func(lookups *core.Lookups) {
-				ahead(c, digest[:], lookups)
-			})
+			digest := tokenDigest(sha256.Sum256([]byte(secret)))
+			principal, err := a.service.identify(c.Request().Context(), digest,
+				func(caller Caller, lookups *core.Lookups) { ahead(c, caller, lookups) })
 			if err != nil {
 				return err
 			}
@@ -85,16 +76,35 @@ func bearer(headers []string) (string, error) {
 	return secret, nil
 }
 
-// identify answers who the token stands for. The look-ups that are read ahead follow its own.
-func (s *Service) identify(ctx context.Context, digest []byte, ahead func(*core.Lookups)) (core.Principal, error) {
-	var found holder
+// identify answers who the token stands for, from what is remembered when that is still true. The look-ups that are
+// read ahead follow its own.
+func (s *Service) identify(
+	ctx context.Context, digest tokenDigest, ahead func(Caller, *core.Lookups),
+) (core.Principal, error) {
+	if known, ok := s.holders.Get(digest); ok {
+		var lookups core.Lookups
+		stillTrue := false
+		known.queueTag(&lookups, &stillTrue)
+		ahead(knownCaller(known), &lookups)
+		if err := s.db.LookUp(ctx, &lookups); err != nil {
+			return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
+		}
+		if stillTrue {
+			return known.principal, nil
+		}
+		s.holders.Remove(digest)
+	}
+	return s.identifyUnknown(ctx, digest, ahead)
+}
+
+func (s *Service) identifyUnknown(
+	ctx context.Context, digest tokenDigest, ahead func(Caller, *core.Lookups),
+) (core.Principal, error) {
+	var found tokenHolder
 	var lookups core.Lookups
-	lookups.Queue(func(row pgx.CollectableRow) error {
-		var err error
-		found, err = scanHolder(row)
-		return err
-	}, holderQuery, TokenParam(digest))
-	ahead(&lookups)
+	caller := unknownCaller(digest[:])
+	queueHolder(&lookups, caller, &found)
+	ahead(caller, &lookups)
 	err := s.db.LookUp(ctx, &lookups)
 	switch {
 	case err != nil:
@@ -106,37 +116,8 @@ func (s *Service) identify(ctx context.Context, digest []byte, ahead func(*core.
 		return core.Principal{}, core.NewError(core.CodePermissionDenied,
 			"You are no longer a member of "+found.principal.OrgName+".")
 	}
+	s.holders.Add(digest, found)
 	return found.principal, nil
-}
-
-const holderQuery = `
-	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
-		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8
-	FROM api_tokens AS t
-	JOIN organizations AS o ON o.id = t.org_id
-	JOIN users AS u ON u.id = t.user_id
-	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
-	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
-
-// holder is who has a valid token. One who has left the organization is known but may do nothing.
-type holder struct {
-	principal core.Principal
-	isMember  bool
-}
-
-func scanHolder(row pgx.CollectableRow) (holder, error) {
-	var p core.Principal
-	var tokenRole core.Role
-	var memberRole *core.Role
-	var lifetime float64
-	err := row.Scan(&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
-		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime)
-	if err != nil || memberRole == nil {
-		return holder{principal: p}, err
-	}
-	p.Role = tokenRole.Lesser(*memberRole)
-	p.KeyLifetime = core.Seconds(lifetime)
-	return holder{principal: p, isMember: true}, nil
 }
 
 // newSecret makes a token's secret (256 random bits) and what is stored of it.

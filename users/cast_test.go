@@ -27,7 +27,11 @@ type testBundle struct {
 func setup(tb testing.TB) *testBundle {
 	tb.Helper()
 	db := coretest.OpenDatabase(tb)
-	return &testBundle{db: db, service: users.NewService(db, core.NewValidator())}
+	service, err := users.NewService(db, core.NewValidator())
+	if err != nil {
+		tb.Fatalf("make the service: %v", err)
+	}
+	return &testBundle{db: db, service: service}
 }
 
 // org adds an organization with a quota; a negative one is unlimited.
@@ -124,4 +128,4 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	return principal, err
 }
 
-func nothingAhead(echo.Context, []byte, *core.Lookups) {}
+func nothingAhead(echo.Context, users.Caller, *core.Lookups) {}

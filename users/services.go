@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -18,16 +19,22 @@ type Service struct {
 	db    *core.DB
 	check *core.Validator
 	seen  *lastUse
+	// holders are those of tokens that were used.
+	holders *lru.Cache[tokenDigest, tokenHolder]
 	// hashing has a place for each password that may be hashed at once.
 	hashing chan struct{}
 }
 
 // NewService makes the service.
-func NewService(db *core.DB, check *core.Validator) *Service {
-	return &Service{
-		db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)},
-		hashing: make(chan struct{}, maxHashes),
+func NewService(db *core.DB, check *core.Validator) (*Service, error) {
+	holders, err := newTokenHolders()
+	if err != nil {
+		return nil, err
 	}
+	return &Service{
+		db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, holders: holders,
+		hashing: make(chan struct{}, maxHashes),
+	}, nil
 }
 
 var (

@@ -230,8 +230,8 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	return found, nil
 }
 
-// memberQuery has the columns of holderQuery, for each organization that the user of a session belongs to. There is no
-// token.
+// memberQuery has the columns that scanHolder reads, for each organization that the user of a session belongs to. There
+// is no token.
 const memberQuery = `
 	SELECT '00000000-0000-0000-0000-000000000000'::uuid, m.role, m.role AS role, u.id, u.email, u.name,
 		o.id, o.slug, o.name, o.overage_billing, o.key_required, coalesce(extract(epoch FROM o.key_lifetime), 0)::float8

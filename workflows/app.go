@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -49,6 +50,8 @@ type App struct {
 	runPages RunPages
 	pages    *pages.Set
 	files    *FileParser
+	// versions are those that were started, by the names they were asked for.
+	versions *lru.Cache[versionName, taggedVersion]
 }
 
 // UsageReader tells how much of its quota an organization has used.
@@ -69,10 +72,14 @@ func New(
 	if err != nil {
 		return nil, err
 	}
+	versions, err := newVersions()
+	if err != nil {
+		return nil, err
+	}
 	return &App{
 		service: service, usage: usage, runs: service.runs, staged: starts.staged, starts: starts, inband: inband,
 		guard: guard, limit: limit, check: check, limits: limits, address: address, runPages: runPages,
-		pages: set, files: files,
+		pages: set, files: files, versions: versions,
 	}, nil
 }
 

@@ -103,10 +103,17 @@ func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor)
 }
 
 func scanVersion(row pgx.CollectableRow) (Version, error) {
+	return scanVersionAnd(row)
+}
+
+// scanVersionAnd reads a version and what follows it in the row.
+func scanVersionAnd(row pgx.CollectableRow, more ...any) (Version, error) {
 	var v Version
 	var digest []byte
-	err := row.Scan(&v.OrgID, &v.ID, &v.Slug, &v.Name, &v.Description, &v.IsActive, &v.LatestVersion, &v.CreatedAt,
-		&v.UpdatedAt, &v.Number, &digest)
+	err := row.Scan(append([]any{
+		&v.OrgID, &v.ID, &v.Slug, &v.Name, &v.Description, &v.IsActive, &v.LatestVersion, &v.CreatedAt,
+		&v.UpdatedAt, &v.Number, &digest,
+	}, more...)...)
 	if err == nil {
 		v.Digest = validations.Digest(digest)
 	}

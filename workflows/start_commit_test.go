@@ -44,8 +44,12 @@ func setupStarts(t *testing.T) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
+	members, err := users.NewService(db, check)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return bundle{
-		db: db, users: users.NewService(db, check), flows: NewService(db, runs, check),
+		db: db, users: members, flows: NewService(db, runs, check),
 		starter: NewStarter(db, StartConfig{
 			CommitTimeout: 20 * time.Second,
 		}, runs, idempotency.NewGuard(db, time.Hour, idempotency.NewActivity(), figures.Keys), staged, nil,

@@ -26,9 +26,9 @@ type Shared struct {
 	complaints *rate.Limiter
 }
 
-// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis no longer
-// than the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of
-// contexts (ContextTimeoutEnabled).
+// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis until the
+// timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of contexts
+// (ContextTimeoutEnabled).
 func NewShared(
 	client redis.UniversalClient, name string, perMinute int, timeout time.Duration, log *slog.Logger,
 ) *Shared {

@@ -1,0 +1,116 @@
+package users
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// rememberedTokens bounds how many tokens a process knows the holders of.
+const rememberedTokens = 10_000
+
+// Caller names the organization of a request's token to the look-ups that are read ahead.
+type Caller struct {
+	// Org is SQL for the id of the organization over the parameter Param.
+	Org   string
+	Param core.Param
+	// OrgID and Tag are zero as long as nothing but the token is known. What was read of the organization when it had
+	// this access_tag is still true if the caller is let through: else all is looked up again by the token.
+	OrgID uuid.UUID
+	Tag   uuid.UUID
+}
+
+// unknownCaller is known by its token alone, whether that is still valid or not.
+func unknownCaller(digest []byte) Caller {
+	return Caller{
+		Org:   "(SELECT org_id FROM api_tokens WHERE digest = asked.digest)",
+		Param: core.Param{Name: "digest", Type: "bytea", Value: digest},
+	}
+}
+
+// knownCaller is whoever had the token at its last request.
+func knownCaller(h tokenHolder) Caller {
+	id := h.principal.OrgID
+	return Caller{Org: "asked.org", Param: core.Param{Name: "org", Type: "uuid", Value: id}, OrgID: id, Tag: h.tag}
+}
+
+// tokenHolder is who had a valid token when the organization had the tag.
+type tokenHolder struct {
+	holder
+	tag       uuid.UUID
+	expiresAt *time.Time
+}
+
+type tokenDigest [sha256.Size]byte
+
+func newTokenHolders() (*lru.Cache[tokenDigest, tokenHolder], error) {
+	holders, err := lru.New[tokenDigest, tokenHolder](rememberedTokens)
+	if err != nil {
+		return nil, fmt.Errorf("make the memory of tokens: %w", err)
+	}
+	return holders, nil
+}
+
+// queueTag asks whether what was known of the holder is still true. Whoever changes a role, a membership, a token or
+// the organization renews the tag in the same transaction, so this look-up sees what one of them all would see.
+func (h tokenHolder) queueTag(lookups *core.Lookups, stillTrue *bool) {
+	lookups.Queue(func(row pgx.CollectableRow) error {
+		var tag uuid.UUID
+		var now time.Time
+		err := row.Scan(&tag, &now)
+		*stillTrue = tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(now))
+		return err
+	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", knownCaller(h).Param)
+}
+
+// queueHolder looks up who has the token.
+func queueHolder(lookups *core.Lookups, caller Caller, found *tokenHolder) {
+	lookups.Queue(func(row pgx.CollectableRow) error {
+		var err error
+		found.holder, err = scanHolderAnd(row, &found.tag, &found.expiresAt)
+		return err
+	}, holderQuery, caller.Param)
+}
+
+const holderQuery = `
+	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
+		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8, o.access_tag, t.expires_at
+	FROM api_tokens AS t
+	JOIN organizations AS o ON o.id = t.org_id
+	JOIN users AS u ON u.id = t.user_id
+	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
+	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
+
+// holder is who has a valid token. One who has left the organization is known but may do nothing.
+type holder struct {
+	principal core.Principal
+	isMember  bool
+}
+
+func scanHolder(row pgx.CollectableRow) (holder, error) {
+	return scanHolderAnd(row)
+}
+
+// scanHolderAnd reads a holder and what follows it in the row.
+func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
+	var p core.Principal
+	var tokenRole core.Role
+	var memberRole *core.Role
+	var lifetime float64
+	err := row.Scan(append([]any{
+		&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
+		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime,
+	}, more...)...)
+	if err != nil || memberRole == nil {
+		return holder{principal: p}, err
+	}
+	p.Role = tokenRole.Lesser(*memberRole)
+	p.KeyLifetime = core.Seconds(lifetime)
+	return holder{principal: p, isMember: true}, nil
+}
