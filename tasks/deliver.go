@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -13,8 +14,9 @@ import (
 )
 
 const (
-	// deliverers hide the way to Redis and back: one at a time, a millisecond of it would mean 1,000 jobs a second.
-	deliverers = 8
+	// deliverers is how many tasks are on their way to Redis at once. They share it: one at a time, a millisecond of it
+	// would mean 1,000 jobs a second.
+	deliverers = 64
 	// conflictTries bounds how often a task is put in the place of one that is over.
 	conflictTries = 3
 
@@ -32,18 +34,13 @@ func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
 	defer cancel()
 	// A client remembers for its lifetime that it has announced its queues. A new one for each batch announces them
 	// again, without which the inspector would deny the queue for ever after Redis has lost its data.
-	client := asynq.NewClientFromRedisClient(e.redis)
-	outcomes := make([]error, len(staged))
-	group, groupCtx := errgroup.WithContext(limited)
-	group.SetLimit(deliverers)
-	for i, s := range staged {
-		group.Go(func() error {
-			var trouble error
-			outcomes[i], trouble = e.try(groupCtx, client, s.job)
-			return trouble
-		})
+	client := asynq.NewClientFromRedisClient(newScriptsClient(e.redis))
+	outcomes := slices.Repeat([]error{errLeft}, len(staged))
+	var batch handOver
+	// The first one announces the queue for the others, and meets alone the Redis that is away.
+	if outcomes[0], batch.trouble = e.try(limited, client, staged[0].job); batch.trouble == nil {
+		batch.trouble = e.tryTogether(limited, client, staged[1:], outcomes[1:])
 	}
-	batch := handOver{trouble: group.Wait()}
 	for i, s := range staged {
 		switch err := outcomes[i]; {
 		case err == nil:
@@ -57,6 +54,20 @@ func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
 		batch.trouble = nil
 	}
 	return batch
+}
+
+// tryTogether delivers jobs in about their order, until Redis is in trouble.
+func (e *Enqueuer) tryTogether(ctx context.Context, client *asynq.Client, staged []stagedJob, outcomes []error) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(deliverers)
+	for i, s := range staged {
+		group.Go(func() error {
+			var trouble error
+			outcomes[i], trouble = e.try(groupCtx, client, s.job)
+			return trouble
+		})
+	}
+	return group.Wait()
 }
 
 // try delivers one job. It returns what became of it, and the trouble of Redis when that is what stood in the way.

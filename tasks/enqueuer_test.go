@@ -150,20 +150,23 @@ type afterEnqueue struct {
 func (h *afterEnqueue) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h *afterEnqueue) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h.after(ctx, next(ctx, cmds), cmds...)
+	}
 }
 
 func (h *afterEnqueue) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if err == nil && strings.HasPrefix(cmd.Name(), "eval") {
-			if h.times > 0 {
-				h.times--
-				err = h.do(ctx)
-			}
-		}
+		return h.after(ctx, next(ctx, cmd), cmd)
+	}
+}
+
+func (h *afterEnqueue) after(ctx context.Context, err error, cmds ...redis.Cmder) error {
+	if err != nil || h.times == 0 || !strings.HasPrefix(cmds[0].Name(), "eval") {
 		return err
 	}
+	h.times--
+	return h.do(ctx)
 }
 
 func TestEnqueuerPoison(t *testing.T) {

@@ -1,0 +1,54 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// scriptsClient is a client on which the scripts that are called at the same time, as many tasks are queued, go to
+// Redis in one message and come back in one: on the way there and back most of the time goes. Everything else is the
+// client's own.
+type scriptsClient struct {
+	redis.UniversalClient
+
+	calls *core.Coalescer[scriptCall, *redis.Cmd]
+}
+
+type scriptCall struct {
+	sha  string
+	keys []string
+	args []any
+}
+
+func newScriptsClient(client redis.UniversalClient) scriptsClient {
+	limits := core.CoalescerLimits{
+		Groups: 1, Members: deliverers, Weight: deliverers, Waiting: deliverers, WaitingWeight: deliverers,
+	}
+	return scriptsClient{UniversalClient: client, calls: core.NewCoalescer(
+		limits, func(scriptCall) int { return 1 },
+		func(ctx context.Context, calls []scriptCall) []*redis.Cmd {
+			answers := make([]*redis.Cmd, len(calls))
+			// Each command keeps its own error.
+			_, _ = client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+				for i, call := range calls {
+					answers[i] = pipe.EvalSha(ctx, call.sha, call.keys, call.args...)
+				}
+				return nil
+			})
+			return answers
+		},
+	)}
+}
+
+// EvalSha runs a script that Redis knows.
+func (c scriptsClient) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	answer, err := c.calls.Do(ctx, scriptCall{sha: sha, keys: keys, args: args})
+	if err != nil {
+		answer = redis.NewCmd(ctx)
+		answer.SetErr(err)
+	}
+	return answer
+}
