@@ -21,9 +21,9 @@ const (
 	yardstickClients = 8
 	// fillChunk keeps a transaction short enough to be interrupted.
 	fillChunk = 50_000
-	// diskReserve is left free, and diskFactor has room for the log of what is written.
+	// diskReserve is left free for the log, and diskFactor has room for what is measured in between.
 	diskReserve = 4 << 30
-	diskFactor  = 1.5
+	diskFactor  = 1.2
 )
 
 // fill adds rows by a script that takes the first and the last number of a chunk. The foreign keys of these rows are
