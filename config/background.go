@@ -19,7 +19,7 @@ const (
 	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and none by more
 	// than anybody would notice.
 	enqueuePause     = 10 * time.Millisecond
-	purgeBatch       = 1000
+	purgeBatch       = 200
 	activityInterval = 3 * time.Second
 	// lastFlushLimit bounds how long a process that ends waits for a database that may be away.
 	lastFlushLimit   = 2 * time.Second

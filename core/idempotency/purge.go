@@ -15,16 +15,20 @@ import (
 // purgeTimeout bounds one batch.
 const purgeTimeout = 30 * time.Second
 
-// purgeRest is how long the purge rests after a batch, in times that the batch took. So it leaves most of the database
-// to those who wait for it, and the more the slower they make it.
-const purgeRest = 2
+// How long the purge rests after a batch, in times that the batch took: it leaves nine tenths of one processor and of
+// what the disk takes to those who wait for it, and more the slower they make it. The rest has an end, so that also on
+// a busy database more keys go than come.
+const (
+	purgeRest   = 9
+	longestRest = 100 * time.Millisecond
+)
 
 // Purge deletes the keys that are expired and finished, and returns how many. Expiry is told by the database's clock.
 // A key that is not finished is never deleted: its request is still to be resumed.
 //
-// Every batch is a statement and a transaction of its own, so that no lock is held for long. Rows that somebody else
-// has locked are passed over, which lets several purges work at once and keeps out of the way of a request that takes
-// an expired key over. After an error the count tells what is gone nevertheless.
+// Every batch is a transaction of its own, so that no lock is held for long. Rows that somebody else has locked are
+// passed over, which lets several purges work at once and keeps out of the way of a request that takes an expired key
+// over. After an error the count tells what is gone nevertheless.
 func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("purge expired keys: the batch is %d, want at least 1", batch)
@@ -33,46 +37,60 @@ func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
 	var from *time.Time
 	for {
 		began := time.Now()
-		n, last, err := purgeBatch(ctx, db, from, batch)
-		total += n
+		gone, err := purgeBatch(ctx, db, from, batch)
 		if err != nil {
 			return total, fmt.Errorf("purge expired keys: %w", err)
 		}
-		if n == 0 {
+		if gone.count == 0 {
 			return total, purgeActivity(ctx, db, batch)
 		}
-		from = last
-		if err := rest(ctx, purgeRest*time.Since(began)); err != nil {
+		total += gone.count
+		from = gone.last
+		if err := restAfter(ctx, time.Since(began)); err != nil {
 			return total, fmt.Errorf("purge expired keys: %w", err)
 		}
 	}
 }
 
-// purgeBatch deletes keys that expired at from or later, and returns how many and when the last of them expired. The
-// index still leads to the rows that the batches before have deleted, and to look at all of them again would take
-// longer with every batch. The rows are deleted where they were found, whatever the planner believes about the table.
-func purgeBatch(ctx context.Context, db *core.DB, from *time.Time, batch int) (int64, *time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
-	defer cancel()
-	var n int64
-	var last *time.Time
-	err := db.Pool.QueryRow(ctx, `
-		WITH gone AS (
-			DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-				SELECT ctid FROM idempotency_keys
-				WHERE expires_at >= coalesce($1::timestamptz, '-infinity') AND expires_at <= now()
-					AND recovery_point = $2
-				ORDER BY expires_at LIMIT $3
-				FOR UPDATE SKIP LOCKED))
-			RETURNING expires_at
-		)
-		SELECT count(*), max(expires_at) FROM gone`, from, PointFinished, batch).Scan(&n, &last)
-	return n, last, err
+// purged is how many keys a batch has deleted, and when the last of them expired.
+type purged struct {
+	count int64
+	last  *time.Time
 }
 
-// rest waits, or returns why the purge has to end.
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+// purgeBatch deletes keys that expired at from or later. The index still leads to the rows that the batches before have
+// deleted, and to look at all of them again would take longer with every batch. The rows are deleted where they were
+// found, whatever the planner believes about the table.
+//
+// The commit does not wait for the disk. What a crash of the server brings back is expired and purged again, and a
+// start in the place of a deleted key reaches the disk behind the deletion.
+func purgeBatch(ctx context.Context, db *core.DB, from *time.Time, size int) (*purged, error) {
+	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
+	defer cancel()
+	return core.InBatch(ctx, db, func(batch *core.Batch) *purged {
+		gone := &purged{}
+		batch.Queue("SET LOCAL synchronous_commit = off")
+		batch.QueueRows(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&gone.count, &gone.last}, func() error { return nil })
+			return err
+		}, `
+			WITH gone AS (
+				DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+					SELECT ctid FROM idempotency_keys
+					WHERE expires_at >= coalesce($1::timestamptz, '-infinity') AND expires_at <= now()
+						AND recovery_point = $2
+					ORDER BY expires_at LIMIT $3
+					FOR UPDATE SKIP LOCKED))
+				RETURNING expires_at
+			)
+			SELECT count(*), max(expires_at) FROM gone`, from, PointFinished, size)
+		return gone
+	})
+}
+
+// restAfter rests from a batch, or returns why the purge has to end.
+func restAfter(ctx context.Context, took time.Duration) error {
+	timer := time.NewTimer(min(purgeRest*took, longestRest))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -135,7 +153,7 @@ func purgePages(ctx context.Context, db *core.DB, query string, batch int) error
 		if err != nil {
 			return err
 		}
-		if err := rest(ctx, purgeRest*time.Since(began)); err != nil {
+		if err := restAfter(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
