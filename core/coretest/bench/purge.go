@@ -13,16 +13,13 @@ import (
 const (
 	purgePace    = 1000
 	purgeClients = 64
-	// purgeBefore is long enough for the server's own work, such as checkpoints, to be part of it.
-	purgeBefore = time.Minute
-	purgeLimit  = 20 * time.Minute
+	purgeLimit   = 20 * time.Minute
 	// vacuumLimit is far above what the server takes to look for work, which is a minute, and to do it.
 	vacuumLimit = 10 * time.Minute
 	p99         = 99
 )
 
-// measurePurge starts runs at a fixed pace, at first alone and then while expired keys are purged. It fills the table
-// again in a minute, which takes a day in earnest, so it waits until the server has vacuumed the table by itself.
+// measurePurge starts runs at a fixed pace, at first alone and then while expired keys are purged.
 func (c *course) measurePurge(ctx context.Context) ([]goal, error) {
 	many := thousands(float64(c.options.scale.purged))
 	slower := goal{
@@ -31,7 +28,7 @@ func (c *course) measurePurge(ctx context.Context) ([]goal, error) {
 	}
 	refused := goal{what: "starts that were refused meanwhile", bound: atMost(0, unitCount)}
 	grown := goal{
-		what:  "size of the table of keys after each purge, to that after the first",
+		what:  "size of the table of keys after each purge, by the keys that it held, to that after the first",
 		bound: atMost(1.1, unitTimes),
 	}
 	var first float64
@@ -39,7 +36,7 @@ func (c *course) measurePurge(ctx context.Context) ([]goal, error) {
 		if err := c.addExpired(ctx); err != nil {
 			return nil, err
 		}
-		before, err := c.paceFor(ctx, purgeBefore)
+		before, err := c.paceFor(ctx, c.options.scale.before)
 		if err != nil {
 			return nil, err
 		}
@@ -52,20 +49,17 @@ func (c *course) measurePurge(ctx context.Context) ([]goal, error) {
 		slower.note = fmt.Sprintf("%.1f ms, %.1f ms before; purged in %s", millisOf(during.latencies, p99),
 			millisOf(before.latencies, p99), time.Since(begun).Round(time.Second))
 		refused.values = append(refused.values, float64(during.refused))
-		if err := await(ctx, vacuumLimit, "the table of keys is vacuumed", c.keysVacuumed); err != nil {
-			return nil, err
-		}
-		size, err := c.keysSize(ctx)
+		size, held, err := c.keysSize(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if first == 0 {
-			first = size
+			first = size / held
 		}
-		grown.values = append(grown.values, size/first)
-		grown.note += fmt.Sprintf("%.0f MB, ", size/1e6)
+		grown.values = append(grown.values, size/held/first)
+		grown.note += fmt.Sprintf("%.0f MB for %s keys, ", size/1e6, thousands(held))
 	}
-	grown.note = strings.TrimSuffix(grown.note, ", ") + "; the starts' own keys stay in it"
+	grown.note = strings.TrimSuffix(grown.note, ", ") + "; the starts' own keys stay"
 	return []goal{slower, refused, grown}, nil
 }
 
@@ -110,8 +104,13 @@ func (c *course) purge(ctx context.Context) error {
 	return nil
 }
 
+// addExpired fills in a minute what takes a day in earnest, so it waits until the server has vacuumed the table by
+// itself, as it would long have.
 func (c *course) addExpired(ctx context.Context) error {
-	c.show.say("adding expired keys")
+	c.show.say("adding expired keys when the last ones are vacuumed")
+	if err := await(ctx, vacuumLimit, "the table of keys is vacuumed", c.keysVacuumed); err != nil {
+		return err
+	}
 	if err := c.world.settle(ctx); err != nil {
 		return err
 	}
@@ -131,11 +130,14 @@ func (c *course) keysVacuumed(ctx context.Context) (bool, error) {
 	return vacuumed, err
 }
 
-func (c *course) keysSize(ctx context.Context) (float64, error) {
+// keysSize returns the size of the table, and how many keys it held at once: the purged ones and those of the starts,
+// which stay.
+func (c *course) keysSize(ctx context.Context) (float64, float64, error) {
 	var size float64
 	err := c.world.db.QueryRow(ctx, "SELECT pg_total_relation_size('idempotency_keys')::float8").Scan(&size)
 	if err != nil {
-		return 0, fmt.Errorf("measure the table: %w", err)
+		return 0, 0, fmt.Errorf("measure the table: %w", err)
 	}
-	return size, nil
+	left, err := c.keys(ctx)
+	return size, float64(c.options.scale.purged + left), err
 }
