@@ -26,8 +26,8 @@ type Shared struct {
 	complaints *rate.Limiter
 }
 
-// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis until the
-// timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of contexts
+// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis until
+// the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of contexts
 // (ContextTimeoutEnabled).
 func NewShared(
 	client redis.UniversalClient, name string, perMinute int, timeout time.Duration, log *slog.Logger,
