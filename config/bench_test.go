@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,8 @@ const document = `{"name": "Harbour House", "floor_area_m2": 120, "zones": [{"na
 
 func (s *stage) benchmark(b *testing.B, key func(n int64) string, want int) {
 	b.Helper()
+	ballast := make([]byte, config.Headroom)
+	defer runtime.KeepAlive(ballast)
 	var n atomic.Int64
 	b.SetParallelism(16)
 	b.ReportAllocs()

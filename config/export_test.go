@@ -17,6 +17,9 @@ import (
 // DemoOrg is an organization of the demonstration, for tests.
 type DemoOrg = demoOrg
 
+// Headroom is what the served process keeps free of garbage collections.
+const Headroom = headroom
+
 // Cast is the demonstration and the services behind the API, for tests that prepare and look behind it.
 type Cast struct {
 	Harbour, Tiny DemoOrg

@@ -126,7 +126,9 @@ func TestEngineTakesOver(t *testing.T) {
 
 func TestEngineKeepsASlowPhasesKey(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, shortLock)
+	// It is renewed three times as often as it has to be, and a busy machine may be late by less than this.
+	const lock = 3 * time.Second
+	r := newRig(t, lock)
 	blocked, release := r.blockAt(t, pointBegun)
 	held := r.begin(t, "k")
 	var slow sync.WaitGroup
@@ -142,7 +144,7 @@ func TestEngineKeepsASlowPhasesKey(t *testing.T) {
 		if n, err := completer.RunOnce(t.Context()); n != 0 || err != nil {
 			t.Errorf("completer = %d, %v, want it to leave the key alone", n, err)
 		}
-		return time.Since(begun) > 5*shortLock
+		return time.Since(begun) > lock+lock/2
 	})
 	release()
 	slow.Wait()
