@@ -28,6 +28,8 @@ import (
 const (
 	exitFailed = 1
 	exitUsage  = 2
+	// maxRounds is more than anybody waits for.
+	maxRounds = 1000
 	// maxKeys is more than any disk has room for.
 	maxKeys = 1_000_000_000
 )
@@ -117,7 +119,13 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		opts.clients = clients
 		return err
 	})
-	flags.IntVar(&opts.rounds, "rounds", opts.rounds, "how often each measurement is repeated")
+	var rounds []int
+	flags.Func("rounds", "how often each measurement is repeated (default 3, and 1 behind the part rates)",
+		func(text string) error {
+			var err error
+			rounds, err = parseNumbers(text, maxRounds)
+			return err
+		})
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
 	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all)", func(text string) error {
 		names, err := parseScenarios(text)
@@ -132,7 +140,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 			return err
 		})
 	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
-	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 30 GB, an hour at most",
+	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 50 GB, more than an hour",
 		func(string) error {
 			opts.rounds, opts.duration, opts.scale = full.rounds, full.duration, full.scale
 			return nil
@@ -143,9 +151,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	if keys != nil {
 		opts.scale.keys = keys
 	}
+	if len(rounds) == 1 {
+		opts.rounds, opts.scale.rounds = rounds[0], rounds[0]
+	}
 	// pgbench counts in seconds.
-	if opts.rounds < 1 || opts.duration < time.Second || opts.duration%time.Second != 0 || flags.NArg() > 0 {
-		fmt.Fprintln(stderr, "bench: give at least one round, a duration in whole seconds, and nothing but flags")
+	if len(rounds) > 1 || opts.duration < time.Second || opts.duration%time.Second != 0 || flags.NArg() > 0 {
+		fmt.Fprintln(stderr, "bench: give one number of rounds, a duration in whole seconds, and nothing but flags")
 		return options{}, errors.New("wrong usage")
 	}
 	return opts, nil

@@ -15,6 +15,8 @@ func TestMain(m *testing.M) { coretest.Main(m) }
 func TestParseOptions(t *testing.T) {
 	t.Parallel()
 
+	seven := shortOptions().scale
+	seven.rounds = 7
 	for name, tt := range map[string]struct {
 		args []string
 		want options
@@ -33,7 +35,7 @@ func TestParseOptions(t *testing.T) {
 			},
 			want: options{
 				dir: "/elsewhere", clients: []int{1, 16}, rounds: 7, duration: 4 * time.Second,
-				only: []string{"rates", "purge"}, profiles: "kept", scale: shortOptions().scale,
+				only: []string{"rates", "purge"}, profiles: "kept", scale: seven,
 			},
 		},
 	} {
@@ -57,6 +59,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		"UnknownFlag":     {"-quick"},
 		"Argument":        {"now"},
 		"NoRound":         {"-rounds", "0"},
+		"TwiceSoMany":     {"-rounds", "1,2"},
 		"HalfASecond":     {"-duration", "500ms"},
 		"ClientsAreWords": {"-clients", "8,many"},
 		"NoClient":        {"-clients", "0"},
