@@ -114,31 +114,18 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&opts.dir, "dir", opts.dir, "folder for the servers' data; it has to be on a real disk")
-	flags.Func("clients", "numbers of clients (default 8,32,64)", func(text string) error {
-		clients, err := parseNumbers(text, maxClients)
-		opts.clients = clients
-		return err
-	})
-	var rounds []int
+	var rounds, keys []int
+	flags.Func("clients", "numbers of clients (default 8,32,64)", numbersInto(&opts.clients, maxClients))
 	flags.Func("rounds", "how often each measurement is repeated (default 3, and 1 behind the part rates)",
-		func(text string) error {
-			var err error
-			rounds, err = parseNumbers(text, maxRounds)
-			return err
-		})
+		numbersInto(&rounds, maxRounds))
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
 	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all)", func(text string) error {
 		names, err := parseScenarios(text)
 		opts.only = names
 		return err
 	})
-	var keys []int
 	flags.Func("keys", "numbers of keys to grow to; the first is compared with (default 10000,100000)",
-		func(text string) error {
-			var err error
-			keys, err = parseNumbers(text, maxKeys)
-			return err
-		})
+		numbersInto(&keys, maxKeys))
 	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
 	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 50 GB, more than an hour",
 		func(string) error {
@@ -160,6 +147,15 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		return options{}, errors.New("wrong usage")
 	}
 	return opts, nil
+}
+
+// numbersInto is a flag that sets numbers.
+func numbersInto(numbers *[]int, most int) func(string) error {
+	return func(text string) error {
+		var err error
+		*numbers, err = parseNumbers(text, most)
+		return err
+	}
 }
 
 func parseNumbers(text string, most int) ([]int, error) {
