@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -72,13 +73,22 @@ type handOver struct {
 //
 // The rows are locked, handed over and then deleted in one transaction, so a row is gone only when the queue has its
 // job. Redis is spoken to inside of the transaction, and whatever goes wrong around that makes duplicates and nothing
-// else: when the transaction is repeated, fails to commit or commits unheard, its rows are handed over again. The queue
-// refuses the second task while it holds the first, which has the same id, and once the first was done the second finds
-// the epoch of its subject advanced or its work finished.
+// else: when the transaction is repeated, fails to commit, commits unheard or is lost when the server crashes, its rows
+// are handed over again. The queue refuses the second task while it holds the first, which has the same id, and once
+// the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
+// commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
-	batch, err := core.InTx(ctx, e.db, func(tx core.Tx) (handOver, error) {
-		return e.drain(ctx, tx)
-	})
+	ctx, cancel := context.WithTimeout(ctx, holdLimit)
+	defer cancel()
+	batch, err := core.InPipeline(ctx, e.db, e.lockDue,
+		func(_ core.Tx, due *[]stagedJob, last *core.Batch) (handOver, error) {
+			if len(*due) == 0 {
+				return handOver{}, nil
+			}
+			batch := e.deliver(ctx, *due)
+			settle(last, batch)
+			return batch, nil
+		})
 	if err != nil {
 		return 0, fmt.Errorf("hand over staged jobs: %w", err)
 	}
@@ -94,61 +104,40 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	return len(batch.delivered) + len(batch.refused), batch.trouble
 }
 
-func (e *Enqueuer) drain(ctx context.Context, tx core.Tx) (handOver, error) {
-	ctx, cancel := context.WithTimeout(ctx, holdLimit)
-	defer cancel()
-	staged, err := lockDue(ctx, tx, e.batchSize)
-	if err != nil || len(staged) == 0 {
-		return handOver{}, err
-	}
-	// The deadline above binds this process; this one holds when the process is frozen with the rows locked.
-	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = '2s'"); err != nil {
-		return handOver{}, fmt.Errorf("bound the locks: %w", err)
-	}
-	batch := e.deliver(ctx, staged)
-	if err := settle(ctx, tx, batch); err != nil {
-		return handOver{}, err
-	}
-	return batch, nil
-}
-
 // lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
 // a lower id may become visible after one with a higher id is gone.
-func lockDue(ctx context.Context, tx core.Tx, limit int) ([]stagedJob, error) {
-	rows, err := tx.Query(ctx, `
+//
+// The deadline of RunOnce binds this process; the server's own holds when the process is frozen with the rows locked.
+func (e *Enqueuer) lockDue(batch *core.Batch) *[]stagedJob {
+	due := new([]stagedJob)
+	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
+		set_config('synchronous_commit', 'off', true)`, strconv.FormatInt(holdLimit.Milliseconds(), 10))
+	batch.QueueRows(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
+			var s stagedJob
+			err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
+			return s, err
+		})
+		*due = found
+		return err
+	}, `
 		SELECT id, attempts, kind, org_id, subject_id, epoch FROM staged_jobs
-		WHERE due_at <= now() ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("lock due jobs: %w", err)
-	}
-	staged, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
-		var s stagedJob
-		err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
-		return s, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read due jobs: %w", err)
-	}
-	return staged, nil
+		WHERE due_at <= now() ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`, e.batchSize)
+	return due
 }
 
 // settle deletes what was delivered and puts off what was refused.
-func settle(ctx context.Context, tx core.Tx, batch handOver) error {
-	statements := tx.NewBatch()
-	if len(batch.delivered) > 0 {
-		statements.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", batch.delivered)
+func settle(batch *core.Batch, done handOver) {
+	if len(done.delivered) > 0 {
+		batch.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", done.delivered)
 	}
-	for _, r := range batch.refused {
+	for _, r := range done.refused {
 		attempts := r.staged.attempts + 1
-		statements.Queue(`
+		batch.Queue(`
 			UPDATE staged_jobs SET attempts = $2, last_error = $3, due_at = now() + make_interval(secs => $4)
 			WHERE id = $1`, r.staged.id, attempts, core.StorableUpTo(r.cause.Error(), maxErrorText),
 			delay(attempts).Seconds())
 	}
-	if err := statements.Send(ctx); err != nil {
-		return fmt.Errorf("settle staged jobs: %w", err)
-	}
-	return nil
 }
 
 func delay(attempts int) time.Duration {
