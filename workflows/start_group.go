@@ -12,10 +12,11 @@ import (
 
 const (
 	// groupsAtOnce is small because the starts of one busy organization wait for each other's counter anyway. A second
-	// group begins when groupEnough starts wait, for a database that has processors to spare, or when the first takes
-	// longer than groupPatience: it waits for what another process holds, which need not concern those behind it.
+	// group begins when groupEnough starts wait, so that the database is not idle while the first is answered, or when
+	// the first takes longer than groupPatience: it waits for what another process holds, which need not concern those
+	// behind it.
 	groupsAtOnce  = 2
-	groupEnough   = 64
+	groupEnough   = 24
 	groupPatience = 50 * time.Millisecond
 	groupMembers  = 256
 	groupBytes    = 8 << 20
