@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // otherFiles are the programs in other languages, and the tables that they share.
@@ -81,7 +82,9 @@ func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, di
 	if p.server, err = startProcess(cmd, filepath.Join(dir, o.folder+".log")); err != nil {
 		return err
 	}
-	return p.server.await(ctx, func(ctx context.Context) bool { return answersAt(ctx, p.address, "/livez/") })
+	return p.server.await(ctx, func(ctx context.Context) bool {
+		return coretest.Answers(ctx, "http://"+p.address+"/livez/")
+	})
 }
 
 // stop ends the program and removes its tables. It works also when ctx has ended.
@@ -125,17 +128,4 @@ func seedOther(ctx context.Context, db *pgx.Conn) error {
 		return fmt.Errorf("fill the tables: %w", err)
 	}
 	return analyze(ctx, db)
-}
-
-// answersAt tells whether a server is ready.
-func answersAt(ctx context.Context, address, path string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
@@ -217,7 +218,9 @@ func (w *world) serve(ctx context.Context, part string) (*process, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	err = server.await(ctx, func(ctx context.Context) bool { return answersAt(ctx, address, "/readyz/") })
+	err = server.await(ctx, func(ctx context.Context) bool {
+		return coretest.Answers(ctx, "http://"+address+"/readyz/")
+	})
 	if err != nil {
 		return nil, "", errors.Join(err, server.stop())
 	}

@@ -1,12 +1,12 @@
 package program
 
 import (
-	"context"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // portAttempts is how many ports are tried: one that was free a moment ago may be taken by now.
@@ -62,21 +62,9 @@ func (s *Server) Again(tb testing.TB, settings []string) *Server {
 func (s *Server) awaitReady(tb testing.TB) bool {
 	tb.Helper()
 	Await(tb, "the server gets ready", func() bool {
-		return s.HasEnded() || s.isReady(tb.Context())
+		return s.HasEnded() || coretest.Answers(tb.Context(), s.URL()+"/readyz/")
 	})
 	return !s.HasEnded()
-}
-
-func (s *Server) isReady(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/readyz/", http.NoBody)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
 // FreeAddress returns an address on this machine that nothing listened on a moment ago.
