@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// holdLimit bounds how long the rows of a batch stay locked, and handOverLimit how much of that Redis may take.
-	holdLimit     = 2 * time.Second
+	// handOverLimit is how long Redis may take while the rows of a batch are locked, and holdLimit after what time the
+	// server unlocks them when the process is frozen.
 	handOverLimit = 1200 * time.Millisecond
+	holdLimit     = 2 * time.Second
 
 	// A job that the queue refuses is tried again after a pause that doubles from firstDelay to lastDelay.
 	firstDelay = 2 * time.Second
@@ -78,8 +79,6 @@ type handOver struct {
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, holdLimit)
-	defer cancel()
 	batch, err := core.InPipeline(ctx, e.db, e.lockDue,
 		func(_ core.Tx, due *[]stagedJob, last *core.Batch) (handOver, error) {
 			if len(*due) == 0 {
@@ -106,8 +105,6 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 
 // lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
 // a lower id may become visible after one with a higher id is gone.
-//
-// The deadline of RunOnce binds this process; the server's own holds when the process is frozen with the rows locked.
 func (e *Enqueuer) lockDue(batch *core.Batch) *[]stagedJob {
 	due := new([]stagedJob)
 	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
