@@ -174,15 +174,33 @@ func unconditional(orgs []uuid.UUID) []Demand {
 	return demands
 }
 
-// addUsage counts what was charged, one organization after the other: for an update of several at once the planner
-// makes a new plan each time, which takes longer than the updates.
+// fewCounters is up to how many counters are written one after the other. For an update of several at once the planner
+// makes a new plan each time, which takes longer than a few updates of one.
+const fewCounters = 4
+
 func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {
+	orgs, amounts := make([]uuid.UUID, 0, len(charged)), make([]int64, 0, len(charged))
+	periods := make([]time.Time, 0, len(charged))
 	for orgID, amount := range charged {
-		batch.Queue(`
-			UPDATE usage_counters SET used = used + $4
-			WHERE org_id = $1 AND metric = $2 AND period_start = $3`,
-			orgID, MetricRuns, counters[orgID].Period, amount)
+		orgs, amounts, periods = append(orgs, orgID), append(amounts, amount), append(periods, counters[orgID].Period)
 	}
+	if len(orgs) <= fewCounters {
+		for i := range orgs {
+			batch.Queue(`
+				UPDATE usage_counters SET used = used + $4
+				WHERE org_id = $1 AND metric = $2 AND period_start = $3`, orgs[i], MetricRuns, periods[i], amounts[i])
+		}
+		return
+	}
+	batch.Queue(`
+		UPDATE usage_counters AS u SET used = u.used + charged.amount
+		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
+		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
+		core.IDColumn(orgs, itself), periods, amounts, MetricRuns)
+}
+
+func itself(id *uuid.UUID) *uuid.UUID {
+	return id
 }
 
 // PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.

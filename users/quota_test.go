@@ -2,6 +2,7 @@ package users_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,6 +74,24 @@ func TestChargeRuns(t *testing.T) {
 			}
 		}
 		for org, want := range map[uuid.UUID]int64{two: 2, none: 0, free: 3} {
+			if got := b.used(t, org); got != want {
+				t.Errorf("used = %d, want %d", got, want)
+			}
+		}
+	})
+
+	t.Run("ChargesManyOrganizationsAtOnce", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		var demands []uuid.UUID
+		want := make(map[uuid.UUID]int64)
+		for i := range 9 {
+			org := b.org(t, fmt.Sprintf("org-%d", i), -1)
+			want[org] = int64(1 + i%3)
+			demands = append(demands, slices.Repeat([]uuid.UUID{org}, 1+i%3)...)
+		}
+		b.charge(t, demands...)
+		for org, want := range want {
 			if got := b.used(t, org); got != want {
 				t.Errorf("used = %d, want %d", got, want)
 			}

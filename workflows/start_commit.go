@@ -160,17 +160,21 @@ func (s *Starter) commitIn(
 	}
 	var runs []validations.Prepared
 	var audits []core.AuditRecord
+	var refused []idempotency.Claim
 	for i, w := range winners {
 		if !grants[i].Granted {
 			results[w] = result{err: users.QuotaExceeded(grants[i].Usage)}
 			if starts[w].keyed {
-				idempotency.Withdraw(batch, starts[w].claim)
+				refused = append(refused, starts[w].claim)
 			}
 			continue
 		}
 		run := starts[w].run
 		run.Run.UsageMetric, run.Run.UsagePeriod = grants[i].Usage.Metric, grants[i].Usage.Period
 		runs, audits = append(runs, run), append(audits, starts[w].audit)
+	}
+	if len(refused) > 0 {
+		idempotency.Withdraw(batch, refused...)
 	}
 	if len(runs) > 0 {
 		s.runs.Create(batch, runs...)
