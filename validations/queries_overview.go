@@ -57,36 +57,37 @@ type recent struct {
 	late  lateRuns
 }
 
-// newestQuery reads the runs that the overview is about. $1 is the organization, $2 an id before the span, and $3 the
-// limit.
-const newestQuery = `
-	WITH span AS (SELECT date_trunc('hour', now(), 'UTC') - interval '23 hours' AS first),
-	newest AS (
-		SELECT r.created_at, r.started_at, r.ended_at, r.result FROM span CROSS JOIN validation_runs AS r
-		WHERE r.org_id = $1 AND r.id >= $2 AND r.created_at >= span.first ORDER BY r.id DESC LIMIT $3)`
-
 // recent reads what the overview tells of runs, in one round trip.
 func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	var found recent
 	var reads core.Reads
 	// The database says which hours these are; the id only keeps older runs from being read.
 	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
-	reads.Queue(core.AllInto(&found.hours, pgx.RowToStructByPos[hourResults]), newestQuery+`
-		SELECT h.hour, count(*) FILTER (WHERE n.result = 'PASS'), count(*) FILTER (WHERE n.result = 'FAIL'),
-			count(*) FILTER (WHERE n.result IN ('ERROR', 'TIMED_OUT')),
-			count(*) FILTER (WHERE n.result IN ('CANCELED', 'UNKNOWN')), min(n.created_at)
-		FROM span
-		CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
-		LEFT JOIN newest AS n ON date_trunc('hour', n.created_at, 'UTC') = h.hour
-		GROUP BY h.hour ORDER BY h.hour`, orgID, from, overviewRuns)
-	reads.Queue(core.OneInto(&found.took, scanDurations), newestQuery+`, took AS (
+	reads.Queue(core.AllInto(&found.hours, func(row pgx.CollectableRow) (hourResults, error) {
+		return scanHour(row, &found.took)
+	}), `
+		WITH span AS (SELECT date_trunc('hour', now(), 'UTC') - interval '23 hours' AS first),
+		newest AS (
+			SELECT r.created_at, r.started_at, r.ended_at, r.result FROM span CROSS JOIN validation_runs AS r
+			WHERE r.org_id = $1 AND r.id >= $2 AND r.created_at >= span.first ORDER BY r.id DESC LIMIT $3),
+		hours AS (
+			SELECT h.hour, count(*) FILTER (WHERE n.result = 'PASS'), count(*) FILTER (WHERE n.result = 'FAIL'),
+				count(*) FILTER (WHERE n.result IN ('ERROR', 'TIMED_OUT')),
+				count(*) FILTER (WHERE n.result IN ('CANCELED', 'UNKNOWN')), min(n.created_at)
+			FROM span
+			CROSS JOIN generate_series(span.first, span.first + interval '23 hours', interval '1 hour') AS h (hour)
+			LEFT JOIN newest AS n ON date_trunc('hour', n.created_at, 'UTC') = h.hour
+			GROUP BY h.hour),
+		verdicts AS (
 			SELECT extract(epoch FROM ended_at - created_at)::float8 AS took,
 				extract(epoch FROM started_at - created_at)::float8 AS waited
-			FROM newest WHERE result IN ('PASS', 'FAIL'))
-		SELECT count(*), coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took), 0),
-			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY took), 0),
-			coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
-		FROM took`, orgID, from, overviewRuns)
+			FROM newest WHERE result IN ('PASS', 'FAIL')),
+		took AS (
+			SELECT count(*), coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took), 0),
+				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY took), 0),
+				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
+			FROM verdicts)
+		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, overviewRuns)
 	reads.Queue(core.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
@@ -97,10 +98,11 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	return found, nil
 }
 
-func scanDurations(row pgx.CollectableRow) (durations, error) {
-	var d durations
+// scanHour reads an hour and what is in each row, the durations of the runs of all hours.
+func scanHour(row pgx.CollectableRow, d *durations) (hourResults, error) {
+	var h hourResults
 	var median, p95, waited float64
-	err := row.Scan(&d.Runs, &median, &p95, &waited)
+	err := row.Scan(&h.Hour, &h.Passed, &h.Failed, &h.Errors, &h.Other, &h.Since, &d.Runs, &median, &p95, &waited)
 	d.Median, d.P95, d.Waited95 = core.Seconds(median), core.Seconds(p95), core.Seconds(waited)
-	return d, err
+	return h, err
 }
