@@ -9,7 +9,10 @@ LINT := bin/golangci-lint-$(LINT_VERSION)
 
 # PKG=./users/... narrows a target to some packages.
 PKG ?= ./...
-TEST = go run ./core/coretest/withpostgres -- go test -race -timeout 15m
+# How long the tests of one package may take. The slow ones have every page in a browser, one after the other.
+TIMEOUT = 15m
+test-all: TIMEOUT = 1h
+TEST = go run ./core/coretest/withpostgres -- go test -race -timeout $(TIMEOUT)
 
 .PHONY: help
 help: ## list the targets
@@ -70,7 +73,7 @@ build: ## build bin/simplevalidations, one static file
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
 
 .PHONY: bench
-bench: ## hold this machine to every target of speed, FULL=1 takes an hour
+bench: ## hold this machine to every target of speed, FULL=1 takes more than an hour
 	@.ci/setup postgresql redis
 	go run ./core/coretest/bench $(if $(FULL),-full)
 

@@ -36,7 +36,8 @@ type CoalescerLimits struct {
 // Nobody waits in order to be grouped: a caller who finds no group at work begins at once and alone, and those
 // who come meanwhile form the next group, in the order of their arrival. Each group is worked on by one of its
 // members, its leader, so nothing runs behind the callers' backs: when all of them have returned, nothing is
-// left to be drained.
+// left to be drained. Each item has its own result, and what is to be tried again alone when a group fails is for the
+// work to know.
 type Coalescer[T, R any] struct {
 	limits CoalescerLimits
 	weigh  func(T) int

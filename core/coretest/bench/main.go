@@ -128,7 +128,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Func("keys", "numbers of keys to grow to; the first is compared with (default 10000,100000)",
 		numbersInto(&keys, maxKeys))
 	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
-	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has 50 GB, more than an hour",
+	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has room for them, more than an hour",
 		func(string) error {
 			opts.rounds, opts.duration, opts.scale = full.rounds, full.duration, full.scale
 			return nil
