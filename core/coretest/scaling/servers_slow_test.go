@@ -27,12 +27,24 @@ const (
 	kills                     = 3
 )
 
-// TestServersBehindNginx has members of an installation killed and restarted while clients know nginx alone.
-func TestServersBehindNginx(t *testing.T) { //nolint:paralleltest // It measures, so it needs the machine for itself.
-	for _, count := range []int{1, 2, 4} { //nolint:paralleltest // Each is measured alone.
-		t.Run(fmt.Sprintf("%dServers", count), func(t *testing.T) {
+// TestServersBehindNginx has members of an installation killed and restarted while clients know nginx alone. It
+// measures, so each stack has the machine for itself.
+func TestServersBehindNginx(t *testing.T) {
+	for _, stack := range []struct {
+		name    string
+		servers int
+		pooler  string
+	}{
+		{name: "1Server", servers: 1},
+		{name: "2Servers", servers: 2},
+		{name: "4Servers", servers: 4},
+		{name: "2ServersPooled", servers: 2, pooler: "pgbouncer"},
+		{name: "4ServersPooled", servers: 4, pooler: "pgbouncer"},
+	} {
+		t.Run(stack.name, func(t *testing.T) {
+			t.Setenv(program.PoolerVariable, stack.pooler)
 			i := program.Install(t, "SV_TRUSTED_PROXIES=127.0.0.0/8", "SV_DB_MAX_CONNS=20")
-			front := newNginx(t, serve(t, i, count))
+			front := newNginx(t, serve(t, i, stack.servers))
 			client := program.NewClient(t, i.Harbour.Tokens.Executor)
 			told := program.NewHistory()
 			for k := range stormKeys {
@@ -40,13 +52,13 @@ func TestServersBehindNginx(t *testing.T) { //nolint:paralleltest // It measures
 			}
 			begun := time.Now()
 			crowd(t, client, front.url(), told, "crowd", crowdStarts)
-			t.Logf("%d servers: %.0f starts/s by %d clients", count,
+			t.Logf("%s: %.0f starts/s by %d clients", stack.name,
 				crowdStarts/time.Since(begun).Seconds(), crowdClients)
 			program.AwaitRest(t, i.DB)
 			l := program.StartLoad(t, i.Harbour.Tokens.Executor, front.url)
 			l.History.Add(told)
 			killMembers(t, front, i, l)
-			if count > 1 {
+			if stack.servers > 1 {
 				restartMembers(t, front, i, l)
 			}
 			l.Finish(t)
