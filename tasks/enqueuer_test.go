@@ -141,6 +141,39 @@ func TestEnqueuerCrash(t *testing.T) {
 	}
 }
 
+// TestEnqueuerFreezes has a process stand still when the queue has taken a task, so that it sees no deadline.
+func TestEnqueuerFreezes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, coretest.Redis(t))
+	job := newJob()
+	b.stage(t, job)
+	frozen, thaw := context.WithCancel(t.Context())
+	defer thaw()
+	handedOver, result := make(chan struct{}), make(chan error, 1)
+	b.client.AddHook(&afterEnqueue{times: 1, do: func(context.Context) error {
+		close(handedOver)
+		<-frozen.Done()
+		return nil
+	}})
+	go func() {
+		_, err := b.enqueuer.RunOnce(t.Context())
+		result <- err
+	}()
+	receive(t, "the queue takes the task", handedOver)
+	eventually(t, "the row can be locked by others", func() bool {
+		tag, err := b.db.Pool.Exec(t.Context(), "SELECT FROM staged_jobs FOR UPDATE SKIP LOCKED")
+		return err == nil && tag.RowsAffected() == 1
+	})
+	thaw()
+	if err := receive(t, "the enqueuer goes on", result); err == nil {
+		t.Error("run once without an error, want the lost transaction")
+	}
+	b.wantStaged(t, 1)
+	b.run(t, 1)
+	b.wantPending(t, job)
+	b.wantStaged(t, 0)
+}
+
 // afterEnqueue does something when the queue has been asked to take a task, for the first so many times.
 type afterEnqueue struct {
 	times int

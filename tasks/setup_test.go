@@ -63,8 +63,8 @@ func setup(tb testing.TB, redisURL string) *testBundle {
 func openDatabase(tb testing.TB, url string) *core.DB {
 	tb.Helper()
 	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
-		URL: url, MaxConns: 8,
-		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+		URL: url, MaxConns: 8, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second,
+		IdleTimeout: 2 * patience, // What waits for a lock to be lost must not see it lost for this alone.
 	})
 	if err != nil {
 		tb.Fatalf("open database: %v", err)
