@@ -75,6 +75,7 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		if seen != where.nth {
 			return pgproxy.Fault{}
 		}
+		s.members = commit.Members
 		return effect
 	})
 }

@@ -3,7 +3,9 @@ package crash
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -38,9 +40,9 @@ func keys(n int, name string) []string {
 	return named
 }
 
-// gather sends the members to a server so that they are committed in a group. The returned function waits for their
-// replies.
-func (s *stage) gather(tb testing.TB, base string, starts []member) func() {
+// gather sends the members to a server so that they are committed in a group, which nobody misses where the number of
+// those in the queue can be told. The returned function waits for their replies.
+func (s *stage) gather(tb testing.TB, base string, queued func() int, starts []member) func() {
 	tb.Helper()
 	var requests []*http.Request
 	for _, m := range starts {
@@ -57,7 +59,8 @@ func (s *stage) gather(tb testing.TB, base string, starts []member) func() {
 		}
 		requests = append(requests, request)
 	}
-	wait := program.Crowd{DB: s.DB, Base: base, Holder: s.Enroll(tb, base, "holder")}.Send(tb, requests...)
+	crowd := program.Crowd{DB: s.DB, Base: base, Holder: s.Enroll(tb, base, "holder"), Queued: queued}
+	wait := crowd.Send(tb, requests...)
 	return func() {
 		for i, reply := range wait() {
 			starts[i].reply = reply
@@ -65,8 +68,8 @@ func (s *stage) gather(tb testing.TB, base string, starts []member) func() {
 	}
 }
 
-// TestGroupStruck strikes a commit that many starts share. Those with keys are sent again, and each comes to one run;
-// those without are told what is known of theirs.
+// TestGroupStruck strikes a commit that many starts share: either all of them are there after that, or none. Those with
+// keys are sent again, and each comes to one run; those without are told what is known of theirs.
 func TestGroupStruck(t *testing.T) {
 	t.Parallel()
 	for f, outcome := range map[fault]struct {
@@ -85,8 +88,11 @@ func TestGroupStruck(t *testing.T) {
 			starts := append(members(s.Harbour, keys(5, "member-")...), members(s.Harbour, "equal", "equal")...)
 			keyless := len(starts)
 			starts = append(starts, members(s.Harbour, "", "", "")...)
-			wait := s.gather(t, s.front, starts)
+			wait := s.gather(t, s.front, nil, starts)
 			program.Receive(t, "the fault strikes", s.struck)
+			if !outcome.unknown {
+				s.checkWhole(t, outcome.committed)
+			}
 			s.release(t)
 			wait()
 			unknown := 0
@@ -103,6 +109,28 @@ func TestGroupStruck(t *testing.T) {
 		})
 	}
 }
+
+// checkWhole demands that of the struck group there is nothing before its commit and everything after it. The victim
+// must not go on yet: its next group would be there as well.
+func (s *stage) checkWhole(tb testing.TB, committed int) {
+	tb.Helper()
+	s.mu.Lock()
+	members := s.members
+	s.mu.Unlock()
+	if members < 2 {
+		tb.Fatalf("members of the group = %d: there was no group", members)
+	}
+	if got := program.Count(tb, s.DB, allRuns); got != members*committed {
+		tb.Errorf("runs before anything is repeated = %d, want %d", got, members*committed)
+	}
+	if got := program.Count(tb, s.DB, startCommits, s.Harbour.ID); got != committed {
+		tb.Errorf("commits of them = %d, want %d", got, committed)
+	}
+	program.CheckInvariants(tb, s.DB)
+}
+
+// startCommits are the commits of an organization's starts, by what is never changed later.
+const startCommits = "SELECT count(DISTINCT xmin::text) FROM submissions WHERE org_id = $1"
 
 // checkUnknown demands that a start whose outcome is unknown is to be sent again only with a key, and that the run it
 // names is there if the commit has happened. It counts such starts.
@@ -167,10 +195,10 @@ func (s *stage) checkKeyed(tb testing.TB, starts []member) {
 }
 
 // TestFrozenHolderOfACounter freezes a process while it has the counter of an organization. The starts of that one are
-// refused for the moment, also in a group with others, and the others go through.
+// refused for the moment, also in a group with others, and the others go through, still together.
 func TestFrozenHolderOfACounter(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, flows()[0], "SV_DB_LOCK_TIMEOUT=5s", "SV_DB_IDLE_TIMEOUT=1m")
+	s := newStage(t, flows()[0], program.ForCrowds, "SV_DB_IDLE_TIMEOUT=1m")
 	program.Execute(t, s.Settings, "", "org", "set-quota", s.Tiny.Slug, "10")
 	s.strike(t, s.flow.places()[0], freezeBefore)
 	s.launch(t)
@@ -178,7 +206,17 @@ func TestFrozenHolderOfACounter(t *testing.T) {
 	starts := members(s.Harbour, "stuck", "stuck-too", "")
 	stuck := len(starts)
 	starts = append(starts, members(s.Tiny, "free", "free-too", "")...)
-	s.gather(t, s.aside(t).URL(), starts)()
+	figures := program.FreeAddress(t)
+	s.spare = program.Serve(t, append(slices.Clip(s.Settings), "SV_METRICS_ADDR="+figures), "--only", "web")
+	s.gather(t, s.spare.URL(), func() int { return figure(t, figures, "sv_start_queue") }, starts)()
+	// More than four of the six are of both organizations.
+	groups := figure(t, figures, "sv_start_group_size_count")
+	if small := figure(t, figures, `sv_start_group_size_bucket{le="4"}`); groups-small != 1 {
+		t.Errorf("groups with starts of both organizations = %d, want 1", groups-small)
+	}
+	if got := program.Count(t, s.DB, startCommits, s.Tiny.ID); got != 1 {
+		t.Errorf("commits of the starts that go through = %d, want 1", got)
+	}
 	for i, m := range starts {
 		if m.reply.Err != nil {
 			t.Fatalf("a request was not answered: %v", m.reply.Err)
@@ -199,4 +237,17 @@ func TestFrozenHolderOfACounter(t *testing.T) {
 	if got := program.Count(t, s.DB, allRuns+" WHERE org_id = $1", s.Harbour.ID); got != 3 {
 		t.Errorf("runs = %d, want that of the frozen process and those of the retries", got)
 	}
+}
+
+// figure reads a metric from where a server shows them.
+func figure(tb testing.TB, address, name string) int {
+	tb.Helper()
+	metrics := string(program.NewClient(tb, "").Get(tb, "http://"+address+"/metrics/").Body)
+	_, rest, _ := strings.Cut(metrics, "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		tb.Fatalf("read the metric %s: %v", name, err)
+	}
+	return n
 }

@@ -46,6 +46,8 @@ type stage struct {
 	hangUp  context.CancelFunc
 
 	mu sync.Mutex
+	// members is how many share the commit that is struck, where a single one of that name was chosen.
+	members int
 	// final are the answers that say how the request has ended, in the order of their arrival, and refused the others.
 	final, refused []program.Answer
 }

@@ -24,6 +24,9 @@ type Crowd struct {
 	Base string
 	// Holder is the organization. None of the crowd is of it.
 	Holder Tenant
+	// Queued counts the starts that wait in the server, for a crowd of starts alone none of which may come late. It is
+	// nil where some may.
+	Queued func() int
 }
 
 // Reply is what a request of a crowd has got: an answer, or an error when the answer is not known.
@@ -49,16 +52,26 @@ func (c Crowd) Send(tb testing.TB, requests ...*http.Request) func() []Reply {
 		open.Go(func() { replies[i].Answer, replies[i].Err = client.Do(traced) })
 	}
 	sent.Wait()
-	// When these are answered, those that were sent before have come to their commits.
-	passing := NewClient(tb, c.Holder.Tokens.Executor)
-	for range requests {
-		c.pass(tb, passing)
-	}
+	c.awaitArrival(tb, len(requests))
 	c.letGo(tb)
 	return func() []Reply {
 		open.Wait()
 		end()
 		return replies
+	}
+}
+
+// awaitArrival waits until the requests that were sent have come to their commits, as far as that can be told.
+func (c Crowd) awaitArrival(tb testing.TB, requests int) {
+	tb.Helper()
+	if c.Queued != nil {
+		Await(tb, "all starts wait for their commit", func() bool { return c.Queued() == requests })
+		return
+	}
+	// When these are answered, those that were sent before have come to their commits.
+	passing := NewClient(tb, c.Holder.Tokens.Executor)
+	for range requests {
+		c.pass(tb, passing)
 	}
 }
 
