@@ -16,7 +16,7 @@ const (
 	// the first takes longer than groupPatience: it waits for what another process holds, which need not concern those
 	// behind it.
 	groupsAtOnce  = 2
-	groupEnough   = 24
+	groupEnough   = 3
 	groupPatience = 50 * time.Millisecond
 	groupMembers  = 256
 	groupBytes    = 8 << 20
