@@ -179,18 +179,19 @@ func unconditional(orgs []uuid.UUID) []Demand {
 const fewCounters = 4
 
 func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {
+	if len(charged) <= fewCounters {
+		for orgID, amount := range charged {
+			batch.Queue(`
+				UPDATE usage_counters SET used = used + $4
+				WHERE org_id = $1 AND metric = $2 AND period_start = $3`,
+				orgID, MetricRuns, counters[orgID].Period, amount)
+		}
+		return
+	}
 	orgs, amounts := make([]uuid.UUID, 0, len(charged)), make([]int64, 0, len(charged))
 	periods := make([]time.Time, 0, len(charged))
 	for orgID, amount := range charged {
 		orgs, amounts, periods = append(orgs, orgID), append(amounts, amount), append(periods, counters[orgID].Period)
-	}
-	if len(orgs) <= fewCounters {
-		for i := range orgs {
-			batch.Queue(`
-				UPDATE usage_counters SET used = used + $4
-				WHERE org_id = $1 AND metric = $2 AND period_start = $3`, orgs[i], MetricRuns, periods[i], amounts[i])
-		}
-		return
 	}
 	batch.Queue(`
 		UPDATE usage_counters AS u SET used = u.used + charged.amount
