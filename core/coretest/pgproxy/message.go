@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,19 @@ const (
 	sslRequest  = 80877103
 	gssRequest  = 80877104
 	greetingMin = 8
+)
+
+// The kinds of messages that more than one place knows.
+const (
+	parseKind    = 'P'
+	bindKind     = 'B'
+	executeKind  = 'E'
+	queryKind    = 'Q'
+	syncKind     = 'S'
+	parsedKind   = '1'
+	completeKind = 'C'
+	errorKind    = 'E'
+	readyKind    = 'Z'
 )
 
 // readMessage reads a message and also appends it to what is gathered.
@@ -84,4 +98,34 @@ func changesRows(payload []byte) bool {
 	default:
 		return false
 	}
+}
+
+// message is a message of the protocol.
+func message(kind byte, payload string) []byte {
+	size := uint32(lengthSize + len(payload))
+	return append(binary.BigEndian.AppendUint32([]byte{kind}, size), payload...)
+}
+
+// rollback asks the server to roll back and for an answer, in the way that a pipeline may end with.
+func rollback() []byte {
+	return slices.Concat(
+		message(parseKind, "\x00ROLLBACK\x00\x00\x00"), message(bindKind, "\x00\x00\x00\x00\x00\x00\x00\x00"),
+		message(executeKind, "\x00\x00\x00\x00\x00"), message(syncKind, ""),
+	)
+}
+
+// ends reports whether a server ends the session with the error.
+func (e Error) ends() bool { return e.Severity != "ERROR" }
+
+// messages are what a server sends with the error: the session is ready for the next transaction, if it goes on.
+func (e Error) messages() []byte {
+	fields := "S" + e.Severity + "\x00"
+	if !e.Translated {
+		fields += "V" + e.Severity + "\x00"
+	}
+	sent := message(errorKind, fields+"C"+e.Code+"\x00Mplanted by a test\x00\x00")
+	if e.ends() {
+		return sent
+	}
+	return append(sent, message(readyKind, "I")...)
 }

@@ -20,6 +20,20 @@ type Fault struct {
 	After func()
 	// Swallow ends the connection instead of delivering the answer.
 	Swallow bool
+	// Error takes the place of the server's answer to the commit, if it has a severity: it is what a server tells
+	// that fails after the commit, or with Lose before it. A server that is told to Lose rolls back instead. Commits of
+	// COPY cannot be lost with an error.
+	Error Error
+}
+
+// Error is an error of the server.
+type Error struct {
+	// Severity is ERROR, after which the session goes on, or FATAL or PANIC, which end it.
+	Severity string
+	// Code is the SQLSTATE.
+	Code string
+	// Translated leaves out the severity in its untranslated form, as PostgreSQL did before version 9.6.
+	Translated bool
 }
 
 // Judge decides what happens at a commit. Connections ask at the same time.

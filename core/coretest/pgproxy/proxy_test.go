@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -271,6 +272,91 @@ func TestFaults(t *testing.T) {
 				t.Errorf("rows = %d, want %d", got, 2*tt.notes)
 			}
 		})
+	}
+}
+
+// TestErrors has the server tell each error in place of its answer, after the commit and instead of it.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	transactions := map[string]func(ctx context.Context, b *bundle) error{
+		"InTx": func(ctx context.Context, b *bundle) error { return b.inTx(ctx, insertNote) },
+		"InPipeline": func(ctx context.Context, b *bundle) error {
+			_, err := core.InPipeline(ctx, b.through, func(*core.Batch) struct{} { return struct{}{} },
+				func(_ core.Tx, _ struct{}, last *core.Batch) (struct{}, error) {
+					last.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
+					return struct{}{}, nil
+				})
+			return err
+		},
+		"InBatch": func(ctx context.Context, b *bundle) error {
+			_, err := core.InBatch(ctx, b.through, func(batch *core.Batch) struct{} {
+				batch.Queue(insertNote)
+				return struct{}{}
+			})
+			return err
+		},
+		"AStatementOfItsOwn": func(ctx context.Context, b *bundle) error {
+			_, err := b.through.Pool.Exec(ctx, `INSERT INTO notes (text) VALUES ($1)`, "a")
+			return err
+		},
+	}
+	for kind, transact := range transactions {
+		for _, told := range []pgproxy.Error{
+			{Severity: "ERROR", Code: "23514"}, {Severity: "FATAL", Code: "58000"}, {Severity: "PANIC", Code: "58030"},
+		} {
+			for when, lose := range map[string]bool{"Before": true, "After": false} {
+				t.Run(kind+"/"+told.Severity+when, func(t *testing.T) {
+					t.Parallel()
+					b := setup(t)
+					b.strikeWith(pgproxy.Fault{Lose: lose, Error: told})
+					pgErr, ok := errors.AsType[*pgconn.PgError](transact(t.Context(), b))
+					if !ok || pgErr.SeverityUnlocalized != told.Severity || pgErr.Code != told.Code {
+						t.Fatalf("error = %+v, want %+v", pgErr, told)
+					}
+					want := map[bool]int{true: 0, false: 1}[lose]
+					if got := b.notes(t); got != want {
+						t.Errorf("rows = %d, want %d", got, want)
+					}
+					b.strikeWith(pgproxy.Fault{})
+					if err := b.inTx(t.Context(), insertNote); err != nil || b.notes(t) != want+1 {
+						t.Errorf("the next transaction: err = %v with %d rows, want %d", err, b.notes(t), want+1)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestErrorsGiveWayToTheServersOwn(t *testing.T) {
+	t.Parallel()
+	for when, lose := range map[string]bool{"Before": true, "After": false} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.strikeWith(pgproxy.Fault{Lose: lose, Error: pgproxy.Error{Severity: "PANIC", Code: "58030"}})
+			_, err := core.InBatch(t.Context(), b.through, func(batch *core.Batch) struct{} {
+				batch.Queue(insertNote)
+				batch.Queue(`SELECT 1 / 0`)
+				return struct{}{}
+			})
+			if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "22012" || b.notes(t) != 0 {
+				t.Errorf("err = %v with %d rows, want the division by zero and none", err, b.notes(t))
+			}
+		})
+	}
+}
+
+// TestLastWordsArrive ends the session in the server while it commits: nothing follows its error.
+func TestLastWordsArrive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.strikeWith(pgproxy.Fault{})
+	err := b.inTx(t.Context(), `CREATE FUNCTION pg_temp.die() RETURNS trigger LANGUAGE plpgsql AS
+		'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`, `
+		CREATE CONSTRAINT TRIGGER die AFTER INSERT ON notes DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW EXECUTE FUNCTION pg_temp.die()`, insertNote)
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "57P01" {
+		t.Errorf("err = %v, want that of the server: 57P01", err)
 	}
 }
 

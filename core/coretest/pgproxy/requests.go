@@ -15,6 +15,9 @@ type requests struct {
 	// with it, so that their effects are not known yet.
 	ending, bundled bool
 	commit          Commit
+	// gathered is how many bytes have been gathered, executed how many of them end with what is executed last, and
+	// commitAt where the messages of a commit begin.
+	gathered, executed, commitAt int
 
 	// asks tells whether the gathered messages ask for an answer of their own, and fresh whether they begin or end a
 	// transaction.
@@ -35,30 +38,42 @@ func newRequests(g grammar) requests {
 
 // take follows the next message and reports whether it ends a pipeline.
 func (r *requests) take(kind byte, payload []byte) bool {
+	r.gathered += headSize + len(payload)
+	ended := r.follow(kind, payload)
+	switch {
+	case ended:
+		r.gathered, r.executed = 0, 0
+	case kind == executeKind:
+		r.executed = r.gathered
+	}
+	return ended
+}
+
+func (r *requests) follow(kind byte, payload []byte) bool {
 	r.asks, r.done = false, false
 	switch kind {
-	case 'P': // Parse a statement
+	case parseKind:
 		name, rest := text(payload)
 		r.statements[name], _ = text(rest)
 		return false
-	case 'B': // Bind a portal
+	case bindKind:
 		name, rest := text(payload)
 		statement, parameters := text(rest)
 		sql := r.statements[statement]
 		r.portals[name] = portal{sql, r.grammar.members(sql, parameters)}
 		return false
-	case 'E': // Execute a portal
+	case executeKind:
 		name, _ := text(payload)
 		r.note(r.portals[name])
 		return false
 	case 'D', 'C': // Describe, Close
 		return false
-	case 'Q': // Query
+	case queryKind:
 		sql, _ := text(payload)
 		r.note(portal{sql, 1})
 		r.copying = r.grammar.copy.MatchString(sql)
 		r.asks, r.done = true, !r.copying
-	case 'S': // Sync
+	case syncKind:
 		r.asks, r.done = true, true
 	case 'c': // CopyDone
 		r.done, r.copying = r.copying, false
@@ -74,7 +89,7 @@ func (r *requests) note(p portal) {
 	case r.grammar.rollback.MatchString(sql):
 		r.inTx, r.fresh, r.commit = false, true, Commit{}
 	case r.grammar.commit.MatchString(sql):
-		r.ending = r.inTx
+		r.ending, r.commitAt = r.inTx, r.executed
 	default:
 		writes := r.grammar.writes(sql)
 		if len(writes) > 0 {
@@ -98,7 +113,7 @@ func (r *requests) boundary(changed bool) (Commit, bool) {
 		r.inTx, r.ending, r.fresh, r.commit = false, false, true, Commit{}
 		return commit, len(commit.Writes) > 0 && (changed || bundled)
 	case !r.inTx:
-		r.commit = Commit{}
+		r.commit, r.commitAt = Commit{}, 0
 		return commit, len(commit.Writes) > 0
 	default:
 		return Commit{}, false

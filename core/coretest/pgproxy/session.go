@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -35,6 +36,9 @@ type session struct {
 type answer struct {
 	number           int
 	arrived, deliver chan struct{}
+	// instead is told from the message on that replaced is the kind of; nothing is replaced where it has no severity.
+	instead  Error
+	replaced byte
 }
 
 func newSession(p *Proxy, client, server net.Conn) *session {
@@ -111,11 +115,19 @@ func (s *session) strike(fault Fault) error {
 	if fault.Before != nil {
 		fault.Before()
 	}
-	if fault.Lose {
+	tells := fault.Error.Severity != ""
+	if fault.Lose && !tells {
 		return errCut
 	}
 	held := s.hold()
-	if _, err := s.server.Write(s.pending.Bytes()); err != nil {
+	sent := s.pending.Bytes()
+	if tells {
+		held.instead, held.replaced = fault.Error, completeKind
+	}
+	if tells && fault.Lose {
+		sent, held.replaced = append(slices.Clip(sent[:s.requests.commitAt]), rollback()...), parsedKind
+	}
+	if _, err := s.server.Write(sent); err != nil {
 		return err
 	}
 	select {
@@ -154,29 +166,61 @@ func (s *session) holding(number int) *answer {
 func (s *session) relayAnswers() error {
 	server := bufio.NewReader(s.server)
 	var answered bytes.Buffer
+	// last is where among what was answered the last message of a kind begins.
+	last := make(map[byte]int)
 	for number := 1; ; {
+		begin := answered.Len()
 		kind, payload, err := readMessage(server, &answered)
-		if err != nil {
-			return err
-		}
 		held := s.holding(number)
+		if err != nil {
+			return errors.Join(err, s.passLastWords(&answered, held))
+		}
+		last[kind] = begin
 		switch {
-		case kind == 'C' && changesRows(payload): // CommandComplete
+		case kind == completeKind && changesRows(payload):
 			s.changed.Add(1)
-		case kind == 'Z': // ReadyForQuery ends an answer
+		case kind == readyKind: // It ends an answer.
 			number++
 			if held != nil && !s.await(held) {
 				return errCut
 			}
 		}
-		if kind != 'Z' && (held != nil || server.Buffered() > 0) {
+		if kind != readyKind && (held != nil || server.Buffered() > 0) {
 			continue
 		}
-		if _, err := s.client.Write(answered.Bytes()); err != nil {
+		if err := s.deliver(&answered, last, held); err != nil {
 			return err
 		}
 		answered.Reset()
+		clear(last)
 	}
+}
+
+// passLastWords passes on what a server has said before it ended the connection, such as why. It is an answer, and is
+// kept back as one.
+func (s *session) passLastWords(said *bytes.Buffer, held *answer) error {
+	if said.Len() == 0 || held != nil && !s.await(held) {
+		return errCut
+	}
+	return s.deliver(said, nil, held)
+}
+
+// deliver passes an answer on, with the error of a fault in the place of that to its commit. A server that has refused
+// a statement before the commit has the last word.
+func (s *session) deliver(answered *bytes.Buffer, last map[byte]int, held *answer) error {
+	if held == nil || held.instead.Severity == "" {
+		_, err := s.client.Write(answered.Bytes())
+		return err
+	}
+	_, refused := last[errorKind]
+	if begin, found := last[held.replaced]; found && !refused {
+		answered.Truncate(begin)
+		answered.Write(held.instead.messages())
+	}
+	if _, err := s.client.Write(answered.Bytes()); err != nil || held.instead.ends() {
+		return errors.Join(errCut, err)
+	}
+	return nil
 }
 
 // await reports that the answer is there, and then whether it is to be delivered.
