@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -64,22 +65,27 @@ func (b *Batch) commit(ctx context.Context) error {
 	}
 }
 
-// isAborted reports whether the server has refused a statement and stays connected. It skips what follows in the
-// pipeline. Whatever ends the connection may as well be a pooler's word, which knows nothing of the COMMIT.
+// commitError marks the error of a COMMIT as ErrOutcomeUnknown unless the server has certainly rolled back. A server
+// that fails while it writes the commit (FATAL, PANIC) may find the transaction committed when it recovers.
+func commitError(err error) error {
+	if errors.Is(err, pgx.ErrTxCommitRollback) || isAborted(err) && !isConnectionFault(err) {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("commit: %w: %w", ErrOutcomeUnknown, err)
+}
+
+// isAborted reports whether the server has refused a statement and keeps the session, so the transaction is undone.
+// PostgreSQL makes every error that comes after the commit record a PANIC. Servers and poolers that do not send the
+// severity in its untranslated form are not believed.
 func isAborted(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.SeverityUnlocalized == "ERROR"
 }
 
-// commitError tells a commit that certainly failed from one whose outcome is unknown. Certain are the
-// database's own refusals (a deferred constraint, a serialization failure); a lost connection, a
-// deadline and a server that is going down (class 57) leave it open.
-func commitError(err error) error {
-	if errors.Is(err, pgx.ErrTxCommitRollback) {
-		return fmt.Errorf("commit: %w", err)
-	}
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && class(pgErr) != "57" && class(pgErr) != "08" {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return fmt.Errorf("commit: %w: %w", ErrOutcomeUnknown, err)
+// isConnectionFault reports whether an error may come from a pooler that has lost its server (classes 08, 57 and 58),
+// and which therefore knows nothing about the COMMIT, whatever severity it gives. A server refuses a COMMIT with one
+// of these only when it was told to cancel, because statement_timeout ends before the commit begins.
+func isConnectionFault(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains([]string{"08", "57", "58"}, class(pgErr))
 }

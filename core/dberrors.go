@@ -15,7 +15,7 @@ import (
 
 // ViolatedConstraint returns the name of the constraint that the statement broke, or "".
 func ViolatedConstraint(err error) string {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && class(pgErr) == "23" {
+	if pgErr, ok := refusal(err); ok && class(pgErr) == "23" {
 		return pgErr.ConstraintName
 	}
 	return ""
@@ -23,14 +23,14 @@ func ViolatedConstraint(err error) string {
 
 // IsLockTimeout reports whether the statement gave up waiting for another transaction's lock (55P03).
 func IsLockTimeout(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	pgErr, ok := refusal(err)
 	return ok && pgErr.Code == "55P03"
 }
 
 // IsMemberFault reports whether one row of a bulk statement is at fault (classes 21, 22, 23 and 40), so
 // that trying the rows one by one can save the others.
 func IsMemberFault(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	pgErr, ok := refusal(err)
 	if !ok {
 		return false
 	}
@@ -44,9 +44,14 @@ func IsMemberFault(err error) bool {
 
 // IsUnavailable reports whether the database could not answer: not reached, out of resources (class 53),
 // going down (57), read-only after a failover (25006), a lock or a deadline that ran out, a transaction that was ended
-// because its process was silent (25P03) or took too long (25P04).
+// because its process was silent (25P03) or took too long (25P04), a session that the server has ended.
+//
+// It says nothing about a commit: ask for ErrOutcomeUnknown first.
 func IsUnavailable(err error) bool {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if slices.Contains([]string{"FATAL", "PANIC"}, pgErr.SeverityUnlocalized) {
+			return true
+		}
 		switch class(pgErr) {
 		case "08", "53", "57":
 			return true
@@ -68,7 +73,7 @@ func IsUnavailable(err error) bool {
 // IsContention reports whether the database refused a transaction only because of others that ran
 // beside it (serialization failure, deadlock).
 func IsContention(err error) bool {
-	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	pgErr, ok := refusal(err)
 	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
 }
 
@@ -84,6 +89,15 @@ func isConnectionLost(err error) bool {
 	return slices.ContainsFunc([]error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
 	}, func(lost error) bool { return errors.Is(err, lost) })
+}
+
+// refusal returns the error with which the database has certainly refused a statement or a commit. An error that leaves
+// the outcome of a commit open is none, whatever its code: nothing may be repeated or taken apart because of it.
+func refusal(err error) (*pgconn.PgError, bool) {
+	if errors.Is(err, ErrOutcomeUnknown) {
+		return nil, false
+	}
+	return errors.AsType[*pgconn.PgError](err)
 }
 
 func class(err *pgconn.PgError) string {

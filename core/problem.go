@@ -64,7 +64,8 @@ func AsError(err error) *Error {
 		return fromFramework(httpErr)
 	}
 	if errors.Is(err, ErrOutcomeUnknown) {
-		unknown := NewError(CodeOutcomeUnknown, "It is not known whether the change was made.")
+		unknown := NewError(CodeOutcomeUnknown, "It is not known whether the change was made. Look for it before you "+
+			"send the request again.")
 		unknown.Retryable = false
 		return unknown.Because(err)
 	}

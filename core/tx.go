@@ -13,7 +13,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrOutcomeUnknown says that the connection was lost while COMMIT was under way: the transaction may
+// ErrOutcomeUnknown says that the connection or the server was lost while COMMIT was under way: the transaction may
 // have happened or not, and repeating it could make it happen twice.
 var ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 
@@ -58,7 +58,8 @@ func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 // when the connection is lost before COMMIT was sent, the whole is repeated, so fn may run more than once: it touches
 // only tx and returns its result.
 //
-// An error from COMMIT that does not come from the database itself is ErrOutcomeUnknown, and nothing is repeated.
+// An error from COMMIT is ErrOutcomeUnknown unless the server says that it has rolled back. After an unknown outcome
+// nothing is repeated.
 func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
 	nothing := func(*Batch) struct{} { return struct{}{} }
 	return InPipeline(ctx, db, nothing, func(tx Tx, _ struct{}, _ *Batch) (T, error) { return fn(tx) })

@@ -218,11 +218,9 @@ func TestBehindPoolerWithoutOne(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome breaks the connection at the commit, before the server gets it and after. Nobody can tell the two
-// apart, so none of the kinds of transactions may be repeated.
-func TestUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	transactions := map[string]func(ctx context.Context, db *core.DB) (int, error){
+// ways are the kinds of transactions. Each returns how often it began.
+func ways() map[string]func(ctx context.Context, db *core.DB) (int, error) {
+	return map[string]func(ctx context.Context, db *core.DB) (int, error){
 		"InTx": func(ctx context.Context, db *core.DB) (int, error) {
 			begun := 0
 			_, err := core.InTx(ctx, db, func(tx core.Tx) (int, error) {
@@ -240,11 +238,35 @@ func TestUnknownOutcome(t *testing.T) {
 			return begun, err
 		},
 	}
-	faults := map[string]struct {
+}
+
+// TestUnknownOutcome breaks the connection at the commit, or lets the server fail there, before the server gets the
+// commit and after. Nobody can tell the two apart, so none of the kinds of transactions may be repeated.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	type outcome struct {
 		fault pgproxy.Fault
 		ticks int
-	}{"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0}}
-	for kind, transact := range transactions {
+	}
+	faults := map[string]outcome{
+		"CommitArrived": {pgproxy.Fault{Swallow: true}, 1}, "CommitLost": {pgproxy.Fault{Lose: true}, 0},
+	}
+	for _, told := range []pgproxy.Error{
+		{Severity: "PANIC", Code: "58030"},
+		{Severity: "PANIC", Code: "53100"},
+		{Severity: "FATAL", Code: "57P01"},
+		// What a pooler says that has lost its server, and codes that are certain where they are no more than an error.
+		{Severity: "FATAL", Code: "58000"},
+		{Severity: "FATAL", Code: "40001"},
+		{Severity: "FATAL", Code: "23503"},
+		{Severity: "ERROR", Code: "57014"},
+		{Severity: "ERROR", Code: "08006"},
+		{Severity: "ERROR", Code: "58000"},
+	} {
+		faults[told.Severity+told.Code+"Arrived"] = outcome{pgproxy.Fault{Error: told}, 1}
+		faults[told.Severity+told.Code+"Lost"] = outcome{pgproxy.Fault{Error: told, Lose: true}, 0}
+	}
+	for kind, transact := range ways() {
 		for name, tt := range faults {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -258,9 +280,47 @@ func TestUnknownOutcome(t *testing.T) {
 				if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
 					t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
 				}
+				if core.IsContention(err) || core.IsMemberFault(err) || core.ViolatedConstraint(err) != "" {
+					t.Errorf("err = %v, want that it is no refusal", err)
+				}
 				coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
 			})
 		}
+	}
+}
+
+// TestCertainRefusal refuses commits in the only way that is certain: with an error after which the session goes on.
+func TestCertainRefusal(t *testing.T) {
+	t.Parallel()
+	for kind, transact := range ways() {
+		for code, begun := range map[string]int{"40001": 3, "40P01": 3, "23503": 1, "23505": 1, "P0001": 1} {
+			t.Run(kind+"/"+code, func(t *testing.T) {
+				t.Parallel()
+				address := coretest.DatabaseURL(t)
+				proxy := pgproxy.Start(t, address)
+				refused := pgproxy.Fault{Lose: true, Error: pgproxy.Error{Severity: "ERROR", Code: code}}
+				proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return refused })
+				got, err := transact(t.Context(), coretest.Connect(t, proxy.URL()))
+				if stateOf(err) != code || errors.Is(err, core.ErrOutcomeUnknown) || got != begun {
+					t.Errorf("err = %v after %d transactions, want a certain %s after %d", err, got, code, begun)
+				}
+				if n := ticks(t, coretest.Connect(t, address), "unknown"); n != 0 {
+					t.Errorf("ticks = %d, want 0", n)
+				}
+			})
+		}
+	}
+}
+
+// TestSeverityThatIsNotTold commits through a server or a pooler that does not send the severity untranslated.
+func TestSeverityThatIsNotTold(t *testing.T) {
+	t.Parallel()
+	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
+	old := pgproxy.Error{Severity: "ERROR", Code: "40001", Translated: true}
+	proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return pgproxy.Fault{Error: old} })
+	db := coretest.Connect(t, proxy.URL())
+	if begun, err := ways()["InTx"](t.Context(), db); !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
+		t.Errorf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
 	}
 }
 
@@ -299,6 +359,11 @@ func TestLostConnectionsAreUnavailable(t *testing.T) {
 
 func TestErrorClasses(t *testing.T) {
 	t.Parallel()
+	for _, severity := range []string{"FATAL", "PANIC"} {
+		if ended := (&pgconn.PgError{SeverityUnlocalized: severity, Code: "58030"}); !core.IsUnavailable(ended) {
+			t.Errorf("IsUnavailable(%s) = false, want true", severity)
+		}
+	}
 	for code, want := range map[string]struct{ unavailable, member, contention bool }{
 		"08006": {unavailable: true}, "53300": {unavailable: true}, "57P01": {unavailable: true},
 		"25006": {unavailable: true}, "55P03": {unavailable: true},

@@ -63,10 +63,11 @@ func isUnsent(err error) bool {
 func (f *failure) retryable(r request) bool {
 	safe := r.key != "" || !r.creates
 	switch {
-	case f.final:
+	case f.final, f.lost && !safe:
+		// Whatever an answer says: without a key nobody can tell a repetition from another request.
 		return false
 	case f.refused == nil:
-		return safe || !f.lost
+		return true
 	case f.refused.Code != "":
 		return f.refused.Retryable && f.refused.Status != http.StatusUnprocessableEntity
 	default:

@@ -219,6 +219,21 @@ func TestRetriesEnd(t *testing.T) {
 	})
 }
 
+// TestUnknownOutcomeWithoutAKeyIsNotRepeated lets a service ask for a repetition that would make another token.
+func TestUnknownOutcomeWithoutAKeyIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &script{answers: []http.HandlerFunc{
+			refuses(client.ErrOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
+		}}
+		_, err := made(t, serve(t, service)).CreateToken(t.Context(), client.TokenDraft{})
+		unknown, ok := errors.AsType[*client.UnknownOutcomeError](err)
+		if n := len(service.requests()); !ok || unknown.Key != "" || n != 1 {
+			t.Errorf("error = %v after %d requests, want that the outcome of one is unknown", err, n)
+		}
+	})
+}
+
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
