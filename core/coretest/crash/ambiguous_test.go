@@ -9,11 +9,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestAmbiguousCommit breaks the connection at the commit of a start, in one case before the server gets it and in the
-// other after. Nobody can tell the two apart, and to the client they come to the same.
+// TestAmbiguousCommit breaks the connection at the commit of a start, or has the server tell that it fails, in one case
+// before the commit and in the other after. Nobody can tell the two apart, and to the client they come to the same.
 func TestAmbiguousCommit(t *testing.T) {
 	t.Parallel()
-	for f, committed := range map[fault]int{dropBefore: 0, dropAfter: 1} {
+	for f, committed := range map[fault]int{
+		dropBefore: 0, dropAfter: 1, panicBefore: 0, panicAfter: 1, fatalBefore: 0, fatalAfter: 1,
+	} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, flows()[0])

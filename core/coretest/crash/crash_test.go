@@ -139,7 +139,7 @@ func isByTheWay(commit string) bool {
 // strikeAt runs the cases of one boundary, which is the nth of all.
 func strikeAt(t *testing.T, f flow, nth int, where at) {
 	t.Helper()
-	for i, struck := range faultsOf(f.part) {
+	for i, struck := range faultsOf(f.part, where) {
 		finishers := finishersOf(f)
 		if !exhaustive {
 			finishers = chosen(nth, i, finishers)
@@ -151,6 +151,9 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 				s.strike(t, where, struck)
 				s.launch(t)
 				program.Receive(t, "the fault strikes", s.struck)
+				if f.part == web && where.isCommit() && struck.isTold() {
+					s.checkTold(t, where.outcomeOf(struck))
+				}
 				s.settle(t, struck, who)
 				s.conclude(t)
 			})

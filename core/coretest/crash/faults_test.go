@@ -2,6 +2,7 @@ package crash
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,14 @@ const (
 	// The connection breaks, and what was sent over it does not arrive, or its answer does not.
 	dropBefore fault = "drop-before"
 	dropAfter  fault = "drop-after"
+	// The server fails while it commits. The client is told, and the session ends. A pooler that loses its server says
+	// the same in other words.
+	panicBefore fault = "panic-before"
+	panicAfter  fault = "panic-after"
+	fatalBefore fault = "fatal-before"
+	fatalAfter  fault = "fatal-after"
+	// The server refuses the commit for certain, because of others that work beside it.
+	refuse fault = "refuse"
 	// The process dies.
 	killBefore fault = "kill-before"
 	killAfter  fault = "kill-after"
@@ -34,19 +43,38 @@ const (
 	loseRedis fault = "lose-redis"
 )
 
-func faultsOf(p part) []fault {
+// faultsOf are the faults that can strike a process at a boundary.
+func faultsOf(p part, where at) []fault {
 	faults := []fault{dropBefore, dropAfter, killBefore, killAfter, freezeBefore, freezeAfter, stall, loseRedis}
 	if p == web {
 		faults = append(faults, hangUp)
 	}
+	if where.isCommit() {
+		faults = append(faults, toldFaults()...)
+		faults = append(faults, refuse)
+	}
 	return faults
 }
+
+// toldFaults are those of which the database tells itself, and after which nobody knows whether it has committed.
+func toldFaults() []fault { return []fault{panicBefore, panicAfter, fatalBefore, fatalAfter} }
+
+// isTold reports whether the client gets an answer at once, while the process lives and nothing is held up.
+func (f fault) isTold() bool {
+	return slices.Contains(append(toldFaults(), dropBefore, dropAfter, refuse), f)
+}
+
+// commits reports whether what the fault strikes has been committed nevertheless.
+func (f fault) commits() bool { return f == dropAfter || f == panicAfter || f == fatalAfter }
 
 // at is a boundary of a flow: the nth of those with this name.
 type at struct {
 	name string
 	nth  int
 }
+
+// isCommit tells commits from calls to other services.
+func (w at) isCommit() bool { return w.name != callBilling && w.name != callValidator }
 
 // strike makes the fault strike once, at the boundary.
 func (s *stage) strike(tb testing.TB, where at, f fault) {
@@ -64,6 +92,11 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		s.proxy.Watch(s.together(tb, map[string]pgproxy.Fault{where.name: effect}))
 		return
 	}
+	s.strikeWith(where, effect)
+}
+
+// strikeWith makes an effect strike once, at a commit.
+func (s *stage) strikeWith(where at, effect pgproxy.Fault) {
 	seen := 0
 	s.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
 		s.mu.Lock()
@@ -186,6 +219,13 @@ func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 	tb.Helper()
 	struck := func() { close(s.struck) }
 	kill := func() { s.kill(tb); struck() }
+	switch told := f.told(); {
+	case told.Severity == "":
+	case f.commits():
+		return pgproxy.Fault{After: struck, Error: told}
+	default:
+		return pgproxy.Fault{Before: struck, Error: told, Lose: true}
+	}
 	switch f {
 	case dropBefore:
 		return pgproxy.Fault{Before: struck, Lose: true}
@@ -206,6 +246,24 @@ func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 		return pgproxy.Fault{After: func() { s.hangUp(); <-time.After(turns); struck() }}
 	default: // loseRedis
 		return pgproxy.Fault{After: func() { s.flushRedis(tb); struck() }}
+	}
+}
+
+// told is what the database tells of the fault, if it tells anything.
+func (f fault) told() pgproxy.Error {
+	switch f {
+	case panicBefore:
+		return pgproxy.Error{Severity: "PANIC", Code: "58030"}
+	case panicAfter:
+		return pgproxy.Error{Severity: "PANIC", Code: "53100"}
+	case fatalBefore:
+		return pgproxy.Error{Severity: "FATAL", Code: "57P01"}
+	case fatalAfter:
+		return pgproxy.Error{Severity: "FATAL", Code: "58000"}
+	case refuse:
+		return pgproxy.Error{Severity: "ERROR", Code: "40001"}
+	default:
+		return pgproxy.Error{}
 	}
 }
 

@@ -1,0 +1,189 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+)
+
+// diskFault is a system call that fails while PostgreSQL commits.
+type diskFault struct {
+	call   string
+	reason syscall.Errno
+	// committed tells whether the recovery finds the commit.
+	committed int
+}
+
+// TestDiskFailsAtCommit lets the disk fail under PostgreSQL while it commits. It panics, tells its client so, restarts
+// and recovers. Where the flush has failed, what it has not acknowledged is there after the recovery; where
+// the write has failed, it is not.
+//
+//nolint:paralleltest // The crash ends all sessions of its server.
+func TestDiskFailsAtCommit(t *testing.T) {
+	disk := newFailingDisk(t)
+	faults := map[string]diskFault{
+		"flush": {"fdatasync", syscall.EIO, 1},
+		"full":  {"pwrite", syscall.ENOSPC, 0},
+	}
+	places := map[string][]int{"start": {1}, "rerun": {1}, "create": {1}, "overage": {2, 4, 5}}
+	for _, f := range requestFlows() {
+		for _, number := range places[f.name] {
+			for kind, fault := range faults {
+				for key, keyless := range map[string]bool{"keyed": false, "keyless": true} {
+					if !exhaustive && (kind != "flush" || keyless != (f.name == "start" || f.name == "rerun")) {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s/B%d/%s/%s", f.name, number, kind, key), func(t *testing.T) {
+						disk.strike(t, f, f.places()[number-1], fault, keyless)
+					})
+				}
+			}
+		}
+	}
+}
+
+// failingDisk is a PostgreSQL whose system calls can be made to fail.
+type failingDisk struct {
+	server *embedded.Postgres
+	// order names the call that fails next.
+	order string
+}
+
+// newFailingDisk starts the server for the test alone.
+func newFailingDisk(tb testing.TB) *failingDisk {
+	tb.Helper()
+	dir := openFolder(tb)
+	d := &failingDisk{order: filepath.Join(dir, "order")}
+	library := filepath.Join(dir, "failing_disk.so")
+	built := exec.CommandContext(tb.Context(), "gcc", "-shared", "-fPIC", "-O1", "-o", library,
+		"testdata/failing_disk.c", "-ldl")
+	if output, err := built.CombinedOutput(); err != nil {
+		tb.Fatalf("build the failing disk, which takes gcc: %v\n%s", err, output)
+	}
+	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
+		Dir: filepath.Join(dir, "postgres"), BinDir: d.wrap(tb, dir, library), Durable: true,
+		Log: slog.New(slog.NewTextHandler(tb.Output(), nil)),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.server = server
+	tb.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Errorf("stop the database: %v", err)
+		}
+	})
+	tb.Setenv(coretest.DatabaseVariable, server.URL())
+	return d
+}
+
+// wrap makes a folder of server binaries that load the library.
+func (d *failingDisk) wrap(tb testing.TB, dir, library string) string {
+	tb.Helper()
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	installed := installedBinaries(tb)
+	for name, environment := range map[string]string{
+		"initdb": "", "postgres": "LD_PRELOAD='" + library + "' FAILING_DISK='" + d.order + "' ",
+	} {
+		script := "#!/bin/sh\n" + environment + "exec '" + filepath.Join(installed, name) + "' \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return bin
+}
+
+// openFolder is a temporary folder in which PostgreSQL can write: where the test is root's, it runs as another user.
+func openFolder(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "simplevalidations-disk-") //nolint:usetesting // The parents of TempDir are closed.
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Errorf("remove the folder of the database: %v", err)
+		}
+	})
+	if err := os.Chmod(dir, 0o777); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// installedBinaries asks the server of all other tests where it comes from.
+func installedBinaries(tb testing.TB) string {
+	tb.Helper()
+	if dir := os.Getenv("PG_BIN_DIR"); dir != "" {
+		return dir
+	}
+	db := coretest.Connect(tb, os.Getenv(coretest.DatabaseVariable))
+	return coretest.One[string](tb, db, "SELECT setting FROM pg_config() WHERE name = 'BINDIR'")
+}
+
+// strike runs one case: the disk fails at the commit, the server recovers, and everything goes on.
+func (d *failingDisk) strike(t *testing.T, f flow, where at, fault diskFault, keyless bool) {
+	t.Helper()
+	s := newStage(t, f)
+	s.keyless = keyless
+	if keyless {
+		where = where.withoutKey()
+	}
+	begun := coretest.One[time.Time](t, s.DB, startOfServer)
+	s.strikeWith(where, pgproxy.Fault{Before: func() { d.fail(t, s, fault); close(s.struck) }})
+	s.launch(t)
+	program.Receive(t, "the disk fails", s.struck)
+	s.sending.Wait()
+	d.awaitRecovery(t, s, begun)
+	s.checkTold(t, outcome{committed: fault.committed})
+	s.release(t)
+	if keyless {
+		s.checkLeft(t)
+		return
+	}
+	s.passTime(t)
+	s.finish(t, retry)
+	s.conclude(t)
+}
+
+// fail orders the call to fail in the one session that is about to commit.
+func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
+	tb.Helper()
+	backend := program.Count(tb, s.DB, `SELECT pid FROM pg_stat_activity
+		WHERE datname = current_database() AND state = 'idle in transaction'`)
+	order := fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))
+	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
+		tb.Errorf("order the disk to fail: %v", err)
+	}
+}
+
+// startOfServer is when the server's helpers began: all of them are new after a crash.
+const startOfServer = "SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+
+// awaitRecovery demands that the order was carried out and that the server has restarted because of it.
+func (d *failingDisk) awaitRecovery(tb testing.TB, s *stage, begun time.Time) {
+	tb.Helper()
+	if _, err := os.Stat(d.order); !errors.Is(err, os.ErrNotExist) {
+		tb.Fatalf("the order is still there: the call that is to fail was not made: %v", err)
+	}
+	program.Await(tb, "the server recovers", func() bool {
+		var now time.Time
+		err := s.DB.Pool.QueryRow(tb.Context(), startOfServer).Scan(&now)
+		return err == nil && now.After(begun)
+	})
+}
