@@ -26,7 +26,7 @@ type result struct {
 // never left.
 //
 // Starts with one key are put together first, because the claim takes each key once: the first leads
-// and is claimed, the others follow and get what the leader got. Where the leader was refused, the
+// and is claimed, the others follow and get what the leader got. Where the leader alone was at fault, the
 // next one leads in another round.
 func (s *Starter) commit(ctx context.Context, starts []start) []result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)

@@ -212,12 +212,16 @@ func TestCommit(t *testing.T) {
 		b.checkCounts(t, big, all(2))
 	})
 
-	t.Run("FollowerOfARefusedLeaderIsTriedItself", func(t *testing.T) {
+	t.Run("FollowersOfALeaderOverTheQuotaAreRefusedWithIt", func(t *testing.T) {
 		t.Parallel()
-		tn := b.tenant(t, 0)
-		group := []start{tn.start(t, "k", "a"), tn.start(t, "k", "b"), tn.start(t, "k", "a")}
-		checkOutcomes(t, b.starter.commit(t.Context(), group), "quota_exceeded", "quota_exceeded", "quota_exceeded")
+		tn, neighbour := b.tenant(t, 0), b.tenant(t, 1)
+		group := []start{
+			tn.start(t, "k", "a"), tn.start(t, "k", "b"), neighbour.start(t, "k", "a"), tn.start(t, "k", "a"),
+		}
+		checkOutcomes(t, b.starter.commit(t.Context(), group),
+			"quota_exceeded", "quota_exceeded", "created", "quota_exceeded")
 		b.checkCounts(t, tn, counts{})
+		b.checkCounts(t, neighbour, all(1))
 	})
 
 	t.Run("OneBadMemberHarmsNobodyElse", func(t *testing.T) {
@@ -309,7 +313,7 @@ func TestFollow(t *testing.T) {
 		{"SharesTheWaitForAnotherRequest", idempotency.InProgress(0), true},
 		{"DoesNotWaitForTheSameTroubleAgain", startError(context.DeadlineExceeded, leader), true},
 		{"DoesNotKnowMoreThanItsLeader", startError(core.ErrOutcomeUnknown, leader), true},
-		{"IsTriedItselfWhereTheLeaderWasRefused", users.QuotaExceeded(users.Usage{}), false},
+		{"SharesTheFullCounter", users.QuotaExceeded(users.Usage{}), true},
 		{"IsTriedItselfWhereTheLeaderWasAtFault", errors.New("a bad row"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -63,9 +63,10 @@ func lead(starts []start, pending []int) ([]int, []follower) {
 	return leaders, followers
 }
 
-// follow gives a follower what its leader's key has to say to it. It is undecided when the leader
-// left no key behind, unless trouble was the reason: it would have to wait for the same trouble, and everybody
-// behind it as well. Where the leader's outcome is unknown, the run that may be there is the leader's.
+// follow gives a follower what its leader's key has to say to it. It is undecided when the leader left no key behind,
+// unless the reason holds for the follower as well: it would meet the same trouble or the same full counter again, in a
+// transaction of its own that everybody behind it waits for. Where the leader's outcome is unknown, the run that may be
+// there is the leader's.
 func follow(st, leader start, led result) (result, bool) {
 	record := led.existing
 	if record == nil {
@@ -84,7 +85,7 @@ func follow(st, leader start, led result) (result, bool) {
 
 func holdsForFollowers(err error) bool {
 	switch core.AsError(err).Code {
-	case core.CodeKeyInProgress, core.CodeUnavailable, core.CodeOutcomeUnknown:
+	case core.CodeKeyInProgress, core.CodeUnavailable, core.CodeOutcomeUnknown, core.CodeQuotaExceeded:
 		return true
 	default:
 		return false
