@@ -42,8 +42,17 @@ func (u Usage) full() bool {
 // Grant is the decision on one demand.
 type Grant struct {
 	Granted bool
-	// Usage is the counter as it stands after the decision.
+	// Usage is the counter as it stands after the decision. It belongs to nobody when the organization is gone.
 	Usage Usage
+}
+
+// Refusal says why a demand was not granted.
+func (g Grant) Refusal() *core.Error {
+	if g.Usage.OrgID == uuid.Nil {
+		return core.NewError(core.CodeNotAuthenticated,
+			"The organization of these credentials has been deleted. Nothing was started.")
+	}
+	return QuotaExceeded(g.Usage)
 }
 
 // CountOverage counts one run beyond the quota and returns the period that it belongs to. It runs in the
@@ -111,7 +120,10 @@ func (c Counters) ChargeRuns(
 	grants := make([]Grant, len(demands))
 	charged := make(map[uuid.UUID]int64)
 	for i, orgID := range demands {
-		counter := c[orgID]
+		counter, found := c[orgID]
+		if !found {
+			continue
+		}
 		if !counter.full() {
 			counter.Used++
 			charged[orgID]++
@@ -125,7 +137,8 @@ func (c Counters) ChargeRuns(
 }
 
 // complete opens the counters that are not there yet at the first start of a month: each takes the quota that the
-// operator has set. The lock lets no change of that quota slip between its reading and the counter.
+// operator has set. The lock lets no change of that quota slip between its reading and the counter. An organization
+// that was deleted since its request was authenticated stays without a counter, and the others are charged as ever.
 func (c Counters) complete(ctx context.Context, tx core.Tx, orgs []uuid.UUID) error {
 	if c.has(orgs) {
 		return nil
@@ -140,9 +153,6 @@ func (c Counters) complete(ctx context.Context, tx core.Tx, orgs []uuid.UUID) er
 	opened := LockCounters(batch, unconditional(orgs))
 	if err := batch.Send(ctx); err != nil {
 		return fmt.Errorf("open usage counters: %w", err)
-	}
-	if !opened.has(orgs) {
-		return fmt.Errorf("an organization among %v has no usage counter", orgs)
 	}
 	maps.Copy(c, opened)
 	return nil

@@ -140,18 +140,16 @@ func TestChargeRuns(t *testing.T) {
 		}
 	})
 
-	t.Run("RefusesUnknownOrganizations", func(t *testing.T) {
+	t.Run("RefusesUnknownOrganizationsAlone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		org := b.org(t, "org", 1)
-		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
-			return chargeIn(t.Context(), tx, org, uuid.New())
-		})
-		if err == nil {
-			t.Error("a run of no organization was charged")
+		grants := b.charge(t, uuid.New(), org)
+		if grants[0].Granted || grants[0].Refusal().Code != core.CodeNotAuthenticated {
+			t.Errorf("grant = %+v, want a refusal: there is no such organization", grants[0])
 		}
-		if got := b.used(t, org); got != 0 {
-			t.Errorf("used = %d after the error, want 0", got)
+		if got := b.used(t, org); got != 1 || !grants[1].Granted {
+			t.Errorf("used = %d with %+v, want that the other one is charged", got, grants[1])
 		}
 	})
 

@@ -163,7 +163,7 @@ func (s *Starter) commitIn(
 	var refused []idempotency.Claim
 	for i, w := range winners {
 		if !grants[i].Granted {
-			results[w] = result{err: users.QuotaExceeded(grants[i].Usage)}
+			results[w] = result{err: grants[i].Refusal()}
 			if starts[w].keyed {
 				refused = append(refused, starts[w].claim)
 			}

@@ -224,6 +224,18 @@ func TestCommit(t *testing.T) {
 		b.checkCounts(t, neighbour, all(1))
 	})
 
+	t.Run("AnOrganizationThatIsGoneHarmsNobodyElse", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		gone := tn
+		gone.principal.OrgID = uuid.New()
+		group := []start{tn.start(t, "1", "a"), gone.start(t, "", "a"), gone.start(t, "k", "a"), tn.start(t, "2", "a")}
+		checkOutcomes(t, b.starter.commit(t.Context(), group),
+			"created", "not_authenticated", "not_authenticated", "created")
+		b.checkCounts(t, tn, all(2))
+		b.checkCounts(t, gone, counts{})
+	})
+
 	t.Run("OneBadMemberHarmsNobodyElse", func(t *testing.T) {
 		t.Parallel()
 		tn := b.tenant(t, 10)

@@ -103,7 +103,7 @@ func (a *App) commitRerun(
 		return idempotency.Response{}, err
 	}
 	if !grants[0].Granted {
-		return idempotency.Response{}, rerunBeyondQuota(order.Principal, grants[0].Usage)
+		return idempotency.Response{}, rerunRefused(order.Principal, grants[0])
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = grants[0].Usage.Metric, grants[0].Usage.Period
 	auditID, err := core.NewID()
@@ -118,10 +118,10 @@ func (a *App) commitRerun(
 	return created(prepared.Run.ID, prepared.Answer), batch.Send(ctx)
 }
 
-// rerunBeyondQuota tells an organization whose starts may go beyond the quota that its reruns may not.
-func rerunBeyondQuota(principal core.Principal, usage users.Usage) *core.Error {
-	refusal := users.QuotaExceeded(usage)
-	if principal.Overage {
+// rerunRefused tells an organization whose starts may go beyond the quota that its reruns may not.
+func rerunRefused(principal core.Principal, grant users.Grant) *core.Error {
+	refusal := grant.Refusal()
+	if principal.Overage && refusal.Code == core.CodeQuotaExceeded {
 		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
 	}
 	return refusal
