@@ -58,7 +58,7 @@ func TestGoClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !started.Replayed || started.Attempts != 3 || started.Expires.IsZero() ||
-			started.Run.IdempotencyKey != started.Key {
+			string(started.Run.IdempotencyKey) != started.Key {
 			t.Errorf("started = %+v, want a replay at the third attempt", started)
 		}
 		if got := s.rowCounts(t); got.Runs != 1 || got.Used != 1 {
@@ -113,7 +113,7 @@ func TestGoClient(t *testing.T) {
 			t.Errorf("report = %s and error %v, want SARIF", report, err)
 		}
 		again, err := c.Rerun(t.Context(), run.ID, "again-1")
-		if err != nil || again.Run.RerunOf != run.ID || again.Key != "again-1" {
+		if err != nil || string(again.Run.RerunOf) != run.ID || again.Key != "again-1" {
 			t.Errorf("rerun = %+v and error %v, want one of %s", again, err, run.ID)
 		}
 		canceled, err := c.Cancel(t.Context(), again.Run.ID)

@@ -136,7 +136,7 @@ func TestSigningSecret(t *testing.T) {
 	if code != 0 || rotated == shown {
 		t.Errorf("signing-secret rotate = %d, want another secret; %s", code, complaint)
 	}
-	want := validations.SecretBody{Secret: strings.TrimSpace(rotated), Previous: first.Secret}
+	want := validations.SecretBody{Secret: strings.TrimSpace(rotated), Previous: core.Optional(first.Secret)}
 	if got := read(s.Harbour.Tokens.Owner); got != want {
 		t.Error("the API does not show the rotated secret with the previous one")
 	}

@@ -44,7 +44,7 @@ func TestListFindings(t *testing.T) {
 
 	var forward []validations.FindingBody
 	var last findingPage
-	for path := address + "?page_size=3&format=json"; path != ""; path = last.Next {
+	for path := address + "?page_size=3&format=json"; path != ""; path = string(last.Next) {
 		last = read(path)
 		forward = append(forward, last.Results...)
 	}
@@ -52,8 +52,8 @@ func TestListFindings(t *testing.T) {
 		t.Errorf("page by page (-all +pages):\n%s", diff)
 	}
 	backward := last.Results
-	for path := last.Previous; path != ""; path = last.Previous {
-		last = read(path)
+	for last.Previous != "" {
+		last = read(string(last.Previous))
 		backward = append(last.Results, backward...)
 	}
 	if diff := cmp.Diff(all.Results, backward); diff != "" {

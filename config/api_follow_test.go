@@ -256,7 +256,7 @@ func TestRunPagesStandStillWhileRunsAreStarted(t *testing.T) {
 			break
 		}
 		s.started(t, s.start(t, ""))
-		page = s.page(t, page.Next)
+		page = s.page(t, string(page.Next))
 	}
 	if diff := cmp.Diff(newestFirst, seen); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)

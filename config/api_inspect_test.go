@@ -122,13 +122,13 @@ func TestKeyList(t *testing.T) {
 	t.Run("PagesThereAndBack", func(t *testing.T) {
 		t.Parallel()
 		first := s.keys(t, "/api/idempotency-keys/?page_size=3")
-		second := s.keys(t, first.Next)
-		third := s.keys(t, second.Next)
+		second := s.keys(t, string(first.Next))
+		third := s.keys(t, string(second.Next))
 		got := slices.Concat(keysOf(first), keysOf(second), keysOf(third))
 		if diff := cmp.Diff(newestFirst, got); diff != "" || first.Previous != "" || third.Next != "" {
 			t.Errorf("pages end at %q and %q, want neither; keys (-want +got):\n%s", first.Previous, third.Next, diff)
 		}
-		if diff := cmp.Diff(second.Results, s.keys(t, third.Previous).Results); diff != "" {
+		if diff := cmp.Diff(second.Results, s.keys(t, string(third.Previous)).Results); diff != "" {
 			t.Errorf("second page (-there +back):\n%s", diff)
 		}
 	})
@@ -158,7 +158,7 @@ func TestKeyList(t *testing.T) {
 	t.Run("KeepsItsFiltersFromPageToPage", func(t *testing.T) {
 		t.Parallel()
 		first := s.keys(t, "/api/idempotency-keys/?state=finished&page_size=1")
-		if got := keysOf(s.keys(t, first.Next)); !slices.Equal(got, []string{"listed-4"}) {
+		if got := keysOf(s.keys(t, string(first.Next))); !slices.Equal(got, []string{"listed-4"}) {
 			t.Errorf("second finished key = %v, want listed-4: listed-5 is abandoned", got)
 		}
 	})

@@ -208,7 +208,7 @@ func TestListMembers(t *testing.T) {
 		for _, member := range page.Results {
 			emails = append(emails, member.Email)
 		}
-		address = page.Next
+		address = string(page.Next)
 	}
 	slices.Sort(emails)
 	want := "executor@harbour-energy.example owner@harbour-energy.example viewer@harbour-energy.example"
@@ -245,7 +245,7 @@ func TestAudit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
-	next := s.must(t, http.StatusOK, call{path: page.Next, token: s.Harbour.Tokens.Owner})
+	next := s.must(t, http.StatusOK, call{path: string(page.Next), token: s.Harbour.Tokens.Owner})
 	if older := decoded[core.Page[record]](t, next).Results[0]; older.Action != "token.create" || older.Actor != "" {
 		t.Errorf("older record = %+v, want the operator's creation of a token", older)
 	}

@@ -38,7 +38,7 @@ func TestRerun(t *testing.T) {
 		t.Parallel()
 		want := first
 		want.ID, want.CreatedAt = run.ID, run.CreatedAt
-		want.RerunOf, want.IdempotencyKey = first.ID.String(), "again"
+		want.RerunOf, want.IdempotencyKey = core.Optional(first.ID.String()), "again"
 		if diff := cmp.Diff(want, run); diff != "" || run.ID == first.ID {
 			t.Errorf("run (-first +rerun):\n%s", diff)
 		}
@@ -76,7 +76,7 @@ func TestRerunIsExecuted(t *testing.T) {
 	second := s.started(t, s.rerun("", first.ID))
 	third := s.started(t, s.rerun("", second.ID).by(s.Harbour.Tokens.Owner))
 	s.work(t)
-	if second.RerunOf != first.ID.String() || third.RerunOf != second.ID.String() {
+	if string(second.RerunOf) != first.ID.String() || string(third.RerunOf) != second.ID.String() {
 		t.Errorf("rerun_of = %s and %s, want %s and %s", second.RerunOf, third.RerunOf, first.ID, second.ID)
 	}
 	for _, id := range []uuid.UUID{second.ID, third.ID} {

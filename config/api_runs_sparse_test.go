@@ -37,7 +37,7 @@ func TestRunsBehindManyOthers(t *testing.T) {
 		if len(first.Results) != 0 || first.Next == "" {
 			t.Fatalf("first page = %d runs, next %q, want none and more", len(first.Results), first.Next)
 		}
-		second := s.page(t, first.Next)
+		second := s.page(t, string(first.Next))
 		if got := idsOf(second); !slices.Equal(got, []uuid.UUID{oldest}) || second.Next != "" {
 			t.Errorf("second page = %v, next %q, want %s alone", got, second.Next, oldest)
 		}
@@ -55,11 +55,11 @@ func TestRunsBehindManyOthers(t *testing.T) {
 		if got := idsOf(found); !slices.Equal(got, []uuid.UUID{run.ID, oldest}) {
 			t.Errorf("runs = %v, want %s and %s", got, run.ID, oldest)
 		}
-		if next := s.page(t, found.Next); len(next.Results) != 0 || next.Next != "" {
+		if next := s.page(t, string(found.Next)); len(next.Results) != 0 || next.Next != "" {
 			t.Errorf("next page = %d runs, next %q, want the end", len(next.Results), next.Next)
 		}
 		cut := s.page(t, "/api/runs/?idempotency_key=k&page_size=1")
-		if got := idsOf(s.page(t, cut.Next)); !slices.Equal(got, []uuid.UUID{oldest}) {
+		if got := idsOf(s.page(t, string(cut.Next))); !slices.Equal(got, []uuid.UUID{oldest}) {
 			t.Errorf("second page = %v, want %s alone", got, oldest)
 		}
 	})

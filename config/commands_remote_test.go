@@ -176,7 +176,7 @@ func TestRunCommandInJobs(t *testing.T) {
 		d := setupDesk(t, front.URL, "sv_x", environ...)
 		d.run(t.Context(), "run", "@"+name, "-w", "meter-readings", "--no-wait").want(t, 0)
 		runs := server.Runs()
-		return runs[len(runs)-1].IdempotencyKey
+		return string(runs[len(runs)-1].IdempotencyKey)
 	}
 	first := keyOf("good.csv", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=1")
 	if !strings.HasPrefix(first, "ci-7-1-meter-readings-") {
@@ -237,7 +237,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 		}
 		server.End(run.ID, client.ResultPass)
 		again := d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--resume")
-		again.want(t, 0, run.ID, run.IdempotencyKey)
+		again.want(t, 0, run.ID, string(run.IdempotencyKey))
 		if len(server.Runs()) != 1 || len(d.kept(t)) != 0 {
 			t.Errorf("runs = %d, kept %v, want the one run and no key", len(server.Runs()), d.kept(t))
 		}

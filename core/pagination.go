@@ -29,11 +29,11 @@ type PageQuery struct {
 	Cursor string `query:"cursor"`
 }
 
-// Page is one page of a list, newest first. Next and Previous are relative addresses or "".
+// Page is one page of a list, newest first. Next and Previous are relative addresses, absent at the ends of the list.
 type Page[T any] struct {
-	Next     string `json:"next"`
-	Previous string `json:"previous"`
-	Results  []T    `json:"results"`
+	Next     Optional `json:"next"`
+	Previous Optional `json:"previous"`
+	Results  []T      `json:"results"`
 }
 
 // Cursor is a place in a list that is ordered by UUIDv7, newest first.
@@ -127,11 +127,11 @@ func (p Page[T]) GoesOn(cursor Cursor, stopped uuid.UUID, address url.URL) Page[
 	return p
 }
 
-func pageAddress(address url.URL, direction byte, id uuid.UUID) string {
+func pageAddress(address url.URL, direction byte, id uuid.UUID) Optional {
 	query := address.Query()
 	query.Set("cursor", base64.RawURLEncoding.EncodeToString(append([]byte{direction}, id[:]...)))
 	relative := url.URL{Path: address.Path, RawQuery: query.Encode()}
-	return relative.String()
+	return Optional(relative.String())
 }
 
 // MapPage renders every row of a page.

@@ -76,10 +76,10 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 		for i := range newestFirst {
 			newestFirst[i] = uuid.UUID{15: byte(total - i)}
 		}
-		turn := func(link string) core.Page[uuid.UUID] {
+		turn := func(link core.Optional) core.Page[uuid.UUID] {
 			query := core.PageQuery{Size: "7"}
 			if link != "" {
-				next, err := url.Parse(link)
+				next, err := url.Parse(string(link))
 				if err != nil || next.Path != address.Path || next.Query().Get("state") != "PENDING" {
 					t.Fatalf("link = %q, %v, want the list's address with its filter", link, err)
 				}

@@ -79,18 +79,18 @@ type rotationDraft struct {
 
 // tokenBody is a token as clients see it: never its secret.
 type tokenBody struct {
-	ID         uuid.UUID  `json:"id"`
-	Label      string     `json:"label"`
-	Prefix     string     `json:"prefix"`
-	Role       core.Role  `json:"role"`
-	User       uuid.UUID  `json:"user"`
-	Email      string     `json:"email"`
-	State      TokenState `json:"state"`
-	ReplacedBy string     `json:"replaced_by"`
-	CreatedAt  string     `json:"created_at"`
-	ExpiresAt  string     `json:"expires_at"`
-	RevokedAt  string     `json:"revoked_at"`
-	LastUsedAt string     `json:"last_used_at"`
+	ID         uuid.UUID     `json:"id"`
+	Label      string        `json:"label"`
+	Prefix     string        `json:"prefix"`
+	Role       core.Role     `json:"role"`
+	User       uuid.UUID     `json:"user"`
+	Email      string        `json:"email"`
+	State      TokenState    `json:"state"`
+	ReplacedBy core.Optional `json:"replaced_by"`
+	CreatedAt  string        `json:"created_at"`
+	ExpiresAt  core.Optional `json:"expires_at"`
+	RevokedAt  core.Optional `json:"revoked_at"`
+	LastUsedAt core.Optional `json:"last_used_at"`
 }
 
 // secretBody is a new token with its secret.
@@ -102,8 +102,8 @@ type secretBody struct {
 func renderToken(t Token) tokenBody {
 	return tokenBody{
 		ID: t.ID, Label: t.Label, Prefix: t.Prefix, Role: t.Role, User: t.UserID, Email: t.Email, State: t.State,
-		ReplacedBy: idOrEmpty(t.ReplacedBy), CreatedAt: core.FormatTime(t.CreatedAt),
-		ExpiresAt: timeOrEmpty(t.ExpiresAt), RevokedAt: timeOrEmpty(t.RevokedAt), LastUsedAt: timeOrEmpty(t.LastUsedAt),
+		ReplacedBy: core.OptionalID(t.ReplacedBy), CreatedAt: core.FormatTime(t.CreatedAt),
+		ExpiresAt: core.OptionalTime(t.ExpiresAt), RevokedAt: core.OptionalTime(t.RevokedAt), LastUsedAt: core.OptionalTime(t.LastUsedAt),
 	}
 }
 
@@ -111,22 +111,22 @@ func renderToken(t Token) tokenBody {
 type auditBody struct {
 	ID        uuid.UUID `json:"id"`
 	CreatedAt string    `json:"created_at"`
-	// Actor and Token are "" where the operator or the service itself has done it.
-	Actor      string `json:"actor"`
-	ActorEmail string `json:"actor_email"`
-	Token      string `json:"token"`
-	Action     string `json:"action"`
-	TargetType string `json:"target_type"`
-	TargetID   string `json:"target_id"`
-	RequestID  string `json:"request_id"`
-	Detail     string `json:"detail"`
+	// Actor and Token are absent where the operator or the service acted.
+	Actor      core.Optional `json:"actor"`
+	ActorEmail string        `json:"actor_email"`
+	Token      core.Optional `json:"token"`
+	Action     string        `json:"action"`
+	TargetType string        `json:"target_type"`
+	TargetID   string        `json:"target_id"`
+	RequestID  core.Optional `json:"request_id"`
+	Detail     string        `json:"detail"`
 }
 
 func renderAudit(e auditEntry) auditBody {
 	return auditBody{
-		ID: e.ID, CreatedAt: core.FormatTime(e.CreatedAt), Actor: idOrEmpty(e.ActorID), ActorEmail: e.ActorEmail,
-		Token: idOrEmpty(e.TokenID), Action: e.Action, TargetType: e.TargetType, TargetID: e.TargetID,
-		RequestID: e.RequestID, Detail: e.Detail,
+		ID: e.ID, CreatedAt: core.FormatTime(e.CreatedAt), Actor: core.OptionalID(e.ActorID), ActorEmail: e.ActorEmail,
+		Token: core.OptionalID(e.TokenID), Action: e.Action, TargetType: e.TargetType, TargetID: e.TargetID,
+		RequestID: core.Optional(e.RequestID), Detail: e.Detail,
 	}
 }
 
@@ -140,8 +140,8 @@ type usageBody struct {
 	Overage   int64  `json:"overage"`
 	Period    string `json:"period"`
 	ResetsAt  string `json:"resets_at"`
-	// CountedSince is "" when Days and Workflows are about the whole period.
-	CountedSince string              `json:"counted_since"`
+	// CountedSince is absent when Days and Workflows are about the whole period.
+	CountedSince core.Optional       `json:"counted_since"`
 	Days         []dayUsageBody      `json:"days"`
 	Workflows    []workflowUsageBody `json:"workflows"`
 }
@@ -161,7 +161,7 @@ func renderUsage(usage PeriodUsage, counts RunCounts) usageBody {
 	body := usageBody{
 		Metric: usage.Metric, Used: usage.Used, Quota: usage.Quota, Overage: usage.Overage,
 		Period: usage.Period.Format("2006-01"), ResetsAt: core.FormatTime(usage.ResetsAt()),
-		CountedSince: timeOrEmpty(counts.Since), Days: []dayUsageBody{},
+		CountedSince: core.OptionalTime(counts.Since), Days: []dayUsageBody{},
 		Workflows: make([]workflowUsageBody, len(counts.Workflows)),
 	}
 	if usage.Quota != nil {
@@ -179,18 +179,4 @@ func renderUsage(usage PeriodUsage, counts RunCounts) usageBody {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Slug, b.Slug))
 	})
 	return body
-}
-
-func idOrEmpty(id *uuid.UUID) string {
-	if id == nil {
-		return ""
-	}
-	return id.String()
-}
-
-func timeOrEmpty(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return core.FormatTime(*at)
 }

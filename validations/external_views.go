@@ -32,10 +32,10 @@ func (a *ExternalApp) Routes(api *echo.Group) {
 	api.POST("/callbacks/:id/", a.callback)
 }
 
-// SecretBody is the organization's signing secret as its authors see it.
+// SecretBody is the organization's signing secret as its authors see it. Previous is the one before the last rotation.
 type SecretBody struct {
-	Secret   string `json:"secret"`
-	Previous string `json:"previous"`
+	Secret   string        `json:"secret"`
+	Previous core.Optional `json:"previous"`
 }
 
 // CallbackBody tells a validator whether its answer counts.
@@ -56,7 +56,7 @@ func (a *ExternalApp) showSecret(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.JSON(http.StatusOK, SecretBody(secret))
+	return c.JSON(http.StatusOK, SecretBody{Secret: secret.Secret, Previous: core.Optional(secret.Previous)})
 }
 
 func (a *ExternalApp) callback(c echo.Context) error {

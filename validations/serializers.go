@@ -3,7 +3,6 @@ package validations
 import (
 	"mime"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -29,15 +28,15 @@ type RunBody struct {
 	Error             string        `json:"error"`
 	ErrorCategory     ErrorCategory `json:"error_category"`
 	UserFriendlyError string        `json:"user_friendly_error"`
-	IdempotencyKey    string        `json:"idempotency_key"`
-	RerunOf           string        `json:"rerun_of"`
+	IdempotencyKey    core.Optional `json:"idempotency_key"`
+	RerunOf           core.Optional `json:"rerun_of"`
 	CreatedAt         string        `json:"created_at"`
-	StartedAt         string        `json:"started_at"`
-	EndedAt           string        `json:"ended_at"`
+	StartedAt         core.Optional `json:"started_at"`
+	EndedAt           core.Optional `json:"ended_at"`
 	DurationMS        int64         `json:"duration_ms"`
 	Attempts          int           `json:"attempts"`
-	ContentPurgedAt   string        `json:"content_purged_at"`
-	FindingsPurgedAt  string        `json:"findings_purged_at"`
+	ContentPurgedAt   core.Optional `json:"content_purged_at"`
+	FindingsPurgedAt  core.Optional `json:"findings_purged_at"`
 	Counts            CountsBody    `json:"counts"`
 	Steps             []StepBody    `json:"steps"`
 }
@@ -73,7 +72,7 @@ type IssueBody struct {
 	Excerpt     string           `json:"excerpt"`
 	Count       int              `json:"count"`
 	SampleRows  []int            `json:"sample_rows"`
-	AssertionID string           `json:"assertion_id"`
+	AssertionID core.Optional    `json:"assertion_id"`
 	Truncated   bool             `json:"truncated"`
 }
 
@@ -98,18 +97,16 @@ func renderRun(run Run, orgSlug string) RunBody {
 		Error:             run.Error,
 		ErrorCategory:     run.ErrorCategory,
 		UserFriendlyError: friendlyError(run),
-		IdempotencyKey:    run.IdempotencyKey,
+		IdempotencyKey:    core.Optional(run.IdempotencyKey),
+		RerunOf:           core.OptionalID(run.RerunOf),
 		CreatedAt:         core.FormatTime(run.CreatedAt),
-		StartedAt:         formatTime(run.StartedAt),
-		EndedAt:           formatTime(run.EndedAt),
+		StartedAt:         core.OptionalTime(run.StartedAt),
+		EndedAt:           core.OptionalTime(run.EndedAt),
 		Attempts:          run.Attempts,
-		ContentPurgedAt:   formatTime(run.ContentPurgedAt),
-		FindingsPurgedAt:  formatTime(run.FindingsPurgedAt),
+		ContentPurgedAt:   core.OptionalTime(run.ContentPurgedAt),
+		FindingsPurgedAt:  core.OptionalTime(run.FindingsPurgedAt),
 		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
 		Steps:             []StepBody{},
-	}
-	if run.RerunOf != nil {
-		body.RerunOf = run.RerunOf.String()
 	}
 	if run.StartedAt != nil && run.EndedAt != nil {
 		body.DurationMS = run.EndedAt.Sub(*run.StartedAt).Milliseconds()
@@ -163,7 +160,7 @@ func renderIssue(f Finding) IssueBody {
 	return IssueBody{
 		ID: f.ID, Severity: f.Severity, Code: f.Code, Message: f.Message, Path: f.Path, Line: f.Line,
 		Column: f.Column, Row: f.Row, Excerpt: f.Excerpt, Count: f.Count, SampleRows: rows,
-		AssertionID: f.AssertionID, Truncated: f.Truncated,
+		AssertionID: core.Optional(f.AssertionID), Truncated: f.Truncated,
 	}
 }
 
@@ -211,13 +208,6 @@ func friendlyError(run Run) string {
 	default:
 		return ""
 	}
-}
-
-func formatTime(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return core.FormatTime(*at)
 }
 
 func baseType(mediaType string) string {

@@ -60,7 +60,7 @@ type findingView struct {
 
 func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
 	page := core.NewPage(cursor, report.findings, func(f Finding) uuid.UUID { return f.ID }, address)
-	view := findingsView{Next: page.Next, Previous: page.Previous, Map: newMinimap(report)}
+	view := findingsView{Next: string(page.Next), Previous: string(page.Previous), Map: newMinimap(report)}
 	view.Summary = findingsSummary(report, len(page.Results))
 	name := documentName(report.submission.Filename)
 	for _, step := range report.steps {

@@ -86,7 +86,7 @@ func auditCommand(s Surroundings) *cobra.Command {
 		row: func(r client.AuditRecord) []string {
 			return []string{
 				r.CreatedAt.Format(time.RFC3339), r.Action, r.TargetType + " " + r.TargetID,
-				first(r.ActorEmail, "the operator"), r.RequestID, r.Detail,
+				first(r.ActorEmail, "the operator"), string(r.RequestID), r.Detail,
 			}
 		},
 	}.command(s))

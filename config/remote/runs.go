@@ -35,7 +35,7 @@ func ListRunsCommand(s Surroundings) *cobra.Command {
 			return []string{
 				run.ID, string(run.State), string(run.Result), strconv.FormatInt(run.Counts.Errors, 10),
 				strconv.FormatInt(run.Counts.Warnings, 10), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
-				run.IdempotencyKey,
+				string(run.IdempotencyKey),
 			}
 		},
 	}.command(s)

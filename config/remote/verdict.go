@@ -22,7 +22,7 @@ func document(ctx context.Context, c *client.Client, run client.Run, name string
 		found[finding.StepID] = append(found[finding.StepID], engines.Finding{
 			Severity: engines.Severity(finding.Severity), Code: finding.Code, Message: finding.Message,
 			Path: finding.Path, Line: finding.Line, Column: finding.Column, Row: finding.Row, Excerpt: finding.Excerpt,
-			Count: finding.Count, SampleRows: finding.SampleRows, AssertionID: finding.AssertionID,
+			Count: finding.Count, SampleRows: finding.SampleRows, AssertionID: string(finding.AssertionID),
 			Truncated: finding.Truncated,
 		})
 	}

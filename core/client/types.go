@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Time is a time that may not have come yet: an empty text is the zero time.
+// Time is a time that may not have come yet; null is the zero time.
 type Time struct {
 	time.Time
 }
 
-// UnmarshalJSON reads a time, or an empty text.
+// UnmarshalJSON reads a time, or null.
 func (t *Time) UnmarshalJSON(text []byte) error {
-	if string(text) == `""` {
+	if string(text) == "null" {
 		t.Time = time.Time{}
 		return nil
 	}
@@ -23,12 +23,23 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the time in UTC with milliseconds, or an empty text for the zero time.
+// MarshalJSON writes the time in UTC with milliseconds, or null for the zero time.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if t.IsZero() {
-		return []byte(`""`), nil
+		return []byte("null"), nil
 	}
 	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+// Optional is an id, a key or an address that may be absent. It is null in JSON and "" here.
+type Optional string
+
+// MarshalJSON writes the value, or null where it is absent.
+func (o Optional) MarshalJSON() ([]byte, error) {
+	if o == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(o))
 }
 
 // State is how far a run is.
@@ -78,29 +89,29 @@ const (
 
 // Run is one execution of one version of a workflow on one document.
 type Run struct {
-	ID                string `json:"id"`
-	Workflow          string `json:"workflow"`
-	WorkflowSlug      string `json:"workflow_slug"`
-	WorkflowVersion   int    `json:"workflow_version"`
-	Submission        string `json:"submission"`
-	Org               string `json:"org"`
-	Source            string `json:"source"`
-	State             State  `json:"state"`
-	Result            Result `json:"result"`
-	Status            string `json:"status"`
-	Error             string `json:"error"`
-	ErrorCategory     string `json:"error_category"`
-	UserFriendlyError string `json:"user_friendly_error"`
-	IdempotencyKey    string `json:"idempotency_key"`
-	RerunOf           string `json:"rerun_of"`
-	CreatedAt         Time   `json:"created_at"`
-	StartedAt         Time   `json:"started_at"`
-	EndedAt           Time   `json:"ended_at"`
-	DurationMS        int64  `json:"duration_ms"`
-	Attempts          int    `json:"attempts"`
-	ContentPurgedAt   Time   `json:"content_purged_at"`
-	FindingsPurgedAt  Time   `json:"findings_purged_at"`
-	Counts            Counts `json:"counts"`
+	ID                string   `json:"id"`
+	Workflow          string   `json:"workflow"`
+	WorkflowSlug      string   `json:"workflow_slug"`
+	WorkflowVersion   int      `json:"workflow_version"`
+	Submission        string   `json:"submission"`
+	Org               string   `json:"org"`
+	Source            string   `json:"source"`
+	State             State    `json:"state"`
+	Result            Result   `json:"result"`
+	Status            string   `json:"status"`
+	Error             string   `json:"error"`
+	ErrorCategory     string   `json:"error_category"`
+	UserFriendlyError string   `json:"user_friendly_error"`
+	IdempotencyKey    Optional `json:"idempotency_key"`
+	RerunOf           Optional `json:"rerun_of"`
+	CreatedAt         Time     `json:"created_at"`
+	StartedAt         Time     `json:"started_at"`
+	EndedAt           Time     `json:"ended_at"`
+	DurationMS        int64    `json:"duration_ms"`
+	Attempts          int      `json:"attempts"`
+	ContentPurgedAt   Time     `json:"content_purged_at"`
+	FindingsPurgedAt  Time     `json:"findings_purged_at"`
+	Counts            Counts   `json:"counts"`
 	// Steps is empty in lists and events.
 	Steps []Step `json:"steps"`
 }
@@ -144,7 +155,7 @@ type Issue struct {
 	Excerpt     string   `json:"excerpt"`
 	Count       int      `json:"count"`
 	SampleRows  []int    `json:"sample_rows"`
-	AssertionID string   `json:"assertion_id"`
+	AssertionID Optional `json:"assertion_id"`
 	Truncated   bool     `json:"truncated"`
 }
 
@@ -202,15 +213,15 @@ type Token struct {
 	Label  string `json:"label"`
 	Prefix string `json:"prefix"`
 	// Role is the most that the token may do.
-	Role       string `json:"role"`
-	User       string `json:"user"`
-	Email      string `json:"email"`
-	State      string `json:"state"`
-	ReplacedBy string `json:"replaced_by"`
-	CreatedAt  Time   `json:"created_at"`
-	ExpiresAt  Time   `json:"expires_at"`
-	RevokedAt  Time   `json:"revoked_at"`
-	LastUsedAt Time   `json:"last_used_at"`
+	Role       string   `json:"role"`
+	User       string   `json:"user"`
+	Email      string   `json:"email"`
+	State      string   `json:"state"`
+	ReplacedBy Optional `json:"replaced_by"`
+	CreatedAt  Time     `json:"created_at"`
+	ExpiresAt  Time     `json:"expires_at"`
+	RevokedAt  Time     `json:"revoked_at"`
+	LastUsedAt Time     `json:"last_used_at"`
 }
 
 // TokenSecret is a new token with its secret, which is never shown again.
@@ -260,14 +271,14 @@ type AuditRecord struct {
 	ID        string `json:"id"`
 	CreatedAt Time   `json:"created_at"`
 	// Actor, ActorEmail and Token are empty where the operator or the service has done it.
-	Actor      string `json:"actor"`
-	ActorEmail string `json:"actor_email"`
-	Token      string `json:"token"`
-	Action     string `json:"action"`
-	TargetType string `json:"target_type"`
-	TargetID   string `json:"target_id"`
-	RequestID  string `json:"request_id"`
-	Detail     string `json:"detail"`
+	Actor      Optional `json:"actor"`
+	ActorEmail string   `json:"actor_email"`
+	Token      Optional `json:"token"`
+	Action     string   `json:"action"`
+	TargetType string   `json:"target_type"`
+	TargetID   string   `json:"target_id"`
+	RequestID  Optional `json:"request_id"`
+	Detail     string   `json:"detail"`
 }
 
 // Organization is an organization.

@@ -85,27 +85,27 @@ type releaseBody struct {
 
 // entryBody is a key as clients see it: no bodies, no digests.
 type entryBody struct {
-	ID             uuid.UUID   `json:"id"`
-	Key            string      `json:"key"`
-	Endpoint       Endpoint    `json:"endpoint"`
-	State          State       `json:"state"`
-	RequestMethod  string      `json:"request_method"`
-	RequestPath    string      `json:"request_path"`
-	RequestID      string      `json:"request_id"`
-	Run            string      `json:"run"`
-	ResponseStatus int         `json:"response_status"`
-	RecoveryPoint  Point       `json:"recovery_point"`
-	CreatedAt      string      `json:"created_at"`
-	FinishedAt     string      `json:"finished_at"`
-	ExpiresAt      string      `json:"expires_at"`
-	LockedUntil    string      `json:"locked_until"`
-	Replays        int64       `json:"replays"`
-	Mismatches     int64       `json:"mismatches"`
-	Conflicts      int64       `json:"conflicts"`
-	Takeovers      int         `json:"takeovers"`
-	Attempts       int         `json:"attempts"`
-	LastError      string      `json:"last_error"`
-	Timeline       []EventBody `json:"timeline"`
+	ID             uuid.UUID     `json:"id"`
+	Key            string        `json:"key"`
+	Endpoint       Endpoint      `json:"endpoint"`
+	State          State         `json:"state"`
+	RequestMethod  string        `json:"request_method"`
+	RequestPath    string        `json:"request_path"`
+	RequestID      string        `json:"request_id"`
+	Run            core.Optional `json:"run"`
+	ResponseStatus int           `json:"response_status"`
+	RecoveryPoint  Point         `json:"recovery_point"`
+	CreatedAt      string        `json:"created_at"`
+	FinishedAt     core.Optional `json:"finished_at"`
+	ExpiresAt      string        `json:"expires_at"`
+	LockedUntil    core.Optional `json:"locked_until"`
+	Replays        int64         `json:"replays"`
+	Mismatches     int64         `json:"mismatches"`
+	Conflicts      int64         `json:"conflicts"`
+	Takeovers      int           `json:"takeovers"`
+	Attempts       int           `json:"attempts"`
+	LastError      string        `json:"last_error"`
+	Timeline       []EventBody   `json:"timeline"`
 }
 
 // EventBody is one line of a key's timeline.
@@ -229,24 +229,14 @@ func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {
 func renderEntry(e Entry) entryBody {
 	body := entryBody{
 		ID: e.ID, Key: e.Key, Endpoint: e.Endpoint, State: e.State, RequestMethod: e.RequestMethod,
-		RequestPath: e.RequestPath, RequestID: e.RequestID, RecoveryPoint: e.Point,
-		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: formatKnown(e.FinishedAt),
+		RequestPath: e.RequestPath, RequestID: e.RequestID, Run: core.OptionalID(e.RunID), RecoveryPoint: e.Point,
+		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: core.OptionalTime(e.FinishedAt),
 		ExpiresAt:   core.FormatTime(e.ExpiresAt),
-		LockedUntil: formatKnown(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
+		LockedUntil: core.OptionalTime(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
 		Takeovers: e.Epoch - firstEpoch, Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
-	}
-	if e.RunID != nil {
-		body.Run = e.RunID.String()
 	}
 	if e.Status != nil {
 		body.ResponseStatus = *e.Status
 	}
 	return body
-}
-
-func formatKnown(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return core.FormatTime(*at)
 }

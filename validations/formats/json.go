@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -19,12 +20,12 @@ type jsonReport struct {
 }
 
 type jsonDocument struct {
-	Name   string     `json:"name"`
-	Run    string     `json:"run"`
-	Result Result     `json:"result"`
-	Error  string     `json:"error"`
-	Counts Counts     `json:"counts"`
-	Steps  []jsonStep `json:"steps"`
+	Name   string        `json:"name"`
+	Run    core.Optional `json:"run"`
+	Result Result        `json:"result"`
+	Error  string        `json:"error"`
+	Counts Counts        `json:"counts"`
+	Steps  []jsonStep    `json:"steps"`
 }
 
 type jsonStep struct {
@@ -48,7 +49,7 @@ type jsonFinding struct {
 	Excerpt     string           `json:"excerpt"`
 	Count       int              `json:"count"`
 	SampleRows  []int            `json:"sample_rows"`
-	AssertionID string           `json:"assertion_id"`
+	AssertionID core.Optional    `json:"assertion_id"`
 	Truncated   bool             `json:"truncated"`
 }
 
@@ -60,7 +61,7 @@ func JSON(v Verdict) ([]byte, error) {
 	}
 	for i, document := range v.Documents {
 		report.Documents[i] = jsonDocument{
-			Name: document.Name, Run: document.Run, Result: document.Result, Error: document.Error,
+			Name: document.Name, Run: core.Optional(document.Run), Result: document.Result, Error: document.Error,
 			Counts: document.Counts(), Steps: make([]jsonStep, len(document.Steps)),
 		}
 		for j, step := range document.Steps {
@@ -78,8 +79,8 @@ func jsonOf(step Step) jsonStep {
 			rows = []int{}
 		}
 		findings[i] = jsonFinding{
-			f.Severity, f.Code, f.Message, f.Path, f.Line, f.Column, f.Row, f.Excerpt, f.Count, rows, f.AssertionID,
-			f.Truncated,
+			f.Severity, f.Code, f.Message, f.Path, f.Line, f.Column, f.Row, f.Excerpt, f.Count, rows,
+			core.Optional(f.AssertionID), f.Truncated,
 		}
 	}
 	return jsonStep{step.ID, step.Name, step.Status, step.Note, step.Counts, step.Truncated, findings}

@@ -112,7 +112,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("idempotency_key")
 	found := []client.Run{}
 	for _, run := range s.Runs() {
-		if key == "" || key == run.IdempotencyKey {
+		if key == "" || key == string(run.IdempotencyKey) {
 			run.Steps = []client.Step{}
 			found = append([]client.Run{run}, found...)
 		}
@@ -122,9 +122,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 
 // page is a list in one page.
 type page[T any] struct {
-	Next     string `json:"next"`
-	Previous string `json:"previous"`
-	Results  []T    `json:"results"`
+	Next     client.Optional `json:"next"`
+	Previous client.Optional `json:"previous"`
+	Results  []T             `json:"results"`
 }
 
 // findings is GET /api/runs/{id}/findings/, the issues of the steps in one page.

@@ -165,7 +165,7 @@ func newRun(workflow, key string) (client.Run, error) {
 	return client.Run{
 		ID: id.String(), Workflow: uuid.NewString(), WorkflowSlug: workflow, WorkflowVersion: 1,
 		Submission: uuid.NewString(), Org: "acme", Source: "API", State: client.StatePending,
-		Result: client.ResultUnknown, Status: "PENDING", IdempotencyKey: key,
+		Result: client.ResultUnknown, Status: "PENDING", IdempotencyKey: client.Optional(key),
 		CreatedAt: client.Time{Time: time.Now()}, Steps: []client.Step{},
 	}, nil
 }
