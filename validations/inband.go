@@ -87,3 +87,9 @@ func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Durat
 func (i *Inband) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
 	return i.service.show(ctx, orgID, orgSlug, id)
 }
+
+// ShowV1 returns the run as the existing client sees it now.
+func (i *Inband) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+	body, err := i.service.show(ctx, orgID, orgSlug, id)
+	return body.ForExistingClient(), err
+}

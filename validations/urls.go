@@ -14,7 +14,7 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/:id/findings/", a.listFindings)
 	api.GET("/runs/:id/events/", a.streamEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
-	api.GET("/v1/orgs/:org/runs/:id/", a.getRun, core.OwnOrganization)
+	api.GET("/v1/orgs/:org/runs/:id/", a.getRunV1, core.OwnOrganization)
 }
 
 // Pages adds the app's pages to the dashboard.

@@ -42,31 +42,44 @@ func (q runQuery) wait() (time.Duration, error) {
 
 // getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the time is over.
 func (a *App) getRun(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
+	body, err := a.awaitRun(c)
 	if err != nil {
 		return err
+	}
+	return answerRun(c, body)
+}
+
+// getRunV1 is GET /api/v1/orgs/{org}/runs/{id}/, which is getRun for the existing client.
+func (a *App) getRunV1(c echo.Context) error {
+	body, err := a.awaitRun(c)
+	if err != nil {
+		return err
+	}
+	return answerRun(c, body.ForExistingClient())
+}
+
+// awaitRun reads the run that is asked for, after the wait that is asked for.
+func (a *App) awaitRun(c echo.Context) (RunBody, error) {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return RunBody{}, err
 	}
 	var query runQuery
 	if err := core.BindQuery(c, a.check, &query); err != nil {
-		return err
+		return RunBody{}, err
 	}
 	wait, err := query.wait()
 	if err != nil {
-		return err
+		return RunBody{}, err
 	}
 	ctx := c.Request().Context()
 	body, err := a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
-	if err != nil {
-		return err
+	if err != nil || wait == 0 || body.State == StateCompleted {
+		return body, err
 	}
-	if wait > 0 && body.State != StateCompleted {
-		core.AwaitCalmly(c)
-		a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
-		if body, err = a.service.show(ctx, principal.OrgID, principal.OrgSlug, id); err != nil {
-			return err
-		}
-	}
-	return answerRun(c, body)
+	core.AwaitCalmly(c)
+	a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
+	return a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 
 // cancelRun is POST /api/runs/{id}/cancel/. To repeat it is no error.

@@ -102,10 +102,10 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/:id/export/", a.exportFile)
 	api.POST("/workflows/import/", a.importFile, a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
-	api.POST(routeStart, a.start(sourceOf), a.guard.Keyed)
+	api.POST(routeStart, a.start(sourceOf, a.inband.Show), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.rerun, a.guard.Keyed)
 	api.GET("/v1/orgs/:org/workflows/", a.list, core.OwnOrganization)
 	api.GET("/v1/orgs/:org/workflows/:id/", a.read, core.OwnOrganization)
 	// Its clients send no keys and cannot be made to.
-	api.POST(routeStartV1, a.start(existingClient), core.OwnOrganization, a.guard.KeyOptional)
+	api.POST(routeStartV1, a.start(existingClient, a.inband.ShowV1), core.OwnOrganization, a.guard.KeyOptional)
 }

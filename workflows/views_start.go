@@ -14,9 +14,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// start returns the view of POST /api/workflows/{id}/start/, which says where its runs are started. The order of the
-// checks is part of the contract: key syntax, workflow, role, body, replay, and only then what concerns new runs.
-func (a *App) start(source func(echo.Context) validations.Source) echo.HandlerFunc {
+// showRun reads a run as the clients of a route see it.
+type showRun func(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (validations.RunBody, error)
+
+// start returns the view of POST /api/workflows/{id}/start/. The order of the checks is part of the contract: key
+// syntax, workflow, role, body, replay, and only then what concerns new runs. Routes differ in the source of their runs
+// and in how they show them.
+func (a *App) start(source func(echo.Context) validations.Source, show showRun) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request, err := a.startRequest(c, source(c))
 		if err != nil {
@@ -28,7 +32,7 @@ func (a *App) start(source func(echo.Context) validations.Source) echo.HandlerFu
 		}
 		// A declined start has no run to wait for.
 		if wait := preferredWait(c.Request().Header); wait > 0 && answer.Response.Status == http.StatusCreated {
-			return a.answerLater(c, request.Principal, answer, wait)
+			return a.answerLater(c, request.Principal, show, answer, wait)
 		}
 		return answer.Write(c)
 	}
@@ -113,7 +117,7 @@ const showTimeout = 5 * time.Second
 // under the key is the ordinary answer all the same, and that is also what is answered when the run cannot
 // be read: it has been started, and no later trouble may say otherwise.
 func (a *App) answerLater(
-	c echo.Context, principal core.Principal, answer StartAnswer, wait time.Duration,
+	c echo.Context, principal core.Principal, show showRun, answer StartAnswer, wait time.Duration,
 ) error {
 	ctx := c.Request().Context()
 	core.AwaitCalmly(c)
@@ -124,7 +128,7 @@ func (a *App) answerLater(
 	}
 	ctx, cancel := context.WithTimeout(ctx, showTimeout)
 	defer cancel()
-	body, err := a.inband.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
+	body, err := show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
 	if err != nil {
 		return answer.Write(c)
 	}
