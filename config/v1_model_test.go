@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 // The types are the model of the existing command line client: all that it reads, and no more. A pointer may be null
@@ -153,6 +155,45 @@ func nonconformingMember(field reflect.StructField, member any, where string) []
 		return nil
 	default:
 		return nonconforming(field.Type, member, where)
+	}
+}
+
+// TestV1Guide makes sure that the guide lists every member that the client reads, with its words and its null.
+func TestV1Guide(t *testing.T) {
+	t.Parallel()
+	page, found := docs.Page("guides/v1")
+	if !found {
+		t.Fatal("there is no guide")
+	}
+	sections := map[string]string{}
+	for section := range strings.SplitSeq("\n"+string(page), "\n#") {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[strings.TrimLeft(title, "# ")] = text
+	}
+	for title, model := range map[string]reflect.Type{
+		"User": reflect.TypeFor[v1User](), "Lists": reflect.TypeFor[v1List[v1Org]](),
+		"Organization": reflect.TypeFor[v1Org](), "Workflow": reflect.TypeFor[v1Workflow](),
+		"Step of a workflow": reflect.TypeFor[v1WorkflowStep](), "Run": reflect.TypeFor[v1Run](),
+		"Step of a run": reflect.TypeFor[v1StepRun](), "Issue": reflect.TypeFor[v1Issue](),
+	} {
+		for _, field := range reflect.VisibleFields(model) {
+			name := field.Tag.Get("json")
+			_, rest, found := strings.Cut(sections[title], "\n| `"+name+"` | ")
+			row, _, _ := strings.Cut(rest, "\n")
+			cells := strings.Split(row, " | ")
+			if !found || len(cells) < 2 {
+				t.Errorf("the guide does not list %s of %s", name, title)
+				continue
+			}
+			if optional := field.Type.Kind() == reflect.Pointer; optional == (cells[1] == "no") {
+				t.Errorf("the guide says of %s of %s that null is %q, want it possible = %t", name, title, cells[1], optional)
+			}
+			for word := range strings.SplitSeq(field.Tag.Get("words"), " ") {
+				if word != "" && !strings.Contains(row, "`"+word+"`") {
+					t.Errorf("the guide does not list %s as %s of %s", word, name, title)
+				}
+			}
+		}
 	}
 }
 
