@@ -117,7 +117,8 @@ func TestV1Commands(t *testing.T) {
 			}
 		})
 		if polls != 2 || run.exit() != 0 || run.WorkflowSlug != "meter-readings" {
-			t.Errorf("%s: run of %s = exit %d after %d polls, want 0 after 2", name, run.WorkflowSlug, run.exit(), polls)
+			t.Errorf("%s: run of %s = exit %d after %d polls, want 0 after 2",
+				name, run.WorkflowSlug, run.exit(), polls)
 		}
 	}
 }
@@ -127,6 +128,7 @@ func TestV1Refusals(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 1 << 20 })
 	as := s.v1
+	executor := as(s.Harbour.Tokens.Executor)
 	good := v1Upload{workflow: "meter-readings", filename: "m.csv", content: sampleText(t, "good/meter-readings.csv")}
 	with := func(change func(*v1Upload)) v1Upload {
 		upload := good
@@ -139,7 +141,7 @@ func TestV1Refusals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	foreign := as(s.Harbour.Tokens.Executor)
+	foreign := executor
 	foreign.org = "tiny-quota"
 	for name, tt := range map[string]struct {
 		cli    v1Client
@@ -147,17 +149,35 @@ func TestV1Refusals(t *testing.T) {
 		want   string
 		detail string
 	}{
-		"BadToken":        {as("sv_x"), good, "Authentication failed.", ""},
-		"Viewer":          {as(s.Harbour.Tokens.Viewer), good, "Access denied.", ""},
-		"ForeignOrg":      {foreign, good, "Resource not found.", ""},
-		"UnknownWorkflow": {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.workflow = "../x" }), "Resource not found.", ""},
-		"UnknownVersion":  {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.query = "version=9" }), "Resource not found.", ""},
-		"Inactive":        {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.workflow = "legacy-import" }), "API error (HTTP 422)", "inactive"},
-		"OverQuota":       {tiny, good, "API error (HTTP 429)", "3 of 3 runs are used"},
-		"Empty":           {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.content = "" }), "API error (HTTP 400)", "empty"},
-		"BadMetadata":     {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.options = []string{"metadata", "x"} }), "API error (HTTP 400)", "Metadata is not usable"},
-		"OtherType":       {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.filename = "m.xml" }), "API error (HTTP 415)", "application/xml"},
-		"TooLarge":        {as(s.Harbour.Tokens.Executor), with(func(u *v1Upload) { u.content = strings.Repeat("x", 1<<20) }), "API error (HTTP 413)", "larger"},
+		"BadToken":   {as("sv_x"), good, "Authentication failed.", ""},
+		"Viewer":     {as(s.Harbour.Tokens.Viewer), good, "Access denied.", ""},
+		"ForeignOrg": {foreign, good, "Resource not found.", ""},
+		"UnknownWorkflow": {
+			executor, with(func(u *v1Upload) { u.workflow = "../x" }),
+			"Resource not found.", "",
+		},
+		"UnknownVersion": {
+			executor, with(func(u *v1Upload) { u.query = "version=9" }),
+			"Resource not found.", "",
+		},
+		"Inactive": {
+			executor, with(func(u *v1Upload) { u.workflow = "legacy-import" }),
+			"API error (HTTP 422)", "inactive",
+		},
+		"OverQuota": {tiny, good, "API error (HTTP 429)", "3 of 3 runs are used"},
+		"Empty":     {executor, with(func(u *v1Upload) { u.content = "" }), "API error (HTTP 400)", "empty"},
+		"BadMetadata": {
+			executor, with(func(u *v1Upload) { u.options = []string{"metadata", "x"} }),
+			"API error (HTTP 400)", "Metadata is not usable",
+		},
+		"OtherType": {
+			executor, with(func(u *v1Upload) { u.filename = "m.xml" }),
+			"API error (HTTP 415)", "application/xml",
+		},
+		"TooLarge": {
+			executor, with(func(u *v1Upload) { u.content = strings.Repeat("x", 1<<20) }),
+			"API error (HTTP 413)", "larger",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 )
 
 // The types are the model of the existing command line client: all that it reads, and no more. A pointer may be null
-// and nothing else may; words are all values that the client knows. The guide docs/guides/v1.md is this in words.
+// and nothing else may; words names the vocabulary of a member. The guide docs/guides/v1.md is this in words.
 type (
 	v1User struct {
 		Email    string `json:"email"`
@@ -48,7 +48,7 @@ type (
 	v1WorkflowStep struct {
 		ID            string `json:"id"`
 		Name          string `json:"name"`
-		ValidatorType string `json:"validator_type" words:"energyplus http json_schema rules table xml"`
+		ValidatorType string `json:"validator_type" words:"kind"`
 		Order         int    `json:"order"`
 	}
 	v1Constant struct {
@@ -60,12 +60,12 @@ type (
 		WorkflowSlug      string      `json:"workflow_slug"`
 		Submission        uuid.UUID   `json:"submission"`
 		Org               string      `json:"org"`
-		Source            string      `json:"source"              words:"API DASHBOARD CLI"`
-		State             string      `json:"state"               words:"PENDING RUNNING COMPLETED"`
-		Result            string      `json:"result"              words:"UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
-		Status            string      `json:"status"              words:"PENDING RUNNING SUCCEEDED FAILED CANCELED TIMED_OUT"`
+		Source            string      `json:"source" words:"source"`
+		State             string      `json:"state" words:"state"`
+		Result            string      `json:"result" words:"result"`
+		Status            string      `json:"status" words:"run status"`
 		Error             string      `json:"error"`
-		ErrorCategory     string      `json:"error_category"      words:" VALIDATION_FAILED TIMEOUT RUNTIME_ERROR SYSTEM_ERROR"`
+		ErrorCategory     string      `json:"error_category" words:"category"`
 		UserFriendlyError string      `json:"user_friendly_error"`
 		DurationMS        int         `json:"duration_ms"`
 		Steps             []v1StepRun `json:"steps"`
@@ -75,19 +75,34 @@ type (
 	v1StepRun struct {
 		StepID string    `json:"step_id"`
 		Name   string    `json:"name"`
-		Status string    `json:"status"  words:"PENDING RUNNING PASSED FAILED SKIPPED"`
+		Status string    `json:"status" words:"step status"`
 		Error  string    `json:"error"`
 		Issues []v1Issue `json:"issues"`
 	}
 	v1Issue struct {
 		ID          uuid.UUID `json:"id"`
-		Severity    string    `json:"severity"     words:"ERROR WARNING INFO"`
+		Severity    string    `json:"severity" words:"severity"`
 		Code        string    `json:"code"`
 		Message     string    `json:"message"`
 		Path        string    `json:"path"`
 		AssertionID *string   `json:"assertion_id"`
 	}
 )
+
+// v1Words are all the words of a vocabulary that the client knows; others end it with a traceback.
+func v1Words(vocabulary string) []string {
+	words := map[string]string{
+		"kind":        "energyplus http json_schema rules table xml",
+		"source":      "API DASHBOARD CLI",
+		"state":       "PENDING RUNNING COMPLETED",
+		"result":      "UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT",
+		"category":    " VALIDATION_FAILED TIMEOUT RUNTIME_ERROR SYSTEM_ERROR",
+		"severity":    "ERROR WARNING INFO",
+		"run status":  "PENDING RUNNING SUCCEEDED FAILED CANCELED TIMED_OUT",
+		"step status": "PENDING RUNNING PASSED FAILED SKIPPED",
+	}
+	return strings.Split(words[vocabulary], " ")
+}
 
 // readV1 reads an answer as the existing client does, which ends with a traceback where a value is not in its model.
 func readV1[T any](tb testing.TB, request string, body []byte) T {
@@ -142,15 +157,15 @@ func nonconforming(model reflect.Type, value any, where string) []string {
 
 func nonconformingMember(field reflect.StructField, member any, where string) []string {
 	optional := field.Type.Kind() == reflect.Pointer
-	words, enumerated := field.Tag.Lookup("words")
+	vocabulary, enumerated := field.Tag.Lookup("words")
 	text, isText := member.(string)
 	switch {
 	case member == nil && !optional:
 		return []string{where + " is null"}
 	case optional && isText && text == "":
 		return []string{where + " is an empty text and not null"}
-	case enumerated && (!isText || !slices.Contains(strings.Split(words, " "), text)):
-		return []string{fmt.Sprintf("%s is %v, which is not a word of %q", where, member, words)}
+	case enumerated && (!isText || !slices.Contains(v1Words(vocabulary), text)):
+		return []string{fmt.Sprintf("%s is %v, which is no %s", where, member, vocabulary)}
 	case optional:
 		return nil
 	default:
@@ -186,9 +201,9 @@ func TestV1Guide(t *testing.T) {
 				continue
 			}
 			if optional := field.Type.Kind() == reflect.Pointer; optional == (cells[1] == "no") {
-				t.Errorf("the guide says of %s of %s that null is %q, want it possible = %t", name, title, cells[1], optional)
+				t.Errorf("null of %s of %s is %q in the guide, want it possible = %t", name, title, cells[1], optional)
 			}
-			for word := range strings.SplitSeq(field.Tag.Get("words"), " ") {
+			for _, word := range v1Words(field.Tag.Get("words")) {
 				if word != "" && !strings.Contains(row, "`"+word+"`") {
 					t.Errorf("the guide does not list %s as %s of %s", word, name, title)
 				}
@@ -211,8 +226,11 @@ func TestV1ModelIsStrict(t *testing.T) {
 		"NullList":      {`[{"id"`, `null,"x":[{"id"`, "answer.results[0].issues is null"},
 		"NoList":        {`[{"id"`, `"","x":[{"id"`, "answer.results[0].issues is  and no list"},
 		"EmptyLink":     {`"next":null`, `"next":""`, "answer.next is an empty text and not null"},
-		"EmptyRule":     {`"assertion_id":null`, `"assertion_id":""`, "answer.results[0].issues[0].assertion_id is an empty text and not null"},
-		"UnknownWord":   {`INFO`, `SUCCESS`, `answer.results[0].issues[0].severity is SUCCESS, which is not a word of "ERROR WARNING INFO"`},
+		"EmptyRule": {
+			`"assertion_id":null`, `"assertion_id":""`,
+			"answer.results[0].issues[0].assertion_id is an empty text and not null",
+		},
+		"UnknownWord": {`INFO`, `SUCCESS`, "answer.results[0].issues[0].severity is SUCCESS, which is no severity"},
 	} {
 		var raw any
 		if err := json.Unmarshal([]byte(strings.Replace(good, tt.old, tt.replacement, 1)), &raw); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Optional is a member of an answer that may be absent: a time, an address, an id, a key. The empty one is null in JSON,
-// never "", because typed clients parse such values. Texts for people are plain strings, which are never null.
+// Optional is a member of an answer that may be absent: a time, an address, an id, a key. The empty one is null in
+// JSON, never "", because typed clients parse such values. Texts for people are plain strings, which are never null.
 type Optional string
 
 // MarshalJSON writes the value, or null where it is absent.

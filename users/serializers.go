@@ -103,7 +103,8 @@ func renderToken(t Token) tokenBody {
 	return tokenBody{
 		ID: t.ID, Label: t.Label, Prefix: t.Prefix, Role: t.Role, User: t.UserID, Email: t.Email, State: t.State,
 		ReplacedBy: core.OptionalID(t.ReplacedBy), CreatedAt: core.FormatTime(t.CreatedAt),
-		ExpiresAt: core.OptionalTime(t.ExpiresAt), RevokedAt: core.OptionalTime(t.RevokedAt), LastUsedAt: core.OptionalTime(t.LastUsedAt),
+		ExpiresAt: core.OptionalTime(t.ExpiresAt), RevokedAt: core.OptionalTime(t.RevokedAt),
+		LastUsedAt: core.OptionalTime(t.LastUsedAt),
 	}
 }
 

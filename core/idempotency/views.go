@@ -232,7 +232,8 @@ func renderEntry(e Entry) entryBody {
 		RequestPath: e.RequestPath, RequestID: e.RequestID, Run: core.OptionalID(e.RunID), RecoveryPoint: e.Point,
 		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: core.OptionalTime(e.FinishedAt),
 		ExpiresAt:   core.FormatTime(e.ExpiresAt),
-		LockedUntil: core.OptionalTime(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches, Conflicts: e.Conflicts,
+		LockedUntil: core.OptionalTime(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches,
+		Conflicts: e.Conflicts,
 		Takeovers: e.Epoch - firstEpoch, Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
 	}
 	if e.Status != nil {
