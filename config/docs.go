@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 	"github.com/swaggest/swgui/v5emb"
@@ -30,8 +31,8 @@ const (
 	htmlType = "text/html; charset=utf-8"
 )
 
-// registerDocs adds the pages, the samples, the OpenAPI document and its reference. Everything is read and rendered
-// here once, so a page that cannot be shown keeps the server from starting.
+// registerDocs adds the pages, the samples, the OpenAPI document and its reference. The first request for one renders
+// them all, which would otherwise take most of every process's start.
 func registerDocs(e *echo.Echo) error {
 	if err := registerPages(e); err != nil {
 		return err
@@ -43,31 +44,45 @@ func registerDocs(e *echo.Echo) error {
 	e.GET("/docs/samples/*", serveSample(samples))
 	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, pages.Root) })
 	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docsPolicy, docs.WorkflowFileSchema()))
-	if err := registerSchema(e); err != nil {
-		return err
-	}
+	registerSchema(e)
 	return registerReference(e)
 }
 
 func registerPages(e *echo.Echo) error {
-	guides, err := site.New()
+	addresses, err := site.Addresses()
 	if err != nil {
-		return fmt.Errorf("render the documentation: %w", err)
+		return fmt.Errorf("read the documentation: %w", err)
 	}
-	for address, body := range guides.Pages() {
-		e.GET(address, serveStatic(htmlType, docsPolicy, body))
+	render := sync.OnceValues(site.New)
+	for _, address := range addresses {
+		e.GET(address, servePage(render, func(guides *site.Site, _ echo.Context) ([]byte, error) {
+			return guides.Pages()[address], nil
+		}))
 	}
-	e.GET(site.SearchAddress, func(c echo.Context) error {
-		page, err := guides.Search(c.QueryParam("q"))
-		if err != nil {
-			return fmt.Errorf("search: %w", err)
-		}
-		return serveStatic(htmlType, docsPolicy, page)(c)
-	})
+	e.GET(site.SearchAddress, servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
+		return guides.Search(c.QueryParam("q"))
+	}))
 	return registerFiles(e, docsPolicy, map[string]string{
 		"/docs/docs.css": "text/css; charset=utf-8",
 		"/docs/icon.svg": "image/svg+xml",
 	})
+}
+
+// servePage answers with a page of the rendered documentation.
+func servePage(
+	render func() (*site.Site, error), choose func(*site.Site, echo.Context) ([]byte, error),
+) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		guides, err := render()
+		if err != nil {
+			return fmt.Errorf("render the documentation: %w", err)
+		}
+		page, err := choose(guides, c)
+		if err != nil {
+			return fmt.Errorf("find a page of the documentation: %w", err)
+		}
+		return serveStatic(htmlType, docsPolicy, page)(c)
+	}
 }
 
 // registerFiles adds files of the layout, each at the address that ends in its name, with their media types.
@@ -83,27 +98,32 @@ func registerFiles(e *echo.Echo, policy string, mediaTypes map[string]string) er
 }
 
 // registerSchema serves the OpenAPI document as it is written, or as JSON to whoever asks for that.
-func registerSchema(e *echo.Echo) error {
-	asYAML := docs.OpenAPI()
-	var document any
-	if err := yaml.Unmarshal(asYAML, &document); err != nil {
-		return fmt.Errorf("read the OpenAPI document: %w", err)
-	}
-	asJSON, err := json.Marshal(document)
-	if err != nil {
-		return fmt.Errorf("turn the OpenAPI document into JSON: %w", err)
-	}
-	serveYAML := serveStatic(yamlType, docsPolicy, asYAML)
-	serveJSON := serveStatic(echo.MIMEApplicationJSON, docsPolicy, asJSON)
+func registerSchema(e *echo.Echo) {
+	convert := sync.OnceValues(openAPIAsJSON)
 	e.GET("/api/schema/", func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
 		accept := c.Request().Header.Get(echo.HeaderAccept)
-		if strings.Contains(accept, echo.MIMEApplicationJSON) && !strings.Contains(accept, yamlType) {
-			return serveJSON(c)
+		if !strings.Contains(accept, echo.MIMEApplicationJSON) || strings.Contains(accept, yamlType) {
+			return serveStatic(yamlType, docsPolicy, docs.OpenAPI())(c)
 		}
-		return serveYAML(c)
+		asJSON, err := convert()
+		if err != nil {
+			return err
+		}
+		return serveStatic(echo.MIMEApplicationJSON, docsPolicy, asJSON)(c)
 	})
-	return nil
+}
+
+func openAPIAsJSON() ([]byte, error) {
+	var document any
+	if err := yaml.Unmarshal(docs.OpenAPI(), &document); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	asJSON, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("turn the OpenAPI document into JSON: %w", err)
+	}
+	return asJSON, nil
 }
 
 // registerReference adds the page that shows the OpenAPI document. The page is our own, because the one that comes

@@ -40,7 +40,7 @@ func newArticle(name string, source []byte) (article, error) {
 	if !ok || title.Level != 1 {
 		return article{}, fmt.Errorf("page %s does not begin with its title", name)
 	}
-	a := article{link: link{Title: plainText(title, source), Address: root + name + "/"}}
+	a := article{link: link{Title: plainText(title, source), Address: addressOf(name)}}
 	a.sections = cut(document, source, a.link)
 	a.headings = headingsOf(document, source)
 	if err := ast.Walk(document, adapt(name)); err != nil {

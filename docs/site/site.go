@@ -1,7 +1,7 @@
 // Package site makes the documentation readable in a browser: pages with navigation, contents and links that work, and
 // a search over all of them. Everything is HTML and one style sheet, without scripts and without other servers.
 //
-// Pages are rendered once, by New. Whoever serves them decides about addresses and headers.
+// New renders all pages at once. Whoever serves them decides about addresses and headers.
 package site
 
 import (
@@ -38,6 +38,22 @@ func File(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read layout: %w", err)
 	}
 	return text, nil
+}
+
+// Addresses lists the address of every page without rendering any.
+func Addresses() ([]string, error) {
+	names, err := docs.Pages()
+	if err != nil {
+		return nil, fmt.Errorf("list the pages: %w", err)
+	}
+	addresses := []string{root}
+	for _, name := range names {
+		addresses = append(addresses, addressOf(name))
+	}
+	for folder := range folders() {
+		addresses = append(addresses, addressOf(folder))
+	}
+	return addresses, nil
 }
 
 // New renders all pages. A page that cannot be shown is an error.
@@ -97,8 +113,8 @@ func (s *Site) addHome(layout *template.Template) error {
 
 // addFolders adds a page for each folder, for whoever shortens the address of a page.
 func (s *Site) addFolders(layout *template.Template) error {
-	for folder, title := range map[string]string{"guides": "Guides", "errors": "Errors", "adr": "Decisions"} {
-		address := root + folder + "/"
+	for folder, title := range folders() {
+		address := addressOf(folder)
 		view := pageView{
 			Title: title, Address: address, Chapters: s.navigation(address), Listed: s.inFolder(address),
 		}
@@ -107,6 +123,13 @@ func (s *Site) addFolders(layout *template.Template) error {
 		}
 	}
 	return nil
+}
+
+func addressOf(name string) string { return root + name + "/" }
+
+// folders are the titles of the folders that pages are in.
+func folders() map[string]string {
+	return map[string]string{"guides": "Guides", "errors": "Errors", "adr": "Decisions"}
 }
 
 func (s *Site) add(layout *template.Template, view pageView) error {

@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,19 @@ func TestContents(t *testing.T) {
 		if !strings.Contains(page, `href="/docs/`+name+`/" aria-current="page"`) {
 			t.Errorf("page %s does not show its place in the navigation", name)
 		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+
+	addresses, err := site.Addresses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(addresses)
+	if rendered := slices.Sorted(maps.Keys(setup(t).Pages())); !slices.Equal(addresses, rendered) {
+		t.Errorf("addresses = %v, want those of the pages, %v", addresses, rendered)
 	}
 }
 
