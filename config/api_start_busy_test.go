@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -63,7 +65,7 @@ func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 
 	t.Run("IsRefusedAndLeavesNothing", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t)
+		s := setup(t, func(settings *config.Settings) { settings.DBLockTimeout = time.Second })
 		release := s.holdCounter(t)
 		problem := wantRetryLater(t, s.do(t, s.start(t, "late")), core.CodeUnavailable, 1, 1)
 		if !problem.Retryable || !strings.Contains(problem.Detail, "Nothing was started") {

@@ -120,7 +120,7 @@ func TestUsageIsBounded(t *testing.T) {
 	s := setup(t)
 	run := s.started(t, s.start(t, ""))
 	const more = validations.MaxCountedRuns
-	s.exec(t, fmt.Sprintf(`
+	s.prepare(t, fmt.Sprintf(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, sweep_after, usage_metric, usage_period, request_id, created_at)
 		SELECT org_id, overlay(id::text PLACING lpad(to_hex(n), 12, '0') FROM 25)::uuid, workflow_id, workflow_version,

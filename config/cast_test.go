@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 const version = "1.2.3"
 
 // patience is far above what anything here takes, so that only what hangs fails.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // stage is the whole service in this process, on a database and a Redis of its own, with the cast of the
 // demonstration: harbour may start a million runs a month, Tiny three.
@@ -53,6 +53,26 @@ type stage struct {
 	client   *http.Client
 }
 
+// demonstration is a database with the organizations of the demonstration, which every stage has a copy of.
+var demonstration = dbtest.NewTemplate(func(ctx context.Context, address string) ([]config.DemoOrg, error) {
+	db, err := core.OpenDatabase(ctx, core.DatabaseConfig{
+		URL: address, MaxConns: 2, LockTimeout: time.Minute, StatementTimeout: time.Minute, IdleTimeout: time.Minute,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	settings, _, err := config.LoadSettings(nil)
+	if err != nil {
+		return nil, err
+	}
+	project, err := config.NewProject(settings, version, db, nil, discard())
+	if err != nil {
+		return nil, err
+	}
+	return project.SeedTenants(ctx)
+})
+
 // setup serves the API; change adjusts the settings before.
 func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	tb.Helper()
@@ -63,10 +83,13 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	settings.RequestsPerSecond = 0
 	// However busy the machine is, no run goes uncounted.
 	settings.RunsLimitTimeout = time.Minute
+	settings.DBLockTimeout, settings.CommitTimeout = patience, patience
 	for _, adjust := range change {
 		adjust(&settings)
 	}
-	s := &stage{db: dbtest.OpenDatabase(tb), redis: miniredis.RunT(tb), settings: settings}
+	address, orgs := demonstration.DatabaseURL(tb)
+	db := dbtest.ConnectPatiently(tb, address, settings.DBLockTimeout)
+	s := &stage{db: db, redis: miniredis.RunT(tb), settings: settings}
 	queue, err := tasks.ParseRedisURL("redis://" + s.redis.Addr())
 	if err != nil {
 		tb.Fatalf("parse Redis URL: %v", err)
@@ -76,9 +99,7 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	if s.project, err = config.NewProject(settings, version, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}
-	if s.Cast, err = s.project.Cast(tb.Context()); err != nil {
-		tb.Fatalf("seed: %v", err)
-	}
+	s.Cast = s.project.Cast(orgs)
 	if s.router, err = config.NewRouter(s.project); err != nil {
 		tb.Fatalf("make router: %v", err)
 	}
@@ -296,6 +317,12 @@ func (s *stage) started(tb testing.TB, c call) validations.RunBody {
 func one[T any](tb testing.TB, s *stage, query string, args ...any) T {
 	tb.Helper()
 	return dbtest.One[T](tb, s.db, query, args...)
+}
+
+// prepare fills tables, however long that takes.
+func (s *stage) prepare(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	dbtest.Prepare(tb, s.db.Pool.Config().ConnString(), query, args...)
 }
 
 func (s *stage) exec(tb testing.TB, query string, args ...any) {

@@ -47,16 +47,13 @@ func TestListKeysCommand(t *testing.T) {
 	if code, _, complaint := c.run(t, "org", "create", "acme"); code != 0 {
 		t.Fatalf("create an organization: %s", complaint)
 	}
-	_, err := dbtest.Connect(t, c.database).Pool.Exec(t.Context(), `
+	dbtest.Prepare(t, c.database, `
 		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
 			request_hash, target_digest, content_digest, options_digest, request_id,
 			response_status, response_headers, response_body, recovery_point, created_at, expires_at)
 		SELECT o.id, gen_random_uuid(), 'k' || n, 'tests', 'POST', '/', 1, z AS a, z AS b, z AS c, z AS d, '', 201,
 			'{}', z, 'finished', now(), now() + interval '1 day'
 		FROM organizations AS o, generate_series(1, $1) AS n, decode(repeat('00', 32), 'hex') AS z`, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
 		limit  string
 		listed int

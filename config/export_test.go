@@ -34,17 +34,16 @@ type Cast struct {
 	Redis     redis.UniversalClient
 }
 
-// Cast seeds the demonstration.
-func (p *Project) Cast(ctx context.Context) (Cast, error) {
-	orgs, err := p.seedTenants(ctx)
-	if err != nil {
-		return Cast{}, err
-	}
+// SeedTenants makes the organizations of the demonstration.
+func (p *Project) SeedTenants(ctx context.Context) ([]DemoOrg, error) { return p.seedTenants(ctx) }
+
+// Cast returns the services behind the API, with the organizations that were seeded.
+func (p *Project) Cast(orgs []DemoOrg) Cast {
 	return Cast{
 		Harbour: orgs[0], Tiny: orgs[1],
 		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
-	}, nil
+	}
 }
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.

@@ -43,9 +43,9 @@ func (s *stage) addHistory(tb testing.TB) {
 		multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
 		multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
 	} {
-		s.exec(tb, statement, run.ID.String(), historyRows, s.Harbour.ID, now)
+		s.prepare(tb, statement, run.ID.String(), historyRows, s.Harbour.ID, now)
 	}
-	s.exec(tb, `ANALYZE`)
+	s.prepare(tb, `ANALYZE`)
 }
 
 // wholeTableReads is how often tables that grow were read from end to end. Connections tell it when they end at the

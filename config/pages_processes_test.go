@@ -40,12 +40,14 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	loops := s.process(t, "worker-2", "9.9.9", 0)
 	s.process(t, "worker-3", version, 600)
 	html = s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "Silent for 10 min 0 s", "forgotten after a day")
+	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "Silent for 10 min ", "forgotten after a day")
 	hides(t, html, "Late</span>", "in a row")
 
 	s.exec(t, `UPDATE service_loops SET failures = 3, last_error = 'Redis <is> away', failed_at = now()
 		WHERE process_id = $1`, loops)
-	s.exec(t, `UPDATE service_loops SET ended_at = now() - interval '20 seconds' WHERE process_id <> $1`, loops)
+	// A loop is late by the time at which its process was last heard of, however long ago that was.
+	s.exec(t, `UPDATE service_loops SET ended_at = p.seen_at - interval '20 seconds'
+		FROM service_processes AS p WHERE p.id = process_id AND process_id <> $1`, loops)
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)),
 		"Late</span>", "Failed 3 times in a row", "Redis &lt;is&gt; away", "the enqueuer of worker-2 process 42 fails")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -22,11 +23,8 @@ func TestReadBacklog(t *testing.T) {
 		`SELECT 'refused', $1::uuid, $1::uuid, 1, 9, now() - interval '1 minute'`,
 		`SELECT 'new', $1::uuid, $1::uuid, 1, 0, now() FROM generate_series(1, 20000)`,
 	} {
-		_, err := b.db.Pool.Exec(t.Context(), `
+		coretest.Prepare(t, b.db.Pool.Config().ConnString(), `
 			INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts, created_at) `+insert, uuid.New())
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	found, err := tasks.ReadBacklog(t.Context(), b.db)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -179,7 +180,7 @@ func TestPurge(t *testing.T) {
 // copies multiplies a run and its submission.
 func (b *testBundle) copies(tb testing.TB, job jobs.Job, n int) {
 	tb.Helper()
-	b.exec(tb, `
+	coretest.Prepare(tb, b.db.Pool.Config().ConnString(), `
 		WITH ids AS (SELECT gen_random_uuid() AS run, gen_random_uuid() AS submission FROM generate_series(1, $2::int)),
 		submitted AS (
 			INSERT INTO submissions (org_id, id, media_type, size, sha256, content)

@@ -24,27 +24,35 @@ const (
 	// templateLock keeps parallel packages from making the same template. The number only has to be of this purpose.
 	templateLock = 7120531964
 	// dropPatience bounds the clean-up, which runs after the test's context has ended.
-	dropPatience = time.Minute
+	dropPatience = 3 * time.Minute
 )
 
 // DatabaseURL returns the address of a new database with all migrations applied, for this test alone. It is dropped
 // at the test's end, together with the connections that are still open.
 func DatabaseURL(tb testing.TB) string {
 	tb.Helper()
+	server := serverURL(tb)
+	template, err := migratedTemplate(tb.Context(), server)
+	if err != nil {
+		tb.Fatalf("make template database: %v", err)
+	}
+	return copyOf(tb, server, template)
+}
+
+func serverURL(tb testing.TB) string {
+	tb.Helper()
 	server := os.Getenv(DatabaseVariable)
 	if server == "" {
 		tb.Fatalf("no database server: call coretest.Main from TestMain, or set %s", DatabaseVariable)
 	}
-	template, err := templateName(migrations.FS)
-	if err != nil {
-		tb.Fatalf("name template: %v", err)
-	}
-	if err := ensureTemplate(tb.Context(), server, template); err != nil {
-		tb.Fatalf("make template database: %v", err)
-	}
+	return server
+}
+
+// copyOf makes a database from a template and drops it at the test's end.
+func copyOf(tb testing.TB, server, template string) string {
+	tb.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	create := "CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template)
-	if err := execute(tb.Context(), server, create); err != nil {
+	if err := execute(tb.Context(), server, createCopy(name, template)); err != nil {
 		tb.Fatalf("create database: %v", err)
 	}
 	tb.Cleanup(func() {
@@ -59,6 +67,20 @@ func DatabaseURL(tb testing.TB) string {
 		tb.Fatalf("address of database: %v", err)
 	}
 	return address
+}
+
+// createCopy copies files, which takes the server half the processor time of a copy through its log.
+func createCopy(name, template string) string {
+	return "CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(template) + " STRATEGY file_copy"
+}
+
+// migratedTemplate returns the name of the database with all migrations applied, after making it where it is missing.
+func migratedTemplate(ctx context.Context, server string) (string, error) {
+	template, err := templateName(migrations.FS)
+	if err != nil {
+		return "", err
+	}
+	return template, ensureTemplate(ctx, server, template)
 }
 
 // templateName changes with every change of a migration, so that a server that is shared or lives long never offers

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	eventuallyTimeout = 30 * time.Second
+	eventuallyTimeout = 3 * time.Minute
 	eventuallyPoll    = 10 * time.Millisecond
 )
 

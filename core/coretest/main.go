@@ -11,6 +11,10 @@ import (
 // Its role has to be allowed to create databases.
 const DatabaseVariable = "TEST_DATABASE_URL"
 
+// ProgramsVariable names the environment variable with a folder where the packages of one run share the programs that
+// they build.
+const ProgramsVariable = "TEST_PROGRAMS_DIR"
+
 // Main runs the tests of a package and ends the process: `func TestMain(m *testing.M) { coretest.Main(m) }`. Unless
 // DatabaseVariable names a server, it starts one for the package and removes it at the end.
 func Main(m *testing.M) {
@@ -19,7 +23,11 @@ func Main(m *testing.M) {
 
 func run(ctx context.Context, m *testing.M) int {
 	if os.Getenv(DatabaseVariable) != "" {
-		return m.Run()
+		code := m.Run()
+		if err := DropTemplates(ctx); err != nil {
+			return complain(err)
+		}
+		return code
 	}
 	cluster, err := StartCluster(ctx)
 	if err != nil {

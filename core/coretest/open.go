@@ -16,10 +16,27 @@ func OpenDatabase(tb testing.TB) *core.DB {
 // Connect opens one more pool on a test's database, as another process would.
 func Connect(tb testing.TB, address string) *core.DB {
 	tb.Helper()
-	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
-		URL: address, MaxConns: 8, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second,
-		IdleTimeout: 10 * time.Second,
+	return connectWith(tb, core.DatabaseConfig{
+		URL: address, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 	})
+}
+
+// statementPatience is above what any statement of a test takes, also on a busy machine.
+const statementPatience = 10 * time.Minute
+
+// ConnectPatiently opens a pool without short time limits, for tests that are about something else. On a busy machine
+// the limits of Connect would fail them. Only the wait for locks is given, as some tests need it to be short.
+func ConnectPatiently(tb testing.TB, address string, lockTimeout time.Duration) *core.DB {
+	tb.Helper()
+	return connectWith(tb, core.DatabaseConfig{
+		URL: address, LockTimeout: lockTimeout, StatementTimeout: statementPatience, IdleTimeout: statementPatience,
+	})
+}
+
+func connectWith(tb testing.TB, cfg core.DatabaseConfig) *core.DB {
+	tb.Helper()
+	cfg.MaxConns = 8
+	db, err := core.OpenDatabase(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatalf("open database: %v", err)
 	}

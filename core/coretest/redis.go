@@ -17,7 +17,7 @@ import (
 const (
 	// redisAttempts is how many ports are tried. A port that was free a moment ago may be taken by now.
 	redisAttempts = 5
-	redisPatience = 30 * time.Second
+	redisPatience = 3 * time.Minute
 	redisPoll     = 10 * time.Millisecond
 )
 

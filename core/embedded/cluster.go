@@ -182,7 +182,9 @@ func (c *cluster) args() []string {
 		"-c", "log_checkpoints=off",
 	}
 	if !c.cfg.Durable {
-		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+			// Small data make no query slow enough to be worth a compiler, which each connection would load anew.
+			"-c", "jit=off")
 	}
 	if c.cfg.MaxConnections > 0 {
 		args = append(args, "-c", "max_connections="+strconv.Itoa(c.cfg.MaxConnections))

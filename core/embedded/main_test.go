@@ -22,7 +22,7 @@ import (
 const ownerDir = "EMBEDDED_TEST_OWNER_DIR"
 
 // endPatience is far above what anything here takes, so that only what hangs fails.
-const endPatience = 30 * time.Second
+const endPatience = 3 * time.Minute
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(ownerDir); dir != "" {

@@ -42,6 +42,7 @@ func TestStartPostgres(t *testing.T) {
 		}
 		t.Cleanup(func() { mustStop(t, server) })
 		wantSetting(t, server.URL(), "fsync", "off")
+		wantSetting(t, server.URL(), "jit", "off")
 		wantSetting(t, server.URL(), "max_connections", "17")
 		wantSetting(t, server.URL(), "data_checksums", "on")
 		wantSetting(t, server.URL(), "listen_addresses", "")

@@ -3,4 +3,4 @@
 package idempotency_test
 
 // modelRounds is how many times a hundred sequences the model goes through.
-const modelRounds = 2
+const modelRounds = 1

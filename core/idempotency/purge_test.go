@@ -17,7 +17,7 @@ import (
 // insertKeys inserts that many keys which expire after the given time and are finished or not.
 func insertKeys(tb testing.TB, db *core.DB, n int, expiresIn time.Duration, finished bool) {
 	tb.Helper()
-	_, err := db.Pool.Exec(tb.Context(), `
+	coretest.Prepare(tb, db.Pool.Config().ConnString(), `
 		WITH digest AS (SELECT decode(repeat('00', 32), 'hex') AS zeros)
 		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
 			request_hash, target_digest, content_digest, options_digest, request_id,
@@ -29,9 +29,6 @@ func insertKeys(tb testing.TB, db *core.DB, n int, expiresIn time.Duration, fini
 			now() - interval '2 days', now() + make_interval(secs => $3)
 		FROM digest, generate_series(1, $2)`,
 		uuid.New(), n, expiresIn.Seconds(), finished)
-	if err != nil {
-		tb.Fatalf("insert keys: %v", err)
-	}
 }
 
 func countKeys(tb testing.TB, db *core.DB) int64 {

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is far above what anything here takes, so that only what hangs fails.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // Theme is what the reader prefers.
 type Theme string

@@ -7,7 +7,7 @@ import (
 
 const (
 	// Patience is for things that take a moment, also on a busy machine and with the race detector.
-	Patience     = time.Minute
+	Patience     = 3 * time.Minute
 	pollInterval = 10 * time.Millisecond
 )
 

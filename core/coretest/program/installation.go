@@ -1,8 +1,12 @@
 package program
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -14,7 +18,8 @@ import (
 // Briskly are settings with which everything that is waited for happens soon. Later settings win over earlier ones.
 func Briskly(settings ...string) []string {
 	return append([]string{
-		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=8", "SV_REQUESTS_PER_SECOND=0", "SV_ENQUEUE_INTERVAL=50ms",
+		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=8", "SV_DB_STATEMENT_TIMEOUT=30s", "SV_REQUESTS_PER_SECOND=0",
+		"SV_ENQUEUE_INTERVAL=50ms",
 		"SV_RUN_LEASE=2s", "SV_RUN_SWEEP_AFTER=1s", "SV_SWEEP_INTERVAL=100ms", "SV_RUN_MAX_ATTEMPTS=1000",
 		"SV_SHUTDOWN_GRACE=10s",
 	}, settings...)
@@ -39,17 +44,38 @@ type Demonstration struct {
 // Seed fills the database with the demonstration, or finds it there and makes new tokens.
 func Seed(tb testing.TB, settings []string) Demonstration {
 	tb.Helper()
+	seeded, err := readSeeded([]byte(Execute(tb, settings, "", "seed", "--demo", "--json")))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return seeded
+}
+
+func readSeeded(output []byte) (Demonstration, error) {
 	var seeded struct {
 		Orgs []Tenant `json:"orgs"`
 	}
-	if err := json.Unmarshal([]byte(Execute(tb, settings, "", "seed", "--demo", "--json")), &seeded); err != nil {
-		tb.Fatalf("read what was seeded: %v", err)
+	if err := json.Unmarshal(output, &seeded); err != nil {
+		return Demonstration{}, fmt.Errorf("read what was seeded: %w", err)
 	}
 	if len(seeded.Orgs) != 2 {
-		tb.Fatalf("seeded organizations = %d, want 2", len(seeded.Orgs))
+		return Demonstration{}, fmt.Errorf("seeded organizations = %d, want 2", len(seeded.Orgs))
 	}
-	return Demonstration{Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1]}
+	return Demonstration{Harbour: seeded.Orgs[0], Tiny: seeded.Orgs[1]}, nil
 }
+
+// seeded is a database with the demonstration, which Install copies: seeding starts a process, and hashes a password.
+var seeded = coretest.NewTemplate(func(ctx context.Context, address string) (Demonstration, error) {
+	cmd := exec.CommandContext(ctx, os.Getenv(pathVariable), "seed", "--demo", "--json")
+	cmd.Env = append(surroundings(), append(Briskly(), "DATABASE_URL="+address)...)
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	output, err := cmd.Output()
+	if err != nil {
+		return Demonstration{}, fmt.Errorf("seed: %w\n%s", err, complaint.String())
+	}
+	return readSeeded(output)
+})
 
 // Installation is a database and a Redis that any number of processes share.
 type Installation struct {
@@ -64,22 +90,29 @@ type Installation struct {
 // Install makes an installation with the demonstration in it. The settings are added to the brisk ones.
 func Install(tb testing.TB, settings ...string) *Installation {
 	tb.Helper()
-	address := coretest.DatabaseURL(tb)
+	address, demonstration := seeded.DatabaseURL(tb)
 	reached := []string{"DATABASE_URL=" + address}
 	if os.Getenv(PoolerVariable) != "" {
 		reached = []string{"DATABASE_URL=" + PgBouncer(tb, address), "DATABASE_DIRECT_URL=" + address}
 	}
-	return InstallOn(tb, address, coretest.Redis(tb), append(reached, settings...)...)
+	i := newInstallation(tb, address, coretest.Redis(tb), append(reached, settings...))
+	i.Demonstration = demonstration
+	return i
 }
 
 // InstallOn is Install on a migrated database and a Redis. The settings have to say how processes reach the database.
 func InstallOn(tb testing.TB, database, queue string, settings ...string) *Installation {
 	tb.Helper()
-	i := &Installation{
-		Settings: append(Briskly("REDIS_URL="+queue), settings...),
-		DB:       coretest.Connect(tb, database),
-		Redis:    queue,
-	}
+	i := newInstallation(tb, database, queue, settings)
 	i.Demonstration = Seed(tb, i.Settings)
 	return i
+}
+
+func newInstallation(tb testing.TB, database, queue string, settings []string) *Installation {
+	tb.Helper()
+	return &Installation{
+		Settings: append(Briskly("REDIS_URL="+queue), settings...),
+		DB:       coretest.ConnectPatiently(tb, database, Patience),
+		Redis:    queue,
+	}
 }
