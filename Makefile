@@ -10,9 +10,11 @@ LINT := bin/golangci-lint-$(LINT_VERSION)
 # PKG=./users/... narrows a target to some packages.
 PKG ?= ./...
 # How long the tests of one package may take. The slow ones have every page in a browser, one after the other.
-TIMEOUT = 15m
+TIMEOUT = 30m
 test-all: TIMEOUT = 1h
-TEST = go run ./core/coretest/withpostgres -- go test -race -timeout $(TIMEOUT)
+# Tests wait more than they compute: for processes, leases and browsers. More of them at once fill the processors.
+PARALLEL = 4
+TEST = go run ./core/coretest/withpostgres -suite -- go test -race -parallel $(PARALLEL) -timeout $(TIMEOUT)
 
 .PHONY: help
 help: ## list the targets
@@ -33,15 +35,25 @@ test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
 	@.ci/setup gcc postgresql redis xmllint curl python3 nginx pgbouncer chromium npm
 	$(TEST) -tags slow $(PKG)
 
+API_TESTS = TestOpenAPI|TestGeneratedClients
+# A tab waits for the browser more than it computes.
+BROWSER_PARALLEL = 6
+
 .PHONY: api
 api: ## check the OpenAPI document: form, breaking changes, clients
 	@.ci/setup postgresql
-	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestOpenAPI|TestGeneratedClients' ./config
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run '$(API_TESTS)' ./config
 
 .PHONY: a11y
 a11y: ## hold every page to the bar in a browser: access, layout, weight
 	@.ci/setup postgresql chromium npm
-	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'Browser' ./core/coretest/browser ./config
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -parallel $(BROWSER_PARALLEL) -run 'Browser' ./core/coretest/browser ./config
+
+.PHONY: api-and-pages
+api-and-pages: ## do what api and a11y do with one build, side by side
+	@.ci/setup postgresql chromium npm
+	go run ./core/coretest/withpostgres -suite -- go test -count=1 -tags slow -timeout $(TIMEOUT) \
+		-parallel $(BROWSER_PARALLEL) -run '$(API_TESTS)|Browser' ./core/coretest/browser ./config
 
 .PHONY: screenshots
 screenshots: ## write pictures of every page to build/screenshots

@@ -48,6 +48,15 @@ func StartCluster(ctx context.Context) (*Cluster, error) {
 // URL is the address of the server's maintenance database.
 func (c *Cluster) URL() string { return c.server.URL() }
 
+// MakeDir makes a folder that is removed with the server.
+func (c *Cluster) MakeDir(name string) (string, error) {
+	dir := filepath.Join(c.dir, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make folder: %w", err)
+	}
+	return dir, nil
+}
+
 // Remove stops the server and deletes its data.
 func (c *Cluster) Remove(ctx context.Context) error {
 	var failures []error

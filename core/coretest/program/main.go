@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
 const (
@@ -50,30 +52,82 @@ func withProgram(ctx context.Context, race bool, use func() error) error {
 	if os.Getenv(pathVariable) != "" {
 		return use()
 	}
+	if dir := os.Getenv(coretest.ProgramsVariable); dir != "" {
+		return errors.Join(share(ctx, dir, race), use())
+	}
 	dir, err := os.MkdirTemp("", "simplevalidations-program-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	return errors.Join(build(ctx, filepath.Join(dir, "simplevalidations"), race, use), os.RemoveAll(dir))
+	if err := build(ctx, pathIn(dir, race), race); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	return errors.Join(use(), os.RemoveAll(dir))
 }
 
-func build(ctx context.Context, path string, race bool, use func() error) error {
-	args := []string{"build", "-buildvcs=false", "-o", path}
+func pathIn(dir string, race bool) string {
+	if race {
+		return filepath.Join(dir, "race", "simplevalidations")
+	}
+	return filepath.Join(dir, "plain", "simplevalidations")
+}
+
+// share builds the program unless another package has done so, and waits while one does: a link takes long.
+func share(ctx context.Context, dir string, race bool) error {
+	path := pathIn(dir, race)
+	lock, err := lockDir(ctx, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return errors.Join(name(path), lock.Unlock())
+	}
+	return errors.Join(build(ctx, path, race), lock.Unlock())
+}
+
+func lockDir(ctx context.Context, dir string) (*embedded.Lock, error) {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		lock, err := embedded.LockDir(dir, "build.lock")
+		if !errors.Is(err, embedded.ErrLocked) {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-poll.C:
+		}
+	}
+}
+
+// build makes the program without what only debuggers read, which halves the time of the link. The plain program is
+// static, as that of operators is.
+func build(ctx context.Context, path string, race bool) error {
+	args := []string{"build", "-buildvcs=false", "-ldflags", "-s -w", "-o", path}
+	cgo := "CGO_ENABLED=0"
 	if race {
 		args = append(args, "-race")
+		cgo = "CGO_ENABLED=1"
 	}
-	if output, err := exec.CommandContext(ctx, "go", append(args, mainPackage)...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, "go", append(args, mainPackage)...)
+	cmd.Env = append(os.Environ(), cgo)
+	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, output)
 	}
+	return name(path)
+}
+
+func name(path string) error {
 	if err := os.Setenv(pathVariable, path); err != nil {
 		return fmt.Errorf("name the program: %w", err)
 	}
-	return use()
+	return nil
 }
 
 func withCluster(ctx context.Context, use func() error) error {
 	if os.Getenv(coretest.DatabaseVariable) != "" {
-		return use()
+		return errors.Join(use(), coretest.DropTemplates(ctx))
 	}
 	cluster, err := coretest.StartCluster(ctx)
 	if err != nil {

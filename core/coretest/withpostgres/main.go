@@ -3,8 +3,9 @@
 //
 //	go run ./core/coretest/withpostgres -- go test ./...
 //
-// The server's address is in the command's environment. Signals are passed on to the command, and its exit code is
-// passed back.
+// The server's address is in the command's environment, and a folder where packages share the programs they build.
+// Signals are passed on to the command, and its exit code is passed back. With -suite the command is a `go test`, whose
+// progress and slowest packages are shown.
 package main
 
 import (
@@ -15,9 +16,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/suite"
 )
 
 const (
@@ -32,11 +35,15 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	watched := len(args) > 0 && args[0] == "-suite"
+	if watched {
+		args = args[1:]
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
-	if len(args) == 0 {
-		fmt.Fprintln(stderr, "usage: withpostgres -- command [argument ...]")
+	if len(args) == 0 || watched && (len(args) < 2 || args[1] != "test") {
+		fmt.Fprintln(stderr, "usage: withpostgres [-suite] -- command [argument ...]")
 		return exitUsage
 	}
 	// From here on no signal ends this process, so that the server is removed whatever happens to the command.
@@ -49,15 +56,54 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "withpostgres:", err)
 		return exitFailed
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), coretest.DatabaseVariable+"="+cluster.URL())
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	code, err := supervise(cmd, signals)
+	code, err := command(ctx, args, watched, cluster, signals, stdout, stderr)
 	if err := errors.Join(err, cluster.Remove(ctx)); err != nil {
 		fmt.Fprintln(stderr, "withpostgres:", err)
 		return exitFailed
 	}
 	return code
+}
+
+// command runs the command with what it shares, and shows what it says.
+func command(
+	ctx context.Context, args []string, watched bool, cluster *coretest.Cluster, signals <-chan os.Signal,
+	stdout, stderr io.Writer,
+) (int, error) {
+	programs, err := cluster.MakeDir("programs")
+	if err != nil {
+		return 0, err
+	}
+	report := suite.NewReport(stdout, 0, isTerminal(stdout))
+	if watched {
+		report.Total = suite.Count(ctx, args)
+		args = suite.AsJSON(args)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(),
+		coretest.DatabaseVariable+"="+cluster.URL(), coretest.ProgramsVariable+"="+programs)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
+	if slices.Contains(args, "-race") {
+		// The race detector is C, whatever other builds go without.
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+	}
+	if !watched {
+		return supervise(cmd, signals)
+	}
+	events, lines := io.Pipe()
+	cmd.Stdout = lines
+	read := make(chan error, 1)
+	go func() { read <- report.Read(events) }()
+	code, err := supervise(cmd, signals)
+	return code, errors.Join(err, lines.Close(), <-read)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	found, err := file.Stat()
+	return err == nil && found.Mode()&os.ModeCharDevice != 0
 }
 
 // supervise runs the command to its end and passes signals on to it.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +32,31 @@ func TestRun(t *testing.T) {
 		command := []string{"/bin/sh", "-c", "kill -KILL $$"}
 		if got, want := run(t.Context(), command, io.Discard, t.Output()), exitSignal+9; got != want {
 			t.Errorf("exit code = %d, want %d", got, want)
+		}
+	})
+
+	t.Run("ShowsTheProgressOfTests", func(t *testing.T) {
+		t.Parallel()
+		folder := t.TempDir()
+		for name, text := range map[string]string{
+			"go.mod": "module example\n\ngo 1.24\n",
+			"a_test.go": "package example\n\nimport (\"os\"; \"testing\")\n\n" +
+				"func TestShared(t *testing.T) {\n\tif info, err := os.Stat(os.Getenv(\"TEST_PROGRAMS_DIR\")); err != nil " +
+				"|| !info.IsDir() {\n\t\tt.Fatal(err)\n\t}\n\tt.Fatal(\"as it should\")\n}\n",
+		} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var stdout bytes.Buffer
+		command := []string{"-suite", "--", "go", "test", "-C", folder}
+		if got := run(t.Context(), command, &stdout, t.Output()); got != 1 {
+			t.Errorf("exit code = %d, want that of a failed test", got)
+		}
+		for _, want := range []string{"as it should", "FAIL\texample", "[1 of 1 packages, ", "The slowest of 1 packages"} {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("output = %s, want %q in it", &stdout, want)
+			}
 		}
 	})
 
