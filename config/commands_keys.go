@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -241,7 +242,7 @@ func (p Program) explainCommand() *cobra.Command {
 	command.Flags().StringVar(&request.org, "org", "", "the organization's slug")
 	command.Flags().StringVarP(&request.workflow, "workflow", "w", "", "the workflow's id or slug")
 	command.Flags().StringVar(&request.mediaType, "content-type", "",
-		"the Content-Type to be sent (default: by the file's extension, as run does)")
+		"the Content-Type to be sent (default: by the file's extension)")
 	command.Flags().StringVar(&request.filename, "filename", "",
 		`the X-Filename to be sent, "" for none (default: the file's name)`)
 	command.Flags().StringVar(&request.version, "version", "", "the ?version= to be sent")
@@ -258,10 +259,14 @@ func (p Program) explain(
 	}
 	if asked.mediaType == "" {
 		accepts := workflow.Definition.Accepts
-		mediaType, known := workflows.TypeByExtension(asked.file, accepts)
+		mediaType, known := mediatype.OfFile(asked.file, accepts)
 		if !known {
 			return &UsageError{Reason: fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
 				"if not, set --content-type", asked.file, strings.Join(accepts, ", "))}
+		}
+		// What a workflow takes has no part in a fingerprint, unless the name says nothing.
+		if types := mediatype.OfName(asked.file); len(types) > 0 {
+			mediaType = types[0]
 		}
 		asked.mediaType = mediaType
 	}

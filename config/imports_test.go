@@ -30,7 +30,8 @@ type layer struct {
 // package but itself, so that a new one inside it needs a line here.
 func layers() []layer {
 	foundation := []string{
-		"core", "core/client", "core/idempotency", "core/jobs", "core/metrics", "core/pages", "docs", "migrations",
+		"core", "core/client", "core/idempotency", "core/jobs", "core/mediatype", "core/metrics", "core/pages", "docs",
+		"migrations",
 	}
 	packagesOfCore := []string{"core"}
 	return []layer{
@@ -41,6 +42,7 @@ func layers() []layer {
 		{folder: "core/embedded", may: packagesOfCore},
 		{folder: "core/idempotency", may: []string{"core", "core/metrics", "core/pages"}},
 		{folder: "core/jobs", may: packagesOfCore},
+		{folder: "core/mediatype"},
 		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/ratelimit", may: packagesOfCore},

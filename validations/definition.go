@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -56,10 +56,11 @@ func (d Definition) Encode() ([]byte, Digest, error) {
 	return text, sha256.Sum256(text), nil
 }
 
-// Takes reports whether the definition accepts documents of the media type (type/subtype, any
-// parameters are ignored).
+// Takes reports whether the definition accepts documents of the media type, by whichever of its names. Parameters are
+// ignored.
 func (d Definition) Takes(mediaType string) bool {
-	return slices.Contains(d.Accepts, baseType(mediaType))
+	_, taken := mediatype.Choose(d.Accepts, []string{baseType(mediaType)})
+	return taken
 }
 
 // Check tries every step and returns what is wrong with their configurations and with the media types,

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -57,7 +57,7 @@ be checked to the end, 130 interrupted.`,
 	}
 	c.command.Flags().StringVarP(&c.workflow, "workflow", "w", "", "the workflow file")
 	c.command.Flags().StringVar(&c.mediaType, "content-type", "",
-		"the media type of the documents (default: by their extensions)")
+		"the media type of the documents (default: by the endings of their names)")
 	c.output.Bind(c.command)
 	return c.command
 }
@@ -206,47 +206,12 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 		}
 		return c.mediaType, nil
 	}
-	mediaType, known := TypeByExtension(name, definition.Accepts)
+	mediaType, known := mediatype.OfFile(name, definition.Accepts)
 	if !known {
 		return "", misuse(fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
 			"if not, set --content-type", name, strings.Join(definition.Accepts, ", ")))
 	}
 	return mediaType, nil
-}
-
-// TypeByExtension is the media type under which a workflow that accepts these takes a document of the name: that of its
-// extension, or the first one where the name does not tell. It reports false where the workflow takes no such document.
-func TypeByExtension(name string, accepts []string) (string, bool) {
-	candidates := typesByExtension(name)
-	for _, candidate := range candidates {
-		if slices.Contains(accepts, candidate) {
-			return candidate, true
-		}
-	}
-	if len(candidates) > 0 || len(accepts) == 0 {
-		return "", false
-	}
-	return accepts[0], true
-}
-
-// typesByExtension lists what documents of that name may be, the best first; nothing where the name does not tell.
-func typesByExtension(name string) []string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".json", ".epjson":
-		return []string{jsonMediaType, "text/json"}
-	case ".yaml", ".yml":
-		return []string{yamlMediaType, "application/x-yaml", "text/yaml"}
-	case ".csv":
-		return []string{"text/csv", textMediaType}
-	case ".tsv":
-		return []string{"text/tab-separated-values", textMediaType}
-	case ".xml":
-		return []string{"application/xml", "text/xml"}
-	case ".idf":
-		return []string{textMediaType, binaryMediaType}
-	default:
-		return nil
-	}
 }
 
 func misuse(reason string) error {

@@ -9,6 +9,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -98,7 +99,7 @@ func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileErr
 }
 
 func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError, error) {
-	report, err := p.form.Run(ctx, engines.NewDocument(content, yamlMediaType, ""))
+	report, err := p.form.Run(ctx, engines.NewDocument(content, mediatype.YAML, ""))
 	if err != nil {
 		return nil, fmt.Errorf("check a workflow file: %w", err)
 	}

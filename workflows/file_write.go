@@ -16,8 +16,7 @@ const (
 	// FileSchemaPath is where the schema of workflow files is served.
 	FileSchemaPath = "/docs/workflow-file.schema.json"
 
-	yamlMediaType = "application/yaml"
-	yamlIndent    = 2
+	yamlIndent = 2
 )
 
 // YAML returns the file as YAML that a FileParser reads back as the same. Editors find the schema at the address.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -34,8 +35,11 @@ func DefaultBodyLimits(maxBytes int64) BodyLimits {
 type StartBody struct {
 	// Content is the document as it was taken in; it is never empty.
 	Content validations.Content
-	// MediaType is normalized; whether the workflow accepts it is not decided here.
+	// MediaType is normalized: the declared type, or that of the file's name. Whether the workflow accepts it is not
+	// decided here.
 	MediaType string
+	// OtherTypes are what the document may be taken as instead, the best first.
+	OtherTypes []string
 	// Filename is a label without folders and never a path.
 	Filename         string
 	Name             string
@@ -69,6 +73,10 @@ const maxStructuredBytes = 1 << 20
 //     and "content_encoding";
 //   - anything else as the document itself, with its name in X-Filename.
 //
+// A document whose type was not declared, or declared as any bytes, gets the types of its name's ending. All that a
+// fingerprint has of the type follows from the request alone, never from what the workflow takes: a workflow may take
+// something else by the time of a retry.
+//
 // The document is taken in as it arrives, so a large one is never in memory as a whole. The exception is JSON: an
 // application/json body is an envelope or none by what its last member may be, and a document that is fingerprinted by
 // its structure has to be there to be read.
@@ -92,7 +100,7 @@ func ReadStartBody(r *http.Request, limits BodyLimits, intake *validations.Intak
 	switch {
 	case declared.essence == multipartMediaType:
 		return reader.readMultipart(r.Context(), declared.boundary)
-	case declared.isJSON():
+	case mediatype.IsJSON(declared.essence):
 		return reader.readJSON(r.Context(), declared, r.Header)
 	default:
 		return reader.readRaw(r.Context(), declared, r.Header)
@@ -108,37 +116,55 @@ type bodyReader struct {
 
 const unreadableBody = "The request body cannot be read."
 
-func (b bodyReader) readRaw(ctx context.Context, declared mediaType, header http.Header) (StartBody, error) {
+// readRaw reads a document whose type is not declared as JSON. It is JSON by its name alone, and then no envelope: a
+// file has been named.
+func (b bodyReader) readRaw(ctx context.Context, declared declaredType, header http.Header) (StartBody, error) {
 	filename, err := headerFilename(header)
 	if err != nil {
 		return StartBody{}, err
 	}
-	content, err := b.intake.Read(ctx, b.source, b.source.length)
-	if err != nil {
+	sent := mediatype.Sent{Declared: declared.text, Filename: filename}
+	if declared.essence == formMediaType && filename != "" {
+		sent.Declared = ""
+	}
+	body := StartBody{Filename: filename}.typed(sent.Types())
+	if mediatype.IsJSON(body.MediaType) {
+		text, err := b.source.readUpTo(maxStructuredBytes + 1)
+		if err != nil {
+			return StartBody{}, b.source.fault(err, unreadableBody)
+		}
+		return b.readStructured(ctx, text, body)
+	}
+	if body.Content, err = b.intake.Read(ctx, b.source, b.source.length); err != nil {
 		return StartBody{}, b.source.fault(err, unreadableBody)
 	}
-	body := StartBody{Content: content, MediaType: declared.text, Filename: filename}
 	return body.finish(formRaw, nil, b.limits)
 }
 
 // readJSON reads an envelope, or a document that is fingerprinted by its structure where that is possible.
-func (b bodyReader) readJSON(ctx context.Context, declared mediaType, header http.Header) (StartBody, error) {
+func (b bodyReader) readJSON(ctx context.Context, declared declaredType, header http.Header) (StartBody, error) {
 	window := int64(maxStructuredBytes)
-	if declared.essence == jsonMediaType {
+	if declared.essence == mediatype.JSON {
 		window = b.limits.MaxBytes
 	}
 	text, err := b.source.readUpTo(window + 1)
 	if err != nil {
 		return StartBody{}, b.source.fault(err, unreadableBody)
 	}
-	if declared.essence == jsonMediaType && isEnvelope(text) {
+	if declared.essence == mediatype.JSON && isEnvelope(text) {
 		return b.readEnvelope(ctx, text)
 	}
 	filename, err := headerFilename(header)
 	if err != nil {
 		return StartBody{}, err
 	}
-	body := StartBody{MediaType: declared.text, Filename: filename}
+	return b.readStructured(ctx, text, StartBody{MediaType: declared.text, Filename: filename})
+}
+
+// readStructured takes in a JSON document that begins with the text, and all of it where it is small enough to be
+// fingerprinted by its structure.
+func (b bodyReader) readStructured(ctx context.Context, text []byte, body StartBody) (StartBody, error) {
+	var err error
 	if len(text) > maxStructuredBytes {
 		body.Content, err = b.intake.Read(ctx, io.MultiReader(bytes.NewReader(text), b.source), b.source.length)
 		if err != nil {
@@ -154,6 +180,17 @@ func (b bodyReader) readJSON(ctx context.Context, declared mediaType, header htt
 		return body.finish(formRaw, &digest, b.limits)
 	}
 	return body.finish(formRaw, nil, b.limits)
+}
+
+// typed returns the body with the types that its document may be taken as, of which there is at least one.
+func (b StartBody) typed(types []string) StartBody {
+	b.MediaType, b.OtherTypes = types[0], append([]string(nil), types[1:]...)
+	return b
+}
+
+// types lists what the document may be taken as, the best first.
+func (b StartBody) types() []string {
+	return append([]string{b.MediaType}, b.OtherTypes...)
 }
 
 // finish checks what all forms have in common and adds the body's share of the fingerprint. The digest is
@@ -176,7 +213,7 @@ func (b StartBody) finish(form bodyForm, structure *idempotency.Digest, limits B
 	} else {
 		b.ContentDigest = b.Content.SHA256
 	}
-	b.FingerprintMediaType = strings.Join([]string{string(form), way, b.MediaType}, ";")
+	b.FingerprintMediaType = strings.Join([]string{string(form), way, mediatype.Canonical(b.MediaType)}, ";")
 	for _, option := range []idempotency.Option{
 		{Name: "filename", Value: b.Filename},
 		{Name: "metadata", Value: metadata},

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -54,8 +56,8 @@ func isEnvelope(text []byte) bool {
 }
 
 // readEnvelope reads an envelope. Names are matched exactly. A content that is a string is its characters in
-// UTF-8 (text/plain unless content_type says otherwise), or with the content_encoding "base64" the bytes that
-// it stands for (application/octet-stream); an object or array is its JSON text as it was sent
+// UTF-8 (text/plain unless content_type or filename says otherwise), or with the content_encoding "base64" the bytes
+// that it stands for (application/octet-stream unless they do); an object or array is its JSON text as it was sent
 // (application/json).
 //
 // It is in memory as a whole, and its content once more where that is a string with escapes or of bytes.
@@ -68,7 +70,7 @@ func (b bodyReader) readEnvelope(ctx context.Context, text []byte) (StartBody, e
 	if err != nil {
 		return StartBody{}, err
 	}
-	declared, err := parseMediaType(parsed.texts["content_type"], fallback, memberAt("content_type"))
+	declared, err := parseMediaType(parsed.texts["content_type"], memberAt("content_type"))
 	if err != nil {
 		return StartBody{}, err
 	}
@@ -77,17 +79,21 @@ func (b bodyReader) readEnvelope(ctx context.Context, text []byte) (StartBody, e
 		return StartBody{}, err
 	}
 	body := StartBody{
-		MediaType:        declared.text,
 		Filename:         filename,
 		Name:             parsed.texts["name"],
 		ShortDescription: parsed.texts["short_description"],
 		Metadata:         string(parsed.metadata),
 	}
+	types := mediatype.Sent{Declared: declared.text, Filename: filename, Default: fallback}.Types()
 	isText := parsed.content.Kind() == '"'
-	if !isText && !declared.isJSON() {
+	if !isText {
+		types = slices.DeleteFunc(types, func(mediaType string) bool { return !mediatype.IsJSON(mediaType) })
+	}
+	if len(types) == 0 {
 		return StartBody{}, invalid(memberAt("content_type"),
 			"A content that is an object or an array needs a JSON media type; send other documents as a string.")
 	}
+	body = body.typed(types)
 	if len(text) > validations.MaxInlineBytes && len(content) <= validations.MaxInlineBytes {
 		// What is kept of a large envelope must not keep all of it.
 		content = bytes.Clone(content)
@@ -194,7 +200,7 @@ func (e *envelope) document() ([]byte, string, error) {
 		if encoding != "" {
 			return nil, "", invalid(at, "A content with a content_encoding must be a string.")
 		}
-		return e.content, jsonMediaType, nil
+		return e.content, mediatype.JSON, nil
 	case '"':
 	default:
 		return nil, "", invalid(at, "The content must be a string, an object or an array.")
@@ -204,13 +210,13 @@ func (e *envelope) document() ([]byte, string, error) {
 		return nil, "", invalidEnvelope(err)
 	}
 	if encoding == "" {
-		return text, textMediaType, nil
+		return text, mediatype.Text, nil
 	}
 	decoded, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
 		return nil, "", invalid(at, "The content is not valid base64 (RFC 4648, with padding).")
 	}
-	return decoded, binaryMediaType, nil
+	return decoded, mediatype.Binary, nil
 }
 
 // unquote returns what a JSON string says, without a copy of it where it is written out.

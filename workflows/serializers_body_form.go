@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -70,34 +71,21 @@ func (l *launchForm) body() (StartBody, error) {
 	case !chosen:
 		return StartBody{}, invalid(memberAt("file"), "Choose a file, or paste a text.")
 	}
+	body, err := l.multipartForm.body()
 	if l.texts["content_type"] == "" {
-		l.texts["content_type"] = l.guessType()
+		body.OtherTypes = append(body.OtherTypes, l.guesses(body)...)
 	}
-	return l.multipartForm.body()
+	return body, err
 }
 
-// guessType is the media type of a document for which none was chosen. Browsers ask the system that they run on, which
-// may have an opinion of its own.
-func (l *launchForm) guessType() string {
-	declared := l.file.contentType
-	if l.definition.Takes(declared) || len(l.definition.Accepts) == 0 {
-		return declared
+// guesses are further types that a document without a chosen one may be taken as. What a browser declares is the
+// opinion of the system that it runs on, so the name counts too; a document of which nothing is known is what the
+// workflow takes first.
+func (l *launchForm) guesses(body StartBody) []string {
+	if types := mediatype.OfName(body.Filename); len(types) > 0 || body.MediaType != mediatype.Binary {
+		return types
 	}
-	filename := l.file.filename
-	if l.texts["filename"] != "" {
-		filename = l.texts["filename"]
-	}
-	candidates := typesByExtension(filename)
-	if i := slices.IndexFunc(candidates, l.definition.Takes); i >= 0 {
-		return candidates[i]
-	}
-	if len(candidates) > 0 {
-		return candidates[0]
-	}
-	if declared == "" || declared == binaryMediaType {
-		return l.definition.Accepts[0]
-	}
-	return declared
+	return l.definition.Accepts[:min(1, len(l.definition.Accepts))]
 }
 
 // entries are what was filled in, besides a file and a large text.

@@ -1,44 +1,39 @@
 package workflows
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
 const (
-	jsonMediaType   = "application/json"
-	binaryMediaType = "application/octet-stream"
-	textMediaType   = "text/plain"
-
 	multipartMediaType = "multipart/form-data"
+	// formMediaType is what curl, wget and Python's urllib declare for any body unless they are told its type.
+	formMediaType = "application/x-www-form-urlencoded"
 
 	maxMediaTypeLength = 255
 )
 
-// mediaType is a normalized media type: names in lower case, parameters sorted, without a charset that is
-// UTF-8 or part of it.
-type mediaType struct {
+// declaredType is a normalized media type: names in lower case, parameters sorted, without a charset that is
+// UTF-8 or part of it. It is empty where none was declared.
+type declaredType struct {
 	// text is the type with its parameters, essence is without them.
 	text, essence string
 	boundary      string
 }
 
-// isJSON reports whether documents of the type are JSON.
-func (m mediaType) isJSON() bool {
-	return m.essence == jsonMediaType || m.essence == "text/json" || strings.HasSuffix(m.essence, "+json")
-}
-
-// parseMediaType normalizes a media type; an empty one is the fallback.
-func parseMediaType(value, fallback string, at core.FieldError) (mediaType, error) {
+// parseMediaType normalizes a media type.
+func parseMediaType(value string, at core.FieldError) (declaredType, error) {
 	if strings.TrimSpace(value) == "" {
-		value = fallback
+		return declaredType{}, nil
 	}
 	essence, parameters, err := mime.ParseMediaType(value)
 	if err != nil || !strings.Contains(essence, "/") {
-		return mediaType{}, unsupported(at, "The media type cannot be read. Write it like text/csv; charset=utf-8.")
+		return declaredType{}, unsupported(at, "The media type cannot be read. Write it like text/csv; charset=utf-8.")
 	}
 	if charset, ok := parameters["charset"]; ok {
 		parameters["charset"] = strings.ToLower(charset)
@@ -49,18 +44,18 @@ func parseMediaType(value, fallback string, at core.FieldError) (mediaType, erro
 	}
 	text := mime.FormatMediaType(essence, parameters)
 	if text == "" || len(text) > maxMediaTypeLength {
-		return mediaType{}, unsupported(at, "The media type is too long or has a parameter that cannot be written.")
+		return declaredType{}, unsupported(at, "The media type is too long or has a parameter that cannot be written.")
 	}
-	return mediaType{text: text, essence: essence, boundary: parameters["boundary"]}, nil
+	return declaredType{text: text, essence: essence, boundary: parameters["boundary"]}, nil
 }
 
-// requestMediaType reads the Content-Type; a request without one brings bytes.
-func requestMediaType(header http.Header) (mediaType, error) {
+// requestMediaType reads the Content-Type.
+func requestMediaType(header http.Header) (declaredType, error) {
 	at := core.FieldError{Parameter: "Content-Type"}
 	if len(header.Values("Content-Type")) > 1 {
-		return mediaType{}, unsupported(at, "The request has several Content-Type headers. Send one.")
+		return declaredType{}, unsupported(at, "The request has several Content-Type headers. Send one.")
 	}
-	return parseMediaType(header.Get("Content-Type"), binaryMediaType, at)
+	return parseMediaType(header.Get("Content-Type"), at)
 }
 
 func refuseContentEncoding(header http.Header) error {
@@ -81,4 +76,20 @@ func unsupported(at core.FieldError, detail string) error {
 	at.Code, at.Detail = "unsupported", detail
 	err.Fields = []core.FieldError{at}
 	return err
+}
+
+// refuseMediaType refuses a document of which no type is one that the workflow takes.
+func refuseMediaType(body StartBody, accepts []string) error {
+	why := ". Send a document of one of these types, or declare its type if it is one"
+	switch {
+	case body.MediaType == formMediaType:
+		why = ". curl and others declare this type for any body. " +
+			"Set Content-Type to the type of the document, or X-Filename to its name"
+	case body.MediaType == mediatype.Binary:
+		why = ". Declare the type of the document, or give it a file name with an ending that tells it"
+	case len(body.OtherTypes) > 0:
+		why = ". The type is that of the file name's ending; declare another one if the name is wrong"
+	}
+	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not take %s. It takes %s%s.",
+		body.MediaType, strings.Join(accepts, ", "), why))
 }

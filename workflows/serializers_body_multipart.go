@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -138,7 +139,7 @@ func (f *multipartForm) body() (StartBody, error) {
 	if text := f.texts["content_type"]; text != "" {
 		contentType, at = text, memberAt("content_type")
 	}
-	declared, err := parseMediaType(contentType, binaryMediaType, at)
+	declared, err := parseMediaType(contentType, at)
 	if err != nil {
 		return StartBody{}, err
 	}
@@ -152,11 +153,11 @@ func (f *multipartForm) body() (StartBody, error) {
 	}
 	body := StartBody{
 		Content:          f.file.content,
-		MediaType:        declared.text,
 		Filename:         filename,
 		Name:             f.texts["name"],
 		ShortDescription: f.texts["short_description"],
 		Metadata:         f.texts["metadata"],
 	}
-	return body.finish(formMultipart, nil, f.limits)
+	sent := mediatype.Sent{Declared: declared.text, Filename: filename}
+	return body.typed(sent.Types()).finish(formMultipart, nil, f.limits)
 }

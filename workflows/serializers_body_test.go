@@ -104,7 +104,7 @@ func TestReadStartBody(t *testing.T) {
 			"envelope of text",
 			envelopeRequest(`{"content":"a\u002cb\n","filename":"m.csv","name":"March","short_description":"x"}`),
 			workflows.StartBody{
-				Content: kept("a,b\n"), MediaType: "text/plain", Filename: "m.csv",
+				Content: kept("a,b\n"), MediaType: "text/csv", OtherTypes: []string{"text/plain"}, Filename: "m.csv",
 				Name: "March", ShortDescription: "x",
 			},
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -69,14 +70,7 @@ func launchAction(base string, version Version) string {
 
 // acceptedFiles lists the media types and the endings of names that a workflow takes, for the choice of files.
 func acceptedFiles(accepts []string) string {
-	accepted := slices.Clone(accepts)
-	for _, ending := range []string{".json", ".epjson", ".yaml", ".yml", ".csv", ".tsv", ".xml", ".idf"} {
-		takes := func(mediaType string) bool { return slices.Contains(accepts, mediaType) }
-		if slices.ContainsFunc(typesByExtension(ending), takes) {
-			accepted = append(accepted, ending)
-		}
-	}
-	return strings.Join(accepted, ",")
+	return strings.Join(append(slices.Clone(accepts), mediatype.Endings(accepts)...), ",")
 }
 
 // launchedPage is what has become of a form that was sent.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
 // snippet is a way to start a run from elsewhere, ready to be copied.
@@ -20,19 +21,19 @@ type example struct {
 // exampleOf names a document that the workflow takes.
 func exampleOf(accepts []string) example {
 	for _, candidate := range []example{
-		{"data.csv", "text/csv"},
-		{"document.json", jsonMediaType},
-		{"document.yaml", yamlMediaType},
-		{"document.xml", "application/xml"},
-		{"table.tsv", "text/tab-separated-values"},
-		{"model.txt", textMediaType},
+		{"data.csv", mediatype.CSV},
+		{"document.json", mediatype.JSON},
+		{"document.yaml", mediatype.YAML},
+		{"document.xml", mediatype.XML},
+		{"table.tsv", mediatype.TSV},
+		{"model.txt", mediatype.Text},
 	} {
 		if slices.Contains(accepts, candidate.mediaType) {
 			return candidate
 		}
 	}
 	if len(accepts) == 0 {
-		return example{"document", binaryMediaType}
+		return example{"document", mediatype.Binary}
 	}
 	return example{"document", accepts[0]}
 }

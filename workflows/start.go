@@ -2,10 +2,8 @@ package workflows
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -115,13 +114,15 @@ func (s *Starter) startOnce(ctx context.Context, request StartRequest) (StartAns
 	if known != nil {
 		return s.answerFrom(ctx, *known, fingerprint)
 	}
-	if refusal := checkNew(ctx, request); refusal != nil {
+	mediaType, refusal := checkNew(ctx, request)
+	if refusal != nil {
 		// Another request may have finished under the key since this one arrived, and then its answer counts.
 		if known, err = s.look(ctx, request); err == nil && known != nil {
 			return s.answerFrom(ctx, *known, fingerprint)
 		}
 		return StartAnswer{}, refusal
 	}
+	request.Body.MediaType = mediaType
 	prepared, err := prepare(request, fingerprint)
 	if err != nil {
 		return StartAnswer{}, err
@@ -161,20 +162,21 @@ func (s *Starter) look(ctx context.Context, request StartRequest) (*idempotency.
 	return known, nil
 }
 
-// checkNew makes the checks that only new runs have to pass.
-func checkNew(ctx context.Context, request StartRequest) error {
+// checkNew makes the checks that only new runs have to pass, and returns the type as which the workflow takes the
+// document.
+func checkNew(ctx context.Context, request StartRequest) (string, error) {
 	definition := request.Workflow.Definition
+	mediaType, taken := mediatype.Choose(definition.Accepts, request.Body.types())
 	switch {
 	case !request.Workflow.IsActive:
-		return workflowInactive()
+		return "", workflowInactive()
 	case len(definition.Steps) == 0:
-		return core.NewError(core.CodeWorkflowHasNoSteps, "The workflow has no steps, so there is nothing to check.")
-	case !definition.Takes(request.Body.MediaType):
-		return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf(
-			"The workflow does not take %s. It takes %s.",
-			request.Body.MediaType, strings.Join(definition.Accepts, ", ")))
+		return "", core.NewError(core.CodeWorkflowHasNoSteps,
+			"The workflow has no steps, so there is nothing to check.")
+	case !taken:
+		return "", refuseMediaType(request.Body, definition.Accepts)
 	}
-	return request.Admit(ctx)
+	return mediaType, request.Admit(ctx)
 }
 
 func workflowInactive() *core.Error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
 const endpointImport idempotency.Endpoint = "workflow_import"
@@ -31,7 +32,7 @@ func (a *App) exportFile(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+found.Slug+`.yaml"`)
-	return c.Blob(http.StatusOK, yamlMediaType, content)
+	return c.Blob(http.StatusOK, mediatype.YAML, content)
 }
 
 // importFile is POST /api/workflows/import/.
@@ -56,7 +57,7 @@ func (a *App) importFile(c echo.Context) error {
 
 // readFile reads the request's workflow file, and digests what it says.
 func (a *App) readFile(c echo.Context) (File, idempotency.Digest, error) {
-	body, err := core.ReadBody(c, maxDefinitionBytes, yamlMediaType, "application/x-yaml", "text/yaml", jsonMediaType)
+	body, err := core.ReadBody(c, maxDefinitionBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
 	if err != nil {
 		return File{}, idempotency.Digest{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -60,7 +60,7 @@ limit, 7 no answer from the service, 130 interrupted.`,
 	flags.IntVar(&r.version, "workflow-version", 0, "the version of the workflow (default: the latest)")
 	flags.StringVar(&r.key, "key", "", "the idempotency key, for one document (default: one is made)")
 	flags.StringVar(&r.mediaType, "content-type", "",
-		"the media type of the documents (default: by their extensions)")
+		"the media type of the documents (default: by the endings of their names)")
 	flags.StringToStringVar(&r.meta, "meta", nil, "metadata of the documents, as name=value; may be repeated")
 	flags.BoolVar(&r.noWait, "no-wait", false, "only start the runs, and print their ids")
 	flags.BoolVar(&r.resume, "resume", false, "go on with what the same command has begun and not finished")
@@ -219,20 +219,25 @@ func (r *running) notStarted(ctx context.Context, kept keptKey, err error) error
 	return alsoSaying(ended, "the same command with --resume goes on with key "+client.KeyOf(err))
 }
 
-// typeOf is the media type under which the workflow takes the document.
+// typeOf is the media type that is declared for the document, after a check that the workflow takes it. It is empty
+// where the file's name tells the type: the service finds it there, as it does for any other client, so that a start
+// which another client has begun can be gone on with.
 func (r *running) typeOf(name string) (string, error) {
 	accepts := strings.Join(r.workflow.Accepts, ", ")
 	if r.mediaType != "" {
 		base, _, err := mime.ParseMediaType(r.mediaType)
-		if err != nil || !slices.Contains(r.workflow.Accepts, base) {
+		if _, taken := mediatype.Choose(r.workflow.Accepts, []string{base}); err != nil || !taken {
 			return "", misuse("the workflow does not take %s; it takes %s", r.mediaType, formats.Clean(accepts))
 		}
 		return r.mediaType, nil
 	}
-	mediaType, known := workflows.TypeByExtension(name, r.workflow.Accepts)
+	mediaType, known := mediatype.OfFile(name, r.workflow.Accepts)
 	if !known {
 		return "", misuse("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
 			name, formats.Clean(accepts))
+	}
+	if len(mediatype.OfName(name)) > 0 {
+		return "", nil
 	}
 	return mediaType, nil
 }

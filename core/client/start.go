@@ -23,7 +23,7 @@ type StartRequest struct {
 	// GetContent opens the document for each attempt, in place of Content.
 	GetContent func() (io.ReadCloser, error)
 	Filename   string
-	// MediaType is that of the document, like "text/csv".
+	// MediaType is that of the document, like "text/csv". Without it the service goes by the ending of Filename.
 	MediaType        string
 	Name             string
 	ShortDescription string

@@ -9,7 +9,7 @@ import (
 
 // FingerprintVersion names the rules by which fingerprints are made. It changes whenever a request that was
 // not changed would get another fingerprint.
-const FingerprintVersion int16 = 1
+const FingerprintVersion int16 = 2
 
 // Digest is a SHA-256.
 type Digest [32]byte

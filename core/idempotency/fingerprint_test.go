@@ -56,7 +56,7 @@ func TestFingerprint(t *testing.T) {
 	t.Run("KeepsItsRules", func(t *testing.T) {
 		t.Parallel()
 		f := request().Fingerprint()
-		const want = "1 4890ebbfc288cb0198831ab7f39cae9fbf825398f5d62bf8c42b534686f3d7c9"
+		const want = "2 4890ebbfc288cb0198831ab7f39cae9fbf825398f5d62bf8c42b534686f3d7c9"
 		if got := fmt.Sprintf("%d %x", f.Version, f.Sum); got != want {
 			t.Errorf("fingerprint = %s, want %s (other rules need another FingerprintVersion)", got, want)
 		}
