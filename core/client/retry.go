@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -40,14 +41,24 @@ func (e *sourceError) Error() string { return "read the document: " + e.err.Erro
 // Unwrap returns why.
 func (e *sourceError) Unwrap() error { return e.err }
 
+// addressError says that an address, such as a link to a next page, leads away from the service.
+type addressError struct {
+	address string
+}
+
+// Error names the address.
+func (e *addressError) Error() string { return fmt.Sprintf("the address %q is not a path", e.address) }
+
 // failureOf judges an attempt without an answer. The context is that of the whole call.
 func failureOf(ctx context.Context, err error) *failure {
-	if _, unreadable := errors.AsType[*sourceError](err); unreadable {
+	_, unreadable := errors.AsType[*sourceError](err)
+	_, forged := errors.AsType[*addressError](err)
+	if unreadable || forged {
 		return &failure{err: err, final: true}
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, unencrypted := errors.AsType[tls.RecordHeaderError](err)
-	if untrusted || unencrypted {
+	if untrusted || unencrypted || errors.Is(err, http.ErrSchemeMismatch) {
 		return &failure{err: err, final: true}
 	}
 	return &failure{err: err, lost: !isUnsent(err), final: ctx.Err() != nil}
@@ -89,8 +100,9 @@ func (f *failure) retryAfter() time.Duration {
 func (r request) conclude(f *failure, lost bool, attempts int) error {
 	refused := f.refused
 	_, unreadable := errors.AsType[*sourceError](f.err)
+	_, forged := errors.AsType[*addressError](f.err)
 	switch {
-	case unreadable && !lost:
+	case forged, unreadable && !lost:
 		return f.err
 	case refused != nil && (!r.creates || !lost || tellsTheOutcome(refused.Code)):
 		return refused

@@ -149,11 +149,8 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, *sendin
 // it would be sent the token.
 func (c *Client) resolve(path string) (string, error) {
 	target, err := url.Parse(path)
-	if err != nil {
-		return "", fmt.Errorf("read the address %q: %w", path, err)
-	}
-	if target.IsAbs() || target.Host != "" || target.Path == "" || target.Path[0] != '/' {
-		return "", fmt.Errorf("the address %q is not a path", path)
+	if err != nil || target.IsAbs() || target.Host != "" || target.Path == "" || target.Path[0] != '/' {
+		return "", &addressError{address: path}
 	}
 	return c.base.String() + target.String(), nil
 }
