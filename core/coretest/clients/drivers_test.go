@@ -9,10 +9,13 @@ import (
 func drivers() map[string]func(testing.TB) Driver {
 	return map[string]func(testing.TB) Driver{
 		"Go": func(testing.TB) Driver { return newGoDriver() },
+		"Python": func(tb testing.TB) Driver {
+			return programDriver(tb, "../../client/python", "python3", "tests/driver.py")
+		},
 	}
 }
 
-// program starts a driver that is a program, and wants it to end well.
+// programDriver starts a driver that is a program, which has to end well.
 func programDriver(tb testing.TB, dir, name string, args ...string) Driver {
 	tb.Helper()
 	cmd := exec.Command(name, args...)

@@ -1,0 +1,186 @@
+"""Waiting for the end of a run."""
+
+import json
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Iterable, Iterator, Optional, Set
+
+from . import _retry, models
+from .errors import RefusedError, UnreachableError, WaitTimeoutError
+from .models import Run, Step
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+# How long a read is asked to wait for the end of the run.
+PATIENT_WAIT = 20
+# The least time between two reads of a run that has not ended.
+POLL_PAUSE = 1.0
+# After so many streams in a row without an event the run is read instead.
+BROKEN_STREAMS = 2
+# How long a service that does not answer is waited for.
+MAX_OUTAGE = 120.0
+# How long a stream may say nothing. The service speaks every 15 seconds.
+SILENCE = 45.0
+MAX_LINE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that has happened to a run: ``run.created``, ``run.started``, ``step.completed`` or ``run.completed``.
+
+    More names may come; skip what you do not know.
+    """
+
+    name: str
+    #: The place of the event in the story of the run; "" if it was found without a stream.
+    id: str = ""
+    #: The run without its steps, in events about runs.
+    run: Optional[Run] = None
+    #: The step without its findings, in events about steps.
+    step: Optional[Step] = None
+
+
+class _NoStream(Exception):
+    """Something else than a stream was answered."""
+
+
+class Wait:
+    """One wait for one run."""
+
+    def __init__(
+        self, client: "Client", run_id: str, path: str, timeout: Optional[float], on_event: Optional[Callable[[Event], None]],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._client = client
+        self._run_id = run_id
+        self._path = path
+        self._ends = None if timeout is None else time.monotonic() + timeout
+        self._on_event = on_event
+        self._sleep = sleep
+        self._last = ""
+        self._completed = False
+        self._told: Set[str] = set()
+
+    def result(self) -> Run:
+        self._follow()
+        return self._poll()
+
+    def _follow(self) -> None:
+        """Reads streams of events until one tells of the end or they do not come through."""
+        broken = 0
+        while broken < BROKEN_STREAMS and not self._completed:
+            told = False
+            try:
+                for event in self._stream():
+                    told = True
+                    self._take(event)
+                    self._check_time()
+            except _NoStream:
+                return
+            except _retry.INTERRUPTIONS:
+                pass
+            if self._completed:
+                return
+            broken = 0 if told else broken + 1
+            self._pause(random.uniform(0, POLL_PAUSE))
+
+    def _stream(self) -> Iterator[Event]:
+        headers = {**self._client._headers("", None), "Accept": "text/event-stream", "Cache-Control": "no-cache"}
+        if self._last:
+            headers["Last-Event-ID"] = self._last
+        target = self._client._target(self._path + "events/")
+        silence = SILENCE if self._ends is None else max(0.001, min(SILENCE, self._ends - time.monotonic()))
+        with self._client._sender.exchange("GET", target, headers, (), 0, silence, silence) as answer:
+            if answer.status != 200 or answer.media_type() != "text/event-stream":
+                raise _NoStream()
+            yield from read_events(answer.lines(MAX_LINE))
+
+    def _take(self, event: Event) -> None:
+        self._last = event.id
+        self._completed = self._completed or event.name == "run.completed"
+        if event.step is not None:
+            if event.step.step_id in self._told:
+                return
+            self._told.add(event.step.step_id)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _poll(self) -> Run:
+        """Reads the run until it is completed."""
+        path = f"{self._path}?wait={PATIENT_WAIT}"
+        answered = time.monotonic()
+        while True:
+            began = time.monotonic()
+            asked = 0.0
+            try:
+                run = self._client._get(Run, path)
+                answered = time.monotonic()
+                self._tell_steps(run)
+                if run.completed:
+                    return run
+            except RefusedError as refused:
+                asked = refused.retry_after or 0.0
+                if refused.code == "invalid_parameter" and "?" in path:
+                    path = self._path
+                elif not (refused.retryable or refused.status >= 500) or self._is_over(answered):
+                    raise
+            except UnreachableError:
+                if self._is_over(answered):
+                    raise
+            self._pause(max(POLL_PAUSE, min(asked, MAX_OUTAGE)) - (time.monotonic() - began))
+
+    @staticmethod
+    def _is_over(answered: float) -> bool:
+        return time.monotonic() - answered > MAX_OUTAGE
+
+    def _tell_steps(self, run: Run) -> None:
+        """Tells of the steps that have ended since the last look."""
+        for step in run.steps:
+            if step.status in ("PASSED", "FAILED"):
+                self._take(Event("step.completed", self._last, step=step))
+        if run.completed and not self._completed:
+            self._take(Event("run.completed", self._last, run=run))
+
+    def _pause(self, seconds: float) -> None:
+        self._check_time()
+        if self._ends is not None:
+            seconds = min(seconds, self._ends - time.monotonic())
+        self._sleep(max(0.0, seconds))
+        self._check_time()
+
+    def _check_time(self) -> None:
+        if self._ends is not None and not self._completed and time.monotonic() >= self._ends:
+            message = f"the time to wait is over, and run {self._run_id} goes on"
+            raise WaitTimeoutError(message, run_id=self._run_id)
+
+
+def read_events(lines: Iterable[bytes]) -> Iterator[Event]:
+    """Reads server-sent events. One that has not ended is none."""
+    name, data, last = "", "", ""
+    for line in lines:
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        field, _, value = text.partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        if not text:
+            if name:
+                yield _event(name, last, data)
+            name, data = "", ""
+        elif field == "id":
+            last = value
+        elif field == "event":
+            name = value
+        elif field == "data":
+            data += value
+
+
+def _event(name: str, last: str, data: str) -> Event:
+    try:
+        if name.startswith("run."):
+            return Event(name, last, run=models.read(Run, json.loads(data)))
+        if name.startswith("step."):
+            return Event(name, last, step=models.read(Step, json.loads(data)))
+    except ValueError as error:
+        raise ConnectionError(f"read event {name}: {error}") from error
+    return Event(name, last)
