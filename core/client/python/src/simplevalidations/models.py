@@ -33,7 +33,7 @@ class Issue:
     excerpt: str = ""
     count: int = 0
     sample_rows: List[int] = field(default_factory=list)
-    assertion_id: str = ""
+    assertion_id: Optional[str] = None
     truncated: bool = False
 
 
@@ -78,7 +78,9 @@ class Run:
     error: str = ""
     error_category: str = ""
     user_friendly_error: str = ""
-    idempotency_key: str = ""
+    #: None if the run was started without one.
+    idempotency_key: Optional[str] = None
+    #: The id of the run that this one repeats.
     rerun_of: Optional[str] = None
     created_at: Optional[datetime] = None
     started_at: Optional[datetime] = None
