@@ -18,7 +18,7 @@ TEST = go run ./core/coretest/withpostgres -suite -- go test -race -parallel $(P
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start the service with a demonstration organization, data in .data
@@ -32,7 +32,7 @@ test: ## run the tests on a private PostgreSQL, with the race detector
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
-	@.ci/setup gcc postgresql redis xmllint curl python3 nginx pgbouncer chromium npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer chromium npm
 	$(TEST) -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients
@@ -83,6 +83,11 @@ fmt: $(LINT) ## format the code and sort its imports
 .PHONY: build
 build: ## build bin/simplevalidations, one static file
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
+
+.PHONY: build-clients
+build-clients: ## build the packages of the clients into build/clients
+	@.ci/setup python3
+	python3 core/client/python/backend.py build/clients
 
 .PHONY: bench
 bench: ## hold this machine to every target of speed, FULL=1 takes more than an hour

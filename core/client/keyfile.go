@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -62,8 +63,11 @@ func writeKey(path string) error {
 	return syncFolder(folder)
 }
 
-// syncFolder keeps the names in a folder through a crash of the machine.
+// syncFolder keeps the names in a folder through a crash of the machine. Windows cannot flush folders.
 func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	folder, err := os.Open(path) //nolint:gosec // the caller's program chooses the file
 	if err != nil {
 		return err

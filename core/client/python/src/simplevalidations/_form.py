@@ -5,11 +5,11 @@ import json
 import os
 import re
 import secrets
-from typing import BinaryIO, Callable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import IO, Callable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from .errors import DocumentError
 
-Document = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]", BinaryIO]
+Document = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]", IO[bytes]]
 
 CHUNK = 64 << 10
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -77,7 +77,7 @@ class Form:
 class _Kept(io.RawIOBase):
     """A file of the caller, which stays open."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
@@ -103,7 +103,7 @@ def _source(document: Document, repeated: bool) -> Tuple[Callable[[], io.IOBase]
     return _source_of_file(document, repeated)
 
 
-def _source_of_file(file: BinaryIO, repeated: bool) -> Tuple[Callable[[], io.IOBase], Optional[int]]:
+def _source_of_file(file: IO[bytes], repeated: bool) -> Tuple[Callable[[], io.IOBase], Optional[int]]:
     try:
         begin = file.tell()
         length = file.seek(0, io.SEEK_END) - begin

@@ -1,0 +1,43 @@
+package guides
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// TestPythonClientGuide runs every program of the guide to the Python client.
+func TestPythonClientGuide(t *testing.T) {
+	t.Parallel()
+
+	installation := program.Install(t)
+	server := program.Serve(t, installation.Settings)
+	sources, err := filepath.Abs(filepath.Join(repository, "core/client/python/src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	content := program.Sample(t, "bad/meter-readings.csv")
+	if err := os.WriteFile(filepath.Join(dir, "meter-readings.csv"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offered := ofLanguage(blocksOf(t, "docs/guides/python-client.md"), "python")
+	for _, b := range offered {
+		cmd := exec.CommandContext(t.Context(), "python3", "-c", b.code)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+sources, "PYTHONDONTWRITEBYTECODE=1",
+			"URL="+server.URL(), "TOKEN="+installation.Harbour.Tokens.Executor)
+		output, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", b, err, output)
+		}
+		t.Logf("%s said %q", b, output)
+	}
+	if runs := program.Count(t, installation.DB, "SELECT count(*) FROM validation_runs"); runs != 2 {
+		t.Errorf("runs = %d, want one of each program that starts one, 2", runs)
+	}
+	program.CheckAtRest(t, installation.DB)
+}
