@@ -58,7 +58,8 @@ func TestKeyFromFile(t *testing.T) {
 	t.Run("RefusesWhatIsNoKey", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "key")
-		for _, content := range []string{"", "\n", "two words\n", "two\nlines\n", "schlüssel\n", strings.Repeat("k", 256)} {
+		tooLong := strings.Repeat("k", 256)
+		for _, content := range []string{"", "\n", "two words\n", "two\nlines\n", "schlüssel\n", tooLong} {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -106,8 +106,8 @@ type Driver interface {
 // errDriverEnded says that a driver has no answer to a call.
 var errDriverEnded = errors.New("the driver has ended")
 
-// process is a driver that is a program.
-type process struct {
+// Process is a driver that is a program.
+type Process struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
 	ended chan struct{}
@@ -118,8 +118,8 @@ type process struct {
 }
 
 // StartDriver starts a driver that is a program.
-func StartDriver(cmd *exec.Cmd) (Driver, error) { //nolint:ireturn // callers hold drivers of several kinds
-	p := &process{cmd: cmd, ended: make(chan struct{}), waiting: make(map[string]chan Outcome)}
+func StartDriver(cmd *exec.Cmd) (*Process, error) {
+	p := &Process{cmd: cmd, ended: make(chan struct{}), waiting: make(map[string]chan Outcome)}
 	cmd.Stderr = os.Stderr
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -141,7 +141,7 @@ func StartDriver(cmd *exec.Cmd) (Driver, error) { //nolint:ireturn // callers ho
 }
 
 // Do writes the call and waits for its outcome.
-func (p *process) Do(ctx context.Context, call Call) (Outcome, error) {
+func (p *Process) Do(ctx context.Context, call Call) (Outcome, error) {
 	line, err := json.Marshal(call)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("write call %s: %w", call.ID, err)
@@ -165,7 +165,7 @@ func (p *process) Do(ctx context.Context, call Call) (Outcome, error) {
 }
 
 // Close ends the input and waits for the program's end.
-func (p *process) Close() error {
+func (p *Process) Close() error {
 	if err := p.input.Close(); err != nil {
 		return fmt.Errorf("end the input of %s: %w", p.cmd, err)
 	}
@@ -173,7 +173,7 @@ func (p *process) Close() error {
 	return p.err
 }
 
-func (p *process) read(output io.Reader) error {
+func (p *Process) read(output io.Reader) error {
 	const longestLine = 16 << 20
 	lines := bufio.NewScanner(output)
 	lines.Buffer(nil, longestLine)

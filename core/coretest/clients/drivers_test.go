@@ -10,13 +10,14 @@ func drivers() map[string]func(testing.TB) Driver {
 	return map[string]func(testing.TB) Driver{
 		"Go": func(testing.TB) Driver { return newGoDriver() },
 		"Python": func(tb testing.TB) Driver {
+			tb.Helper()
 			return programDriver(tb, "../../client/python", "python3", "tests/driver.py")
 		},
 	}
 }
 
 // programDriver starts a driver that is a program, which has to end well.
-func programDriver(tb testing.TB, dir, name string, args ...string) Driver {
+func programDriver(tb testing.TB, dir, name string, args ...string) *Process {
 	tb.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

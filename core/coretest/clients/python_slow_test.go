@@ -28,7 +28,7 @@ func TestPythonWheelByPip(t *testing.T) {
 			folder := t.TempDir()
 			execute(t, folder, nil, "python3", "-m", "venv", "venv")
 			execute(t, folder, nil, "venv/bin/python", "-m", "pip", "install", "--no-index", what)
-			startInstalled(t, program.Install(t), filepath.Join(folder, "venv/bin/python"), "PYTHONPATH=")
+			startInstalled(t, program.Install(t), filepath.Join(folder, "venv", "bin", "python"), "PYTHONPATH=")
 		})
 	}
 }

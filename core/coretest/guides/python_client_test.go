@@ -15,7 +15,7 @@ func TestPythonClientGuide(t *testing.T) {
 
 	installation := program.Install(t)
 	server := program.Serve(t, installation.Settings)
-	sources, err := filepath.Abs(filepath.Join(repository, "core/client/python/src"))
+	sources, err := filepath.Abs(filepath.Join(repository, "core", "client", "python", "src"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,9 @@ class Client:
             try:
                 page = json.loads(reply.body)
                 items = [models.read(model, item) for item in page["results"]]
-                following = page["next"] or None
+                following = page["next"]
+                if following is not None and not isinstance(following, str):
+                    raise ValueError("next is no address")
             except (ValueError, TypeError, KeyError) as error:
                 raise _foreign(error, reply.attempts) from error
             yield from items

@@ -226,7 +226,7 @@ def _read(kind: Any, value: object, where: str) -> object:
     origin = typing.get_origin(kind)
     if origin is typing.Union:
         inner = next(one for one in typing.get_args(kind) if one is not type(None))
-        return None if value in (None, '') else _read(inner, value, where)
+        return None if value is None else _read(inner, value, where)
     if origin is list:
         if not isinstance(value, list):
             raise ValueError(f"{where} is no list")
