@@ -204,7 +204,7 @@ func ServeWeb(
 	ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger,
 ) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           drainRefused(ctx, drainLimitsOf(settings), handler),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       settings.ReadTimeout,
 		IdleTimeout:       idleTimeout,

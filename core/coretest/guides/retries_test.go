@@ -1,6 +1,8 @@
 package guides
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -16,35 +19,96 @@ import (
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-// TestRetries runs the programs that the guide to retries offers, each against a service that breaks in turn in ways
-// in which a repetition helps. Each has to end well, with one run.
+// retryPrograms are the programs that the guide to retries offers, and how each is run.
+type retryPrograms struct {
+	installation *program.Installation
+	address      string
+	offered      map[string]block
+	commands     map[string][]string
+}
+
+func setupRetries(tb testing.TB) retryPrograms {
+	tb.Helper()
+	installation := program.Install(tb)
+	p := retryPrograms{
+		installation: installation,
+		address:      program.Serve(tb, installation.Settings).URL(),
+		offered:      make(map[string]block),
+		commands: map[string][]string{
+			"Shell": {"bash", "start.go"}, "Python": {"python3", "start.go"}, "Go": {"go", "run", "start.go"},
+		},
+	}
+	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
+		p.offered[b.heading] = b
+	}
+	return p
+}
+
+// attempt runs one of the programs in a folder of its own, where it finds the document. It returns what was printed,
+// behind it what the program has left in run.json, and how it ended.
+func (p retryPrograms) attempt(tb testing.TB, name, address, key string, document []byte) (string, error) {
+	tb.Helper()
+	command := p.commands[name]
+	cmd := exec.CommandContext(tb.Context(), command[0], command[1:]...)
+	cmd.Dir = tb.TempDir()
+	cmd.Env = append(os.Environ(), "URL="+address, "TOKEN="+p.installation.Harbour.Tokens.Executor, "KEY="+key)
+	writeFiles(tb, cmd.Dir, p.offered[name].code, document)
+	output, ended := cmd.CombinedOutput()
+	left, err := os.ReadFile(filepath.Join(cmd.Dir, "run.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		tb.Fatal(err)
+	}
+	return string(append(output, left...)), ended
+}
+
+// wantRuns counts the runs of a key.
+func (p retryPrograms) wantRuns(tb testing.TB, key string, want int) {
+	tb.Helper()
+	const query = `SELECT count(*) FROM validation_runs WHERE idempotency_key = $1`
+	if runs := program.Count(tb, p.installation.DB, query, key); runs != want {
+		tb.Errorf("runs = %d, want %d", runs, want)
+	}
+}
+
+// TestRetries runs the programs against a service that breaks in turn in ways in which a repetition helps. Each has to
+// end well, with one run.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 
-	installation := program.Install(t)
-	server := program.Serve(t, installation.Settings)
-	offered := make(map[string]block)
-	for _, b := range blocksOf(t, "docs/guides/retries.md") {
-		offered[b.heading] = b
+	programs := setupRetries(t)
+	document, err := docs.Sample("good/meter-readings.csv")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, command := range map[string][]string{
-		"Shell": {"bash", "start.go"}, "Python": {"python3", "start.go"}, "Go": {"go", "run", "start.go"},
-	} {
+	for name := range programs.commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			key := "retries-" + name
-			cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "URL="+newBreakingService(t, server.URL()).URL,
-				"TOKEN="+installation.Harbour.Tokens.Executor, "KEY="+key)
-			writeFiles(t, cmd.Dir, offered[name].code)
-			if output, err := cmd.CombinedOutput(); err != nil {
+			address := newBreakingService(t, programs.address).URL
+			if output, err := programs.attempt(t, name, address, key, document); err != nil {
 				t.Errorf("%v\n%s", err, output)
 			}
-			const query = `SELECT count(*) FROM validation_runs WHERE idempotency_key = $1`
-			if runs := program.Count(t, installation.DB, query, key); runs != 1 {
-				t.Errorf("runs = %d, want 1", runs)
+			programs.wantRuns(t, key, 1)
+		})
+	}
+}
+
+// TestRetriesSeeRefusals runs the programs with a document that is too large. Each has to say so, whether its client
+// reads while it writes or not.
+func TestRetriesSeeRefusals(t *testing.T) {
+	t.Parallel()
+
+	programs := setupRetries(t)
+	document := bytes.Repeat([]byte("meter,kwh\n"), 11<<20/10)
+	for name := range programs.commands {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			key := "refused-" + name
+			output, err := programs.attempt(t, name, programs.address, key, document)
+			if err == nil || !strings.Contains(output, "payload_too_large") {
+				t.Errorf("%v, output %q, want payload_too_large", err, output)
 			}
+			programs.wantRuns(t, key, 0)
 		})
 	}
 }
@@ -84,12 +148,8 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 }
 
 // writeFiles writes the program and the document that it sends.
-func writeFiles(tb testing.TB, dir, code string) {
+func writeFiles(tb testing.TB, dir, code string, document []byte) {
 	tb.Helper()
-	document, err := docs.Sample("good/meter-readings.csv")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	for name, content := range map[string][]byte{"start.go": []byte(code), "readings.csv": document} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			tb.Fatal(err)
