@@ -53,9 +53,9 @@ func drainRefused(ctx context.Context, limits drainLimits, next http.Handler) ht
 		body := &watchedBody{ReadCloser: r.Body, left: r.ContentLength, awaited: r.Header.Get("Expect") != ""}
 		answer := &refusal{ResponseWriter: w, body: body}
 		// The server looks into the request's own body afterwards, so only a copy gets the watched one.
-		watched := r.WithContext(r.Context())
+		watched := *r
 		watched.Body = body
-		next.ServeHTTP(answer, watched)
+		next.ServeHTTP(answer, &watched)
 		if !answer.held() {
 			return
 		}

@@ -56,7 +56,7 @@ func setupDrainUntil(
 		server.Close()
 	})
 	return func() *peer {
-		conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", server.Listener.Addr().String())
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -55,10 +55,15 @@ async function attempt(one, size, name) {
   if (got !== one.want) console.log(one.name, name, size, got);
 }
 
-// All at once, because those that node stops take seconds.
-const attempts = plan.cases.flatMap((one) => plan.sizes.filter((size) => size >= one.from)
-  .flatMap((size) => Object.keys(clients).map((name) => [one, size, name])));
 for (let again = 0; again < plan.attempts; again++) {
-  await Promise.all(attempts.map(([one, size, name]) => attempt(one, size, name)));
+  for (const size of plan.sizes) {
+    const cases = plan.cases.filter((one) => size >= one.from);
+    for (const one of cases) {
+      await attempt(one, size, 'whole');
+      await attempt(one, size, 'fetched');
+    }
+    // At the same time, because each that node stops takes seconds.
+    await Promise.all(cases.map((one) => attempt(one, size, 'piped')));
+  }
 }
 agent.destroy();
