@@ -51,7 +51,7 @@ type part struct {
 
 func outline() []part {
 	return []part{
-		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/check"}},
+		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/check", "guides/pipelines"}},
 		{
 			title: "Guides", folder: "guides/",
 			pages: []string{

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// ciDigits is how much of a digest is in a key that is made of a job.
-	ciDigits = 12
+	// nameDigits is how much of a digest is in a key that is made of a name.
+	nameDigits = 12
 	// resumable is how long a kept key is safely that of the run that it has started: keys live a day.
 	resumable = 23 * time.Hour
 )
@@ -38,14 +38,14 @@ type keptStart struct {
 	At            time.Time `json:"at"`
 }
 
-// keep gives the start its key: that of --key, that of the job, the one that was kept before, or a new one, which is on
-// the disk when keep returns.
+// keep gives the start its key: that of --key, that of --key-prefix or the job, the one that was kept before, or a new
+// one, which is on the disk when keep returns.
 func (r *running) keep(source workflows.Source, request *client.StartRequest) (keptKey, error) {
 	digest, err := r.digest(source, *request)
 	if err != nil {
 		return keptKey{}, err
 	}
-	request.Key = first(r.key, r.jobKey(digest))
+	request.Key = first(r.key, r.namedKey(digest))
 	if request.Key != "" {
 		return keptKey{}, nil
 	}
@@ -94,8 +94,17 @@ func (r *running) digest(source workflows.Source, request client.StartRequest) (
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// jobKey is the key of a document in a job of GitHub Actions or GitLab CI. A new attempt of a job is a new key.
-func (r *running) jobKey(digest string) string {
+// namedKey is the key of a document where a name for the work is known: --key-prefix, or the job of GitHub Actions or
+// GitLab CI. A new attempt of a job is a new key.
+func (r *running) namedKey(digest string) string {
+	prefix := first(r.keyPrefix, r.jobName())
+	if prefix == "" {
+		return ""
+	}
+	return prefix + "-" + r.workflow.Slug + "-" + digest[:nameDigits]
+}
+
+func (r *running) jobName() string {
 	run, attempt := r.Environ("GITHUB_RUN_ID"), r.Environ("GITHUB_RUN_ATTEMPT")
 	if r.Environ("GITLAB_CI") == "true" {
 		run, attempt = r.Environ("CI_PIPELINE_ID"), r.Environ("CI_JOB_ID")
@@ -103,7 +112,7 @@ func (r *running) jobKey(digest string) string {
 	if run == "" || attempt == "" {
 		return ""
 	}
-	return fmt.Sprintf("ci-%s-%s-%s-%s", run, attempt, r.workflow.Slug, digest[:ciDigits])
+	return "ci-" + run + "-" + attempt
 }
 
 func (k keptKey) read() (keptStart, bool, error) {

@@ -28,12 +28,13 @@ type running struct {
 	output   formats.Output
 	workflow client.Workflow
 
-	workflowName, key, mediaType string
-	version                      int
-	meta                         map[string]string
-	noWait, resume               bool
-	timeout                      time.Duration
-	progress                     *progress
+	workflowName, mediaType string
+	key, keyPrefix          string
+	version                 int
+	meta                    map[string]string
+	noWait, resume          bool
+	timeout                 time.Duration
+	progress                *progress
 }
 
 func runCommand(s Surroundings) *cobra.Command {
@@ -45,7 +46,8 @@ func runCommand(s Surroundings) *cobra.Command {
 Each start carries an idempotency key that is written to a file before anything is sent, so that at most one run is
 started for a document however often the network fails. When the command itself was killed, the same command with
 --resume goes on where it was. In GitHub Actions and GitLab CI the key is made of the job, the workflow and the
-document: a step that is repeated in a job finds its run, and a new job starts a new one.
+document: a step that is repeated in a job finds its run, and a new job starts a new one. --key-prefix says instead of
+the job what belongs together: the same prefix, workflow and document are one run, wherever and however often.
 
 To interrupt the command does not cancel the run.
 
@@ -59,6 +61,8 @@ limit, 7 no answer from the service, 130 interrupted.`,
 	flags.StringVarP(&r.workflowName, "workflow", "w", "", "the id or the slug of the workflow")
 	flags.IntVar(&r.version, "workflow-version", 0, "the version of the workflow (default: the latest)")
 	flags.StringVar(&r.key, "key", "", "the idempotency key, for one document (default: one is made)")
+	flags.StringVar(&r.keyPrefix, "key-prefix", "",
+		"make each key of this, the workflow and the document, so that a repetition finds the run")
 	flags.StringVar(&r.mediaType, "content-type", "",
 		"the media type of the documents (default: by the endings of their names)")
 	flags.StringToStringVar(&r.meta, "meta", nil, "metadata of the documents, as name=value; may be repeated")
@@ -100,24 +104,30 @@ func (r *running) run(ctx context.Context, names []string) error {
 	return conclude(r.Surroundings, r.command, &r.output, r.workflow.Slug, all)
 }
 
-// documents has one document after the other validated, up to the first one with which that cannot be done.
+// documents has one document after the other validated, up to the first one with which that cannot be done. One that
+// takes too long does not keep those behind it from being validated.
 func (r *running) documents(ctx context.Context, names []string) ([]formats.Document, error) {
 	var all []formats.Document
+	var slow error
 	for i, name := range names {
 		shown, err := r.document(ctx, name)
+		exit, _ := errors.AsType[*core.ExitError](err)
 		switch behind := names[i+1:]; {
 		case err == nil:
 			all = append(all, shown)
+		case len(names) == 1:
+			return nil, failure(ctx, err)
+		case exit != nil && exit.Code == core.ExitGoesOn:
+			r.progress.say("%s: %s", name, exit.Reason)
+			slow = &core.ExitError{Code: core.ExitGoesOn}
 		case len(behind) > 0:
 			return all, alsoSaying(failure(ctx, err), fmt.Sprintf("that was %s; not sent: %s",
 				name, strings.Join(behind, ", ")))
-		case len(names) > 1:
-			return all, alsoSaying(failure(ctx, err), "that was "+name)
 		default:
-			return nil, failure(ctx, err)
+			return all, alsoSaying(failure(ctx, err), "that was "+name)
 		}
 	}
-	return all, nil
+	return all, slow
 }
 
 func (r *running) check(names []string) error {
@@ -125,7 +135,9 @@ func (r *running) check(names []string) error {
 	case r.workflowName == "":
 		return misuse("name the workflow with --workflow")
 	case r.key != "" && len(names) > 1:
-		return misuse("--key is for one document, not for %d", len(names))
+		return misuse("--key is for one document, not for %d; --key-prefix is for several", len(names))
+	case r.key != "" && r.keyPrefix != "":
+		return misuse("give --key or --key-prefix, not both")
 	case r.version < 0 || r.timeout < 0:
 		return misuse("--workflow-version and --timeout are 0 or more")
 	}
