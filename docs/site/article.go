@@ -46,6 +46,9 @@ func newArticle(name string, source []byte) (article, error) {
 	if err := ast.Walk(document, adapt(name)); err != nil {
 		return article{}, fmt.Errorf("adapt page %s: %w", name, err)
 	}
+	if err := gatherTabs(document, source); err != nil {
+		return article{}, fmt.Errorf("gather the tabs of page %s: %w", name, err)
+	}
 	// The layout shows the title itself, above the contents of the page.
 	document.RemoveChild(document, title)
 	var content bytes.Buffer

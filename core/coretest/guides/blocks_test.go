@@ -18,9 +18,10 @@ import (
 // repository is the folder of the whole source.
 const repository = "../../.."
 
-// block is a block of code on a page.
+// block is a block of code on a page. One of several tabs has a name.
 type block struct {
 	page, heading  string
+	tab            string
 	line           int
 	language, code string
 }
@@ -59,6 +60,9 @@ func blocksOf(tb testing.TB, page string) []block {
 			heading = string(n.Lines().Value(source))
 		case *ast.FencedCodeBlock:
 			b := block{page: page, heading: heading, language: string(n.Language(source))}
+			if n.Info != nil {
+				_, b.tab, _ = strings.Cut(string(n.Info.Segment.Value(source)), " ")
+			}
 			if n.Lines().Len() > 0 {
 				b.line = 1 + bytes.Count(source[:n.Lines().At(0).Start], []byte("\n"))
 			}

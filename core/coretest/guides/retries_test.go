@@ -19,12 +19,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-// retryPrograms are the programs that the guide to retries offers, and how each is run.
+// retryPrograms are the programs that the guide to retries offers, by the names of their tabs.
 type retryPrograms struct {
 	installation *program.Installation
 	address      string
 	offered      map[string]block
-	commands     map[string][]string
 }
 
 func setupRetries(tb testing.TB) retryPrograms {
@@ -34,25 +33,43 @@ func setupRetries(tb testing.TB) retryPrograms {
 		installation: installation,
 		address:      program.Serve(tb, installation.Settings).URL(),
 		offered:      make(map[string]block),
-		commands: map[string][]string{
-			"Shell": {"bash", "start.go"}, "Python": {"python3", "start.go"}, "Go": {"go", "run", "start.go"},
-		},
 	}
 	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
-		p.offered[b.heading] = b
+		if b.tab != "" && (b.language != "ts" || hasNode) {
+			p.offered[b.tab] = b
+		}
 	}
 	return p
+}
+
+// commandOf is the command that runs a program in a file.
+func commandOf(tb testing.TB, language string) []string {
+	tb.Helper()
+	switch language {
+	case "sh":
+		return []string{"bash", "start.sh"}
+	case "python":
+		return []string{"python3", "start.py"}
+	case "go":
+		return []string{"go", "run", "start.go"}
+	case "ts":
+		return []string{"node", "start.mjs"}
+	}
+	tb.Fatalf("no command runs %s", language)
+	return nil
 }
 
 // attempt runs one of the programs in a folder of its own, where it finds the document. It returns what was printed,
 // behind it what the program has left in run.json, and how it ended.
 func (p retryPrograms) attempt(tb testing.TB, name, address, key string, document []byte) (string, error) {
 	tb.Helper()
-	command := p.commands[name]
+	command := commandOf(tb, p.offered[name].language)
 	cmd := exec.CommandContext(tb.Context(), command[0], command[1:]...)
 	cmd.Dir = tb.TempDir()
 	cmd.Env = append(os.Environ(), "URL="+address, "TOKEN="+p.installation.Harbour.Tokens.Executor, "KEY="+key)
-	writeFiles(tb, cmd.Dir, p.offered[name].code, document)
+	writeFiles(tb, cmd.Dir, map[string][]byte{
+		command[len(command)-1]: []byte(p.offered[name].code), "readings.csv": document,
+	})
 	output, ended := cmd.CombinedOutput()
 	left, err := os.ReadFile(filepath.Join(cmd.Dir, "run.json"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -76,11 +93,14 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 
 	programs := setupRetries(t)
+	if len(programs.offered) == 0 {
+		t.Error("the guide offers no programs")
+	}
 	document, err := docs.Sample("good/meter-readings.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range programs.commands {
+	for name := range programs.offered {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			key := "retries-" + name
@@ -100,7 +120,7 @@ func TestRetriesSeeRefusals(t *testing.T) {
 
 	programs := setupRetries(t)
 	document := bytes.Repeat([]byte("meter,kwh\n"), 11<<20/10)
-	for name := range programs.commands {
+	for name := range programs.offered {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			key := "refused-" + name
@@ -147,10 +167,9 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	_, _ = io.WriteString(w, problem) // The client sees it when it gets less.
 }
 
-// writeFiles writes the program and the document that it sends.
-func writeFiles(tb testing.TB, dir, code string, document []byte) {
+func writeFiles(tb testing.TB, dir string, files map[string][]byte) {
 	tb.Helper()
-	for name, content := range map[string][]byte{"start.go": []byte(code), "readings.csv": document} {
+	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			tb.Fatal(err)
 		}

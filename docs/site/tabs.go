@@ -1,0 +1,80 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// tab is a block of code that has a name behind its language: ```go Go. Tabs that follow each other are shown in one
+// place, of which a reader chooses one.
+type tab struct {
+	name  string
+	block *ast.FencedCodeBlock
+}
+
+// gatherTabs turns the tabs of a page into radio buttons and what belongs to them. The style sheet shows the chosen one,
+// so no script is needed; without the style sheet all are shown.
+func gatherTabs(document ast.Node, source []byte) error {
+	for group, node := 1, document.FirstChild(); node != nil; node = node.NextSibling() {
+		tabs := tabsFrom(node, source)
+		if len(tabs) == 0 {
+			continue
+		}
+		if len(tabs) == 1 {
+			return errors.New("tab " + tabs[0].name + " stands alone")
+		}
+		surround(document, group, tabs)
+		group++
+		node = tabs[len(tabs)-1].block
+	}
+	return nil
+}
+
+// tabsFrom lists the tabs that begin with a node.
+func tabsFrom(node ast.Node, source []byte) []tab {
+	var tabs []tab
+	for ; node != nil; node = node.NextSibling() {
+		block, ok := node.(*ast.FencedCodeBlock)
+		if !ok || block.Info == nil {
+			return tabs
+		}
+		_, name, named := strings.Cut(string(block.Info.Segment.Value(source)), " ")
+		if !named {
+			return tabs
+		}
+		tabs = append(tabs, tab{name: strings.TrimSpace(name), block: block})
+	}
+	return tabs
+}
+
+// surround puts the buttons before the tabs of a group, the first of which is chosen, and each tab into its frame.
+func surround(document ast.Node, group int, tabs []tab) {
+	var head strings.Builder
+	head.WriteString("<fieldset class=\"tabs\">\n<legend class=\"unseen\">Language</legend>\n")
+	for i, t := range tabs {
+		checked := ""
+		if i == 0 {
+			checked = " checked"
+		}
+		fmt.Fprintf(&head, `<input type="radio" name="tabs-%[1]d" id="tabs-%[1]d-%[2]d"%[3]s>`+
+			"<label for=\"tabs-%[1]d-%[2]d\">%[4]s</label>\n", group, i+1, checked, html.EscapeString(t.name))
+	}
+	document.InsertBefore(document, tabs[0].block, markup(head.String()))
+	for _, t := range tabs {
+		document.InsertBefore(document, t.block,
+			markup(fmt.Sprintf("<div class=\"tab\" data-name=\"%s\">\n", html.EscapeString(t.name))))
+		document.InsertAfter(document, t.block, markup("</div>\n"))
+	}
+	document.InsertAfter(document, tabs[len(tabs)-1].block.NextSibling(), markup("</fieldset>\n"))
+}
+
+// markup is HTML of the layout's own between the nodes of a page.
+func markup(text string) *ast.String {
+	node := ast.NewString([]byte(text))
+	node.SetCode(true)
+	return node
+}
