@@ -21,7 +21,9 @@ func TestSearch(t *testing.T) {
 		"Heading":          {"canceling", "/docs/guides/runs/#canceling", ""},
 		"BeginningOfAWord": {"cancel runs", "/docs/guides/runs/#canceling", ""},
 		"Plural":           {"retries ready", "/docs/guides/retries/", ""},
-		"Language":         {"retry python", "/docs/guides/retries/#programs-for-the-shell-python-go-and-typescript", ""},
+		"Language": {
+			"retry python", "/docs/guides/retries/#programs-for-the-shell-python-go-and-typescript", "",
+		},
 		"NothingHasAll":    {"python zeppelin", "", "No place has all of these words"},
 		"Nothing":          {"zeppelin", "", "Nothing was found for <b>zeppelin</b>"},
 		"NoWords":          {"?!", "", "Nothing was found"},

@@ -16,8 +16,8 @@ type tab struct {
 	block *ast.FencedCodeBlock
 }
 
-// gatherTabs turns the tabs of a page into radio buttons and what belongs to them. The style sheet shows the chosen one,
-// so no script is needed; without the style sheet all are shown.
+// gatherTabs turns the tabs of a page into radio buttons and what belongs to them. The style sheet shows the chosen
+// one, so no script is needed; without the style sheet all are shown.
 func gatherTabs(document ast.Node, source []byte) error {
 	for group, node := 1, document.FirstChild(); node != nil; node = node.NextSibling() {
 		tabs := tabsFrom(node, source)
@@ -66,7 +66,7 @@ func surround(document ast.Node, group int, tabs []tab) {
 	document.InsertBefore(document, tabs[0].block, markup(head.String()))
 	for _, t := range tabs {
 		document.InsertBefore(document, t.block,
-			markup(fmt.Sprintf("<div class=\"tab\" data-name=\"%s\">\n", html.EscapeString(t.name))))
+			markup(`<div class="tab" data-name="`+html.EscapeString(t.name)+"\">\n"))
 		document.InsertAfter(document, t.block, markup("</div>\n"))
 	}
 	document.InsertAfter(document, tabs[len(tabs)-1].block.NextSibling(), markup("</fieldset>\n"))

@@ -10,16 +10,16 @@ func TestTabs(t *testing.T) {
 
 	t.Run("AreGathered", func(t *testing.T) {
 		t.Parallel()
-		page, err := newArticle("guides/x", []byte("# X\n\nFirst.\n\n```sh curl\ncurl $URL\n```\n\n```go Go & more\nx()\n```\n\n"+
+		page, err := newArticle("guides/x", []byte("# X\n\nFirst.\n\n```sh shell\ncurl $URL\n```\n\n```go Go & more\nx()\n```\n\n"+
 			"Then.\n\n```sh\nplain\n```\n\n```sh a\n1\n```\n```python b\n2\n```\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{
-			`<input type="radio" name="tabs-1" id="tabs-1-1" checked><label for="tabs-1-1">curl</label>`,
+			`<input type="radio" name="tabs-1" id="tabs-1-1" checked><label for="tabs-1-1">shell</label>`,
 			`<input type="radio" name="tabs-1" id="tabs-1-2"><label for="tabs-1-2">Go &amp; more</label>`,
 			`<input type="radio" name="tabs-2" id="tabs-2-2"><label for="tabs-2-2">b</label>`,
-			"<div class=\"tab\" data-name=\"curl\">\n<pre tabindex=\"0\"><code class=\"language-sh\">curl $URL\n",
+			"<div class=\"tab\" data-name=\"shell\">\n<pre tabindex=\"0\"><code class=\"language-sh\">curl $URL\n",
 		} {
 			if strings.Count(string(page.content), want) != 1 {
 				t.Errorf("page = %s, want %s once", page.content, want)
@@ -35,8 +35,8 @@ func TestTabs(t *testing.T) {
 
 	t.Run("DoNotStandAlone", func(t *testing.T) {
 		t.Parallel()
-		_, err := newArticle("guides/x", []byte("# X\n\n```sh curl\ncurl\n```\n\nText.\n"))
-		if err == nil || !strings.Contains(err.Error(), "tab curl stands alone") {
+		_, err := newArticle("guides/x", []byte("# X\n\n```sh shell\ncurl\n```\n\nText.\n"))
+		if err == nil || !strings.Contains(err.Error(), "tab shell stands alone") {
 			t.Errorf("error = %v, want the tab", err)
 		}
 	})

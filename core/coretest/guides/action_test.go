@@ -262,7 +262,8 @@ func TestActionInstalls(t *testing.T) {
 	t.Parallel()
 	j := setupJob(t, "1")
 	const installer = "#!/bin/sh\necho \"$GOBIN $*\" >installed\n"
-	if err := os.WriteFile(filepath.Join(j.dir, "bin", "go"), []byte(installer), 0o700); err != nil { //nolint:gosec // it is run
+	//nolint:gosec // It is run.
+	if err := os.WriteFile(filepath.Join(j.dir, "bin", "go"), []byte(installer), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	j.environ = append(j.environ, "PATH="+filepath.Join(j.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -133,15 +133,17 @@ func TestActionTellsErrors(t *testing.T) {
 		result string
 		text   string
 	}{
-		"BadToken":     {p.inputs(badReadings, "token", "sv_unknown"), 5, "error", "The token is not known"},
-		"Unreachable":  {p.inputs(badReadings, "url", "http://"+program.FreeAddress(t)), 7, "error", "did not answer"},
-		"NoWorkflow":   {p.inputs(badReadings, "workflow", ""), 2, "error", "name a workflow"},
-		"NoFile":       {p.inputs("docs/samples/none.csv"), 2, "error", "no such file"},
-		"NoPattern":    {p.inputs("docs/*.none"), 2, "error", "there is no file docs/*.none"},
-		"Refused":      {p.inputs("docs/samples/bad/building.json"), 2, "error", "used wrongly"},
-		"NoSlow":       {p.inputs(badReadings, "on-slow", "x"), 2, "error", "on-slow is fail or pass"},
-		"CheckPasses":  {p.inputs(goodReadings, "workflow", "", "workflow-file", workflowFile), 0, "passed", ""},
-		"CheckFails":   {p.inputs(badReadings, "workflow", "", "workflow-file", workflowFile), 1, "failed", "::error file="},
+		"BadToken":    {p.inputs(badReadings, "token", "sv_unknown"), 5, "error", "The token is not known"},
+		"Unreachable": {p.inputs(badReadings, "url", "http://"+program.FreeAddress(t)), 7, "error", "did not answer"},
+		"NoWorkflow":  {p.inputs(badReadings, "workflow", ""), 2, "error", "name a workflow"},
+		"NoFile":      {p.inputs("docs/samples/none.csv"), 2, "error", "no such file"},
+		"NoPattern":   {p.inputs("docs/*.none"), 2, "error", "there is no file docs/*.none"},
+		"Refused":     {p.inputs("docs/samples/bad/building.json"), 2, "error", "used wrongly"},
+		"NoSlow":      {p.inputs(badReadings, "on-slow", "x"), 2, "error", "on-slow is fail or pass"},
+		"CheckPasses": {p.inputs(goodReadings, "workflow", "", "workflow-file", workflowFile), 0, "passed", ""},
+		"CheckFails": {
+			p.inputs(badReadings, "workflow", "", "workflow-file", workflowFile), 1, "failed", "::error file=",
+		},
 		"NotAnOption":  {p.inputs("-x\n" + goodReadings), 2, "error", "no such file"},
 		"CheckMissing": {p.inputs(goodReadings, "workflow", "", "workflow-file", "none"), 2, "error", "used wrongly"},
 	} {
@@ -204,7 +206,7 @@ func TestGitLabJob(t *testing.T) {
 	t.Parallel()
 	p := setupPipelines(t, "--only", "web")
 	g := readGitLabJob(t)
-	want := func(code int, got int, output string) {
+	want := func(code, got int, output string) {
 		t.Helper()
 		if got != code {
 			t.Errorf("exit code = %d, want %d; output %s", got, code, output)
