@@ -10,7 +10,8 @@ func TestTabs(t *testing.T) {
 
 	t.Run("AreGathered", func(t *testing.T) {
 		t.Parallel()
-		page, err := newArticle("guides/x", []byte("# X\n\nFirst.\n\n```sh shell\ncurl $URL\n```\n\n```go Go & more\nx()\n```\n\n"+
+		page, err := newArticle("guides/x", []byte("# X\n\nFirst.\n\n"+
+			"```sh shell\ncurl $URL\n```\n\n```go Go & more\nx()\n```\n\n"+
 			"Then.\n\n```sh\nplain\n```\n\n```sh a\n1\n```\n```python b\n2\n```\n"))
 		if err != nil {
 			t.Fatal(err)

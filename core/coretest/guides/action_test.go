@@ -262,7 +262,6 @@ func TestActionInstalls(t *testing.T) {
 	t.Parallel()
 	j := setupJob(t, "1")
 	const installer = "#!/bin/sh\necho \"$GOBIN $*\" >installed\n"
-	//nolint:gosec // It is run.
 	if err := os.WriteFile(filepath.Join(j.dir, "bin", "go"), []byte(installer), 0o700); err != nil {
 		t.Fatal(err)
 	}
