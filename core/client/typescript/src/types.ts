@@ -1,0 +1,328 @@
+/**
+ * The bodies of the REST API, with the names of their members as they are sent. Times are ISO 8601 texts in UTC with
+ * milliseconds; what is absent is null. More members and more values may come; ignore those that are not known.
+ */
+
+/** A time like `2026-03-01T09:15:04.128Z`. These texts sort by time, and `new Date(text)` reads one. */
+export type Time = string;
+
+/** How far a run is. `COMPLETED` is final. */
+export type RunState = "PENDING" | "RUNNING" | "COMPLETED";
+
+/** What a run has found. `FAIL` is about the document; `ERROR` is about the service. */
+export type RunResult = "UNKNOWN" | "PASS" | "FAIL" | "ERROR" | "CANCELED" | "TIMED_OUT";
+
+/** State and result of a run in one word. */
+export type RunStatus = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "CANCELED" | "TIMED_OUT";
+
+/** Why a run did not pass; empty where it did, or has not ended. */
+export type ErrorCategory = "" | "VALIDATION_FAILED" | "TIMEOUT" | "RUNTIME_ERROR" | "SYSTEM_ERROR";
+
+/** Where a run was started. */
+export type Source = "API" | "DASHBOARD" | "CLI";
+
+/** How far a step is. */
+export type StepStatus = "PENDING" | "RUNNING" | "PASSED" | "FAILED" | "SKIPPED";
+
+/** How grave a finding is. Only errors fail a run. */
+export type Severity = "ERROR" | "WARNING" | "INFO";
+
+/** What a member may do; each role may do what the ones before it may. */
+export type Role = "viewer" | "executor" | "author" | "admin" | "owner";
+
+/** One execution of one version of a workflow on one document. */
+export interface Run {
+  id: string;
+  workflow: string;
+  workflow_slug: string;
+  workflow_version: number;
+  submission: string;
+  org: string;
+  source: Source;
+  state: RunState;
+  result: RunResult;
+  status: RunStatus;
+  error: string;
+  error_category: ErrorCategory;
+  user_friendly_error: string;
+  /** Null where the run was started without a key. */
+  idempotency_key: string | null;
+  rerun_of: string | null;
+  created_at: Time;
+  started_at: Time | null;
+  ended_at: Time | null;
+  duration_ms: number;
+  attempts: number;
+  content_purged_at: Time | null;
+  findings_purged_at: Time | null;
+  counts: Counts;
+  /** The steps in their order. Empty in lists and events. */
+  steps: Step[];
+}
+
+/** How much was found, with what is not listed one by one. */
+export interface Counts {
+  errors: number;
+  warnings: number;
+  infos: number;
+}
+
+/** One step of a run. */
+export interface Step {
+  step_id: string;
+  name: string;
+  status: StepStatus;
+  error: string;
+  counts: Counts;
+  /** The first findings; {@link Client.findings} has all of them. */
+  issues: Issue[];
+  issues_truncated: boolean;
+}
+
+/** One finding, as it is listed in a step. */
+export interface Issue {
+  id: string;
+  severity: Severity;
+  code: string;
+  message: string;
+  path: string;
+  /** From 1; 0 where it is not known, as with `column` and `row`. */
+  line: number;
+  column: number;
+  row: number;
+  excerpt: string;
+  count: number;
+  sample_rows: number[];
+  /** Null for findings that no rule made. */
+  assertion_id: string | null;
+  truncated: boolean;
+}
+
+/** One finding of a run. */
+export interface Finding extends Issue {
+  step_id: string;
+}
+
+/** A workflow as of one of its versions. */
+export interface Workflow {
+  id: string;
+  slug: string;
+  name: string;
+  description: string;
+  version: number;
+  org_slug: string;
+  is_active: boolean;
+  accepts: string[];
+  steps: WorkflowStep[];
+  constants: string[];
+  created_at: Time;
+  updated_at: Time;
+}
+
+/** One check of a workflow. */
+export interface WorkflowStep {
+  id: string;
+  name: string;
+  validator_type: "energyplus" | "http" | "json_schema" | "rules" | "table" | "xml";
+  order: number;
+}
+
+/** What an import has come to. */
+export interface WorkflowImport {
+  outcome: "created" | "version_added" | "renamed" | "unchanged";
+  workflow: Workflow;
+}
+
+/** Who a token stands for. */
+export interface Me {
+  id: string;
+  email: string;
+  name: string;
+  org: Organization;
+  role: Role;
+  /** The id of the token that was used. */
+  token: string;
+}
+
+/** An organization. */
+export interface Organization {
+  id: string;
+  slug: string;
+  name: string;
+}
+
+/** An API token, without its secret. */
+export interface Token {
+  id: string;
+  label: string;
+  prefix: string;
+  /** The most that the token may do. */
+  role: Role;
+  user: string;
+  email: string;
+  state: "active" | "expired" | "revoked";
+  replaced_by: string | null;
+  created_at: Time;
+  expires_at: Time | null;
+  revoked_at: Time | null;
+  last_used_at: Time | null;
+}
+
+/** A new token with its secret, which is never shown again. */
+export interface TokenSecret extends Token {
+  secret: string;
+}
+
+/** A token that is to be made. */
+export interface TokenDraft {
+  label: string;
+  role: Role;
+  /** How long it works; 0, or nothing, is for ever. */
+  valid_for_ms?: number;
+}
+
+/** Says how a token is rotated. */
+export interface TokenRotation {
+  /** How long the old token works on; a day unless it is set. */
+  overlap_ms?: number;
+}
+
+/** A user as a member of the organization. */
+export interface Member {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  created_at: Time;
+}
+
+/** A user who is to become a member. */
+export interface MemberDraft {
+  email: string;
+  /** The name of a user who is new. */
+  name?: string;
+  role: Role;
+}
+
+/** What of a member may change. */
+export interface MemberChange {
+  role: Role;
+}
+
+/** One thing that was done in the organization. */
+export interface AuditRecord {
+  id: string;
+  created_at: Time;
+  /** Null where the operator or the service has done it. */
+  actor: string | null;
+  actor_email: string;
+  token: string | null;
+  action: string;
+  target_type: string;
+  target_id: string;
+  request_id: string | null;
+  detail: string;
+}
+
+/** What the organization has used in the current month. */
+export interface Usage {
+  metric: "runs";
+  used: number;
+  /** Null where there is no limit, as with `remaining`. */
+  quota: number | null;
+  remaining: number | null;
+  /** Runs beyond the quota, which are not in `used`. */
+  overage: number;
+  period: string;
+  resets_at: Time;
+  /** Not null where `days` and `workflows` are about the newest runs only. */
+  counted_since: Time | null;
+  days: DayUsage[];
+  workflows: WorkflowUsage[];
+}
+
+/** The runs of one day, which is written like 2026-03-01. */
+export interface DayUsage {
+  day: string;
+  runs: number;
+}
+
+/** The runs of one workflow. */
+export interface WorkflowUsage {
+  workflow: string;
+  slug: string;
+  runs: number;
+}
+
+/** What a process of the service depends on. */
+export interface Readiness {
+  status: "ok" | "unavailable";
+  /** The release of the process. */
+  version: string;
+  database: "ok" | "unreachable" | "migrations pending";
+  redis: "ok" | "degraded";
+}
+
+/** The body of a refusal. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ErrorCode;
+  request_id: string;
+  retryable: boolean;
+  /** The id that the run has if it was started (`outcome_unknown`). */
+  run_id?: string;
+  /** What differs from the first use of the key (`idempotency_key_reused`). */
+  differs?: ("workflow" | "content" | "options")[];
+  /** The `Request-Id` of the first use of the key (`idempotency_key_reused`). */
+  original_request_id?: string;
+  errors?: FieldError[];
+}
+
+/** One place of a request that is at fault. */
+export interface FieldError {
+  pointer?: string;
+  parameter?: string;
+  line?: number;
+  column?: number;
+  code: string;
+  detail: string;
+}
+
+/** The codes of refusals that this client knows. Each has its page in the documentation of the service. */
+export type KnownErrorCode =
+  | "invalid_payload"
+  | "invalid_parameter"
+  | "idempotency_key_too_long"
+  | "idempotency_key_invalid"
+  | "idempotency_key_required"
+  | "idempotency_key_in_progress"
+  | "idempotency_key_reused"
+  | "idempotency_key_not_releasable"
+  | "not_authenticated"
+  | "payment_required"
+  | "permission_denied"
+  | "not_found"
+  | "method_not_allowed"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "workflow_inactive"
+  | "workflow_has_no_steps"
+  | "document_gone"
+  | "run_completed"
+  | "run_reserved"
+  | "last_owner"
+  | "token_not_rotatable"
+  | "request_timeout"
+  | "request_header_too_large"
+  | "signature_invalid"
+  | "internal_error"
+  | "quota_exceeded"
+  | "rate_limited"
+  | "unavailable"
+  | "outcome_unknown";
+
+/** The code of a refusal. A newer service may have codes that this client does not know. */
+export type ErrorCode = KnownErrorCode | (string & {});

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { inspect } from "node:util";
+
+import { Client, RefusedError, UnexpectedAnswerError, UnreachableError } from "../src/index.js";
+import { FakeClock, answers, document, failureOf, made, refuses, runId, serve } from "./world.js";
+
+describe("a list", () => {
+  const total = 7;
+  const size = 3;
+
+  test("goes through its pages while it is read", async (t) => {
+    const service = await serve(t, (response, { path }) => {
+      const first = Number(new URL(path, "http://x").searchParams.get("cursor"));
+      const results = Array.from({ length: Math.min(size, total - first) }, (_, i) => ({ id: String(first + i) }));
+      const next = first + size < total ? `/api/runs/?cursor=${first + size}` : null;
+      response.end(JSON.stringify({ next, previous: null, results }));
+    });
+    const client = made(service.url, new FakeClock());
+    let ids = "";
+    for await (const run of client.runs({ state: "COMPLETED", since: new Date(0), key: "" })) {
+      ids += run.id;
+    }
+    assert.equal(ids, "0123456");
+    assert.deepEqual(service.sent.map(({ path }) => path), [
+      "/api/runs/?page_size=100&state=COMPLETED&since=1970-01-01T00%3A00%3A00.000Z",
+      "/api/runs/?cursor=3", "/api/runs/?cursor=6",
+    ]);
+    for await (const _ of client.runs({ pageSize: 3 })) {
+      break;
+    }
+    assert.equal(service.sent.length, 4);
+  });
+
+  for (const next of [
+    "http://evil.example/api/runs/", "//evil.example/api/runs/", "evil", "/\\evil.example/", "\\\\evil.example",
+    "/\t/evil.example/", " /api/runs/", "javascript:0", 7, "", undefined,
+  ]) {
+    test(`does not follow ${String(JSON.stringify(next))}`, async (t) => {
+      const service = await serve(t, answers(200, JSON.stringify({ next, results: [] })));
+      const error = await failureOf(made(service.url, new FakeClock()).findings(runId).next());
+      assert.ok(error instanceof UnexpectedAnswerError, inspect(error));
+      assert.match(error.message, /is not a path/);
+      assert.equal(service.sent.length, 1);
+    });
+  }
+});
+
+test("every call goes to its address", async (t) => {
+  const service = await serve(t, answers(200, JSON.stringify({ id: runId, next: null, results: [] })));
+  const client = made(service.url + "/base/", new FakeClock());
+  const id = "a/b";
+  await client.rerun(id, { key: "k" });
+  await client.getRun(id);
+  await client.cancel(id);
+  await client.findings(id).next();
+  await client.report(id, "sarif");
+  await client.workflows().next();
+  await client.getWorkflow(id, { version: 3 });
+  await client.exportWorkflow(id);
+  await client.importWorkflow("slug: x\n", { key: "k" });
+  await client.me();
+  await client.usage();
+  await client.tokens().next();
+  await client.createToken({ label: "l", role: "viewer" });
+  await client.rotateToken(id);
+  await client.revokeToken(id);
+  await client.members().next();
+  await client.addMember({ email: "a@b.example", role: "viewer" }, { key: "k" });
+  await client.changeMember(id, { role: "owner" });
+  await client.removeMember(id);
+  await client.auditRecords().next();
+  await client.health();
+  const shown = service.sent.map(({ method, path, key, headers, body }) =>
+    [method, path, key ?? "", headers["content-type"] ?? "", body.toString()].join(" ").trim());
+  assert.deepEqual(shown, [
+    "POST /base/api/runs/a%2Fb/rerun/ k",
+    "GET /base/api/runs/a%2Fb/",
+    "POST /base/api/runs/a%2Fb/cancel/",
+    "GET /base/api/runs/a%2Fb/findings/?page_size=100",
+    "GET /base/api/runs/a%2Fb/findings/?format=sarif",
+    "GET /base/api/workflows/?page_size=100",
+    "GET /base/api/workflows/a%2Fb/?version=3",
+    "GET /base/api/workflows/a%2Fb/export/",
+    "POST /base/api/workflows/import/ k application/yaml slug: x\n".trim(),
+    "GET /base/api/me/",
+    "GET /base/api/usage/",
+    "GET /base/api/tokens/?page_size=100",
+    'POST /base/api/tokens/  application/json {"label":"l","role":"viewer"}',
+    "POST /base/api/tokens/a%2Fb/rotate/  application/json {}",
+    "DELETE /base/api/tokens/a%2Fb/",
+    "GET /base/api/members/?page_size=100",
+    'POST /base/api/members/ k application/json {"email":"a@b.example","role":"viewer"}',
+    'PATCH /base/api/members/a%2Fb/  application/json {"role":"owner"}',
+    "DELETE /base/api/members/a%2Fb/",
+    "GET /base/api/audit/?page_size=100",
+    "GET /base/readyz/",
+  ]);
+  assert.ok(service.sent.every(({ headers }) => headers.authorization === "Bearer sv_secret"));
+});
+
+test("a start tells of the key and the requests", async (t) => {
+  const service = await serve(t, answers(201, JSON.stringify({ id: runId }), {
+    "Idempotent-Replayed": "true", "Request-Id": "r2", "Original-Request-Id": "r1",
+    "Idempotency-Expires": "Mon, 02 Mar 2026 09:15:04 GMT",
+  }));
+  const started = await made(service.url, new FakeClock()).start({ ...document(), key: "k" });
+  assert.deepEqual(started, {
+    run: { id: runId }, key: "k", replayed: true, requestId: "r2", originalRequestId: "r1", attempts: 1,
+    expires: "2026-03-02T09:15:04.000Z",
+  });
+});
+
+test("a refusal tells what the service says", async (t) => {
+  const service = await serve(t, answers(422, JSON.stringify({
+    type: "/docs/errors/idempotency_key_reused/", title: "Key reused", status: 422, detail: "Other bytes.",
+    code: "idempotency_key_reused", request_id: "r2", retryable: false, differs: ["content"], original_request_id: "r1",
+    errors: [{ parameter: "Idempotency-Key", code: "reused", detail: "No." }],
+  }), { "Content-Type": "application/problem+json" }));
+  const error = await failureOf(made(service.url, new FakeClock()).start(document()));
+  assert.ok(error instanceof RefusedError, inspect(error));
+  const { name, message, code, detail, requestId, originalRequestId, differs, errors, retryAfterMs, problem } = error;
+  assert.deepEqual({ name, message, code, detail, requestId, originalRequestId, differs, retryAfterMs }, {
+    name: "RefusedError", message: "Other bytes. (idempotency_key_reused, request r2)",
+    code: "idempotency_key_reused", detail: "Other bytes.", requestId: "r2", originalRequestId: "r1",
+    differs: ["content"], retryAfterMs: null,
+  });
+  assert.equal(errors[0]?.parameter, "Idempotency-Key");
+  assert.equal(problem?.title, "Key reused");
+});
+
+test("health is an answer even when it is bad", async (t) => {
+  const service = await serve(t, answers(503, '{"status": "unavailable"}', { Date: "Mon, 02 Mar 2026 09:15:04 GMT" }));
+  const health = await made(service.url, new FakeClock()).health();
+  assert.deepEqual(health, { status: "unavailable", at: "2026-03-02T09:15:04.000Z" });
+  const away = made("http://x", new FakeClock(), { fetch: () => Promise.reject(new Error("away")) });
+  assert.ok(await failureOf(away.health()) instanceof UnreachableError);
+});
+
+test("arguments at fault are refused before anything is sent", async (t) => {
+  const service = await serve(t, refuses("not_found", 404, false));
+  const client = made(service.url, new FakeClock());
+  const faults: (() => Promise<unknown>)[] = [
+    () => client.start({ ...document(), key: "" }),
+    () => client.start({ ...document(), key: "a\nb" }),
+    () => client.start({ ...document(), key: "ré" }),
+    () => client.start({ ...document(), workflow: ".." }),
+    () => client.start({ ...document(), workflow: "" }),
+    () => client.start({ ...document(), version: 0 }),
+    () => client.start({ ...document(), version: 1.5 }),
+    () => client.start({ ...document(), mediaType: "text/csv\r\nX: y" }),
+    () => client.start({ workflow: "w" } as never),
+    () => client.getRun("."),
+    () => client.findings("").next(),
+  ];
+  for (const fault of faults) {
+    assert.ok(await failureOf((async () => fault())()) instanceof TypeError);
+  }
+  assert.equal(service.sent.length, 0);
+});
+
+test("a client is not made of an address or a token at fault", () => {
+  for (const address of ["", "validations.example", "ftp://x", "http://", "http://u:p@x", "http://x/?a=b", "http://x/#a"]) {
+    assert.throws(() => new Client(address), TypeError, address);
+  }
+  for (const token of ["", "sv_a\n", "sv_ä", "sv a"]) {
+    assert.throws(() => new Client("http://x", { token }), (error: Error) =>
+      error instanceof TypeError && (token === "" || !error.message.includes(token)));
+  }
+});
