@@ -27,7 +27,7 @@ run: ## start the service with a demonstration organization, data in .data
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector
-	@.ci/setup gcc postgresql redis xmllint curl python3
+	@.ci/setup gcc postgresql redis xmllint curl python3 npm
 	$(TEST) $(PKG)
 
 .PHONY: test-all
@@ -86,8 +86,9 @@ build: ## build bin/simplevalidations, one static file
 
 .PHONY: build-clients
 build-clients: ## build the packages of the clients into build/clients
-	@.ci/setup python3
+	@.ci/setup python3 npm
 	python3 core/client/python/backend.py build/clients
+	core/client/typescript/scripts/pack.sh build/clients
 
 .PHONY: bench
 bench: ## hold this machine to every target of speed, FULL=1 takes more than an hour
@@ -96,7 +97,7 @@ bench: ## hold this machine to every target of speed, FULL=1 takes more than an 
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need
-	@.ci/setup gcc postgresql redis xmllint curl python3
+	@.ci/setup gcc postgresql redis xmllint curl python3 npm
 	go mod download
 
 .PHONY: clean

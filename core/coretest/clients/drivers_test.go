@@ -13,6 +13,7 @@ func drivers() map[string]func(testing.TB) Driver {
 			tb.Helper()
 			return programDriver(tb, "../../client/python", "python3", "tests/driver.py")
 		},
+		"TypeScript": newTypeScriptDriver,
 	}
 }
 
