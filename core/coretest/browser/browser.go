@@ -73,7 +73,7 @@ func start(tb testing.TB, chromium string) *Browser {
 		tb.Fatalf("install the tools for pages: %v", err)
 	}
 	b := &Browser{axe: tools.axe}
-	if b.rules, err = startRules(ctx, tools.folder); err != nil {
+	if b.rules, err = startRules(ctx, tools.Folder); err != nil {
 		tb.Fatalf("start html-validate: %v", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],

