@@ -73,7 +73,7 @@ func checkResponse(tb testing.TB, req *http.Request, status int, header http.Hea
 }
 
 func (c contract) check(req *http.Request, status int, header http.Header, body []byte) error {
-	if status >= http.StatusBadRequest && !isProbe(req) {
+	if status >= http.StatusBadRequest && !isReadiness(req, status) {
 		if err := c.checkProblem(status, header, body); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (c contract) checkProblem(status int, header http.Header, body []byte) erro
 	return nil
 }
 
-// isProbe tells the one operation whose failure is not a problem document.
-func isProbe(req *http.Request) bool {
-	return strings.TrimSuffix(req.URL.Path, "/") == "/readyz"
+// isReadiness says whether an answer is that of a process that is not ready, the only failure without a problem.
+func isReadiness(req *http.Request, status int) bool {
+	return status == http.StatusServiceUnavailable && strings.TrimSuffix(req.URL.Path, "/") == "/readyz"
 }
