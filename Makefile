@@ -40,8 +40,8 @@ API_TESTS = TestOpenAPI|TestGeneratedClients
 BROWSER_PARALLEL = 6
 
 .PHONY: api
-api: ## check the OpenAPI document: form, breaking changes, clients
-	@.ci/setup postgresql
+api: ## check the OpenAPI document: form, breaking changes, answers, clients
+	@.ci/setup postgresql npm
 	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run '$(API_TESTS)' ./config
 
 .PHONY: a11y

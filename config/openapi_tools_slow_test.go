@@ -4,19 +4,26 @@ package config_test
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+// loadNodeTools installs the programs that judge the OpenAPI document and generate clients from it.
+var loadNodeTools = sync.OnceValues(func() (npm.Folder, error) {
+	return npm.Install(context.Background(), os.DirFS(filepath.Join("testdata", "openapi", "npm")), "openapi")
+})
 
 // toolFolder is a copy of a folder with a program that is generated from the OpenAPI document, and of the document.
 type toolFolder string
@@ -45,7 +52,35 @@ func (f toolFolder) run(tb testing.TB, environ []string, name string, args ...st
 	return output.String()
 }
 
-// TestGeneratedClients starts runs with clients that public generators make of the document.
+// nodeFolder is a toolFolder in which programs find the installed packages.
+type nodeFolder struct {
+	toolFolder
+
+	tools npm.Folder
+}
+
+func setupNode(tb testing.TB) nodeFolder {
+	tb.Helper()
+	tools, err := loadNodeTools()
+	if err != nil {
+		tb.Fatalf("install the tools: %v", err)
+	}
+	folder := nodeFolder{toolFolder: setupTools(tb, "npm"), tools: tools}
+	link := filepath.Join(string(folder.toolFolder), "node_modules")
+	if err := os.Symlink(tools.Path("node_modules"), link); err != nil {
+		tb.Fatal(err)
+	}
+	return folder
+}
+
+// execute runs an installed program, which has to succeed.
+func (f nodeFolder) execute(tb testing.TB, program string, args ...string) {
+	tb.Helper()
+	environ := []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}
+	f.run(tb, environ, f.tools.Node(), f.tools.Program(program, args...)...)
+}
+
+// TestGeneratedClients has clients that public generators make from the document start runs, wait and page.
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 
@@ -64,50 +99,62 @@ func TestGeneratedClients(t *testing.T) {
 	t.Run("TypeScript", func(t *testing.T) {
 		t.Parallel()
 		folder := setupNode(t)
-		folder.run(t, nil, "npm", "run", "generate")
-		folder.run(t, nil, "npm", "run", "build")
-		checkClient(t, folder, "node", "dist/start.js")
+		var generators sync.WaitGroup
+		generators.Go(func() { folder.execute(t, "openapi-typescript", "openapi.yaml", "-o", "api.ts") })
+		folder.execute(t, "openapi-ts", "-s", "-i", "openapi.yaml", "-o", "hey", "-c", "@hey-api/client-fetch")
+		generators.Wait()
+		folder.execute(t, "tsc")
+		for name, program := range map[string]string{"OpenAPIFetch": "dist/fetch.js", "HeyAPI": "dist/hey.js"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				checkClient(t, folder.toolFolder, folder.tools.Node(), program)
+			})
+		}
 	})
 }
 
-// TestOpenAPIByItsLinter holds the document to the rules that others have for such documents.
-func TestOpenAPIByItsLinter(t *testing.T) {
+// TestOpenAPIByItsLinters holds the document to the rules that others have for such documents.
+func TestOpenAPIByItsLinters(t *testing.T) {
 	t.Parallel()
-	setupNode(t).run(t, []string{"REDOCLY_TELEMETRY=off"}, "npm", "run", "lint")
+
+	t.Run("Redocly", func(t *testing.T) {
+		t.Parallel()
+		setupNode(t).execute(t, "redocly", "lint", "--max-problems=100", "openapi.yaml")
+	})
+	t.Run("Spectral", func(t *testing.T) {
+		t.Parallel()
+		setupNode(t).execute(t, "spectral", "lint", "--fail-severity=hint", "openapi.yaml")
+	})
 }
 
-func setupNode(tb testing.TB) toolFolder {
-	tb.Helper()
-	const oldest = 20
-	if _, err := exec.LookPath("npm"); err != nil {
-		tb.Skip("npm is not installed")
-	}
-	folder := setupTools(tb, "typescript")
-	version, _, _ := strings.Cut(strings.TrimPrefix(folder.run(tb, nil, "node", "--version"), "v"), ".")
-	if major, err := strconv.Atoi(version); err != nil || major < oldest {
-		tb.Skipf("Node.js is of version %s, and the tools need %d", version, oldest)
-	}
-	folder.run(tb, nil, "npm", "ci", "--no-audit", "--no-fund")
-	return folder
-}
-
-// checkClient has a client start a run and read it, and looks whether the service has that run.
+// checkClient has a client start runs, wait for them and list them, and looks whether the service has those runs.
 func checkClient(tb testing.TB, folder toolFolder, name string, args ...string) {
 	tb.Helper()
+	const starts = 3
 	s := setup(tb)
+	s.worksOn(tb)
 	token := s.Harbour.Tokens.Executor
 	environ := []string{"ADDRESS=http://" + s.address, "TOKEN=" + token, "KEY=generated"}
 	first := folder.run(tb, environ, name, args...)
-	id, err := uuid.Parse(first)
-	if err != nil {
-		tb.Fatalf("the client printed %q, want the id of a run", first)
+	ids := strings.Split(first, "\n")
+	if len(ids) != starts {
+		tb.Fatalf("the client printed %q, want the ids of %d runs", first, starts)
 	}
-	got := s.must(tb, http.StatusOK, call{path: "/api/runs/" + id.String() + "/", token: token})
-	if run := decoded[validations.RunBody](tb, got); run.IdempotencyKey != "generated" {
-		tb.Errorf("key of the run = %q, want that of the client", run.IdempotencyKey)
+	for _, text := range ids {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			tb.Fatalf("the client printed %q, want ids of runs", first)
+		}
+		got := s.must(tb, http.StatusOK, call{path: validations.RunAddress(id), token: token})
+		if run := decoded[validations.RunBody](tb, got); !strings.HasPrefix(run.IdempotencyKey, "generated-") {
+			tb.Errorf("key of the run = %q, want that of the client", run.IdempotencyKey)
+		}
 	}
 	if again := folder.run(tb, environ, name, args...); again != first {
-		tb.Errorf("the same key started run %s, want %s again", again, first)
+		tb.Errorf("the same keys started runs %s, want %s again", again, first)
+	}
+	if got := s.rowCounts(tb); got.Keys != starts || got.Runs != starts || got.Used != starts {
+		tb.Errorf("rows = %+v, want %d keys, runs and charges", got, starts)
 	}
 }
 
