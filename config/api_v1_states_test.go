@@ -31,8 +31,10 @@ func (r v1Run) end() v1End {
 	}
 }
 
-func failedAs(steps string) v1End {
-	return v1End{"COMPLETED", "FAIL", "FAILED", "VALIDATION_FAILED", steps, true, true, 1}
+func failedAs(steps ...string) v1End {
+	return v1End{
+		"COMPLETED", "FAIL", "FAILED", "VALIDATION_FAILED", strings.Join(steps, " "), true, true, 1,
+	}
 }
 
 // v1Stage has a workflow for each kind of engine, whose slug is the kind.
@@ -143,7 +145,7 @@ func TestV1States(t *testing.T) {
 		"FailedByAValidator": {external(validator.Fail), failedAs("FAILED")},
 		"FailedInTwoSteps": {
 			worked("building", "b.json", "bad/building.json"),
-			failedAs(strings.Join([]string{"FAILED", "FAILED"}, " ")),
+			failedAs("FAILED", "FAILED"),
 		},
 		"NotExecuted": {
 			external(validator.Refuse),

@@ -67,7 +67,7 @@ func TestRunCommandWithAKeyPrefix(t *testing.T) {
 		}
 	}
 	runs := server.Runs()
-	if len(runs) != 2 || !strings.HasPrefix(runs[0].IdempotencyKey, "nightly-meter-readings-") {
+	if len(runs) != 2 || !strings.HasPrefix(string(runs[0].IdempotencyKey), "nightly-meter-readings-") {
 		t.Errorf("runs = %+v, want one for each document with keys of the prefix", runs)
 	}
 }

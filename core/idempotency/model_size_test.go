@@ -3,4 +3,4 @@
 package idempotency_test
 
 // modelRounds is how many times a hundred sequences the model goes through.
-const modelRounds = 1
+const modelRounds = 2
