@@ -248,7 +248,7 @@ func (s externalStage) exercisesOfKeys(tb testing.TB) []exercise {
 		{403, stuck.by(s.Harbour.Tokens.Viewer)},
 		{400, stuck.withBody("application/json", `{"force":true}`)},
 		{415, stuck.withBody("text/plain", "why")},
-		{422, s.release(s.entry(tb, finished.IdempotencyKey).ID)},
+		{422, s.release(s.entry(tb, string(finished.IdempotencyKey)).ID)},
 	}
 }
 

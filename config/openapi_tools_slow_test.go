@@ -146,7 +146,7 @@ func checkClient(tb testing.TB, folder toolFolder, name string, args ...string) 
 			tb.Fatalf("the client printed %q, want ids of runs", first)
 		}
 		got := s.must(tb, http.StatusOK, call{path: validations.RunAddress(id), token: token})
-		if run := decoded[validations.RunBody](tb, got); !strings.HasPrefix(run.IdempotencyKey, "generated-") {
+		if run := decoded[validations.RunBody](tb, got); !strings.HasPrefix(string(run.IdempotencyKey), "generated-") {
 			tb.Errorf("key of the run = %q, want that of the client", run.IdempotencyKey)
 		}
 	}
