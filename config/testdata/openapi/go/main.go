@@ -117,10 +117,10 @@ func (c client) list(ctx context.Context) (int, []string, error) {
 		for _, run := range got.JSON200.Results {
 			ids = append(ids, run.Id.String())
 		}
-		if got.JSON200.Next == "" {
+		if got.JSON200.Next == nil {
 			return pages, ids, nil
 		}
-		next, err := url.Parse(got.JSON200.Next)
+		next, err := url.Parse(*got.JSON200.Next)
 		if err != nil {
 			return 0, nil, err
 		}
