@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/migrations"
 )
@@ -19,7 +19,7 @@ const stopTimeout = 15 * time.Second
 // backend is the database that a command works on: the configured one, or the private one of the data
 // directory, which is started for the command's duration unless a running server has it already.
 type backend struct {
-	db      *core.DB
+	db      *db.DB
 	private *embedded.Postgres
 	log     *slog.Logger
 }
@@ -38,7 +38,7 @@ func openBackend(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 		b.private = private
 		address = private.URL()
 	}
-	db, err := core.OpenDatabase(ctx, settings.database(address))
+	db, err := db.Open(ctx, settings.database(address))
 	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
@@ -51,8 +51,8 @@ func openBackend(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 
 // database is how the database at the address is used. A pooler is taken to be one that gives each transaction
 // another session, because what works with that works with all of them.
-func (s Settings) database(address string) core.DatabaseConfig {
-	return core.DatabaseConfig{
+func (s Settings) database(address string) db.Config {
+	return db.Config{
 		URL: address, Pooled: s.DatabaseDirectURL != "", MaxConns: s.DBMaxConns, LockTimeout: s.DBLockTimeout,
 		StatementTimeout: s.DBStatementTimeout, IdleTimeout: s.DBIdleTimeout,
 	}
@@ -91,15 +91,15 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 // taken through a pooler.
 func (b *backend) migrate(ctx context.Context, settings Settings) error {
 	if settings.DatabaseDirectURL == "" {
-		return migrations.Up(core.Unlimited(ctx), b.db.SQL)
+		return migrations.Up(db.Unlimited(ctx), b.db.SQL)
 	}
 	cfg := settings.database(string(settings.DatabaseDirectURL))
 	cfg.Pooled = false
-	direct, err := core.OpenDatabase(ctx, cfg)
+	direct, err := db.Open(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
 	}
-	return errors.Join(migrations.Up(core.Unlimited(ctx), direct.SQL), direct.Close())
+	return errors.Join(migrations.Up(db.Unlimited(ctx), direct.SQL), direct.Close())
 }
 
 // close must also work after the command's context has ended.

@@ -20,6 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -44,7 +45,7 @@ const patience = 3 * time.Minute
 type stage struct {
 	config.Cast
 
-	db       *core.DB
+	db       *db.DB
 	redis    *miniredis.Miniredis
 	project  *config.Project
 	settings config.Settings
@@ -55,7 +56,7 @@ type stage struct {
 
 // demonstration is a database with the organizations of the demonstration, which every stage has a copy of.
 var demonstration = dbtest.NewTemplate(func(ctx context.Context, address string) ([]config.DemoOrg, error) {
-	db, err := core.OpenDatabase(ctx, core.DatabaseConfig{
+	db, err := db.Open(ctx, db.Config{
 		URL: address, MaxConns: 2, LockTimeout: time.Minute, StatementTimeout: time.Minute, IdleTimeout: time.Minute,
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -32,7 +32,7 @@ type examination struct {
 	unknown []string
 	// wrong is why the settings cannot be used, and unopened why the database could not be opened.
 	wrong, unopened error
-	db              *core.DB
+	db              *db.DB
 	redis           redis.UniversalClient
 }
 
@@ -135,8 +135,8 @@ func (e examination) processes(ctx context.Context) finding {
 	}
 	lines := complaints(processes)
 	if nobody := missing(processes); len(nobody) > 0 {
-		names := core.Column(nobody, func(d *duty) string { return d.name })
-		starts := core.Column(nobody, func(d *duty) string { return d.start })
+		names := db.Column(nobody, func(d *duty) string { return d.name })
+		starts := db.Column(nobody, func(d *duty) string { return d.start })
 		slices.Sort(starts)
 		lines = append([]string{"no process runs: " + strings.Join(names, ", ")}, lines...)
 		return broken(strings.Join(lines, "; "), "start "+strings.Join(slices.Compact(starts), ", and "))

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -286,7 +287,7 @@ func (o *operations) doTask(ctx context.Context, action operation, t target, rec
 }
 
 func (o *operations) record(ctx context.Context, record core.AuditRecord) error {
-	_, err := core.InTx(ctx, o.project.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, o.project.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		core.Audit(batch, record)
 		return struct{}{}, batch.Send(ctx)

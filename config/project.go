@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -35,7 +36,7 @@ type PagesApp interface {
 type Project struct {
 	settings Settings
 	version  string
-	db       *core.DB
+	db       *db.DB
 	redis    redis.UniversalClient
 	log      *slog.Logger
 	metrics  *metrics.Metrics
@@ -74,7 +75,7 @@ const (
 
 // NewProject installs the apps of the version.
 func NewProject(
-	settings Settings, version string, db *core.DB, client redis.UniversalClient, log *slog.Logger,
+	settings Settings, version string, db *db.DB, client redis.UniversalClient, log *slog.Logger,
 ) (*Project, error) {
 	measured := metrics.New(version)
 	check := core.NewValidator()

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
 
 // AuditRecord says who did what to which thing of an organization. It is written in the transaction of
 // the deed, so there is never one without the other.
@@ -17,20 +20,20 @@ type AuditRecord struct {
 }
 
 // Audit adds the writing of the records to a batch.
-func Audit(batch *Batch, records ...AuditRecord) {
+func Audit(batch *db.Batch, records ...AuditRecord) {
 	batch.Queue(`
 		INSERT INTO audit_records (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[],
 			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])`,
-		IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.ID }),
-		IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.OrgID }),
-		IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.ActorID) }),
-		IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.TokenID) }),
-		Column(records, func(r *AuditRecord) string { return r.Action }),
-		Column(records, func(r *AuditRecord) string { return r.TargetType }),
-		Column(records, func(r *AuditRecord) string { return r.TargetID }),
-		Column(records, func(r *AuditRecord) string { return r.RequestID }),
-		Column(records, func(r *AuditRecord) string { return r.Detail }))
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.ID }),
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.OrgID }),
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.ActorID) }),
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.TokenID) }),
+		db.Column(records, func(r *AuditRecord) string { return r.Action }),
+		db.Column(records, func(r *AuditRecord) string { return r.TargetType }),
+		db.Column(records, func(r *AuditRecord) string { return r.TargetID }),
+		db.Column(records, func(r *AuditRecord) string { return r.RequestID }),
+		db.Column(records, func(r *AuditRecord) string { return r.Detail }))
 }
 
 func nullable(id uuid.UUID) *uuid.UUID {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // ProblemType is the media type of every error body (RFC 9457).
@@ -63,13 +64,13 @@ func AsError(err error) *Error {
 	if httpErr, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return fromFramework(httpErr)
 	}
-	if errors.Is(err, ErrOutcomeUnknown) {
+	if errors.Is(err, db.ErrOutcomeUnknown) {
 		unknown := NewError(CodeOutcomeUnknown, "It is not known whether the change was made. Look for it before you "+
 			"send the request again.")
 		unknown.Retryable = false
 		return unknown.Because(err)
 	}
-	if IsUnavailable(err) {
+	if db.IsUnavailable(err) {
 		return Unavailable(err)
 	}
 	return internalError(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // handle renders an error as the answer to a request.
@@ -46,7 +47,7 @@ func TestHandleErrorTranslates(t *testing.T) {
 		{"WrongTypes", echo.ErrUnsupportedMediaType, core.CodeUnsupportedMediaType, false},
 		{"BadRequests", echo.ErrBadRequest, core.CodeInvalidPayload, false},
 		{"OtherStatuses", echo.NewHTTPError(http.StatusTeapot), core.CodeInternal, false},
-		{"UnknownOutcomes", fmt.Errorf("save: %w", core.ErrOutcomeUnknown), core.CodeOutcomeUnknown, false},
+		{"UnknownOutcomes", fmt.Errorf("save: %w", db.ErrOutcomeUnknown), core.CodeOutcomeUnknown, false},
 		{"LostConnections", &pgconn.ConnectError{}, core.CodeUnavailable, true},
 		{"Deadlines", fmt.Errorf("read: %w", context.DeadlineExceeded), core.CodeUnavailable, true},
 		{"Networks", &net.OpError{Op: "read", Err: errors.New("reset")}, core.CodeUnavailable, true},

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Backlog is what waits in the outbox.
@@ -22,7 +23,7 @@ type Backlog struct {
 const backlogLimit = 10_000
 
 // ReadBacklog reads the backlog up to a limit, so that it costs little when there is most of it.
-func ReadBacklog(ctx context.Context, db *core.DB) (Backlog, error) {
+func ReadBacklog(ctx context.Context, db *db.DB) (Backlog, error) {
 	var found Backlog
 	var oldest float64
 	err := db.Pool.QueryRow(ctx, `

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -37,7 +37,7 @@ type Periodic struct {
 // that fails gives its tick back, so that the queue may retry it. A process that dies in a try leaves its tick taken,
 // and the work waits for the next one.
 type Calendar struct {
-	db      *core.DB
+	db      *db.DB
 	entries map[string]entry
 	log     *slog.Logger
 }
@@ -48,7 +48,7 @@ type entry struct {
 }
 
 // NewCalendar checks the schedules and makes a Calendar.
-func NewCalendar(db *core.DB, work []Periodic, log *slog.Logger) (*Calendar, error) {
+func NewCalendar(db *db.DB, work []Periodic, log *slog.Logger) (*Calendar, error) {
 	c := &Calendar{db: db, entries: make(map[string]entry, len(work)), log: log}
 	for _, p := range work {
 		if p.Name == "" {

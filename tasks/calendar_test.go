@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -18,7 +18,7 @@ const workName = "purge"
 // work is what a calendar does when it is due.
 type work = func(ctx context.Context) (int64, error)
 
-func newCalendar(tb testing.TB, db *core.DB, spec string, run work) *tasks.Calendar {
+func newCalendar(tb testing.TB, db *db.DB, spec string, run work) *tasks.Calendar {
 	tb.Helper()
 	calendar, err := tasks.NewCalendar(db, []tasks.Periodic{{Name: workName, Spec: spec, Run: run}}, discard())
 	if err != nil {
@@ -128,7 +128,7 @@ func TestCalendarForgetsOldTicksButNotItsOwn(t *testing.T) {
 	}
 }
 
-func countTicks(tb testing.TB, db *core.DB) (int, int64) {
+func countTicks(tb testing.TB, db *db.DB) (int, int64) {
 	tb.Helper()
 	var ticks int
 	var effect int64

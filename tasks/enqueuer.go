@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -35,7 +36,7 @@ const (
 
 // Enqueuer hands staged jobs to the queue. Any number may work at once.
 type Enqueuer struct {
-	db        *core.DB
+	db        *db.DB
 	redis     redis.UniversalClient
 	inspector *asynq.Inspector
 	batchSize int
@@ -43,7 +44,7 @@ type Enqueuer struct {
 }
 
 // NewEnqueuer makes an Enqueuer that takes up to batchSize jobs at a time. The caller closes the client.
-func NewEnqueuer(db *core.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
+func NewEnqueuer(db *db.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
 	return &Enqueuer{
 		db: db, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), batchSize: batchSize, log: log,
 	}
@@ -79,8 +80,8 @@ type handOver struct {
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
-	batch, err := core.InPipeline(ctx, e.db, e.lockDue,
-		func(_ core.Tx, due *[]stagedJob, last *core.Batch) (handOver, error) {
+	batch, err := db.InPipeline(ctx, e.db, e.lockDue,
+		func(_ db.Tx, due *[]stagedJob, last *db.Batch) (handOver, error) {
 			if len(*due) == 0 {
 				return handOver{}, nil
 			}
@@ -105,7 +106,7 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 
 // lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
 // a lower id may become visible after one with a higher id is gone.
-func (e *Enqueuer) lockDue(batch *core.Batch) *[]stagedJob {
+func (e *Enqueuer) lockDue(batch *db.Batch) *[]stagedJob {
 	due := new([]stagedJob)
 	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
 		set_config('synchronous_commit', 'off', true)`, strconv.FormatInt(holdLimit.Milliseconds(), 10))
@@ -124,7 +125,7 @@ func (e *Enqueuer) lockDue(batch *core.Batch) *[]stagedJob {
 }
 
 // settle deletes what was delivered and puts off what was refused.
-func settle(batch *core.Batch, done handOver) {
+func settle(batch *db.Batch, done handOver) {
 	if len(done.delivered) > 0 {
 		batch.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", done.delivered)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -349,7 +349,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 // wantUntouched runs the enqueuer, wants Redis's trouble back and each row as it was.
 func wantUntouched(tb testing.TB, b *testBundle, rows int) {
 	tb.Helper()
-	if n, err := b.enqueuer.RunOnce(tb.Context()); n != 0 || err == nil || errors.Is(err, core.ErrOutcomeUnknown) {
+	if n, err := b.enqueuer.RunOnce(tb.Context()); n != 0 || err == nil || errors.Is(err, db.ErrOutcomeUnknown) {
 		tb.Fatalf("run once = %d, %v, want 0 and the trouble of Redis", n, err)
 	}
 	staged := b.staged(tb)

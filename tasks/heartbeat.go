@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -31,7 +32,7 @@ type Process struct {
 
 // Heartbeat tells everybody that this process lives, and how its loops get on. Where it cannot, the loops go on.
 type Heartbeat struct {
-	db      *core.DB
+	db      *db.DB
 	id      uuid.UUID
 	process Process
 	started time.Time
@@ -39,7 +40,7 @@ type Heartbeat struct {
 }
 
 // NewHeartbeat makes the Heartbeat of this process.
-func NewHeartbeat(db *core.DB, process Process) (*Heartbeat, error) {
+func NewHeartbeat(db *db.DB, process Process) (*Heartbeat, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (h *Heartbeat) Beat(ctx context.Context) (int, error) {
 	}
 	now := time.Now()
 	age := func(at func(*pass) time.Time) []*float64 {
-		return core.Column(loops, func(p *pass) *float64 { return secondsSince(at(p), now) })
+		return db.Column(loops, func(p *pass) *float64 { return secondsSince(at(p), now) })
 	}
 	_, err := h.db.Pool.Exec(ctx, `
 		WITH forgotten AS (
@@ -99,14 +100,14 @@ func (h *Heartbeat) Beat(ctx context.Context) (int, error) {
 			done = excluded.done, total = excluded.total, failures = excluded.failures,
 			last_error = excluded.last_error`,
 		h.id, forgottenAfter, h.process.Host, h.process.PID, h.process.Version, h.process.Parts, now.Sub(h.started),
-		core.Column(loops, func(p *pass) string { return p.name }),
-		core.Column(loops, func(p *pass) float64 { return p.interval.Seconds() }),
+		db.Column(loops, func(p *pass) string { return p.name }),
+		db.Column(loops, func(p *pass) float64 { return p.interval.Seconds() }),
 		age(func(p *pass) time.Time { return p.began }), age(func(p *pass) time.Time { return p.ended }),
 		age(func(p *pass) time.Time { return p.failed }),
-		core.Column(loops, func(p *pass) int64 { return p.done }),
-		core.Column(loops, func(p *pass) int64 { return p.total }),
-		core.Column(loops, func(p *pass) int { return p.failures }),
-		core.Column(loops, func(p *pass) string { return p.err }))
+		db.Column(loops, func(p *pass) int64 { return p.done }),
+		db.Column(loops, func(p *pass) int64 { return p.total }),
+		db.Column(loops, func(p *pass) int { return p.failures }),
+		db.Column(loops, func(p *pass) string { return p.err }))
 	if err != nil {
 		return 0, fmt.Errorf("write the heartbeat: %w", err)
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-func newHeartbeat(tb testing.TB, db *core.DB) *tasks.Heartbeat {
+func newHeartbeat(tb testing.TB, db *db.DB) *tasks.Heartbeat {
 	tb.Helper()
 	heart, err := tasks.NewHeartbeat(db, tasks.Process{
 		Host: "web-1", PID: 42, Version: "1.2.3", Parts: []string{"web", "worker"},
@@ -29,7 +29,7 @@ func beat(tb testing.TB, heart *tasks.Heartbeat) {
 	}
 }
 
-func wantProcesses(tb testing.TB, db *core.DB, want int) []tasks.ProcessState {
+func wantProcesses(tb testing.TB, db *db.DB, want int) []tasks.ProcessState {
 	tb.Helper()
 	found, err := tasks.Processes(tb.Context(), db, 10)
 	if err != nil {

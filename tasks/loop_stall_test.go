@@ -6,23 +6,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // TestLoopGoesOnAfterAStalledCommit lets the answer to a loop's commit never come.
 func TestLoopGoesOnAfterAStalledCommit(t *testing.T) {
 	t.Parallel()
 	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
-	db, err := core.OpenDatabase(t.Context(), core.DatabaseConfig{
+	database, err := db.Open(t.Context(), db.Config{
 		URL: proxy.URL(), MaxConns: 2, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond,
 		IdleTimeout: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // One of its connections leads nowhere.
+	t.Cleanup(func() { _ = database.Close() }) // One of its connections leads nowhere.
 	var commits atomic.Int64
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
@@ -33,7 +33,7 @@ func TestLoopGoesOnAfterAStalledCommit(t *testing.T) {
 		return pgproxy.Fault{}
 	})
 	l := startLoop(t, "stalled", 10*time.Millisecond, func(ctx context.Context) (int, error) {
-		return core.InTx(ctx, db, func(tx core.Tx) (int, error) {
+		return db.InTx(ctx, database, func(tx db.Tx) (int, error) {
 			_, err := tx.Exec(ctx, `INSERT INTO job_ticks (job, tick) VALUES ('stalled', clock_timestamp())`)
 			return 0, err
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // lateIntervals is how many of its intervals a loop may take for a pass, and lateAtLeast what it may take in any case:
@@ -49,10 +49,10 @@ type LoopState struct {
 
 // Processes lists the processes that live or have been silent for less than a day: those that live first, then by
 // when they were heard of. Of very many it lists the first ones.
-func Processes(ctx context.Context, db *core.DB, limit int) ([]ProcessState, error) {
+func Processes(ctx context.Context, database *db.DB, limit int) ([]ProcessState, error) {
 	var found []ProcessState
 	var loops []loopRow
-	var reads core.Reads
+	var reads db.Reads
 	reads.Queue(func(rows pgx.Rows) error {
 		var err error
 		found, err = pgx.CollectRows(rows, scanProcess)
@@ -68,7 +68,7 @@ func Processes(ctx context.Context, db *core.DB, limit int) ([]ProcessState, err
 			p.seen_at - coalesce(l.ended_at, p.started_at) > greatest($1 * l.every, $2::interval)
 		FROM service_loops AS l JOIN service_processes AS p ON p.id = l.process_id
 		WHERE p.seen_at >= now() - $3::interval ORDER BY l.name`, lateIntervals, lateAtLeast, silentAfter)
-	if err := db.Read(ctx, &reads); err != nil {
+	if err := database.Read(ctx, &reads); err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	places := make(map[uuid.UUID]int, len(found))

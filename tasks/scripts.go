@@ -5,7 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
 // scriptsClient is a client on which the scripts that are called at the same time, as many tasks are queued, go to
@@ -14,7 +14,7 @@ import (
 type scriptsClient struct {
 	redis.UniversalClient
 
-	calls *core.Coalescer[scriptCall, *redis.Cmd]
+	calls *coalesce.Batcher[scriptCall, *redis.Cmd]
 }
 
 type scriptCall struct {
@@ -24,10 +24,10 @@ type scriptCall struct {
 }
 
 func newScriptsClient(client redis.UniversalClient) scriptsClient {
-	limits := core.CoalescerLimits{
-		Groups: 1, Members: deliverers, Weight: deliverers, Waiting: deliverers, WaitingWeight: deliverers,
+	limits := coalesce.Limits{
+		Batches: 1, Members: deliverers, Weight: deliverers, Waiting: deliverers, WaitingWeight: deliverers,
 	}
-	return scriptsClient{UniversalClient: client, calls: core.NewCoalescer(
+	return scriptsClient{UniversalClient: client, calls: coalesce.New(
 		limits, func(scriptCall) int { return 1 },
 		func(ctx context.Context, calls []scriptCall) []*redis.Cmd {
 			answers := make([]*redis.Cmd, len(calls))

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // testBundle is a database, a Redis and an enqueuer between them.
 type testBundle struct {
-	db        *core.DB
+	db        *db.DB
 	redis     tasks.Redis
 	client    redis.UniversalClient
 	inspector *asynq.Inspector
@@ -60,9 +60,9 @@ func setup(tb testing.TB, redisURL string) *testBundle {
 	return b
 }
 
-func openDatabase(tb testing.TB, url string) *core.DB {
+func openDatabase(tb testing.TB, url string) *db.DB {
 	tb.Helper()
-	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
+	db, err := db.Open(tb.Context(), db.Config{
 		URL: url, MaxConns: 8, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second,
 		IdleTimeout: 2 * patience, // What waits for a lock to be lost must not see it lost for this alone.
 	})
@@ -94,7 +94,7 @@ func newJobs(n int) []jobs.Job {
 // stage stages jobs and commits.
 func (b *testBundle) stage(tb testing.TB, list ...jobs.Job) {
 	tb.Helper()
-	_, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		jobs.Stage(batch, list...)
 		return struct{}{}, batch.Send(tb.Context())

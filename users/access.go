@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // rememberedTokens bounds how many tokens a process knows the holders of.
@@ -19,7 +20,7 @@ const rememberedTokens = 10_000
 type Caller struct {
 	// Org is SQL for the id of the organization over the parameter Param.
 	Org   string
-	Param core.Param
+	Param db.Param
 	// OrgID and Tag are zero as long as nothing but the token is known. What was read of the organization when it had
 	// this access_tag is still true if the caller is let through: else all is looked up again by the token.
 	OrgID uuid.UUID
@@ -30,14 +31,14 @@ type Caller struct {
 func unknownCaller(digest []byte) Caller {
 	return Caller{
 		Org:   "(SELECT org_id FROM api_tokens WHERE digest = asked.digest)",
-		Param: core.Param{Name: "digest", Type: "bytea", Value: digest},
+		Param: db.Param{Name: "digest", Type: "bytea", Value: digest},
 	}
 }
 
 // knownCaller is whoever had the token at its last request.
 func knownCaller(h tokenHolder) Caller {
 	id := h.principal.OrgID
-	return Caller{Org: "asked.org", Param: core.Param{Name: "org", Type: "uuid", Value: id}, OrgID: id, Tag: h.tag}
+	return Caller{Org: "asked.org", Param: db.Param{Name: "org", Type: "uuid", Value: id}, OrgID: id, Tag: h.tag}
 }
 
 // tokenHolder is who had a valid token when the organization had the tag.
@@ -59,7 +60,7 @@ func newTokenHolders() (*lru.Cache[tokenDigest, tokenHolder], error) {
 
 // queueTag asks whether what was known of the holder is still true. Whoever changes a role, a membership, a token or
 // the organization renews the tag in the same transaction, so this look-up sees what one of them all would see.
-func (h tokenHolder) queueTag(lookups *core.Lookups, stillTrue *bool) {
+func (h tokenHolder) queueTag(lookups *db.Loader, stillTrue *bool) {
 	lookups.Queue(func(row pgx.CollectableRow) error {
 		var tag uuid.UUID
 		var now time.Time
@@ -70,7 +71,7 @@ func (h tokenHolder) queueTag(lookups *core.Lookups, stillTrue *bool) {
 }
 
 // queueHolder looks up who has the token.
-func queueHolder(lookups *core.Lookups, caller Caller, found *tokenHolder) {
+func queueHolder(lookups *db.Loader, caller Caller, found *tokenHolder) {
 	lookups.Queue(func(row pgx.CollectableRow) error {
 		var err error
 		found.holder, err = scanHolderAnd(row, &found.tag, &found.expiresAt)

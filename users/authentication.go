@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -31,7 +32,7 @@ type Limiter interface {
 // ReadAhead adds look-ups that the request is going to need to the one of its token, so that they cost no
 // round trip of their own. Nothing may be done with what they have found before the token has turned out to be valid.
 // It may be called twice for a request; then only what was found last counts.
-type ReadAhead func(c echo.Context, caller Caller, lookups *core.Lookups)
+type ReadAhead func(c echo.Context, caller Caller, lookups *db.Loader)
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
 // context. A revoked token is refused from the next request on, in every process: who has it is remembered, but each
@@ -45,7 +46,7 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 			}
 			digest := tokenDigest(sha256.Sum256([]byte(secret)))
 			principal, err := a.service.identify(c.Request().Context(), digest,
-				func(caller Caller, lookups *core.Lookups) { ahead(c, caller, lookups) })
+				func(caller Caller, lookups *db.Loader) { ahead(c, caller, lookups) })
 			if err != nil {
 				return err
 			}
@@ -79,14 +80,14 @@ func bearer(headers []string) (string, error) {
 // identify answers who the token stands for, from what is remembered when that is still true. The look-ups that are
 // read ahead follow its own.
 func (s *Service) identify(
-	ctx context.Context, digest tokenDigest, ahead func(Caller, *core.Lookups),
+	ctx context.Context, digest tokenDigest, ahead func(Caller, *db.Loader),
 ) (core.Principal, error) {
 	if known, ok := s.holders.Get(digest); ok {
-		var lookups core.Lookups
+		var lookups db.Loader
 		stillTrue := false
 		known.queueTag(&lookups, &stillTrue)
 		ahead(knownCaller(known), &lookups)
-		if err := s.db.LookUp(ctx, &lookups); err != nil {
+		if err := s.db.Load(ctx, &lookups); err != nil {
 			return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
 		}
 		if stillTrue {
@@ -98,14 +99,14 @@ func (s *Service) identify(
 }
 
 func (s *Service) identifyUnknown(
-	ctx context.Context, digest tokenDigest, ahead func(Caller, *core.Lookups),
+	ctx context.Context, digest tokenDigest, ahead func(Caller, *db.Loader),
 ) (core.Principal, error) {
 	var found tokenHolder
-	var lookups core.Lookups
+	var lookups db.Loader
 	caller := unknownCaller(digest[:])
 	queueHolder(&lookups, caller, &found)
 	ahead(caller, &lookups)
-	err := s.db.LookUp(ctx, &lookups)
+	err := s.db.Load(ctx, &lookups)
 	switch {
 	case err != nil:
 		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))

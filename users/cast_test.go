@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // testBundle is the app on a database of its own.
 type testBundle struct {
-	db      *core.DB
+	db      *db.DB
 	service *users.Service
 }
 
@@ -73,7 +74,7 @@ func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
 // charge charges runs in a transaction of their own.
 func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
 	tb.Helper()
-	grants, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+	grants, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]users.Grant, error) {
 		return chargeIn(tb.Context(), tx, demands...)
 	})
 	if err != nil {
@@ -83,7 +84,7 @@ func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
 }
 
 // chargeIn charges runs in a transaction.
-func chargeIn(ctx context.Context, tx core.Tx, demands ...uuid.UUID) ([]users.Grant, error) {
+func chargeIn(ctx context.Context, tx db.Tx, demands ...uuid.UUID) ([]users.Grant, error) {
 	batch := tx.NewBatch()
 	grants, err := users.ChargeRuns(ctx, tx, batch, demands)
 	if err != nil {
@@ -128,4 +129,4 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	return principal, err
 }
 
-func nothingAhead(echo.Context, users.Caller, *core.Lookups) {}
+func nothingAhead(echo.Context, users.Caller, *db.Loader) {}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // MetricRuns counts started runs.
@@ -57,7 +58,7 @@ func (g Grant) Refusal() *core.Error {
 
 // CountOverage counts one run beyond the quota and returns the period that it belongs to. It runs in the
 // transaction that records the run's charge.
-func CountOverage(ctx context.Context, tx core.Tx, orgID uuid.UUID) (time.Time, error) {
+func CountOverage(ctx context.Context, tx db.Tx, orgID uuid.UUID) (time.Time, error) {
 	var period time.Time
 	err := tx.QueryRow(ctx, `
 		INSERT INTO usage_counters (org_id, metric, period_start, used)
@@ -83,7 +84,7 @@ type Demand struct {
 
 // LockCounters queues the lock on the counters, in the order of the organizations so that two transactions never wait
 // for each other.
-func LockCounters(batch *core.Batch, demands []Demand) Counters {
+func LockCounters(batch *db.Batch, demands []Demand) Counters {
 	c := make(Counters, len(demands))
 	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
 	batch.QueueRows(c.read, `
@@ -94,14 +95,14 @@ func LockCounters(batch *core.Batch, demands []Demand) Counters {
 			)::uuid[]) AND metric = $3
 			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
 		ORDER BY org_id FOR UPDATE`,
-		core.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID }),
-		core.Column(demands, func(d *Demand) *int64 { return d.Lock }), MetricRuns)
+		db.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID }),
+		db.Column(demands, func(d *Demand) *int64 { return d.Lock }), MetricRuns)
 	return c
 }
 
 // ChargeRuns charges one run for each demand, in the order given, as far as the quotas allow; what is refused costs
 // nothing and harms nobody else. The new counts are written by the batch, which has to be sent.
-func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID) ([]Grant, error) {
+func ChargeRuns(ctx context.Context, tx db.Tx, batch *db.Batch, demands []uuid.UUID) ([]Grant, error) {
 	locking := tx.NewBatch()
 	counters := LockCounters(locking, unconditional(demands))
 	if err := locking.Send(ctx); err != nil {
@@ -112,7 +113,7 @@ func ChargeRuns(ctx context.Context, tx core.Tx, batch *core.Batch, demands []uu
 
 // ChargeRuns is the function of that name for counters whose lock has been sent.
 func (c Counters) ChargeRuns(
-	ctx context.Context, tx core.Tx, batch *core.Batch, demands []uuid.UUID,
+	ctx context.Context, tx db.Tx, batch *db.Batch, demands []uuid.UUID,
 ) ([]Grant, error) {
 	if err := c.complete(ctx, tx, demands); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (c Counters) ChargeRuns(
 // complete opens the counters that are not there yet at the first start of a month: each takes the quota that the
 // operator has set. The lock lets no change of that quota slip between its reading and the counter. An organization
 // that was deleted since its request was authenticated stays without a counter, and the others are charged as ever.
-func (c Counters) complete(ctx context.Context, tx core.Tx, orgs []uuid.UUID) error {
+func (c Counters) complete(ctx context.Context, tx db.Tx, orgs []uuid.UUID) error {
 	if c.has(orgs) {
 		return nil
 	}
@@ -188,7 +189,7 @@ func unconditional(orgs []uuid.UUID) []Demand {
 // makes a new plan each time, which takes longer than a few updates of one.
 const fewCounters = 4
 
-func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {
+func addUsage(batch *db.Batch, counters map[uuid.UUID]Usage, charged map[uuid.UUID]int64) {
 	if len(charged) <= fewCounters {
 		for orgID, amount := range charged {
 			batch.Queue(`
@@ -207,7 +208,7 @@ func addUsage(batch *core.Batch, counters map[uuid.UUID]Usage, charged map[uuid.
 		UPDATE usage_counters AS u SET used = u.used + charged.amount
 		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
 		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
-		core.IDColumn(orgs, itself), periods, amounts, MetricRuns)
+		db.IDColumn(orgs, itself), periods, amounts, MetricRuns)
 }
 
 func itself(id *uuid.UUID) *uuid.UUID {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -31,7 +32,7 @@ func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 	b := setup(t)
 	org := b.org(t, "new-month", 5)
 	set := make(chan error, 1)
-	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
 		// The counter is opened with the old quota; the change must not slip in unseen.
 		if _, err := chargeIn(t.Context(), tx, org); err != nil {
 			return 0, err
@@ -103,7 +104,7 @@ func TestChargeRuns(t *testing.T) {
 		b := setup(t)
 		org := b.org(t, "org", 1)
 		refusal := errors.New("no")
-		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			if _, err := chargeIn(t.Context(), tx, org); err != nil {
 				return struct{}{}, err
 			}
@@ -162,7 +163,7 @@ func TestChargeRuns(t *testing.T) {
 		var clients sync.WaitGroup
 		for range attempts {
 			clients.Go(func() {
-				grants, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+				grants, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]users.Grant, error) {
 					return chargeIn(t.Context(), tx, org)
 				})
 				if err != nil {
@@ -191,7 +192,7 @@ func TestChargeRuns(t *testing.T) {
 			}
 			clients.Go(func() {
 				for range rounds {
-					if _, err := core.InTx(t.Context(), b.db, func(tx core.Tx) ([]users.Grant, error) {
+					if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]users.Grant, error) {
 						return chargeIn(t.Context(), tx, demands...)
 					}); err != nil {
 						t.Errorf("charge: %v", err)
@@ -225,7 +226,7 @@ func TestUsageCounterIsGuardedByTheDatabase(t *testing.T) {
 		`UPDATE organizations SET run_quota = -1`:                 "ck_organizations_run_quota",
 	} {
 		_, err := b.db.Pool.Exec(t.Context(), statement)
-		if got := core.ViolatedConstraint(err); got != constraint {
+		if got := db.ViolatedConstraint(err); got != constraint {
 			t.Errorf("%s = %v, want a violation of %s", statement, err, constraint)
 		}
 	}

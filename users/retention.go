@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -27,7 +28,7 @@ type Retention struct {
 
 // SetRetention sets how long documents and findings are kept, also those of runs that have ended already.
 func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention Retention) error {
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`
 			UPDATE organizations SET content_retention = make_interval(secs => $2::float8),
@@ -36,7 +37,7 @@ func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention R
 		detail := describeRetention(retention)
 		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_retention", detail)
 	})
-	if core.ViolatedConstraint(err) == "ck_organizations_retention" {
+	if db.ViolatedConstraint(err) == "ck_organizations_retention" {
 		return core.InvalidPayload("Documents and findings are kept for an hour at least and a hundred years at most.")
 	}
 	return err

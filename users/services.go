@@ -12,11 +12,12 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Service reads and changes what the app owns.
 type Service struct {
-	db    *core.DB
+	db    *db.DB
 	check *core.Validator
 	seen  *lastUse
 	// holders are those of tokens that were used.
@@ -26,7 +27,7 @@ type Service struct {
 }
 
 // NewService makes the service.
-func NewService(db *core.DB, check *core.Validator) (*Service, error) {
+func NewService(db *db.DB, check *core.Validator) (*Service, error) {
 	holders, err := newTokenHolders()
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 		return Organization{}, err
 	}
 	err = gorm.G[Organization](s.db.Gorm).Create(ctx, &org)
-	switch core.ViolatedConstraint(err) {
+	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
 		return Organization{}, fmt.Errorf("organization %q %w", slug, errTaken)
 	case "ck_organizations_slug":
@@ -85,7 +86,7 @@ func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64
 	if quota != nil && *quota < 0 {
 		return core.InvalidPayload("A quota is 0 or more.")
 	}
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE organizations SET run_quota = $2 WHERE id = $1`, orgID, quota)
 		batch.Queue(`
@@ -111,7 +112,7 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 	if policy.Lifetime < 0 {
 		return outOfBounds
 	}
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`
 			UPDATE organizations SET key_required = $2,
@@ -119,14 +120,14 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 			WHERE id = $1`, orgID, policy.Required, policy.Lifetime.Seconds())
 		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_keys", describeKeys(policy))
 	})
-	if core.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
+	if db.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
 		return outOfBounds
 	}
 	return err
 }
 
 // auditOperator sends a batch together with the record of an operator's deed.
-func (s *Service) auditOperator(ctx context.Context, batch *core.Batch, orgID uuid.UUID, action, detail string) error {
+func (s *Service) auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action, detail string) error {
 	id, err := core.NewID()
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (s *Service) auditOperator(ctx context.Context, batch *core.Batch, orgID uu
 
 // SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
 func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE organizations SET overage_billing = $2 WHERE id = $1`, orgID, allowed)
 		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_overage", describeOverage(allowed))
@@ -178,7 +179,7 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 	if err != nil {
 		return User{}, err
 	}
-	return core.InTx(ctx, s.db, func(tx core.Tx) (User, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (User, error) {
 		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
 			return User{}, err
 		}
@@ -206,9 +207,9 @@ func (s *Service) newUser(email, name, password string) (User, error) {
 	return user, nil
 }
 
-func insertUser(ctx context.Context, db *gorm.DB, user User) error {
-	err := gorm.G[User](db).Create(ctx, &user)
-	if core.ViolatedConstraint(err) == "uq_users_email" {
+func insertUser(ctx context.Context, database *gorm.DB, user User) error {
+	err := gorm.G[User](database).Create(ctx, &user)
+	if db.ViolatedConstraint(err) == "uq_users_email" {
 		return fmt.Errorf("user %q %w", user.Email, errTaken)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // auditEntry is an audit record as it is listed.
@@ -89,7 +90,7 @@ func (s *Service) startsByToken(ctx context.Context, orgID uuid.UUID, period tim
 }
 
 // audit records a deed of the principal in the transaction of the deed. A principal without a user is the operator.
-func audit(ctx context.Context, tx core.Tx, principal core.Principal, record core.AuditRecord) error {
+func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.AuditRecord) error {
 	id, err := core.NewID()
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const memberColumns = `SELECT u.id, u.email, u.name, m.role, m.created_at
@@ -35,7 +36,7 @@ func (s *Service) addMember(ctx context.Context, principal core.Principal, draft
 	if err != nil {
 		return Member{}, err
 	}
-	return core.InTx(ctx, s.db, func(tx core.Tx) (Member, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (Member, error) {
 		return insertMember(ctx, tx, principal, user, draft.Role)
 	})
 }
@@ -53,7 +54,7 @@ func (s *Service) draftMember(principal core.Principal, draft memberDraft) (User
 
 // insertMember makes the user with the e-mail address a member, and the user where there is none.
 func insertMember(
-	ctx context.Context, tx core.Tx, principal core.Principal, user User, role core.Role,
+	ctx context.Context, tx db.Tx, principal core.Principal, user User, role core.Role,
 ) (Member, error) {
 	// An update that changes nothing returns the row, whoever wrote it.
 	err := tx.QueryRow(ctx, `
@@ -84,7 +85,7 @@ func insertMember(
 func (s *Service) setRole(
 	ctx context.Context, principal core.Principal, userID uuid.UUID, role core.Role,
 ) (Member, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (Member, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (Member, error) {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
 		if err != nil {
 			return Member{}, err
@@ -111,7 +112,7 @@ func (s *Service) setRole(
 
 // removeMember ends a membership. Where there is none, nothing has to be done.
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
 		if core.HasCode(err, core.CodeNotFound) {
 			return struct{}{}, nil
@@ -136,7 +137,7 @@ func mayManage(principal core.Principal, role core.Role) error {
 	return principal.Require(role, "manage members who are "+string(role))
 }
 
-func lockMember(ctx context.Context, tx core.Tx, orgID, userID uuid.UUID) (Member, error) {
+func lockMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (Member, error) {
 	rows, err := tx.Query(ctx, memberColumns+`AND m.user_id = $2 FOR UPDATE OF m`, orgID, userID)
 	if err != nil {
 		return Member{}, fmt.Errorf("read member %s: %w", userID, err)
@@ -153,7 +154,7 @@ func lockMember(ctx context.Context, tx core.Tx, orgID, userID uuid.UUID) (Membe
 
 // membershipError says what the refusal of the database to change a membership means.
 func membershipError(err error) error {
-	if core.ViolatedConstraint(err) == "tr_memberships_last_owner" {
+	if db.ViolatedConstraint(err) == "tr_memberships_last_owner" {
 		return core.NewError(core.CodeLastOwner,
 			"This is the only owner of the organization. Make another member an owner first.").Because(err)
 	}
@@ -161,7 +162,7 @@ func membershipError(err error) error {
 }
 
 func auditMember(
-	ctx context.Context, tx core.Tx, principal core.Principal, action string, userID uuid.UUID, detail string,
+	ctx context.Context, tx db.Tx, principal core.Principal, action string, userID uuid.UUID, detail string,
 ) error {
 	return audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "user", TargetID: userID.String(), Detail: detail,

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -51,7 +52,7 @@ func (s *Service) SignIn(ctx context.Context, attempt signIn) (string, error) {
 		return "", core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
 	}
 	secret, digest, _ := newSecret()
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`DELETE FROM sessions WHERE digest = $1 OR (user_id = $2 AND expires_at <= now())`,
 			sessionDigest(attempt.Replaces), userID)
@@ -99,7 +100,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 	if err != nil {
 		return err
 	}
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash)
 		batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, userID)
@@ -209,12 +210,12 @@ type guest struct {
 func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	var found guest
 	digest := sessionDigest(secret)
-	var reads core.Reads
-	reads.Queue(core.OneInto(&found.visitor, scanVisitor), `
+	var reads db.Reads
+	reads.Queue(db.OneInto(&found.visitor, scanVisitor), `
 		SELECT u.id, u.email, u.name, u.is_operator FROM sessions AS s JOIN users AS u ON u.id = s.user_id
 		WHERE s.digest = $1 AND s.expires_at > now()`, digest)
 	var holders []holder
-	reads.Queue(core.AllInto(&holders, scanHolder), memberQuery, digest)
+	reads.Queue(db.AllInto(&holders, scanHolder), memberQuery, digest)
 	reads.Queue(func(rows pgx.Rows) error {
 		rows.Close()
 		return rows.Err()

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // TokenRequest asks for a new API token.
@@ -51,7 +52,7 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	if err := s.check.Body(request); err != nil {
 		return "", err
 	}
-	issued, err := core.InTx(ctx, s.db, func(tx core.Tx) (issuedToken, error) {
+	issued, err := db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
 		if err := requireMember(ctx, tx, request.OrgID, request.UserID); err != nil {
 			return issuedToken{}, err
 		}
@@ -102,14 +103,14 @@ func (s *Service) createToken(
 	if err := principal.Require(request.Role, "create such a token"); err != nil {
 		return issuedToken{}, err
 	}
-	return core.InTx(ctx, s.db, func(tx core.Tx) (issuedToken, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
 		return issueToken(ctx, tx, principal, request)
 	})
 }
 
 // revokeToken ends a token for good. One that is revoked already stays as it is.
 func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id uuid.UUID) error {
-	_, err := core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		token, err := lockToken(ctx, tx, principal, id)
 		if err != nil || token.State == TokenRevoked {
 			return struct{}{}, err
@@ -129,7 +130,7 @@ func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id 
 func (s *Service) rotateToken(
 	ctx context.Context, principal core.Principal, id uuid.UUID, overlap time.Duration,
 ) (issuedToken, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (issuedToken, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
 		old, err := lockToken(ctx, tx, principal, id)
 		if err != nil {
 			return issuedToken{}, err
@@ -182,7 +183,7 @@ func (t Token) lifetime() time.Duration {
 }
 
 // lockToken reads a token that the principal may see and keeps others from changing it.
-func lockToken(ctx context.Context, tx core.Tx, principal core.Principal, id uuid.UUID) (Token, error) {
+func lockToken(ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID) (Token, error) {
 	token, err := readToken(ctx, tx, ` AND t.id = $2 AND ($3 OR t.user_id = $4) FOR UPDATE OF t`,
 		principal.OrgID, id, seesAllTokens(principal), principal.UserID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -191,7 +192,7 @@ func lockToken(ctx context.Context, tx core.Tx, principal core.Principal, id uui
 	return token, err
 }
 
-func readToken(ctx context.Context, tx core.Tx, condition string, args ...any) (Token, error) {
+func readToken(ctx context.Context, tx db.Tx, condition string, args ...any) (Token, error) {
 	rows, err := tx.Query(ctx, `SELECT `+tokenColumns+tokenTables+condition, args...)
 	if err != nil {
 		return Token{}, fmt.Errorf("read a token: %w", err)
@@ -205,7 +206,7 @@ func readToken(ctx context.Context, tx core.Tx, condition string, args ...any) (
 
 // issueToken writes a new token and who has made it.
 func issueToken(
-	ctx context.Context, tx core.Tx, principal core.Principal, request TokenRequest,
+	ctx context.Context, tx db.Tx, principal core.Principal, request TokenRequest,
 ) (issuedToken, error) {
 	id := request.ID
 	if id == uuid.Nil {
@@ -219,7 +220,7 @@ func issueToken(
 		INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
 		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
-	if core.ViolatedConstraint(err) == "api_tokens_pkey" {
+	if db.ViolatedConstraint(err) == "api_tokens_pkey" {
 		return issuedToken{}, core.InvalidPayload(
 			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that " +
 				"token. Sent once more from here, the form makes another.").Because(errTokenMade)
@@ -235,14 +236,14 @@ func issueToken(
 }
 
 func auditToken(
-	ctx context.Context, tx core.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
+	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
 ) error {
 	return audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
 }
 
-func requireMember(ctx context.Context, tx core.Tx, orgID, userID uuid.UUID) error {
+func requireMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) error {
 	var member bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memberships WHERE org_id = $1 AND user_id = $2)`,
 		orgID, userID).Scan(&member)

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -60,7 +61,7 @@ func (a *App) addMember(c echo.Context) error {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointMember, Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+	return a.guard.Once(c, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		member, err := insertMember(ctx, tx, principal, user, draft.Role)
 		if err != nil {
 			return idempotency.Response{}, err

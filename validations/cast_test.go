@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // testBundle is the service on a database of its own with one organization.
 type testBundle struct {
-	db      *core.DB
+	db      *db.DB
 	service *Service
 	staged  *jobs.Signal
 	orgID   uuid.UUID
@@ -110,7 +111,7 @@ func (b *testBundle) workflow(tb testing.TB, definition Definition, steps ...eng
 // publish stores the definition as a workflow.
 func (b *testBundle) publish(tb testing.TB, definition Definition) WorkflowRef {
 	tb.Helper()
-	digest, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (Digest, error) {
+	digest, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (Digest, error) {
 		return StoreDefinition(tb.Context(), tx, b.orgID, definition)
 	})
 	if err != nil {
@@ -139,7 +140,7 @@ func (b *testBundle) create(tb testing.TB, ref WorkflowRef) jobs.Job {
 func (b *testBundle) createOf(tb testing.TB, ref WorkflowRef, content Content) (jobs.Job, error) {
 	tb.Helper()
 	prepared := b.prepared(tb, ref, content)
-	_, err := core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		b.service.Create(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())

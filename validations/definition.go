@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -116,7 +116,7 @@ func isMediaType(text string) bool {
 }
 
 // StoreDefinition adds the definition to the organization's, if it is not there yet, and returns its digest.
-func StoreDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, definition Definition) (Digest, error) {
+func StoreDefinition(ctx context.Context, tx db.Tx, orgID uuid.UUID, definition Definition) (Digest, error) {
 	body, digest, err := definition.Encode()
 	if err != nil {
 		return Digest{}, err
@@ -130,7 +130,7 @@ func StoreDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, definitio
 }
 
 // ReadDefinition reads a definition of the organization inside a transaction.
-func ReadDefinition(ctx context.Context, tx core.Tx, orgID uuid.UUID, digest Digest) (Definition, error) {
+func ReadDefinition(ctx context.Context, tx db.Tx, orgID uuid.UUID, digest Digest) (Definition, error) {
 	var body []byte
 	err := tx.QueryRow(ctx, `SELECT body FROM definitions WHERE org_id = $1 AND digest = $2`, orgID, digest[:]).
 		Scan(&body)

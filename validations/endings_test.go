@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // end is what clients read of how a run has ended.
@@ -148,7 +148,7 @@ func TestNoRunIsBlamedOnTheWrongOne(t *testing.T) {
 		`result = 'TIMED_OUT'`, `result = 'CANCELED', error_category = 'SYSTEM_ERROR'`,
 	} {
 		_, err := b.db.Pool.Exec(t.Context(), completed+statement)
-		if got := core.ViolatedConstraint(err); got != "ck_validation_runs_verdict" {
+		if got := db.ViolatedConstraint(err); got != "ck_validation_runs_verdict" {
 			t.Errorf("%s: violated %q, want ck_validation_runs_verdict", statement, got)
 		}
 	}

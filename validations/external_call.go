@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // callState is how far the call of an external validator is.
@@ -81,7 +82,7 @@ func (s *Service) recordAnswer(ctx context.Context, call externalCall, answer []
 // again. Waiting is no attempt. The epoch moves on, so that a heartbeat that is still under way does not renew the
 // lease. It reports false where the answer is there already.
 func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patience time.Duration) (bool, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
 			UPDATE external_calls SET state = 'WAITING',
@@ -109,7 +110,7 @@ func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patie
 
 // failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
 func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
-	completed, err := core.InTx(ctx, s.db, func(tx core.Tx) (completion, error) {
+	completed, err := db.InTx(ctx, s.db, func(tx db.Tx) (completion, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'FAILED'
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID)

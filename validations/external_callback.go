@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -78,7 +79,7 @@ func (s *Service) acceptCallback(ctx context.Context, p promise, signature strin
 // A run that is parked is staged under its next epoch in the same transaction; one that is being executed finds the
 // answer when it goes to park, or when the next holder of its lease looks.
 func (s *Service) claimReceipt(ctx context.Context, p promise, answer []byte) (bool, error) {
-	claimed, err := core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	claimed, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
@@ -100,7 +101,7 @@ func (s *Service) claimReceipt(ctx context.Context, p promise, answer []byte) (b
 }
 
 // resume stages a run that nobody holds.
-func (s *Service) resume(ctx context.Context, tx core.Tx, run Run) error {
+func (s *Service) resume(ctx context.Context, tx db.Tx, run Run) error {
 	job := jobs.Job{Kind: JobExecute, OrgID: run.OrgID, SubjectID: run.ID}
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET epoch = epoch + 1, sweep_after = now() + $3::bigint * interval '1 millisecond'

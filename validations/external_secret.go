@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -51,7 +52,7 @@ func (s *Service) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (Sig
 		return SigningSecret{}, err
 	}
 	fresh := newSigningSecret()
-	_, err = core.InTx(ctx, s.db, func(tx core.Tx) (struct{}, error) {
+	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO signing_secrets AS s (org_id, secret) VALUES ($1, $2)
 			ON CONFLICT (org_id) DO UPDATE SET secret = EXCLUDED.secret, previous = s.secret, rotated_at = now()`,

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // groups lets runs that begin or end a step at about the same time share a transaction, because one costs much more
 // than a row of it. Nobody waits in order to be grouped.
 type groups[T, R any] struct {
-	members *core.Coalescer[T, outcome[R]]
+	members *coalesce.Batcher[T, outcome[R]]
 }
 
 // outcome is what became of one member.
@@ -34,8 +35,8 @@ type outcome[R any] struct {
 
 // newGroups makes groups whose transaction is transact, which returns one result for each item, in their order.
 func newGroups[T, R any](weigh func(T) int, transact func(context.Context, []T) ([]R, error)) groups[T, R] {
-	return groups[T, R]{core.NewCoalescer(core.CoalescerLimits{
-		Groups: groupsAtOnce, Enough: groupMembers, Patience: groupPatience,
+	return groups[T, R]{coalesce.New(coalesce.Limits{
+		Batches: groupsAtOnce, MinBatch: groupMembers, OverlapAfter: groupPatience,
 		Members: groupMembers, Weight: groupMembers + groupFindings,
 		Waiting: groupWaiting, WaitingWeight: groupWaiting * (groupMembers + groupFindings),
 	}, weigh, func(ctx context.Context, items []T) []outcome[R] {
@@ -59,7 +60,7 @@ func together[T, R any](
 	ctx context.Context, items []T, transact func(context.Context, []T) ([]R, error),
 ) []outcome[R] {
 	results, err := transact(ctx, items)
-	apart := len(items) > 1 && (core.IsMemberFault(err) || core.IsLockTimeout(err))
+	apart := len(items) > 1 && (db.IsMemberFault(err) || db.IsLockTimeout(err))
 	outcomes := make([]outcome[R], len(items))
 	for i := range items {
 		switch {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -104,7 +104,7 @@ func TestStepsOfAGroup(t *testing.T) {
 		ends := []stepEnd{endOf(leases[0]), endOf(leases[1]), endOf(leases[2])}
 		ends[1].findings[0].Severity = "ODD"
 		outcomes := together(t.Context(), ends, b.service.commitSteps)
-		if got := core.ViolatedConstraint(outcomes[1].err); got != "ck_findings_severity" {
+		if got := db.ViolatedConstraint(outcomes[1].err); got != "ck_findings_severity" {
 			t.Errorf("error of the one at fault = %v, want that of the severity", outcomes[1].err)
 		}
 		for i, held := range leases {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // MaxInlineBytes is the size up to which a document is part of its submission's row. A larger one is kept in chunks
@@ -46,7 +47,7 @@ func InlineContent(document []byte) Content {
 // The zero Intake keeps nothing of a large document but its size and digest. It is for a request whose answer is known
 // already, and which only has to prove that it is the same.
 type Intake struct {
-	db      *core.DB
+	db      *db.DB
 	orgID   uuid.UUID
 	uploads []uuid.UUID
 }
@@ -86,7 +87,7 @@ func (in *Intake) Discard(ctx context.Context) {
 	// Often enough the request has ended because its client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
-	_, _ = core.InTx(ctx, in.db, func(tx core.Tx) (struct{}, error) { // Left to the sweep.
+	_, _ = db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) { // Left to the sweep.
 		_, err := tx.Exec(ctx, `
 			DELETE FROM uploads WHERE (org_id, id) IN (SELECT org_id, id FROM uploads
 				WHERE org_id = $1 AND id = ANY($2) AND sweep_after IS NOT NULL FOR UPDATE SKIP LOCKED)`,
@@ -141,7 +142,7 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 	if in.db == nil {
 		return nil
 	}
-	_, err := core.InTx(ctx, in.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		batch.Queue(lazily)
 		batch.Queue(`
@@ -160,7 +161,7 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 	if in.db == nil {
 		return nil
 	}
-	_, err := core.InTx(ctx, in.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
 		if _, err := tx.Exec(ctx, lazily); err != nil {
 			return struct{}{}, err
 		}

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 func TestRunsAreGuardedByTheDatabase(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 				id = done.SubjectID
 			}
 			_, err := b.db.Pool.Exec(t.Context(), tt.statement, id)
-			if got := core.ViolatedConstraint(err); got != tt.constraint {
+			if got := db.ViolatedConstraint(err); got != tt.constraint {
 				t.Errorf("error = %v, want a violation of %s", err, tt.constraint)
 			}
 		})

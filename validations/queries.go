@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // RunFilter narrows a list of runs; empty members do not narrow.
@@ -65,7 +66,7 @@ func (s *Service) runSteps(ctx context.Context, orgID, id uuid.UUID) (runDetail,
 
 // RequireDocument answers document_gone where retention has removed the run's document. Where it has not, the document
 // stays until the transaction ends, and its run needs it from then on.
-func RequireDocument(ctx context.Context, tx core.Tx, run Run) error {
+func RequireDocument(ctx context.Context, tx db.Tx, run Run) error {
 	var kept bool
 	err := tx.QueryRow(ctx, `
 		SELECT content IS NOT NULL OR upload_id IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2 FOR SHARE`,

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -60,10 +61,10 @@ type recent struct {
 // recent reads what the overview tells of runs, in one round trip.
 func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 	var found recent
-	var reads core.Reads
+	var reads db.Reads
 	// The database says which hours these are; the id only keeps older runs from being read.
 	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
-	reads.Queue(core.AllInto(&found.hours, func(row pgx.CollectableRow) (hourResults, error) {
+	reads.Queue(db.AllInto(&found.hours, func(row pgx.CollectableRow) (hourResults, error) {
 		return scanHour(row, &found.took)
 	}), `
 		WITH span AS (SELECT date_trunc('hour', now(), 'UTC') - interval '23 hours' AS first),
@@ -88,7 +89,7 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
 			FROM verdicts)
 		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, overviewRuns)
-	reads.Queue(core.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
+	reads.Queue(db.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
 			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, maxLate)

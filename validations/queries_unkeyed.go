@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -28,11 +29,11 @@ const latestQuery = `
 
 // QueueWithoutKey looks how many of the organization's latest runs were started without an idempotency key, and which
 // of them are likely to be repetitions.
-func (s *Service) QueueWithoutKey(reads *core.Reads, orgID uuid.UUID, found *idempotency.WithoutKey) {
+func (s *Service) QueueWithoutKey(reads *db.Reads, orgID uuid.UUID, found *idempotency.WithoutKey) {
 	since := core.FirstIDAt(time.Now().Add(-24 * time.Hour))
-	reads.Queue(core.OneInto(found, scanWithoutKey), latestQuery+`
+	reads.Queue(db.OneInto(found, scanWithoutKey), latestQuery+`
 		SELECT count(*), count(*) FILTER (WHERE idempotency_key = '') FROM latest`, orgID, since, maxUnkeyedRuns)
-	reads.Queue(core.AllInto(&found.Duplicates, scanDuplicate), latestQuery+`
+	reads.Queue(db.AllInto(&found.Duplicates, scanDuplicate), latestQuery+`
 		SELECT id, earlier, workflow_slug, filename, created_at, extract(epoch FROM created_at - before)::float8 FROM (
 			SELECT r.id, r.workflow_slug, u.filename, r.created_at, lag(r.id) OVER same AS earlier,
 				lag(r.created_at) OVER same AS before

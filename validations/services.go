@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -43,7 +43,7 @@ type Config struct {
 
 // Service creates, executes and reads runs.
 type Service struct {
-	db      *core.DB
+	db      *db.DB
 	cfg     Config
 	staged  *jobs.Signal
 	figures *metrics.Runs
@@ -62,7 +62,7 @@ type Service struct {
 
 // NewService makes the service.
 func NewService(
-	db *core.DB, cfg Config, staged *jobs.Signal, figures *metrics.Runs, log *slog.Logger,
+	db *db.DB, cfg Config, staged *jobs.Signal, figures *metrics.Runs, log *slog.Logger,
 ) (*Service, error) {
 	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // canceledText is what a canceled run says of its end.
@@ -23,7 +24,7 @@ func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.
 	if err != nil {
 		return err
 	}
-	canceled, err := core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	canceled, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, epoch = epoch + 1,
 				ended_at = now(), lease_until = NULL, sweep_after = NULL

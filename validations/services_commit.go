@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -78,7 +79,7 @@ func (s *Service) counted(completed completion) bool {
 
 // giveUp ends a run for which the document is not to blame.
 func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
-	completed, err := core.InTx(ctx, s.db, func(tx core.Tx) (completion, error) {
+	completed, err := db.InTx(ctx, s.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))
 	})
 	if err != nil {
@@ -116,7 +117,7 @@ func verdict(errorCount int64) ending {
 	}
 }
 
-func complete(ctx context.Context, tx core.Tx, run Run, end ending) (completion, error) {
+func complete(ctx context.Context, tx db.Tx, run Run, end ending) (completion, error) {
 	var took float64
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,

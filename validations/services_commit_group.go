@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -45,7 +46,7 @@ func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritte
 	if err != nil {
 		return nil, err
 	}
-	written, err := core.InBatch(ctx, s.db, func(batch *core.Batch) *[]stepWritten {
+	written, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *[]stepWritten {
 		written := make([]stepWritten, len(ends))
 		batch.QueueRows(func(rows pgx.Rows) error { return readWritten(rows, written) },
 			writeSteps, stepColumns(ends)...)
@@ -101,24 +102,24 @@ const writeSteps = `
 
 func stepColumns(ends []stepEnd) []any {
 	return []any{
-		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.OrgID }),
-		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.RunID }),
-		core.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.ID }),
-		core.Column(ends, func(e *stepEnd) int { return e.epoch }),
-		core.Column(ends, func(e *stepEnd) int { return e.stepRun.Ordinal }),
-		core.Column(ends, func(e *stepEnd) string { return e.stepRun.StepID }),
-		core.Column(ends, func(e *stepEnd) string { return e.stepRun.Name }),
-		core.Column(ends, func(e *stepEnd) string { return string(e.stepRun.Status) }),
-		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.ErrorCount }),
-		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.WarningCount }),
-		core.Column(ends, func(e *stepEnd) int64 { return e.stepRun.InfoCount }),
-		core.Column(ends, func(e *stepEnd) bool { return e.stepRun.Truncated }),
-		core.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.StartedAt }),
-		core.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.EndedAt }),
-		core.Column(ends, func(e *stepEnd) bool { return e.ending.result != "" }),
-		core.Column(ends, func(e *stepEnd) string { return string(e.ending.result) }),
-		core.Column(ends, func(e *stepEnd) string { return string(e.ending.category) }),
-		core.Column(ends, func(e *stepEnd) string { return e.ending.text }),
+		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.OrgID }),
+		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.RunID }),
+		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.ID }),
+		db.Column(ends, func(e *stepEnd) int { return e.epoch }),
+		db.Column(ends, func(e *stepEnd) int { return e.stepRun.Ordinal }),
+		db.Column(ends, func(e *stepEnd) string { return e.stepRun.StepID }),
+		db.Column(ends, func(e *stepEnd) string { return e.stepRun.Name }),
+		db.Column(ends, func(e *stepEnd) string { return string(e.stepRun.Status) }),
+		db.Column(ends, func(e *stepEnd) int64 { return e.stepRun.ErrorCount }),
+		db.Column(ends, func(e *stepEnd) int64 { return e.stepRun.WarningCount }),
+		db.Column(ends, func(e *stepEnd) int64 { return e.stepRun.InfoCount }),
+		db.Column(ends, func(e *stepEnd) bool { return e.stepRun.Truncated }),
+		db.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.StartedAt }),
+		db.Column(ends, func(e *stepEnd) time.Time { return e.stepRun.EndedAt }),
+		db.Column(ends, func(e *stepEnd) bool { return e.ending.result != "" }),
+		db.Column(ends, func(e *stepEnd) string { return string(e.ending.result) }),
+		db.Column(ends, func(e *stepEnd) string { return string(e.ending.category) }),
+		db.Column(ends, func(e *stepEnd) string { return e.ending.text }),
 	}
 }
 
@@ -161,13 +162,13 @@ const writeFindings = `
 // findingColumns makes storable what findings repeat of documents, whatever that is.
 func findingColumns(found []foundBy) []any {
 	text := func(of func(f *foundBy) string) []string {
-		return core.Column(found, func(f *foundBy) string { return core.Storable(of(f)) })
+		return db.Column(found, func(f *foundBy) string { return core.Storable(of(f)) })
 	}
-	number := func(of func(f *foundBy) int) []int { return core.Column(found, of) }
+	number := func(of func(f *foundBy) int) []int { return db.Column(found, of) }
 	return []any{
-		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.OrgID }),
-		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.ID }),
-		core.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.id }),
+		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.OrgID }),
+		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.ID }),
+		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.id }),
 		number(func(f *foundBy) int { return f.ordinal }),
 		text(func(f *foundBy) string { return string(f.Severity) }),
 		text(func(f *foundBy) string { return f.Code }),
@@ -180,7 +181,7 @@ func findingColumns(found []foundBy) []any {
 		number(func(f *foundBy) int { return max(f.Count, 1) }),
 		text(func(f *foundBy) string { return arrayText(f.SampleRows) }),
 		text(func(f *foundBy) string { return f.AssertionID }),
-		core.Column(found, func(f *foundBy) bool { return f.Truncated }),
+		db.Column(found, func(f *foundBy) bool { return f.Truncated }),
 	}
 }
 
@@ -195,7 +196,7 @@ func arrayText(numbers []int) string {
 
 // queueForgetting removes answers whose findings are written. The rows of the calls stay, so that a validator is told
 // of a late callback that it is late.
-func queueForgetting(batch *core.Batch, ends []stepEnd) {
+func queueForgetting(batch *db.Batch, ends []stepEnd) {
 	var called []*StepRun
 	for i := range ends {
 		if ends[i].called {
@@ -210,6 +211,6 @@ func queueForgetting(batch *core.Batch, ends []stepEnd) {
 		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS e (org_id, step_run_id)
 		JOIN step_runs AS s ON s.org_id = e.org_id AND s.id = e.step_run_id
 		WHERE c.org_id = s.org_id AND c.run_id = s.run_id AND c.ordinal = s.ordinal`,
-		core.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).OrgID }),
-		core.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).ID }))
+		db.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).OrgID }),
+		db.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).ID }))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -114,13 +115,13 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 
 // Create adds the rows of prepared runs, their submissions and their staged jobs to a batch, and has them adopt their
 // uploads. The usage metric and period of each run must have been charged in the same transaction.
-func (s *Service) Create(batch *core.Batch, prepared ...Prepared) {
+func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
 	queueSubmissions(batch, prepared)
 	s.CreateReruns(batch, prepared...)
 }
 
 // CreateReruns is Create for runs whose submissions are there already.
-func (s *Service) CreateReruns(batch *core.Batch, prepared ...Prepared) {
+func (s *Service) CreateReruns(batch *db.Batch, prepared ...Prepared) {
 	s.queueRuns(batch, prepared)
 	staged := make([]jobs.Job, len(prepared))
 	for i, p := range prepared {
@@ -131,33 +132,33 @@ func (s *Service) CreateReruns(batch *core.Batch, prepared ...Prepared) {
 
 // Reserve adds the rows of prepared runs and their submissions to a batch and holds the runs back: they
 // count under no metric and are not executed until Charge and Launch.
-func (s *Service) Reserve(batch *core.Batch, prepared ...Prepared) {
+func (s *Service) Reserve(batch *db.Batch, prepared ...Prepared) {
 	queueSubmissions(batch, prepared)
 	s.queueRuns(batch, prepared)
 }
 
-func queueSubmissions(batch *core.Batch, prepared []Prepared) {
+func queueSubmissions(batch *db.Batch, prepared []Prepared) {
 	queueAdoptions(batch, prepared)
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
 			content, upload_id, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
-		core.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
-		core.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
-		core.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
-		core.Column(prepared, func(p *Prepared) string { return p.Submission.ShortDescription }),
-		core.Column(prepared, func(p *Prepared) string { return p.Submission.Metadata }),
-		core.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
-		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
-		core.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
-		core.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.ShortDescription }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Metadata }),
+		db.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
-func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
+func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
@@ -169,21 +170,21 @@ func (s *Service) queueRuns(batch *core.Batch, prepared []Prepared) {
 			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
 			created_by, created_at, rerun_of)`,
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
-		core.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
-		core.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
-		core.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
-		core.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
-		core.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
-		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
-		core.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
-		core.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
-		core.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
-		core.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
+		db.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
+		db.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		s.cfg.SweepAfter.Milliseconds())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -47,7 +48,7 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 }
 
 func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, error) {
-	leases, err := core.InBatch(ctx, s.db, func(batch *core.Batch) *[]lease {
+	leases, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *[]lease {
 		taken := make([]lease, len(asked))
 		batch.QueueRows(func(rows pgx.Rows) error { return readLeases(rows, asked, taken) }, `
 			WITH leased AS (
@@ -67,9 +68,9 @@ func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, er
 			FROM leased AS l CROSS JOIN LATERAL (
 				SELECT content, upload_id, size, media_type, filename FROM submissions
 				WHERE org_id = l.org_id AND id = l.submission_id LIMIT 1) AS s`,
-			core.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.OrgID }),
-			core.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
-			core.Column(asked, func(job *jobs.Job) int { return job.Epoch }),
+			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.OrgID }),
+			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
+			db.Column(asked, func(job *jobs.Job) int { return job.Epoch }),
 			s.cfg.Lease.Milliseconds())
 		return &taken
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Retention is how long the documents and the findings of completed runs are kept, where an organization has no
@@ -116,7 +116,7 @@ type dueContent struct {
 }
 
 func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (int64, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
 		rows, err := tx.Query(ctx, lockContents, kept.Seconds(), purgeBatch)
 		if err != nil {
 			return 0, err
@@ -126,10 +126,10 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64,
 			return 0, err
 		}
 		tag, err := tx.Exec(ctx, emptyContents,
-			core.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
-			core.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
-			core.Column(due, func(d *dueContent) uuid.UUID { return d.SubmissionID }),
-			core.Column(due, func(d *dueContent) time.Time { return d.Cutoff }))
+			db.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
+			db.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
+			db.Column(due, func(d *dueContent) uuid.UUID { return d.SubmissionID }),
+			db.Column(due, func(d *dueContent) time.Time { return d.Cutoff }))
 		return tag.RowsAffected(), err
 	})
 }
@@ -155,7 +155,7 @@ const deleteFindings = `
 	WHERE r.org_id = due.org_id AND r.id = due.id`
 
 func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (int64, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
 		tag, err := tx.Exec(ctx, deleteFindings, kept.Seconds(), purgeBatch)
 		return tag.RowsAffected(), err
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -75,7 +76,7 @@ func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
 		tb.Fatal(err)
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
-	_, err = core.InTx(tb.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+	_, err = db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		if err := RequireDocument(tb.Context(), tx, prepared.Run); err != nil {
 			return struct{}{}, err
 		}
@@ -162,7 +163,7 @@ func TestPurge(t *testing.T) {
 		b := setup(t, testConfig())
 		b.ended(t, 2*day)
 		policy := Retention{Content: day, Findings: day}
-		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			if _, err := tx.Exec(t.Context(), `SELECT FROM submissions FOR SHARE`); err != nil {
 				return struct{}{}, err
 			}
@@ -298,7 +299,7 @@ func TestPurgeUsesItsIndexes(t *testing.T) {
 		lockContents:   {"ix_validation_runs_content", "ix_validation_runs_reruns"},
 		deleteFindings: {"ix_validation_runs_findings", "uq_findings_ordinal"},
 	} {
-		plan, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (string, error) {
+		plan, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (string, error) {
 			// The tables of a test are so small that reading them whole is cheaper.
 			if _, err := tx.Exec(t.Context(), `SET LOCAL enable_seqscan = off`); err != nil {
 				return "", err

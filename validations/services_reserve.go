@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -19,7 +19,7 @@ var errNotReserved = errors.New("the run is not held back as it should be")
 
 // Charge writes the metric and the period under which a reserved run was counted in the same transaction.
 func (s *Service) Charge(
-	ctx context.Context, tx core.Tx, orgID, runID uuid.UUID, metric string, period time.Time,
+	ctx context.Context, tx db.Tx, orgID, runID uuid.UUID, metric string, period time.Time,
 ) error {
 	tag, err := tx.Exec(ctx, `
 		UPDATE validation_runs SET usage_metric = $3, usage_period = $4
@@ -34,7 +34,7 @@ func (s *Service) Charge(
 }
 
 // Launch lets a charged run go: it is staged like any other. Wake the jobs' signal after the commit.
-func (s *Service) Launch(ctx context.Context, tx core.Tx, orgID, runID uuid.UUID) error {
+func (s *Service) Launch(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID) error {
 	var epoch int
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET sweep_after = now() + $3::bigint * interval '1 millisecond'
@@ -52,7 +52,7 @@ func (s *Service) Launch(ctx context.Context, tx core.Tx, orgID, runID uuid.UUID
 }
 
 // Decline ends a reserved run that may not be started. It counts under no metric.
-func (s *Service) Decline(ctx context.Context, tx core.Tx, orgID, runID uuid.UUID, reason string) error {
+func (s *Service) Decline(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID, reason string) error {
 	tag, err := tx.Exec(ctx, `
 		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, ended_at = now(),
 			sweep_after = NULL

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
@@ -23,7 +24,7 @@ var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue lets the next sweep stage a run that has not ended, without waiting for its turn.
 func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
-	requeued, err := core.InTx(ctx, s.db, func(tx core.Tx) (bool, error) {
+	requeued, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
 			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'
@@ -56,7 +57,7 @@ func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.A
 // tables alone and moves each run to a new epoch, so whatever the old job or the old holder still does
 // has no effect. It returns how many it staged.
 func (s *Service) Sweep(ctx context.Context) (int, error) {
-	swept, err := core.InTx(ctx, s.db, func(tx core.Tx) (int, error) {
+	swept, err := db.InTx(ctx, s.db, func(tx db.Tx) (int, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT org_id, id FROM validation_runs AS r

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -20,7 +20,7 @@ var errUnread = errors.New("the document could not be read")
 
 // queueAdoptions keeps the uploads of prepared runs from being swept. It takes no notice of one that has been swept:
 // there, or where somebody has it already, the constraints of the submissions refuse.
-func queueAdoptions(batch *core.Batch, prepared []Prepared) {
+func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 	var orgs, uploads []uuid.UUID
 	for _, p := range prepared {
 		if p.Submission.UploadID != nil {
@@ -38,7 +38,7 @@ func queueAdoptions(batch *core.Batch, prepared []Prepared) {
 // IsUploadGone reports whether a run was refused because its document, which was taken in before, is not there any
 // more.
 func IsUploadGone(err error) bool {
-	return core.ViolatedConstraint(err) == "fk_submissions_upload"
+	return db.ViolatedConstraint(err) == "fk_submissions_upload"
 }
 
 // uploadBatch keeps the transactions of the sweep short: an upload may have many megabytes.
@@ -47,7 +47,7 @@ const uploadBatch = 10
 // SweepUploads deletes uploads that no run has adopted within an hour, or whose time is over. It passes over what is
 // being adopted right now, and returns how many it deleted.
 func (s *Service) SweepUploads(ctx context.Context) (int, error) {
-	swept, err := core.InTx(ctx, s.db, func(tx core.Tx) (int64, error) {
+	swept, err := db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
 		tag, err := tx.Exec(ctx, `
 			DELETE FROM uploads WHERE (org_id, id) IN (SELECT org_id, id FROM uploads
 				WHERE sweep_after <= now() ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED)`, uploadBatch)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -92,7 +93,7 @@ func TestAdoption(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := b.createOf(t, ref, content)
-		if got := core.ViolatedConstraint(err); got != "uq_submissions_upload" {
+		if got := db.ViolatedConstraint(err); got != "uq_submissions_upload" {
 			t.Errorf("adopted twice: violated constraint = %q (%v), want uq_submissions_upload", got, err)
 		}
 		if n := one[int64](t, b, `SELECT count(*) FROM validation_runs`); n != 1 {
@@ -153,7 +154,7 @@ func TestSweepUploads(t *testing.T) {
 		b := setup(t, testConfig())
 		prepared := b.prepared(t, b.workflow(t, Definition{}, passing), b.takenIn(t, document(MaxInlineBytes+1)))
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
-		_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (struct{}, error) {
+		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			batch := tx.NewBatch()
 			b.service.Create(batch, prepared)
 			err := batch.Send(t.Context())

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // WaitInterval is how often the database is asked for all waiting requests of the process together.
@@ -37,7 +37,7 @@ func progressOf(run Run) progress {
 // Waiters lets requests wait for runs to get on. However many wait, one query per WaitInterval asks
 // for them all, and none while nobody waits.
 type Waiters struct {
-	db *core.DB
+	db *db.DB
 
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
@@ -65,7 +65,7 @@ type waiter struct {
 }
 
 // NewWaiters makes Waiters; a loop has to call RunOnce.
-func NewWaiters(db *core.DB) *Waiters {
+func NewWaiters(db *db.DB) *Waiters {
 	return &Waiters{db: db, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
 }
 
@@ -122,10 +122,10 @@ func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
 			ELSE w.beyond < (CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point
 				WHEN 'COMPLETED' THEN $5 END)
 			END`,
-		core.Column(watches, func(one *watch) uuid.UUID { return one.OrgID }),
-		core.Column(watches, func(one *watch) uuid.UUID { return one.ID }),
-		core.Column(watches, func(one *watch) int32 { return int32(one.beyond) }),
-		core.Column(watches, func(one *watch) bool { return one.newer }),
+		db.Column(watches, func(one *watch) uuid.UUID { return one.OrgID }),
+		db.Column(watches, func(one *watch) uuid.UUID { return one.ID }),
+		db.Column(watches, func(one *watch) int32 { return int32(one.beyond) }),
+		db.Column(watches, func(one *watch) bool { return one.newer }),
 		int32(progressCompleted))
 	if err != nil {
 		return 0, fmt.Errorf("look for runs that have got on: %w", err)

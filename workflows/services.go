@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -16,13 +17,13 @@ const slugIsID = "must not have the form of a UUID"
 
 // Service reads and changes workflows.
 type Service struct {
-	db    *core.DB
+	db    *db.DB
 	runs  *validations.Service
 	check *core.Validator
 }
 
 // NewService makes the service.
-func NewService(db *core.DB, runs *validations.Service, check *core.Validator) *Service {
+func NewService(db *db.DB, runs *validations.Service, check *core.Validator) *Service {
 	return &Service{db: db, runs: runs, check: check}
 }
 
@@ -44,7 +45,7 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 	if err := draft.validate(ctx); err != nil {
 		return Version{}, err
 	}
-	created, err := core.InTx(ctx, s.db, func(tx core.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
+	created, err := db.InTx(ctx, s.db, func(tx db.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
 	if err != nil {
 		return Version{}, fmt.Errorf("create workflow %q: %w", draft.Slug, err)
 	}
@@ -77,7 +78,7 @@ func checkDefinition(ctx context.Context, definition validations.Definition) err
 }
 
 // create adds a checked draft as a workflow with its first version.
-func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
+func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return Version{}, err
@@ -108,7 +109,7 @@ func create(ctx context.Context, tx core.Tx, orgID uuid.UUID, draft Draft) (Vers
 // createVersion adds a checked definition as the workflow's next version. The workflow's row is the lock
 // that numbers versions one by one.
 func createVersion(
-	ctx context.Context, tx core.Tx, workflow Version, definition validations.Definition,
+	ctx context.Context, tx db.Tx, workflow Version, definition validations.Definition,
 ) (Version, error) {
 	digest, err := validations.StoreDefinition(ctx, tx, workflow.OrgID, definition)
 	if err != nil {
@@ -125,7 +126,7 @@ func createVersion(
 	return workflow, insertVersion(ctx, tx, workflow)
 }
 
-func insertVersion(ctx context.Context, tx core.Tx, version Version) error {
+func insertVersion(ctx context.Context, tx db.Tx, version Version) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest) VALUES ($1, $2, $3, $4)`,
 		version.OrgID, version.ID, version.Number, version.Digest[:])
@@ -144,7 +145,7 @@ func slugFault(err error) error {
 			Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug",
 		}).Because(errSlugTaken)
 	}
-	if core.ViolatedConstraint(err) == "ck_workflows_slug" {
+	if db.ViolatedConstraint(err) == "ck_workflows_slug" {
 		return core.InvalidPayload("The slug is not well formed.", core.FieldError{
 			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
 		})

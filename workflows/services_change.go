@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -22,7 +23,7 @@ type change struct {
 func (s *Service) Change(
 	ctx context.Context, principal core.Principal, id uuid.UUID, wanted change, action string,
 ) (Version, error) {
-	return core.InTx(ctx, s.db, func(tx core.Tx) (Version, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (Version, error) {
 		workflow, err := lockLatest(ctx, tx, principal.OrgID, id.String())
 		if err != nil {
 			return Version{}, err
@@ -37,7 +38,7 @@ func (s *Service) Change(
 
 // lockLatest locks a workflow and then reads its latest version: one statement for both would look for the version
 // that was the latest before it had to wait.
-func lockLatest(ctx context.Context, tx core.Tx, orgID uuid.UUID, idOrSlug string) (Version, error) {
+func lockLatest(ctx context.Context, tx db.Tx, orgID uuid.UUID, idOrSlug string) (Version, error) {
 	column, name := nameOf(idOrSlug)
 	lock := `SELECT 1 FROM workflows WHERE org_id = $1 AND ` + column + ` = $2 FOR UPDATE`
 	if _, err := tx.Exec(ctx, lock, orgID, name); err != nil {
@@ -59,7 +60,7 @@ func lockLatest(ctx context.Context, tx core.Tx, orgID uuid.UUID, idOrSlug strin
 }
 
 // apply makes the change to a locked workflow and reports whether there was anything to change.
-func (c change) apply(ctx context.Context, tx core.Tx, workflow *Workflow) (bool, error) {
+func (c change) apply(ctx context.Context, tx db.Tx, workflow *Workflow) (bool, error) {
 	wanted := *workflow
 	setTo(&wanted.Name, c.Name)
 	setTo(&wanted.Description, c.Description)

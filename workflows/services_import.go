@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -26,7 +27,7 @@ const (
 
 // importFile brings a checked file in: as a new workflow where its slug is free, else as the next version of the
 // workflow that has the slug, if the file says anything new.
-func importFile(ctx context.Context, tx core.Tx, orgID uuid.UUID, file File) (Version, importOutcome, error) {
+func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file File) (Version, importOutcome, error) {
 	created, err := create(ctx, tx, orgID, file.draft())
 	if err == nil {
 		return created, importCreated, nil
@@ -46,7 +47,7 @@ var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
 // edit makes a file the next version of a workflow, unless somebody else has saved one since the version that the file
 // began as.
-func edit(ctx context.Context, tx core.Tx, workflow Version, began string, file File) (Version, importOutcome, error) {
+func edit(ctx context.Context, tx db.Tx, workflow Version, began string, file File) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err
@@ -64,7 +65,7 @@ func edit(ctx context.Context, tx core.Tx, workflow Version, began string, file 
 }
 
 // revise brings what a file says to a locked workflow.
-func revise(ctx context.Context, tx core.Tx, current Version, file File) (Version, importOutcome, error) {
+func revise(ctx context.Context, tx db.Tx, current Version, file File) (Version, importOutcome, error) {
 	outcome := importUnchanged
 	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
@@ -67,7 +69,7 @@ type StartConfig struct {
 
 // Starter starts runs, each exactly once.
 type Starter struct {
-	db     *core.DB
+	db     *db.DB
 	cfg    StartConfig
 	runs   *validations.Service
 	guard  *idempotency.Guard
@@ -75,17 +77,17 @@ type Starter struct {
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
 	overage *Overage
 	figures *metrics.Starts
-	commits *core.Coalescer[start, result]
+	commits *coalesce.Batcher[start, result]
 }
 
 // NewStarter makes a Starter. A nil overage means that there is no billing service.
 func NewStarter(
-	db *core.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
+	db *db.DB, cfg StartConfig, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
 	overage *Overage, figures *metrics.Starts,
 ) *Starter {
 	s := &Starter{db: db, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage, figures: figures}
-	s.commits = core.NewCoalescer(core.CoalescerLimits{
-		Groups: groupsAtOnce, Enough: groupEnough, Patience: groupPatience,
+	s.commits = coalesce.New(coalesce.Limits{
+		Batches: groupsAtOnce, MinBatch: groupEnough, OverlapAfter: groupPatience,
 		Members: groupMembers, Weight: groupBytes,
 		Waiting: groupsWaiting * groupMembers, WaitingWeight: groupsWaiting * groupBytes,
 	}, start.size, s.commit)

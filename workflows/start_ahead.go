@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -53,7 +53,7 @@ type ahead struct {
 
 // ReadAhead looks the workflow and the key of a start up together with the caller's token. A request that is
 // not well formed is left to the view, which refuses it before it asks for either.
-func (a *App) ReadAhead(c echo.Context, caller users.Caller, lookups *core.Lookups) {
+func (a *App) ReadAhead(c echo.Context, caller users.Caller, lookups *db.Loader) {
 	isStart := strings.HasSuffix(c.Path(), routeStart) || strings.HasSuffix(c.Path(), routeStartV1)
 	if c.Request().Method != http.MethodPost || !isStart {
 		return
@@ -71,7 +71,7 @@ func (a *App) ReadAhead(c echo.Context, caller users.Caller, lookups *core.Looku
 }
 
 // queueVersion finds a version, without a look-up when it is remembered from when the organization had the same tag.
-func (a *App) queueVersion(lookups *core.Lookups, caller users.Caller, idOrSlug string, number int, found **Version) {
+func (a *App) queueVersion(lookups *db.Loader, caller users.Caller, idOrSlug string, number int, found **Version) {
 	name := versionName{orgID: caller.OrgID, workflow: idOrSlug, number: number}
 	if known, ok := a.versions.Get(name); ok && known.tag == caller.Tag {
 		*found = &known.version
@@ -91,8 +91,8 @@ func (a *App) queueVersion(lookups *core.Lookups, caller users.Caller, idOrSlug 
 		FROM (`+findQuery(caller.Org, column, "asked.name", "asked.number")+`) AS version
 		JOIN organizations AS o ON o.id = version.org_id`,
 		caller.Param,
-		core.Param{Name: "name", Type: typeOf(column), Value: value},
-		core.Param{Name: "number", Type: "integer", Value: number})
+		db.Param{Name: "name", Type: typeOf(column), Value: value},
+		db.Param{Name: "number", Type: "integer", Value: number})
 }
 
 // aheadOf returns what ReadAhead has found for the request.

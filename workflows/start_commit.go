@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -64,23 +65,23 @@ type opened struct {
 }
 
 // opening queues what a transaction of starts of different keys begins with.
-type opening func(batch *core.Batch, starts []start) opened
+type opening func(batch *db.Batch, starts []start) opened
 
 // commitLeaders commits starts of different keys. When one row of the group is at fault, or one
 // organization's counter cannot be had in time, the others are not made to suffer for it.
 func (s *Starter) commitLeaders(ctx context.Context, starts []start, open opening) []result {
-	results, err := core.InPipeline(ctx, s.db,
-		func(batch *core.Batch) opened { return open(batch, starts) },
-		func(tx core.Tx, o opened, last *core.Batch) ([]result, error) {
+	results, err := db.InPipeline(ctx, s.db,
+		func(batch *db.Batch) opened { return open(batch, starts) },
+		func(tx db.Tx, o opened, last *db.Batch) ([]result, error) {
 			return s.commitIn(ctx, tx, o, last, starts)
 		},
 	)
 	switch {
 	case err == nil:
 		return results
-	case core.IsMemberFault(err) && len(starts) > 1:
+	case db.IsMemberFault(err) && len(starts) > 1:
 		return s.commitApart(ctx, starts, open, func(i int) string { return starts[i].run.Run.ID.String() })
-	case core.IsLockTimeout(err) && !sameOrganization(starts):
+	case db.IsLockTimeout(err) && !sameOrganization(starts):
 		return s.commitApart(ctx, starts, openInHaste, func(i int) string { return starts[i].orgID().String() })
 	}
 	results = make([]result, len(starts))
@@ -112,7 +113,7 @@ func (s *Starter) commitApart(ctx context.Context, starts []start, open opening,
 
 // open queues the claim of the keys and the lock on the counters. The answer to the claim is not known yet: where
 // another request has the key, its lock keeps this one from waiting for the counter that the other holds as well.
-func open(batch *core.Batch, starts []start) opened {
+func open(batch *db.Batch, starts []start) opened {
 	var claims []idempotency.Claim
 	demands := make([]users.Demand, len(starts))
 	for i, st := range starts {
@@ -131,7 +132,7 @@ const secondWait = "SET LOCAL lock_timeout = '200ms'"
 
 // openInHaste is open for one organization of a group. Where a process is stuck in the middle of its own group,
 // many organizations are held up, and the others wait until each of them has been tried.
-func openInHaste(batch *core.Batch, starts []start) opened {
+func openInHaste(batch *db.Batch, starts []start) opened {
 	batch.Queue(secondWait)
 	return open(batch, starts)
 }
@@ -139,7 +140,7 @@ func openInHaste(batch *core.Batch, starts []start) opened {
 // commitIn is the transaction: claim the keys, charge the quota, write what was granted. The finished
 // responses are in the key rows from the beginning.
 func (s *Starter) commitIn(
-	ctx context.Context, tx core.Tx, o opened, batch *core.Batch, starts []start,
+	ctx context.Context, tx db.Tx, o opened, batch *db.Batch, starts []start,
 ) ([]result, error) {
 	taken, err := o.keys.Finish(ctx, tx)
 	if err != nil {
@@ -210,14 +211,14 @@ func claimed(starts []start, outcomes []idempotency.Taken, results []result) []i
 
 // startError tells the client what a failed commit means for its start.
 func startError(err error, st start) error {
-	if errors.Is(err, core.ErrOutcomeUnknown) {
+	if errors.Is(err, db.ErrOutcomeUnknown) {
 		unknown := core.NewError(core.CodeOutcomeUnknown, outcomeAdvice(st.keyed))
 		unknown.RunID = st.run.Run.ID.String()
 		unknown.Retryable = st.keyed
 		unknown.RetryAfter = time.Second
 		return unknown.Because(err)
 	}
-	if core.IsUnavailable(err) || core.IsContention(err) || validations.IsUploadGone(err) {
+	if db.IsUnavailable(err) || db.IsContention(err) || validations.IsUploadGone(err) {
 		unavailable := core.Unavailable(err)
 		unavailable.Detail = "The service cannot answer right now. Nothing was started; send the same request again."
 		return unavailable

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -25,7 +26,7 @@ import (
 
 // bundle is a Starter with organizations to start runs for.
 type bundle struct {
-	db      *core.DB
+	db      *db.DB
 	starter *Starter
 	users   *users.Service
 	flows   *Service
@@ -262,7 +263,7 @@ func TestCommitHeldUp(t *testing.T) {
 	b := setupStarts(t)
 	stuck, free := b.tenant(t, 10), b.tenant(t, 10)
 	b.starter.commit(t.Context(), []start{stuck.start(t, "0", "a"), free.start(t, "0", "a")})
-	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
 		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`, stuck.principal.OrgID)
 		if err != nil {
 			return 0, err
@@ -297,7 +298,7 @@ func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
 	}
 	free := b.tenant(t, 10)
 	b.starter.commit(t.Context(), first)
-	_, err := core.InTx(t.Context(), b.db, func(tx core.Tx) (int, error) {
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
 		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = ANY ($1) FOR UPDATE`, held)
 		if err != nil {
 			return 0, err
@@ -324,7 +325,7 @@ func TestFollow(t *testing.T) {
 	}{
 		{"SharesTheWaitForAnotherRequest", idempotency.InProgress(0), true},
 		{"DoesNotWaitForTheSameTroubleAgain", startError(context.DeadlineExceeded, leader), true},
-		{"DoesNotKnowMoreThanItsLeader", startError(core.ErrOutcomeUnknown, leader), true},
+		{"DoesNotKnowMoreThanItsLeader", startError(db.ErrOutcomeUnknown, leader), true},
 		{"SharesTheFullCounter", users.QuotaExceeded(users.Usage{}), true},
 		{"IsTriedItselfWhereTheLeaderWasAtFault", errors.New("a bad row"), false},
 	} {
@@ -395,7 +396,7 @@ func TestStartError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := tn.start(t, keyed, "a")
-			err := core.AsError(startError(fmt.Errorf("commit: %w", core.ErrOutcomeUnknown), st))
+			err := core.AsError(startError(fmt.Errorf("commit: %w", db.ErrOutcomeUnknown), st))
 			if err.Code != core.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() || err.Retryable != st.keyed {
 				t.Errorf("err = %+v, want outcome_unknown with the run's id, retryable only with a key", err)
 			}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -31,10 +33,10 @@ func (s *Starter) commitShared(ctx context.Context, prepared start) result {
 	switch {
 	case err == nil:
 		return shared
-	case errors.Is(err, core.ErrOverloaded), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+	case errors.Is(err, coalesce.ErrOverloaded), ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return result{err: core.Unavailable(err)}
 	default:
-		return result{err: startError(fmt.Errorf("%w: %w", core.ErrOutcomeUnknown, err), prepared)}
+		return result{err: startError(fmt.Errorf("%w: %w", db.ErrOutcomeUnknown, err), prepared)}
 	}
 }
 

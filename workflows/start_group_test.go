@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
 // queue is a Starter with a short queue, whose one commit goes on when it is told to.
@@ -20,8 +21,8 @@ type queue struct {
 func (b bundle) queue(waiting int) queue {
 	starter := *b.starter
 	q := queue{Starter: &starter, begun: make(chan struct{}), end: make(chan struct{})}
-	q.commits = core.NewCoalescer(core.CoalescerLimits{
-		Groups: 1, Members: 1, Weight: groupBytes, Waiting: waiting, WaitingWeight: groupBytes,
+	q.commits = coalesce.New(coalesce.Limits{
+		Batches: 1, Members: 1, Weight: groupBytes, Waiting: waiting, WaitingWeight: groupBytes,
 	}, start.size, func(ctx context.Context, starts []start) []result {
 		close(q.begun)
 		<-q.end
@@ -47,8 +48,8 @@ func TestCommitShared(t *testing.T) {
 		key     string
 		cause   error
 	}{
-		{"TheQueueIsFull", t.Context(), 0, "k", core.ErrOverloaded},
-		{"TheQueueIsFullForOneWithoutAKey", t.Context(), 0, "", core.ErrOverloaded},
+		{"TheQueueIsFull", t.Context(), 0, "k", coalesce.ErrOverloaded},
+		{"TheQueueIsFullForOneWithoutAKey", t.Context(), 0, "", coalesce.ErrOverloaded},
 		{"TheClientGoesWhileItQueues", canceled, 1, "k", context.Canceled},
 		{"TheClientGoesWhileItQueuesWithoutAKey", canceled, 1, "", context.Canceled},
 		{"TheServerStopsWhileItQueues", stopped, 1, "k", context.Cause(stopped)},
@@ -74,7 +75,7 @@ func TestCommitShared(t *testing.T) {
 	t.Run("TheGroupEndsWithoutAResult", func(t *testing.T) {
 		t.Parallel()
 		starter, st := *b.starter, b.tenant(t, 1).start(t, "k", "a")
-		starter.commits = core.NewCoalescer(core.CoalescerLimits{Groups: 1, Members: 1}, start.size,
+		starter.commits = coalesce.New(coalesce.Limits{Batches: 1, Members: 1}, start.size,
 			func(context.Context, []start) []result { return nil })
 		err := core.AsError(starter.commitShared(t.Context(), st).err)
 		if err.Code != core.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() {

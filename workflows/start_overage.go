@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -53,7 +54,7 @@ func (s *Starter) startOverage(ctx context.Context, original start) (StartAnswer
 	st.claim.Response = idempotency.Response{}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	taken, err := core.InTx(ctx, s.db, func(tx core.Tx) (idempotency.Taken, error) {
+	taken, err := db.InTx(ctx, s.db, func(tx db.Tx) (idempotency.Taken, error) {
 		return s.reserve(ctx, tx, st)
 	})
 	switch {
@@ -86,7 +87,7 @@ func leftToUs(err error, st start) error {
 	return left.Because(err)
 }
 
-func (s *Starter) reserve(ctx context.Context, tx core.Tx, st start) (idempotency.Taken, error) {
+func (s *Starter) reserve(ctx context.Context, tx db.Tx, st start) (idempotency.Taken, error) {
 	taken, err := idempotency.Take(ctx, tx, []idempotency.Claim{st.claim})
 	if err != nil || !taken[0].Claimed {
 		return first(taken), err
@@ -113,7 +114,7 @@ func (s *Starter) charge(ctx context.Context, record idempotency.Record) (idempo
 	if !accepted {
 		return s.decline(record)
 	}
-	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 		period, err := users.CountOverage(ctx, tx, record.OrgID)
 		if err != nil {
 			return idempotency.Outcome{}, err
@@ -133,7 +134,7 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 		Status:  problem.Code.Spec().Status,
 		Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
 	}
-	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID,
 			"The charge for a run beyond the quota was declined.")
 		return idempotency.Respond(response), err
@@ -146,7 +147,7 @@ func (s *Starter) launch(ctx context.Context, record idempotency.Record) (idempo
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 		err := s.runs.Launch(ctx, tx, record.OrgID, record.RunID)
 		return idempotency.Respond(created(record.RunID, body)), err
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -40,7 +41,7 @@ func (a *App) create(c echo.Context) error {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+	return a.guard.Once(c, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, err := create(ctx, tx, principal.OrgID, draft)
 		if err != nil {
 			return idempotency.Response{}, err
@@ -71,7 +72,7 @@ func (a *App) createVersion(c echo.Context) error {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+	return a.guard.Once(c, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, err := createVersion(ctx, tx, workflow, draft.Definition)
 		if err != nil {
 			return idempotency.Response{}, err
@@ -104,7 +105,7 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 
 // announce audits the new version and renders it as the answer.
 func announce(
-	ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version,
+	ctx context.Context, tx db.Tx, principal core.Principal, action string, version Version,
 ) (idempotency.Response, error) {
 	if err := audit(ctx, tx, principal, action, version); err != nil {
 		return idempotency.Response{}, err
@@ -113,7 +114,7 @@ func announce(
 }
 
 // audit says who did what to the workflow, and which version is its latest since.
-func audit(ctx context.Context, tx core.Tx, principal core.Principal, action string, version Version) error {
+func audit(ctx context.Context, tx db.Tx, principal core.Principal, action string, version Version) error {
 	id, err := core.NewID()
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
@@ -46,7 +47,7 @@ func (a *App) importFile(c echo.Context) error {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointImport, Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+	return a.guard.Once(c, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, outcome, err := importFile(ctx, tx, principal.OrgID, file)
 		if err != nil {
 			return idempotency.Response{}, err
@@ -88,7 +89,7 @@ func refuseFile(faults []FileError) error {
 
 // announceImport audits what the import has changed and renders the answer.
 func announceImport(
-	ctx context.Context, tx core.Tx, principal core.Principal, version Version, outcome importOutcome,
+	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
 ) (idempotency.Response, error) {
 	status := http.StatusOK
 	if outcome == importCreated || outcome == importVersioned {

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -109,7 +110,7 @@ func (a *App) saveNew(c echo.Context) error {
 		return err
 	}
 	return a.save(c, newEditor(pages.Base(principal.OrgSlug)), endpointCreate,
-		func(ctx context.Context, tx core.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
+		func(ctx context.Context, tx db.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
 			version, err := create(ctx, tx, principal.OrgID, file.draft())
 			return version, importCreated, err
 		})
@@ -122,7 +123,7 @@ func (a *App) saveImport(c echo.Context) error {
 		return err
 	}
 	return a.save(c, importEditor(pages.Base(principal.OrgSlug)), endpointImport,
-		func(ctx context.Context, tx core.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
+		func(ctx context.Context, tx db.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
 			return importFile(ctx, tx, principal.OrgID, file)
 		})
 }
@@ -134,13 +135,13 @@ func (a *App) saveEdit(c echo.Context) error {
 		return err
 	}
 	return a.save(c, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
-		func(ctx context.Context, tx core.Tx, file File, draft editorDraft) (Version, importOutcome, error) {
+		func(ctx context.Context, tx db.Tx, file File, draft editorDraft) (Version, importOutcome, error) {
 			return edit(ctx, tx, workflow, draft.Began, file)
 		})
 }
 
 // writing is what an editor's form does with its checked file.
-type writing func(ctx context.Context, tx core.Tx, file File, draft editorDraft) (Version, importOutcome, error)
+type writing func(ctx context.Context, tx db.Tx, file File, draft editorDraft) (Version, importOutcome, error)
 
 // save does the work of an editor's form once, however often it is sent. What is wrong with the text is shown beside
 // it, and nothing that was written is lost.
@@ -171,7 +172,7 @@ func (a *App) save(c echo.Context, page editorPage, endpoint idempotency.Endpoin
 	operation := idempotency.Operation{
 		Endpoint: endpoint, Target: page.target(), Content: idempotency.DigestBytes([]byte(page.Draft.Text)),
 	}
-	answer, err := a.guard.Do(c, key, operation, func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+	answer, err := a.guard.Do(c, key, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, outcome, err := write(ctx, tx, file, page.Draft)
 		if err != nil {
 			return idempotency.Response{}, err

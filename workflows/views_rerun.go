@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -58,7 +59,7 @@ func (a *App) rerunOnce(c echo.Context, key idempotency.Key, source validations.
 		Admit: a.admit(c, earlier.OrgID),
 	}
 	answer, err := a.guard.Do(c, key, operation,
-		func(ctx context.Context, tx core.Tx) (idempotency.Response, error) {
+		func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 			return a.commitRerun(ctx, tx, prepared, order)
 		})
 	a.staged.Wake()
@@ -88,7 +89,7 @@ func (a *App) rerunOrder(
 
 // commitRerun charges the run and writes it, in the transaction that claims the key.
 func (a *App) commitRerun(
-	ctx context.Context, tx core.Tx, prepared validations.Prepared, order validations.Order,
+	ctx context.Context, tx db.Tx, prepared validations.Prepared, order validations.Order,
 ) (idempotency.Response, error) {
 	if !order.Workflow.Active {
 		return idempotency.Response{}, workflowInactive()

@@ -5,11 +5,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // One reads the one value that a query returns and fails the test when there is not exactly one.
-func One[T any](tb testing.TB, db *core.DB, query string, args ...any) T {
+func One[T any](tb testing.TB, db *db.DB, query string, args ...any) T {
 	tb.Helper()
 	rows, err := db.Pool.Query(tb.Context(), query, args...)
 	if err != nil {

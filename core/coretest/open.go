@@ -4,19 +4,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // OpenDatabase returns a new migrated database for this test alone, with short time limits.
-func OpenDatabase(tb testing.TB) *core.DB {
+func OpenDatabase(tb testing.TB) *db.DB {
 	tb.Helper()
 	return Connect(tb, DatabaseURL(tb))
 }
 
 // Connect opens one more pool on a test's database, as another process would.
-func Connect(tb testing.TB, address string) *core.DB {
+func Connect(tb testing.TB, address string) *db.DB {
 	tb.Helper()
-	return connectWith(tb, core.DatabaseConfig{
+	return connectWith(tb, db.Config{
 		URL: address, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 	})
 }
@@ -26,17 +26,17 @@ const statementPatience = 10 * time.Minute
 
 // ConnectPatiently opens a pool without short time limits, for tests that are about something else. On a busy machine
 // the limits of Connect would fail them. Only the wait for locks is given, as some tests need it to be short.
-func ConnectPatiently(tb testing.TB, address string, lockTimeout time.Duration) *core.DB {
+func ConnectPatiently(tb testing.TB, address string, lockTimeout time.Duration) *db.DB {
 	tb.Helper()
-	return connectWith(tb, core.DatabaseConfig{
+	return connectWith(tb, db.Config{
 		URL: address, LockTimeout: lockTimeout, StatementTimeout: statementPatience, IdleTimeout: statementPatience,
 	})
 }
 
-func connectWith(tb testing.TB, cfg core.DatabaseConfig) *core.DB {
+func connectWith(tb testing.TB, cfg db.Config) *db.DB {
 	tb.Helper()
 	cfg.MaxConns = 8
-	db, err := core.OpenDatabase(tb.Context(), cfg)
+	db, err := db.Open(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatalf("open database: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // maxTracked bounds how many keys are counted between two flushes; what goes beyond is not counted.
@@ -162,12 +163,12 @@ func (c *counts) hour(orgID uuid.UUID) *hourTally {
 // Flush writes what was counted since the last call. It always catches up, so it returns 0: there is no
 // reason to call it again at once. Counts that certainly were not written are kept for the next call. Where nobody
 // knows, they are given up, so that nothing is counted twice.
-func (a *Activity) Flush(ctx context.Context, db *core.DB) (int, error) {
+func (a *Activity) Flush(ctx context.Context, database *db.DB) (int, error) {
 	taken := a.take()
 	if len(taken.days) == 0 && len(taken.hours) == 0 {
 		return 0, nil
 	}
-	_, err := core.InTx(ctx, db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
 		queueKeys(batch, slices.Collect(maps.Values(taken.keys)))
 		queueDays(batch, slices.Collect(maps.Values(taken.days)))
@@ -175,7 +176,7 @@ func (a *Activity) Flush(ctx context.Context, db *core.DB) (int, error) {
 		return struct{}{}, batch.Send(ctx)
 	})
 	if err != nil {
-		if !errors.Is(err, core.ErrOutcomeUnknown) {
+		if !errors.Is(err, db.ErrOutcomeUnknown) {
 			a.restore(taken)
 		}
 		return 0, fmt.Errorf("write the activity of keys: %w", err)
@@ -183,7 +184,7 @@ func (a *Activity) Flush(ctx context.Context, db *core.DB) (int, error) {
 	return 0, nil
 }
 
-func queueKeys(batch *core.Batch, counted []tally) {
+func queueKeys(batch *db.Batch, counted []tally) {
 	batch.Queue(`
 		INSERT INTO key_activity AS a (org_id, key_id, replays, mismatches, conflicts, last_replay_at, last_refusal_at)
 		SELECT org_id, key_id, replays, mismatches, conflicts, CASE WHEN replays > 0 THEN now() END,
@@ -195,14 +196,14 @@ func queueKeys(batch *core.Batch, counted []tally) {
 			mismatches = a.mismatches + excluded.mismatches, conflicts = a.conflicts + excluded.conflicts,
 			last_replay_at = coalesce(excluded.last_replay_at, a.last_replay_at),
 			last_refusal_at = coalesce(excluded.last_refusal_at, a.last_refusal_at)`,
-		core.Column(counted, func(t *tally) uuid.UUID { return t.orgID }),
-		core.Column(counted, func(t *tally) uuid.UUID { return t.keyID }),
-		core.Column(counted, func(t *tally) int64 { return t.replays }),
-		core.Column(counted, func(t *tally) int64 { return t.mismatches }),
-		core.Column(counted, func(t *tally) int64 { return t.conflicts }))
+		db.Column(counted, func(t *tally) uuid.UUID { return t.orgID }),
+		db.Column(counted, func(t *tally) uuid.UUID { return t.keyID }),
+		db.Column(counted, func(t *tally) int64 { return t.replays }),
+		db.Column(counted, func(t *tally) int64 { return t.mismatches }),
+		db.Column(counted, func(t *tally) int64 { return t.conflicts }))
 }
 
-func queueDays(batch *core.Batch, counted []dayTally) {
+func queueDays(batch *db.Batch, counted []dayTally) {
 	batch.Queue(`
 		INSERT INTO key_activity_days AS a (org_id, day, replayed, in_progress, reused, misnamed)
 		SELECT org_id, now() AT TIME ZONE 'UTC', replayed, in_progress, reused, misnamed
@@ -212,9 +213,9 @@ func queueDays(batch *core.Batch, counted []dayTally) {
 		ON CONFLICT ON CONSTRAINT key_activity_days_pkey DO UPDATE SET replayed = a.replayed + excluded.replayed,
 			in_progress = a.in_progress + excluded.in_progress, reused = a.reused + excluded.reused,
 			misnamed = a.misnamed + excluded.misnamed`,
-		core.Column(counted, func(t *dayTally) uuid.UUID { return t.orgID }),
-		core.Column(counted, func(t *dayTally) int64 { return t.replayed }),
-		core.Column(counted, func(t *dayTally) int64 { return t.inProgress }),
-		core.Column(counted, func(t *dayTally) int64 { return t.reused }),
-		core.Column(counted, func(t *dayTally) int64 { return t.misnamed }))
+		db.Column(counted, func(t *dayTally) uuid.UUID { return t.orgID }),
+		db.Column(counted, func(t *dayTally) int64 { return t.replayed }),
+		db.Column(counted, func(t *dayTally) int64 { return t.inProgress }),
+		db.Column(counted, func(t *dayTally) int64 { return t.reused }),
+		db.Column(counted, func(t *dayTally) int64 { return t.misnamed }))
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -39,7 +39,7 @@ func (h *hourTally) add(other *hourTally) {
 
 // queueHours adds the counts to those of the hour in which they are written. Arrays of arrays have no form of their own
 // as parameters, so the counts of all travel in one row and are cut apart again.
-func queueHours(batch *core.Batch, counted []*hourTally) {
+func queueHours(batch *db.Batch, counted []*hourTally) {
 	took := make([]int64, 0, len(counted)*buckets())
 	for _, hour := range counted {
 		took = append(took, hour.took...)
@@ -53,7 +53,7 @@ func queueHours(batch *core.Batch, counted []*hourTally) {
 		ON CONFLICT ON CONSTRAINT start_hours_pkey DO UPDATE SET replays = h.replays + excluded.replays,
 			took = ARRAY(SELECT b.before + b.added
 				FROM unnest(h.took, excluded.took) WITH ORDINALITY AS b (before, added, bucket) ORDER BY b.bucket)`,
-		core.Column(counted, func(h **hourTally) uuid.UUID { return (*h).orgID }),
-		core.Column(counted, func(h **hourTally) int64 { return (*h).replays }),
+		db.Column(counted, func(h **hourTally) uuid.UUID { return (*h).orgID }),
+		db.Column(counted, func(h **hourTally) int64 { return (*h).replays }),
 		took, buckets())
 }

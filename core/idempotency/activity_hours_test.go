@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -23,7 +24,7 @@ type counter struct {
 	*idempotency.Guard
 }
 
-func newCounter(db *core.DB) counter {
+func newCounter(db *db.DB) counter {
 	activity := idempotency.NewActivity()
 	return counter{
 		Activity: activity, Guard: idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys),
@@ -51,7 +52,7 @@ type hours struct {
 }
 
 // hoursOf reads the hours of two days. There is one, or two where the test ran over the end of the first.
-func hoursOf(tb testing.TB, db *core.DB, org uuid.UUID) hours {
+func hoursOf(tb testing.TB, db *db.DB, org uuid.UUID) hours {
 	tb.Helper()
 	found, err := idempotency.NewInspector(db, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
 	if err != nil {
@@ -72,7 +73,7 @@ func hoursOf(tb testing.TB, db *core.DB, org uuid.UUID) hours {
 	return sum
 }
 
-func wantHours(tb testing.TB, db *core.DB, org uuid.UUID, want hours) {
+func wantHours(tb testing.TB, db *db.DB, org uuid.UUID, want hours) {
 	tb.Helper()
 	if diff := cmp.Diff(want, hoursOf(tb, db, org)); diff != "" {
 		tb.Errorf("hours (-want +got):\n%s", diff)
@@ -173,11 +174,11 @@ func TestFlushThatFails(t *testing.T) {
 		t.Parallel()
 		address := coretest.DatabaseURL(t)
 		proxy := pgproxy.Start(t, address)
-		db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
+		database, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
 		proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return pgproxy.Fault{Swallow: true} })
-		org, process := uuid.New(), newCounter(db)
+		org, process := uuid.New(), newCounter(database)
 		process.Started(org, time.Millisecond)
-		if _, err := process.Flush(t.Context(), db); !errors.Is(err, core.ErrOutcomeUnknown) {
+		if _, err := process.Flush(t.Context(), database); !errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Fatalf("flush = %v, want an unknown outcome", err)
 		}
 		mustFlush(t, process.Activity, direct)

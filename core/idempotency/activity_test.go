@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -20,7 +21,7 @@ type asked struct {
 }
 
 // activityOf reads what is written about a key; the second result is false where nothing is.
-func activityOf(tb testing.TB, db *core.DB, keyID uuid.UUID) (asked, bool) {
+func activityOf(tb testing.TB, db *db.DB, keyID uuid.UUID) (asked, bool) {
 	tb.Helper()
 	rows, err := db.Pool.Query(tb.Context(), `
 		SELECT replays, mismatches, conflicts, last_replay_at IS NOT NULL, last_refusal_at IS NOT NULL
@@ -38,7 +39,7 @@ func activityOf(tb testing.TB, db *core.DB, keyID uuid.UUID) (asked, bool) {
 	return found[0], true
 }
 
-func mustFlush(tb testing.TB, activity *idempotency.Activity, db *core.DB) {
+func mustFlush(tb testing.TB, activity *idempotency.Activity, db *db.DB) {
 	tb.Helper()
 	if n, err := activity.Flush(tb.Context(), db); n != 0 || err != nil {
 		tb.Fatalf("flush = %d, %v, want 0 and no error", n, err)
@@ -166,7 +167,7 @@ func TestPurgeForgetsActivity(t *testing.T) {
 	}
 }
 
-func mustTakeID(t *testing.T, db *core.DB, claim idempotency.Claim) uuid.UUID {
+func mustTakeID(t *testing.T, db *db.DB, claim idempotency.Claim) uuid.UUID {
 	t.Helper()
 	if outcome := mustTake(t, db, claim)[0]; !outcome.Claimed {
 		t.Fatalf("outcome = %+v, want claimed", outcome)

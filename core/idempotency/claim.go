@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Taken is what became of one claim.
@@ -69,7 +69,7 @@ type Taking struct {
 }
 
 // Begin queues the claims. No two of them may name the same key.
-func Begin(batch *core.Batch, claims []Claim) *Taking {
+func Begin(batch *db.Batch, claims []Claim) *Taking {
 	t := &Taking{claims: claims, claimed: make(map[uuid.UUID]time.Time, len(claims))}
 	if len(claims) > 0 {
 		batch.QueueRows(t.read, claimQuery, claimColumns(claims)...)
@@ -79,7 +79,7 @@ func Begin(batch *core.Batch, claims []Claim) *Taking {
 
 // Take claims keys inside the transaction that does their work and returns one outcome per claim, in
 // order. No two claims may name the same key. Two statements at most.
-func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
+func Take(ctx context.Context, tx db.Tx, claims []Claim) ([]Taken, error) {
 	batch := tx.NewBatch()
 	taking := Begin(batch, claims)
 	if err := batch.Send(ctx); err != nil {
@@ -89,7 +89,7 @@ func Take(ctx context.Context, tx core.Tx, claims []Claim) ([]Taken, error) {
 }
 
 // Finish returns one outcome per claim, in order, when the batch has been sent.
-func (t *Taking) Finish(ctx context.Context, tx core.Tx) ([]Taken, error) {
+func (t *Taking) Finish(ctx context.Context, tx db.Tx) ([]Taken, error) {
 	outcomes := make([]Taken, len(t.claims))
 	var lost []Claim
 	for i, claim := range t.claims {
@@ -133,14 +133,14 @@ func (t *Taking) read(rows pgx.Rows) error {
 // Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards. Each is named
 // by its text as well: with the id alone, and figures of a table that was smaller, the planner may take another index
 // and look at all keys of the organization.
-func Withdraw(batch *core.Batch, claims ...Claim) {
+func Withdraw(batch *db.Batch, claims ...Claim) {
 	batch.Queue(`DELETE FROM idempotency_keys AS k
 		USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
 		WHERE k.org_id = w.org_id AND k.id = w.id AND k.key = w.key AND k.endpoint = w.endpoint`,
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
-		core.Column(claims, func(c *Claim) string { return c.Key }),
-		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 }
 
 // Identity tells which key the claim is for.
@@ -159,12 +159,12 @@ func (c *Claim) LockNumber() int64 {
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
 }
 
-func readExisting(ctx context.Context, tx core.Tx, claims []Claim) (map[Identity]Record, error) {
+func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
 	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		core.Column(claims, func(c *Claim) string { return c.Key }),
-		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of others: %w", err)
 	}

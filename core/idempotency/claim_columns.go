@@ -5,35 +5,35 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // claimColumns returns the claims column by column, as claimQuery takes them.
 func claimColumns(claims []Claim) []any {
 	return []any{
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		core.Column(claims, func(c *Claim) string { return c.Key }),
-		core.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
-		core.Column(claims, func(c *Claim) string { return c.Caller.Method }),
-		core.Column(claims, func(c *Claim) string { return c.Caller.Path }),
-		core.Column(claims, func(c *Claim) int16 { return c.Fingerprint.Version }),
-		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Sum[:] }),
-		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Target[:] }),
-		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Content[:] }),
-		core.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Options[:] }),
-		core.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
-		core.Column(claims, func(c *Claim) *netip.Addr { return knownAddress(c.Caller.IP) }),
-		core.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
-		core.Column(claims, func(c *Claim) *int { return storedOnly(c, c.Response.Status) }),
-		core.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
-		core.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
-		core.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		core.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
-		core.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
-		core.Column(claims, (*Claim).LockNumber),
-		core.Column(claims, (*Claim).point),
-		core.Column(claims, (*Claim).lockMilliseconds),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
+		db.Column(claims, func(c *Claim) string { return c.Caller.Method }),
+		db.Column(claims, func(c *Claim) string { return c.Caller.Path }),
+		db.Column(claims, func(c *Claim) int16 { return c.Fingerprint.Version }),
+		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Sum[:] }),
+		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Target[:] }),
+		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Content[:] }),
+		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Options[:] }),
+		db.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
+		db.Column(claims, func(c *Claim) *netip.Addr { return knownAddress(c.Caller.IP) }),
+		db.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
+		db.Column(claims, func(c *Claim) *int { return storedOnly(c, c.Response.Status) }),
+		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
+		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
+		db.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
+		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
+		db.Column(claims, (*Claim).LockNumber),
+		db.Column(claims, (*Claim).point),
+		db.Column(claims, (*Claim).lockMilliseconds),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -42,13 +43,13 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 }
 
 // take claims in a transaction of its own. The claims' runs do not exist, so the foreign key is left out.
-func take(ctx context.Context, db *core.DB, claims ...idempotency.Claim) ([]idempotency.Taken, error) {
-	return core.InTx(ctx, db, func(tx core.Tx) ([]idempotency.Taken, error) {
+func take(ctx context.Context, database *db.DB, claims ...idempotency.Claim) ([]idempotency.Taken, error) {
+	return db.InTx(ctx, database, func(tx db.Tx) ([]idempotency.Taken, error) {
 		return idempotency.Take(ctx, tx, claims)
 	})
 }
 
-func setup(t *testing.T) *core.DB {
+func setup(t *testing.T) *db.DB {
 	t.Helper()
 	db := coretest.OpenDatabase(t)
 	_, err := db.Pool.Exec(t.Context(), `ALTER TABLE idempotency_keys DROP CONSTRAINT fk_idempotency_keys_run`)
@@ -58,7 +59,7 @@ func setup(t *testing.T) *core.DB {
 	return db
 }
 
-func mustTake(t *testing.T, db *core.DB, claims ...idempotency.Claim) []idempotency.Taken {
+func mustTake(t *testing.T, db *db.DB, claims ...idempotency.Claim) []idempotency.Taken {
 	t.Helper()
 	outcomes, err := take(t.Context(), db, claims...)
 	if err != nil {
@@ -67,7 +68,7 @@ func mustTake(t *testing.T, db *core.DB, claims ...idempotency.Claim) []idempote
 	return outcomes
 }
 
-func expire(t *testing.T, db *core.DB, key string) {
+func expire(t *testing.T, db *db.DB, key string) {
 	t.Helper()
 	_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = now() - interval '2 days',
 		expires_at = now() - interval '1 second' WHERE key = $1`, key)
@@ -78,17 +79,17 @@ func expire(t *testing.T, db *core.DB, key string) {
 
 func TestTake(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	org := uuid.New()
 
 	t.Run("FirstUseIsClaimedAndStoredWhole", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "first", "a")
-		outcome := mustTake(t, db, claim)[0]
+		outcome := mustTake(t, database, claim)[0]
 		if !outcome.Claimed {
 			t.Fatalf("outcome = %+v, want claimed", outcome)
 		}
-		record, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "first")
+		record, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "first")
 		if err != nil || !found {
 			t.Fatalf("lookup = %t, %v, want found", found, err)
 		}
@@ -105,10 +106,10 @@ func TestTake(t *testing.T) {
 	t.Run("SecondUseSeesTheFirst", func(t *testing.T) {
 		t.Parallel()
 		first := newClaim(org, "second", "a")
-		mustTake(t, db, first)
+		mustTake(t, database, first)
 		for content, wantCode := range map[string]core.Code{"a": "", "b": core.CodeKeyReused} {
 			second := newClaim(org, "second", content)
-			outcome := mustTake(t, db, second)[0]
+			outcome := mustTake(t, database, second)[0]
 			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
 				t.Fatalf("outcome = %+v, want the record of the first", outcome)
 			}
@@ -121,7 +122,7 @@ func TestTake(t *testing.T) {
 		mine, theirs := newClaim(org, "scope", "a"), newClaim(uuid.New(), "scope", "a")
 		elsewhere := newClaim(org, "scope", "a")
 		elsewhere.Endpoint = "other"
-		for i, outcome := range mustTake(t, db, mine, theirs, elsewhere) {
+		for i, outcome := range mustTake(t, database, mine, theirs, elsewhere) {
 			if !outcome.Claimed {
 				t.Errorf("claim %d = %+v, want claimed", i, outcome)
 			}
@@ -130,14 +131,14 @@ func TestTake(t *testing.T) {
 
 	t.Run("ExpiredKeyIsTakenOverWithNothingLeftOfTheOldUse", func(t *testing.T) {
 		t.Parallel()
-		mustTake(t, db, newClaim(org, "expired", "old"))
-		expire(t, db, "expired")
-		if _, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "expired"); found || err != nil {
+		mustTake(t, database, newClaim(org, "expired", "old"))
+		expire(t, database, "expired")
+		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired"); found || err != nil {
 			t.Errorf("lookup = %t, %v, want an expired key to be absent", found, err)
 		}
 		fresh := newClaim(org, "expired", "new")
-		outcome := mustTake(t, db, fresh)[0]
-		record, _, err := idempotency.Lookup(t.Context(), db, org, endpoint, "expired")
+		outcome := mustTake(t, database, fresh)[0]
+		record, _, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired")
 		if err != nil || !outcome.Claimed {
 			t.Fatalf("outcome = %+v, %v, want claimed", outcome, err)
 		}
@@ -154,7 +155,7 @@ func TestTake(t *testing.T) {
 	t.Run("WithdrawnKeyIsGone", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "withdrawn", "a")
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			if _, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{claim}); err != nil {
 				return 0, err
 			}
@@ -165,19 +166,19 @@ func TestTake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := idempotency.Lookup(t.Context(), db, org, endpoint, "withdrawn"); found || err != nil {
+		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "withdrawn"); found || err != nil {
 			t.Errorf("lookup = %t, %v, want nothing", found, err)
 		}
 	})
 
 	t.Run("HeldByAnUncommittedRivalIsInProgress", func(t *testing.T) {
 		t.Parallel()
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			_, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{newClaim(org, "held", "a")})
 			if err != nil {
 				return 0, err
 			}
-			outcome := mustTake(t, db, newClaim(org, "held", "b"))[0]
+			outcome := mustTake(t, database, newClaim(org, "held", "b"))[0]
 			if outcome.Claimed || outcome.Existing != nil {
 				t.Errorf("outcome = %+v, want neither claimed nor a record", outcome)
 			}
@@ -191,16 +192,16 @@ func TestTake(t *testing.T) {
 	t.Run("UnfinishedKeyIsNeverTakenOver", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "unfinished", "a")
-		mustTake(t, db, claim)
-		expire(t, db, "unfinished")
-		_, err := db.Pool.Exec(t.Context(), `
+		mustTake(t, database, claim)
+		expire(t, database, "unfinished")
+		_, err := database.Pool.Exec(t.Context(), `
 			UPDATE idempotency_keys SET recovery_point = 'started', response_status = NULL, response_headers = NULL,
 				response_body = NULL, locked_until = now() + interval '10 seconds'
 			WHERE key = 'unfinished'`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcome := mustTake(t, db, newClaim(org, "unfinished", "a"))[0]
+		outcome := mustTake(t, database, newClaim(org, "unfinished", "a"))[0]
 		if outcome.Claimed || outcome.Existing == nil {
 			t.Fatalf("outcome = %+v, want the record", outcome)
 		}
@@ -214,13 +215,13 @@ func TestTake(t *testing.T) {
 
 	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
 		t.Parallel()
-		mustTake(t, db, newClaim(org, "version", "a"))
-		_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
+		mustTake(t, database, newClaim(org, "version", "a"))
+		_, err := database.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		claim := newClaim(org, "version", "b")
-		checkCode(t, mustTake(t, db, claim)[0].Existing.Decide(claim.Fingerprint), core.CodeUnavailable)
+		checkCode(t, mustTake(t, database, claim)[0].Existing.Decide(claim.Fingerprint), core.CodeUnavailable)
 	})
 }
 
@@ -246,7 +247,7 @@ func TestTakeRaces(t *testing.T) {
 }
 
 // race lets several requests for one key go at once and returns how many got it.
-func race(t *testing.T, db *core.DB, org uuid.UUID, key string) int {
+func race(t *testing.T, db *db.DB, org uuid.UUID, key string) int {
 	t.Helper()
 	var claimed int
 	var mu sync.Mutex

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -69,7 +69,7 @@ func (c *Completer) complete(ctx context.Context, record Record) {
 
 // takeAbandoned takes the locks of keys that nobody holds, each under its next epoch, and counts the try.
 func (c *Completer) takeAbandoned(ctx context.Context) ([]Record, error) {
-	return core.InTx(ctx, c.engine.db, func(tx core.Tx) ([]Record, error) {
+	return db.InTx(ctx, c.engine.db, func(tx db.Tx) ([]Record, error) {
 		rows, err := tx.Query(ctx, `
 			WITH abandoned AS (
 				SELECT org_id AS org, id AS key_id FROM idempotency_keys

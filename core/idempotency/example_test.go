@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -36,13 +36,13 @@ func parcelFlow(outside *courier) idempotency.Flow {
 			if err := outside.deliver(ctx, record.DerivedKey("deliver")); err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+			return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 				_, err := tx.Exec(ctx, `INSERT INTO parcels (id) VALUES ($1)`, record.ID)
 				return idempotency.Reach("delivered"), err
 			}, nil
 		},
 		"delivered": func(context.Context, idempotency.Record) (idempotency.Transition, error) {
-			return func(context.Context, core.Tx) (idempotency.Outcome, error) {
+			return func(context.Context, db.Tx) (idempotency.Outcome, error) {
 				return idempotency.Respond(idempotency.Response{
 					Status: http.StatusCreated, Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
 					Body: []byte(`{"sent": true}`),

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -35,7 +36,7 @@ func KeyFrom(ctx context.Context) Key {
 // Guard protects routes that create something. Keyed or KeyOptional goes to the route; the view then hands its work
 // to Once.
 type Guard struct {
-	db *core.DB
+	db *db.DB
 	// lifetime is how long a key is remembered where its organization has not said otherwise.
 	lifetime time.Duration
 	activity *Activity
@@ -44,7 +45,7 @@ type Guard struct {
 
 // NewGuard makes a Guard that counts what keys are asked for: one by one in the activity, and all together in the
 // figures.
-func NewGuard(db *core.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
+func NewGuard(db *db.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
 	return &Guard{db: db, lifetime: lifetime, activity: activity, figures: figures}
 }
 

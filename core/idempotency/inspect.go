@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // State is what people call a key's condition.
@@ -68,13 +69,13 @@ type EntryFilter struct {
 
 // Inspector shows keys to people and lets them free stuck ones.
 type Inspector struct {
-	db          *core.DB
+	db          *db.DB
 	maxAttempts int
 	operations  Operations
 }
 
 // NewInspector makes an Inspector; maxAttempts is the completer's.
-func NewInspector(db *core.DB, maxAttempts int, operations Operations) *Inspector {
+func NewInspector(db *db.DB, maxAttempts int, operations Operations) *Inspector {
 	return &Inspector{db: db, maxAttempts: maxAttempts, operations: operations}
 }
 
@@ -99,7 +100,7 @@ const entryQuery = `
 func (i *Inspector) List(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
 ) ([]Entry, error) {
-	var reads core.Reads
+	var reads db.Reads
 	var entries []Entry
 	i.queueEntries(&reads, orgID, filter, cursor, &entries)
 	if err := i.db.Read(ctx, &reads); err != nil {
@@ -109,10 +110,10 @@ func (i *Inspector) List(
 }
 
 func (i *Inspector) queueEntries(
-	reads *core.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
+	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
 	comparison, order, from := cursor.Window()
-	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id `+comparison+` $3
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id `+comparison+` $3
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
 		rareState(State(filter.State))+`
 		ORDER BY id `+order+` LIMIT $7`,
@@ -137,7 +138,7 @@ const MaxStuck = 100
 
 // Stuck counts the keys that nobody holds and that are not finished, up to MaxStuck.
 func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
-	var reads core.Reads
+	var reads db.Reads
 	var n int64
 	queueStuck(&reads, orgID, &n)
 	if err := i.db.Read(ctx, &reads); err != nil {
@@ -146,8 +147,8 @@ func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
 	return n, nil
 }
 
-func queueStuck(reads *core.Reads, orgID uuid.UUID, n *int64) {
-	reads.Queue(core.OneInto(n, pgx.RowTo[int64]), `
+func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
+	reads.Queue(db.OneInto(n, pgx.RowTo[int64]), `
 		SELECT count(*) FROM (
 			SELECT FROM idempotency_keys
 			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
@@ -173,35 +174,35 @@ type request struct {
 	UserAgent   string
 }
 
-func queueOrigin(reads *core.Reads, orgID, id uuid.UUID, found *request) {
-	reads.Queue(core.OneInto(found, pgx.RowToStructByPos[request]), `
+func queueOrigin(reads *db.Reads, orgID, id uuid.UUID, found *request) {
+	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[request]), `
 		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
 }
 
 // queueResponse finds one response at most: that of a key which has finished.
-func queueResponse(reads *core.Reads, orgID, id uuid.UUID, found *[]storedResponse) {
-	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[storedResponse]), `
+func queueResponse(reads *db.Reads, orgID, id uuid.UUID, found *[]storedResponse) {
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[storedResponse]), `
 		SELECT response_status, response_headers, substring(response_body FOR $3), octet_length(response_body)
 		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody)
 }
 
 // Find reads one key of the organization, with what its timeline tells.
 func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error) {
-	var reads core.Reads
+	var reads db.Reads
 	var entry Entry
 	i.queueEntry(&reads, orgID, id, &entry)
 	err := i.readKey(ctx, &reads, id)
 	return entry, err
 }
 
-func (i *Inspector) queueEntry(reads *core.Reads, orgID, id uuid.UUID, found *Entry) {
-	reads.Queue(core.OneInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id = $3`,
+func (i *Inspector) queueEntry(reads *db.Reads, orgID, id uuid.UUID, found *Entry) {
+	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id = $3`,
 		orgID, i.maxAttempts, id)
 	queueMoves(reads, orgID, id, &found.moves)
 }
 
 // readKey runs look-ups of a key. One that has to find a row and finds none tells that there is no such key.
-func (i *Inspector) readKey(ctx context.Context, reads *core.Reads, id uuid.UUID) error {
+func (i *Inspector) readKey(ctx context.Context, reads *db.Reads, id uuid.UUID) error {
 	err := i.db.Read(ctx, reads)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return core.NotFound("idempotency key")
@@ -268,7 +269,7 @@ const activityDays = 30
 
 // Days reads the activity of the organization's keys day by day, today first.
 func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
-	var reads core.Reads
+	var reads db.Reads
 	var days []Day
 	queueLatestDays(&reads, orgID, &days)
 	if err := i.db.Read(ctx, &reads); err != nil {
@@ -277,8 +278,8 @@ func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
 	return days, nil
 }
 
-func queueLatestDays(reads *core.Reads, orgID uuid.UUID, days *[]Day) {
-	reads.Queue(core.AllInto(days, pgx.RowToStructByPos[Day]), `
+func queueLatestDays(reads *db.Reads, orgID uuid.UUID, days *[]Day) {
+	reads.Queue(db.AllInto(days, pgx.RowToStructByPos[Day]), `
 		SELECT d.day, coalesce(a.replayed, 0), coalesce(a.in_progress, 0), coalesce(a.reused, 0),
 			coalesce(a.misnamed, 0)
 		FROM (SELECT (now() AT TIME ZONE 'UTC')::date - ago AS day FROM generate_series(0, $2 - 1) AS ago) AS d
@@ -290,7 +291,7 @@ func queueLatestDays(reads *core.Reads, orgID uuid.UUID, days *[]Day) {
 // one without a run is deleted, so that its request can be sent anew. A key that somebody holds or that
 // is finished is not released. The deed is audited with its reason.
 func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
-	_, err := core.InTx(ctx, i.db, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, i.db, func(tx db.Tx) (struct{}, error) {
 		var releasable, hasRun bool
 		err := tx.QueryRow(ctx, `
 			SELECT recovery_point <> 'finished' AND locked_until <= now(), validation_run_id IS NOT NULL

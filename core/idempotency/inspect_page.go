@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // keysReport is everything that the page of keys shows. The entries are one page of them and one more.
@@ -22,7 +23,7 @@ func (a *App) keysReport(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
 ) (keysReport, error) {
 	var found keysReport
-	var reads core.Reads
+	var reads db.Reads
 	a.inspector.queueEntries(&reads, orgID, filter, cursor, &found.entries)
 	queueLatestDays(&reads, orgID, &found.days)
 	queueStuck(&reads, orgID, &found.stuck)
@@ -44,7 +45,7 @@ type keyReport struct {
 // keyReport reads what the page of one key shows, in one round trip.
 func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.UUID) (keyReport, error) {
 	var found keyReport
-	var reads core.Reads
+	var reads db.Reads
 	a.inspector.queueEntry(&reads, principal.OrgID, id, &found.entry)
 	queueOrigin(&reads, principal.OrgID, id, &found.first)
 	// What clients have been answered is for those alone who answer for the organization.

@@ -8,13 +8,14 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // single opens a pool of one connection, so that what a query has read can be asked of its own session.
-func single(tb testing.TB) *core.DB {
+func single(tb testing.TB) *db.DB {
 	tb.Helper()
-	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
+	db, err := db.Open(tb.Context(), db.Config{
 		URL: coretest.DatabaseURL(tb), MaxConns: 1,
 		LockTimeout: 2 * time.Second, StatementTimeout: time.Minute, IdleTimeout: time.Minute,
 	})
@@ -30,7 +31,7 @@ func single(tb testing.TB) *core.DB {
 }
 
 // rowsRead counts the rows of keys and of their activity that were read until now.
-func rowsRead(tb testing.TB, db *core.DB) int64 {
+func rowsRead(tb testing.TB, db *db.DB) int64 {
 	tb.Helper()
 	if _, err := db.Pool.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
 		tb.Fatalf("flush statistics: %v", err)

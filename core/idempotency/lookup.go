@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // recordColumns are what scanRecord reads, in its order.
@@ -20,7 +21,7 @@ const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_i
 
 // Lookup reads a key in one indexed statement and no transaction. The second result is false when
 // there is no such key or it has expired.
-func Lookup(ctx context.Context, db *core.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
+func Lookup(ctx context.Context, db *db.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
 	rows, err := db.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
 	if err != nil {
 		return Record{}, false, fmt.Errorf("look a key up: %w", err)
@@ -38,7 +39,7 @@ func Lookup(ctx context.Context, db *core.DB, orgID uuid.UUID, endpoint Endpoint
 // QueueLookup adds the look-up of a key to others. The organization is SQL over the parameter param, and found
 // is left alone when there is no such key or it has expired.
 func QueueLookup(
-	lookups *core.Lookups, org string, param core.Param, endpoint Endpoint, key string, found **Record,
+	lookups *db.Loader, org string, param db.Param, endpoint Endpoint, key string, found **Record,
 ) {
 	lookups.Queue(func(row pgx.CollectableRow) error {
 		record, err := scanRecord(row)
@@ -48,8 +49,8 @@ func QueueLookup(
 		return err
 	}, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
-		param, core.Param{Name: "key", Type: "text", Value: key},
-		core.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
+		param, db.Param{Name: "key", Type: "text", Value: key},
+		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
 // Identity names a key. Equal ones are the same key.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -68,7 +69,7 @@ func (w *world) phase(ctx context.Context, record idempotency.Record) (idempoten
 		return nil, errForeign
 	}
 	next := path()[slices.Index(path(), record.Point)+1]
-	return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 		_, err := tx.Exec(ctx, `INSERT INTO effects (key_id, point) VALUES ($1, $2)`, record.ID, record.Point)
 		if next != idempotency.PointFinished {
 			return idempotency.Reach(next), err

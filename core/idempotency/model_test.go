@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -95,7 +96,7 @@ func answerOf(id uuid.UUID, epoch int) string {
 
 // world is the database, the requests that are under way, and the model.
 type world struct {
-	db     *core.DB
+	db     *db.DB
 	org    uuid.UUID
 	engine *idempotency.Engine
 	flow   idempotency.Flow
@@ -114,7 +115,7 @@ type world struct {
 	failing idempotency.Point
 }
 
-func newWorld(t *rapid.T, db *core.DB) *world {
+func newWorld(t *rapid.T, db *db.DB) *world {
 	w := &world{
 		db: db, org: uuid.New(), model: make(map[string]use), seen: make(map[uuid.UUID]use),
 		latest: make(map[uuid.UUID]int),

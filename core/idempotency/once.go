@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Operation says what a request is to do once. Two requests are the same when all of it is.
@@ -30,7 +31,7 @@ type Operation struct {
 
 // Work does an operation inside the transaction that also claims its key, and returns the answer. It may
 // run twice and touches only the transaction.
-type Work func(ctx context.Context, tx core.Tx) (Response, error)
+type Work func(ctx context.Context, tx db.Tx) (Response, error)
 
 // claiming is the recovery point of a key whose work is under way. It never outlives the transaction.
 const claiming Point = "claiming"
@@ -78,7 +79,7 @@ func (g *Guard) unkeyed(ctx context.Context, operation Operation, work Work) (Re
 	if err := operation.admit(ctx); err != nil {
 		return Response{}, err
 	}
-	response, err := core.InTx(ctx, g.db, func(tx core.Tx) (Response, error) { return work(ctx, tx) })
+	response, err := db.InTx(ctx, g.db, func(tx db.Tx) (Response, error) { return work(ctx, tx) })
 	if err != nil {
 		return Response{}, failed(err, operation.RunID, false)
 	}
@@ -99,7 +100,7 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	if err := operation.admit(ctx); err != nil {
 		return Answer{}, err
 	}
-	done, err := core.InTx(ctx, g.db, func(tx core.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
+	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
 	case err != nil:
 		return Answer{}, failed(err, claim.RunID, true)
@@ -122,7 +123,7 @@ func (o Operation) admit(ctx context.Context) error {
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
-func workUnder(ctx context.Context, tx core.Tx, claim Claim, work Work) (taking, error) {
+func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (taking, error) {
 	outcomes, err := Take(ctx, tx, []Claim{claim})
 	if err != nil {
 		return taking{}, err
@@ -165,10 +166,10 @@ func (g *Guard) claim(
 
 // failed says what the failure of a transaction means for its operation. The run is nil where there is none.
 func failed(cause error, runID uuid.UUID, keyed bool) error {
-	if core.IsContention(cause) {
+	if db.IsContention(cause) {
 		return core.Unavailable(cause)
 	}
-	if !errors.Is(cause, core.ErrOutcomeUnknown) {
+	if !errors.Is(cause, db.ErrOutcomeUnknown) {
 		return cause
 	}
 	advice := "Look for it before you repeat the request; with an Idempotency-Key it could simply be repeated."

@@ -14,14 +14,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
 // once sends a request to a protected route whose work ends with the error, without a key if key is "".
-func once(t *testing.T, db *core.DB, key string, runID uuid.UUID, failure error) error {
+func once(t *testing.T, database *db.DB, key string, runID uuid.UUID, failure error) error {
 	t.Helper()
-	guard := idempotency.NewGuard(db, time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
 	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
 	if key != "" {
 		request.Header.Set(idempotency.Header, key)
@@ -29,7 +30,7 @@ func once(t *testing.T, db *core.DB, key string, runID uuid.UUID, failure error)
 	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
 	view := guard.Keyed(func(c echo.Context) error {
 		operation := idempotency.Operation{Endpoint: endpoint, RunID: runID}
-		return guard.Once(c, operation, func(context.Context, core.Tx) (idempotency.Response, error) {
+		return guard.Once(c, operation, func(context.Context, db.Tx) (idempotency.Response, error) {
 			return idempotency.Response{}, failure
 		})
 	})
@@ -38,7 +39,7 @@ func once(t *testing.T, db *core.DB, key string, runID uuid.UUID, failure error)
 
 func TestOnceTellsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	runID := uuid.New()
 	for name, tt := range map[string]struct {
 		key       string
@@ -53,7 +54,7 @@ func TestOnceTellsAnUnknownOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := once(t, db, tt.key, tt.runID, fmt.Errorf("commit: %w", core.ErrOutcomeUnknown))
+			err := once(t, database, tt.key, tt.runID, fmt.Errorf("commit: %w", db.ErrOutcomeUnknown))
 			clientErr, ok := errors.AsType[*core.Error](err)
 			if !ok || clientErr.Code != core.CodeOutcomeUnknown {
 				t.Fatalf("Once = %v, want %s", err, core.CodeOutcomeUnknown)
@@ -62,7 +63,7 @@ func TestOnceTellsAnUnknownOutcome(t *testing.T) {
 				t.Errorf("error = run %q retryable %t after %v, want run %q retryable %t and a time to wait",
 					clientErr.RunID, clientErr.Retryable, clientErr.RetryAfter, tt.shown, tt.retryable)
 			}
-			if !errors.Is(err, core.ErrOutcomeUnknown) {
+			if !errors.Is(err, db.ErrOutcomeUnknown) {
 				t.Error("the cause is lost")
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -21,7 +22,7 @@ type Phase func(ctx context.Context, record Record) (Transition, error)
 
 // Transition writes what a phase has done, in the transaction that also moves the recovery point. Like
 // every transaction it may run twice.
-type Transition func(ctx context.Context, tx core.Tx) (Outcome, error)
+type Transition func(ctx context.Context, tx db.Tx) (Outcome, error)
 
 // Outcome is where a transition has brought the request.
 type Outcome struct {
@@ -62,7 +63,7 @@ type EngineConfig struct {
 // Engine drives requests through their phases. Whoever holds a key's lock drives it: the request itself,
 // a retry of it, or the completer.
 type Engine struct {
-	db      *core.DB
+	db      *db.DB
 	cfg     EngineConfig
 	figures *metrics.Keys
 	log     *slog.Logger
@@ -87,7 +88,7 @@ var (
 )
 
 // NewEngine makes an Engine.
-func NewEngine(db *core.DB, cfg EngineConfig, figures *metrics.Keys, log *slog.Logger) *Engine {
+func NewEngine(db *db.DB, cfg EngineConfig, figures *metrics.Keys, log *slog.Logger) *Engine {
 	return &Engine{db: db, cfg: cfg, figures: figures, log: log}
 }
 
@@ -163,7 +164,7 @@ func (e *Engine) goOn(ctx context.Context, phase Phase, held Record) (Record, er
 // commit runs a transition in a transaction that is fenced from its beginning: it locks the key's row
 // under our epoch and recovery point, or has no effect at all. It returns the record as it is afterwards.
 func (e *Engine) commit(ctx context.Context, held Record, transition Transition) (Record, error) {
-	return core.InTx(ctx, e.db, func(tx core.Tx) (Record, error) {
+	return db.InTx(ctx, e.db, func(tx db.Tx) (Record, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE idempotency_keys SET locked_until = now() + $5::bigint * interval '1 millisecond'
 			WHERE org_id = $1 AND id = $2 AND epoch = $3 AND recovery_point = $4`,
@@ -184,7 +185,7 @@ func (e *Engine) commit(ctx context.Context, held Record, transition Transition)
 
 // write moves a held record to where the outcome has brought it. An answer that comes late is kept for a while
 // after it is stored: its client has yet to fetch it, and would start anew with a key that has already ended.
-func write(ctx context.Context, tx core.Tx, held Record, outcome Outcome) (Record, error) {
+func write(ctx context.Context, tx db.Tx, held Record, outcome Outcome) (Record, error) {
 	moved := held
 	moved.Point = outcome.point
 	var err error

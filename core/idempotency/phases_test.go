@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -38,7 +39,7 @@ var errForeign = errors.New("the foreign side is down: \x00\xff")
 
 // rig is a flow of three phases whose effects are counted.
 type rig struct {
-	db     *core.DB
+	db     *db.DB
 	org    uuid.UUID
 	engine *idempotency.Engine
 	flow   idempotency.Flow
@@ -84,7 +85,7 @@ func (r *rig) phase(outcome idempotency.Outcome) idempotency.Phase {
 		if err := r.hook()(ctx, record); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, tx core.Tx) (idempotency.Outcome, error) {
+		return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
 			_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ($1, $2)`, record.ID, record.Point)
 			return outcome, err
 		}, nil

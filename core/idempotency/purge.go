@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // purgeTimeout bounds one batch.
@@ -29,7 +29,7 @@ const (
 // Every batch is a transaction of its own, so that no lock is held for long. Rows that somebody else has locked are
 // passed over, which lets several purges work at once and keeps out of the way of a request that takes an expired key
 // over. After an error the count tells what is gone nevertheless.
-func Purge(ctx context.Context, db *core.DB, batch int) (int64, error) {
+func Purge(ctx context.Context, db *db.DB, batch int) (int64, error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("purge expired keys: the batch is %d, want at least 1", batch)
 	}
@@ -64,10 +64,10 @@ type purged struct {
 //
 // The commit does not wait for the disk. What a crash of the server brings back is expired and purged again, and a
 // start in the place of a deleted key reaches the disk behind the deletion.
-func purgeBatch(ctx context.Context, db *core.DB, from *time.Time, size int) (*purged, error) {
+func purgeBatch(ctx context.Context, database *db.DB, from *time.Time, size int) (*purged, error) {
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
-	return core.InBatch(ctx, db, func(batch *core.Batch) *purged {
+	return db.InBatch(ctx, database, func(batch *db.Batch) *purged {
 		gone := &purged{}
 		batch.Queue("SET LOCAL synchronous_commit = off")
 		batch.QueueRows(func(rows pgx.Rows) error {
@@ -125,7 +125,7 @@ const (
 
 // purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
 // new id; and the days and hours whose time is over.
-func purgeActivity(ctx context.Context, db *core.DB, batch int) error {
+func purgeActivity(ctx context.Context, db *db.DB, batch int) error {
 	if err := purgePages(ctx, db, purgeCounts, batch); err != nil {
 		return fmt.Errorf("purge the activity of keys: %w", err)
 	}
@@ -142,7 +142,7 @@ func purgeActivity(ctx context.Context, db *core.DB, batch int) error {
 	return nil
 }
 
-func purgePages(ctx context.Context, db *core.DB, query string, batch int) error {
+func purgePages(ctx context.Context, db *db.DB, query string, batch int) error {
 	var org, key uuid.UUID
 	for {
 		began := time.Now()
@@ -160,7 +160,7 @@ func purgePages(ctx context.Context, db *core.DB, query string, batch int) error
 }
 
 // CountExpired counts the keys that Purge would delete.
-func CountExpired(ctx context.Context, db *core.DB) (int64, error) {
+func CountExpired(ctx context.Context, db *db.DB) (int64, error) {
 	var n int64
 	err := db.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM idempotency_keys

@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // insertKeys inserts that many keys which expire after the given time and are finished or not.
-func insertKeys(tb testing.TB, db *core.DB, n int, expiresIn time.Duration, finished bool) {
+func insertKeys(tb testing.TB, db *db.DB, n int, expiresIn time.Duration, finished bool) {
 	tb.Helper()
 	coretest.Prepare(tb, db.Pool.Config().ConnString(), `
 		WITH digest AS (SELECT decode(repeat('00', 32), 'hex') AS zeros)
@@ -31,7 +31,7 @@ func insertKeys(tb testing.TB, db *core.DB, n int, expiresIn time.Duration, fini
 		uuid.New(), n, expiresIn.Seconds(), finished)
 }
 
-func countKeys(tb testing.TB, db *core.DB) int64 {
+func countKeys(tb testing.TB, db *db.DB) int64 {
 	tb.Helper()
 	var n int64
 	if err := db.Pool.QueryRow(tb.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&n); err != nil {
@@ -40,9 +40,9 @@ func countKeys(tb testing.TB, db *core.DB) int64 {
 	return n
 }
 
-func openForPurge(tb testing.TB) *core.DB {
+func openForPurge(tb testing.TB) *db.DB {
 	tb.Helper()
-	db, err := core.OpenDatabase(tb.Context(), core.DatabaseConfig{
+	db, err := db.Open(tb.Context(), db.Config{
 		URL: coretest.DatabaseURL(tb), MaxConns: 8,
 		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 	})
@@ -193,7 +193,7 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-func wantPurged(tb testing.TB, db *core.DB, batch int, want int64) {
+func wantPurged(tb testing.TB, db *db.DB, batch int, want int64) {
 	tb.Helper()
 	got, err := idempotency.Purge(tb.Context(), db, batch)
 	if err != nil {
@@ -204,7 +204,7 @@ func wantPurged(tb testing.TB, db *core.DB, batch int, want int64) {
 	}
 }
 
-func wantExpired(tb testing.TB, db *core.DB, want int64) {
+func wantExpired(tb testing.TB, db *db.DB, want int64) {
 	tb.Helper()
 	got, err := idempotency.CountExpired(tb.Context(), db)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // TestRefusalsCannotBeStored holds that no mistake in the code makes a refusal or a failure the answer for a day.
 func TestRefusalsCannotBeStored(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	for _, status := range []int{100, 302, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
 			claim := newClaim(uuid.New(), "k", "a")
 			claim.Response.Status = status
-			_, err := take(t.Context(), db, claim)
-			if got := core.ViolatedConstraint(err); got != "ck_idempotency_keys_status" {
+			_, err := take(t.Context(), database, claim)
+			if got := db.ViolatedConstraint(err); got != "ck_idempotency_keys_status" {
 				t.Errorf("take = %v, want a violation of ck_idempotency_keys_status", err)
 			}
 		})

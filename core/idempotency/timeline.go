@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // maxMoves is how many moves of a key are shown, the latest.
@@ -24,8 +25,8 @@ type move struct {
 }
 
 // queueMoves finds the latest moves of a key, the oldest first.
-func queueMoves(reads *core.Reads, orgID, id uuid.UUID, found *[]move) {
-	reads.Queue(core.AllInto(found, pgx.RowToStructByPos[move]), `
+func queueMoves(reads *db.Reads, orgID, id uuid.UUID, found *[]move) {
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[move]), `
 		SELECT at, was, point, epoch FROM (
 			SELECT id, at, was, point, epoch FROM key_events WHERE org_id = $1 AND key_id = $2
 			ORDER BY id DESC LIMIT $3) AS latest

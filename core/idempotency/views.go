@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -21,7 +22,7 @@ var templates embed.FS
 // Unkeyed tells about runs that were started without a key.
 type Unkeyed interface {
 	// QueueWithoutKey adds what it has to look up; found is complete when the reads are done.
-	QueueWithoutKey(reads *core.Reads, orgID uuid.UUID, found *WithoutKey)
+	QueueWithoutKey(reads *db.Reads, orgID uuid.UUID, found *WithoutKey)
 }
 
 // WithoutKey is what of the latest runs was started without a key.

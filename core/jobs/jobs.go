@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Kind names what is to be done. The app that owns the data declares it and handles it.
@@ -36,14 +36,14 @@ func (j Job) TaskID() string {
 }
 
 // Stage adds the staging of jobs to a batch. Wake the Signal after the commit.
-func Stage(batch *core.Batch, jobs ...Job) {
+func Stage(batch *db.Batch, jobs ...Job) {
 	batch.Queue(`
 		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch)
 		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])`,
-		core.Column(jobs, func(j *Job) string { return string(j.Kind) }),
-		core.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
-		core.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),
-		core.Column(jobs, func(j *Job) int { return j.Epoch }))
+		db.Column(jobs, func(j *Job) string { return string(j.Kind) }),
+		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
+		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),
+		db.Column(jobs, func(j *Job) int { return j.Epoch }))
 }
 
 // Signal tells the enqueuer of the same process that something was staged, so that a job need not

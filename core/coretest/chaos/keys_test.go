@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // keyID reads the id of the only use of a key.
-func keyID(tb testing.TB, db *core.DB, key string) string {
+func keyID(tb testing.TB, db *db.DB, key string) string {
 	tb.Helper()
 	var id uuid.UUID
 	err := db.Pool.QueryRow(tb.Context(), `SELECT id FROM idempotency_keys WHERE key = $1`, key).Scan(&id)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
@@ -84,7 +84,7 @@ func dataDir(tb testing.TB) string {
 }
 
 // joinEmbedded connects to the private PostgreSQL of a running server.
-func joinEmbedded(tb testing.TB, dir string) *core.DB {
+func joinEmbedded(tb testing.TB, dir string) *db.DB {
 	tb.Helper()
 	server := joinPostgres(tb, dir)
 	return coretest.Connect(tb, server.URL())

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 func TestMain(m *testing.M) { coretest.Main(m) }
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { coretest.Main(m) }
 // bundle is a database that is reached through a proxy and around it.
 type bundle struct {
 	proxy           *pgproxy.Proxy
-	through, around *core.DB
+	through, around *db.DB
 
 	mu   sync.Mutex
 	seen []string
@@ -58,7 +58,7 @@ func (b *bundle) commits() []string {
 
 // inTx runs statements in a transaction, as the product does.
 func (b *bundle) inTx(ctx context.Context, statements ...string) error {
-	_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+	_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
 		for _, statement := range statements {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return struct{}{}, err
@@ -93,7 +93,7 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"StatementsWithParameters": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
 					for range 3 {
 						if _, err := tx.Exec(ctx, `INSERT INTO notes (text) VALUES ($1)`, "a"); err != nil {
 							return struct{}{}, err
@@ -106,7 +106,7 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"ABatch": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
 					batch := tx.NewBatch()
 					batch.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
 					batch.Queue(`DELETE FROM notes WHERE text = $1`, "a")
@@ -129,7 +129,7 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"Gorm": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InTx(ctx, b.through, func(tx core.Tx) (struct{}, error) {
+				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
 					return struct{}{}, tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error
 				})
 				return err
@@ -146,10 +146,10 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"ATransactionInTwoPipelines": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InPipeline(ctx, b.through, func(first *core.Batch) struct{} {
+				_, err := db.InPipeline(ctx, b.through, func(first *db.Batch) struct{} {
 					first.Queue(insertNote)
 					return struct{}{}
-				}, func(_ core.Tx, _ struct{}, last *core.Batch) (struct{}, error) {
+				}, func(_ db.Tx, _ struct{}, last *db.Batch) (struct{}, error) {
 					last.Queue(`UPDATE notes SET text = $1`, "b")
 					return struct{}{}, nil
 				})
@@ -158,10 +158,10 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"ATransactionThatChangesNothingInTwoPipelines": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := core.InPipeline(ctx, b.through, func(first *core.Batch) struct{} {
+				_, err := db.InPipeline(ctx, b.through, func(first *db.Batch) struct{} {
 					first.Queue(`SELECT text FROM notes FOR UPDATE`)
 					return struct{}{}
-				}, func(core.Tx, struct{}, *core.Batch) (struct{}, error) { return struct{}{}, nil })
+				}, func(db.Tx, struct{}, *db.Batch) (struct{}, error) { return struct{}{}, nil })
 				return err
 			}, nil,
 		},
@@ -232,7 +232,7 @@ func TestMembersAreCounted(t *testing.T) {
 				seen <- commit
 				return pgproxy.Fault{}
 			})
-			if _, err := core.InBatch(t.Context(), b.through, func(batch *core.Batch) struct{} {
+			if _, err := db.InBatch(t.Context(), b.through, func(batch *db.Batch) struct{} {
 				batch.Queue(insertNote)
 				batch.Queue(tt.query, tt.args...)
 				return struct{}{}
@@ -259,7 +259,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.strikeWith(tt.fault)
-			if err := b.inTx(t.Context(), insertNote); !errors.Is(err, core.ErrOutcomeUnknown) {
+			if err := b.inTx(t.Context(), insertNote); !errors.Is(err, db.ErrOutcomeUnknown) {
 				t.Errorf("err = %v, want one that says that nobody knows", err)
 			}
 			if got := b.notes(t); got != tt.notes {
@@ -281,15 +281,15 @@ func TestErrors(t *testing.T) {
 	transactions := map[string]func(ctx context.Context, b *bundle) error{
 		"InTx": func(ctx context.Context, b *bundle) error { return b.inTx(ctx, insertNote) },
 		"InPipeline": func(ctx context.Context, b *bundle) error {
-			_, err := core.InPipeline(ctx, b.through, func(*core.Batch) struct{} { return struct{}{} },
-				func(_ core.Tx, _ struct{}, last *core.Batch) (struct{}, error) {
+			_, err := db.InPipeline(ctx, b.through, func(*db.Batch) struct{} { return struct{}{} },
+				func(_ db.Tx, _ struct{}, last *db.Batch) (struct{}, error) {
 					last.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
 					return struct{}{}, nil
 				})
 			return err
 		},
 		"InBatch": func(ctx context.Context, b *bundle) error {
-			_, err := core.InBatch(ctx, b.through, func(batch *core.Batch) struct{} {
+			_, err := db.InBatch(ctx, b.through, func(batch *db.Batch) struct{} {
 				batch.Queue(insertNote)
 				return struct{}{}
 			})
@@ -334,7 +334,7 @@ func TestErrorsGiveWayToTheServersOwn(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			b.strikeWith(pgproxy.Fault{Lose: lose, Error: pgproxy.Error{Severity: "PANIC", Code: "58030"}})
-			_, err := core.InBatch(t.Context(), b.through, func(batch *core.Batch) struct{} {
+			_, err := db.InBatch(t.Context(), b.through, func(batch *db.Batch) struct{} {
 				batch.Queue(insertNote)
 				batch.Queue(`SELECT 1 / 0`)
 				return struct{}{}
@@ -382,7 +382,7 @@ func TestHooks(t *testing.T) {
 		b.strikeWith(pgproxy.Fault{After: func() { <-t.Context().Done() }})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if err := b.inTx(ctx, insertNote); !errors.Is(err, core.ErrOutcomeUnknown) {
+		if err := b.inTx(ctx, insertNote); !errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Errorf("err = %v, want one that says that nobody knows", err)
 		}
 		if got := b.notes(t); got != 1 {

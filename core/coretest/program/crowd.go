@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // commitsAtOnce is how many commits of starts a server has under way. Those that come meanwhile form a group.
@@ -20,7 +20,7 @@ const ForCrowds = "SV_DB_LOCK_TIMEOUT=25s"
 // Crowd sends requests to one server in such a way that the starts among them are committed in a group: while they
 // arrive, all commits that the server makes at once wait for the counter of an organization, and then one of them ends.
 type Crowd struct {
-	DB   *core.DB
+	DB   *db.DB
 	Base string
 	// Holder is the organization. None of the crowd is of it.
 	Holder Tenant

@@ -3,11 +3,11 @@ package program
 import (
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Count runs a query for one number.
-func Count(tb testing.TB, db *core.DB, query string, args ...any) int {
+func Count(tb testing.TB, db *db.DB, query string, args ...any) int {
 	tb.Helper()
 	var n int
 	if err := db.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
@@ -17,7 +17,7 @@ func Count(tb testing.TB, db *core.DB, query string, args ...any) int {
 }
 
 // Change runs a statement that has to change rows.
-func Change(tb testing.TB, db *core.DB, statement string, args ...any) {
+func Change(tb testing.TB, db *db.DB, statement string, args ...any) {
 	tb.Helper()
 	tag, err := db.Pool.Exec(tb.Context(), statement, args...)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Briskly are settings with which everything that is waited for happens soon. Later settings win over earlier ones.
@@ -82,7 +82,7 @@ type Installation struct {
 	Demonstration
 
 	Settings []string
-	DB       *core.DB
+	DB       *db.DB
 	// Redis is the address of the queue.
 	Redis string
 }

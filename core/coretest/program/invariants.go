@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // invariant is a query that must not find anything. Each is one statement, so it sees one moment.
@@ -120,7 +120,7 @@ func atRest() []invariant {
 }
 
 // CheckInvariants demands what holds also while others work, so it may be called at any moment.
-func CheckInvariants(tb testing.TB, db *core.DB) {
+func CheckInvariants(tb testing.TB, db *db.DB) {
 	tb.Helper()
 	for _, inv := range always() {
 		if found := violations(tb, db, inv); len(found) > 0 {
@@ -130,7 +130,7 @@ func CheckInvariants(tb testing.TB, db *core.DB) {
 }
 
 // CheckAtRest waits until everything has been done, and checks all that holds then.
-func CheckAtRest(tb testing.TB, db *core.DB) {
+func CheckAtRest(tb testing.TB, db *db.DB) {
 	tb.Helper()
 	AwaitRest(tb, db)
 	CheckInvariants(tb, db)
@@ -142,7 +142,7 @@ func CheckAtRest(tb testing.TB, db *core.DB) {
 }
 
 // AwaitRest waits until every run is completed and no job is staged.
-func AwaitRest(tb testing.TB, db *core.DB) {
+func AwaitRest(tb testing.TB, db *db.DB) {
 	tb.Helper()
 	var left []string
 	defer func() {
@@ -160,7 +160,7 @@ func AwaitRest(tb testing.TB, db *core.DB) {
 }
 
 // violations returns the first rows that a query finds.
-func violations(tb testing.TB, db *core.DB, inv invariant) []string {
+func violations(tb testing.TB, db *db.DB, inv invariant) []string {
 	tb.Helper()
 	// A clean-up may ask as well, when the test's context has ended.
 	ctx := context.WithoutCancel(tb.Context())

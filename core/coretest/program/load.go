@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const (
@@ -68,7 +68,7 @@ func (h *History) Size() int {
 }
 
 // Check demands that all that clients were told is so: the stored response has the same bytes, and its run is there.
-func (h *History) Check(tb testing.TB, db *core.DB, org uuid.UUID) {
+func (h *History) Check(tb testing.TB, db *db.DB, org uuid.UUID) {
 	tb.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package core
+package db
 
 import "syscall"
 

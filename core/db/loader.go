@@ -1,4 +1,4 @@
-package core
+package db
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
 // Lookups collect what a request looks up in one round trip to the database, outside of a transaction. Each look-up
@@ -15,7 +16,7 @@ import (
 //
 // They suit what every request asks for by a key, such as its token, because many requests share one statement. What
 // only a page asks for, or what may find several rows, goes into Reads.
-type Lookups struct {
+type Loader struct {
 	lookups []lookup
 }
 
@@ -36,7 +37,7 @@ type lookup struct {
 //
 // The same queries of several requests become one statement, so the text of a query must not depend on anything but
 // what kind of look-up it is.
-func (l *Lookups) Queue(scan func(pgx.CollectableRow) error, query string, params ...Param) {
+func (l *Loader) Queue(scan func(pgx.CollectableRow) error, query string, params ...Param) {
 	l.lookups = append(l.lookups, lookup{query: query, params: params, scan: scan})
 }
 
@@ -51,17 +52,17 @@ const (
 	lookupPatience = 50 * time.Millisecond
 )
 
-func newLookupCoalescer(db *DB) *Coalescer[*Lookups, error] {
-	return NewCoalescer(CoalescerLimits{
-		Groups: lookupGroups, Enough: lookupMembers, Patience: lookupPatience,
+func newLoadBatcher(db *DB) *coalesce.Batcher[*Loader, error] {
+	return coalesce.New(coalesce.Limits{
+		Batches: lookupGroups, MinBatch: lookupMembers, OverlapAfter: lookupPatience,
 		Members: lookupMembers, Weight: lookupMembers, Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
-	}, func(*Lookups) int { return 1 }, db.lookUpTogether)
+	}, func(*Loader) int { return 1 }, db.lookUpTogether)
 }
 
 // LookUp runs the look-ups. Those of requests that come while a few groups are under way share their statements,
 // because a statement costs the database much more than a row of it. What is found was read after the call began.
-func (db *DB) LookUp(ctx context.Context, lookups *Lookups) error {
-	failure, err := db.lookups.Do(ctx, lookups)
+func (db *DB) Load(ctx context.Context, lookups *Loader) error {
+	failure, err := db.loads.Do(ctx, lookups)
 	if err != nil {
 		return fmt.Errorf("wait for look-ups: %w", err)
 	}
@@ -69,7 +70,7 @@ func (db *DB) LookUp(ctx context.Context, lookups *Lookups) error {
 }
 
 // lookUpTogether goes on when the client that leads the group has gone, because the others have not.
-func (db *DB) lookUpTogether(ctx context.Context, requests []*Lookups) []error {
+func (db *DB) lookUpTogether(ctx context.Context, requests []*Loader) []error {
 	failures := make([]error, len(requests))
 	var batch pgx.Batch
 	for _, q := range questions(requests) {
@@ -85,7 +86,7 @@ func (db *DB) lookUpTogether(ctx context.Context, requests []*Lookups) []error {
 	apart := len(requests) > 1 && !IsUnavailable(err)
 	for i, request := range requests {
 		if apart {
-			failures[i] = db.lookUpTogether(ctx, []*Lookups{request})[0]
+			failures[i] = db.lookUpTogether(ctx, []*Loader{request})[0]
 		} else {
 			failures[i] = fmt.Errorf("look up: %w", err)
 		}
@@ -101,7 +102,7 @@ type question struct {
 }
 
 // questions puts equal queries together, in the order of their first request.
-func questions(requests []*Lookups) []*question {
+func questions(requests []*Loader) []*question {
 	var all []*question
 	known := make(map[string]*question)
 	for i, request := range requests {

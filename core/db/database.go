@@ -1,4 +1,4 @@
-package core
+package db
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -18,7 +19,7 @@ import (
 )
 
 // DatabaseConfig says how to reach PostgreSQL and how long anything may hold it.
-type DatabaseConfig struct {
+type Config struct {
 	URL      string
 	MaxConns int32
 	// Pooled says that the URL leads to a transaction pooler. Each transaction then has another session, which knows
@@ -40,8 +41,8 @@ type DB struct {
 	// SQL is the same pool for libraries that want database/sql.
 	SQL *sql.DB
 
-	begin   begin
-	lookups *Coalescer[*Lookups, error]
+	begin begin
+	loads *coalesce.Batcher[*Loader, error]
 }
 
 const (
@@ -53,7 +54,7 @@ const (
 )
 
 // OpenDatabase opens the pool and checks that the database answers.
-func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
+func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pgxConfig, err := pgxpool.ParseConfig(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read the database URL: %w", err)
@@ -73,7 +74,7 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 		pgxuuid.Register(conn.TypeMap())
 		return nil
 	}
-	pgxConfig.ConnConfig.Tracer = limiter{limit: cfg.StatementTimeout + graceForServer}
+	pgxConfig.ConnConfig.Tracer = deadlines{limit: cfg.StatementTimeout + graceForServer}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
 	pgxConfig.ConnConfig.DialFunc = dialer.DialContext
 	pool, err := pgxpool.NewWithConfig(ctx, pgxConfig)
@@ -97,7 +98,7 @@ func OpenDatabase(ctx context.Context, cfg DatabaseConfig) (*DB, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	db := &DB{Pool: pool, Gorm: gormDB, SQL: sqlDB, begin: newBegin(cfg)}
-	db.lookups = newLookupCoalescer(db)
+	db.loads = newLoadBatcher(db)
 	return db, nil
 }
 
@@ -129,7 +130,7 @@ type begin struct {
 	limits [3]string
 }
 
-func newBegin(cfg DatabaseConfig) begin {
+func newBegin(cfg Config) begin {
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	return begin{limits: [...]string{
 		milliseconds(cfg.LockTimeout), milliseconds(cfg.StatementTimeout), milliseconds(cfg.IdleTimeout),

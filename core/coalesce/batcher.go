@@ -1,4 +1,4 @@
-package core
+package coalesce
 
 import (
 	"context"
@@ -16,13 +16,13 @@ var (
 )
 
 // CoalescerLimits bound a Coalescer.
-type CoalescerLimits struct {
+type Limits struct {
 	// Groups is how many groups are worked on at once. Two halves of a group cost more than the whole, so beside those
 	// at work another begins only when Enough callers wait, or callers of the Weight of a group, or when each of those
 	// at work has taken longer than Patience, where it is not zero.
-	Groups   int
-	Enough   int
-	Patience time.Duration
+	Batches      int
+	MinBatch     int
+	OverlapAfter time.Duration
 	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
 	Members int
 	Weight  int
@@ -38,8 +38,8 @@ type CoalescerLimits struct {
 // members, its leader, so nothing runs behind the callers' backs: when all of them have returned, nothing is
 // left to be drained. Each item has its own result, and what is to be tried again alone when a group fails is for the
 // work to know.
-type Coalescer[T, R any] struct {
-	limits CoalescerLimits
+type Batcher[T, R any] struct {
+	limits Limits
 	weigh  func(T) int
 	do     func(context.Context, []T) []R
 
@@ -64,15 +64,15 @@ type member[T, R any] struct {
 
 // NewCoalescer makes a Coalescer whose work is do, which gets the leader's context and returns one result for
 // each item, in their order.
-func NewCoalescer[T, R any](
-	limits CoalescerLimits, weigh func(T) int, do func(context.Context, []T) []R,
-) *Coalescer[T, R] {
-	return &Coalescer[T, R]{limits: limits, weigh: weigh, do: do}
+func New[T, R any](
+	limits Limits, weigh func(T) int, do func(context.Context, []T) []R,
+) *Batcher[T, R] {
+	return &Batcher[T, R]{limits: limits, weigh: weigh, do: do}
 }
 
 // Do has the work done for the item, alone or together with others, and returns its result. A caller whose
 // context ends leaves as long as its turn has not come; after that Do returns when the work is done.
-func (c *Coalescer[T, R]) Do(ctx context.Context, item T) (R, error) {
+func (c *Batcher[T, R]) Do(ctx context.Context, item T) (R, error) {
 	m := &member[T, R]{
 		item: item, weight: c.weigh(item), leads: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -97,14 +97,14 @@ func (c *Coalescer[T, R]) Do(ctx context.Context, item T) (R, error) {
 }
 
 // Waiting is how many callers wait for their turn.
-func (c *Coalescer[T, R]) Waiting() int {
+func (c *Batcher[T, R]) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.waiting)
 }
 
 // join lets the caller begin when no group is at work, else wait. It reports whether there was room for it.
-func (c *Coalescer[T, R]) join(m *member[T, R]) bool {
+func (c *Batcher[T, R]) join(m *member[T, R]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.working > 0 && (len(c.waiting) == c.limits.Waiting || c.waitingWeight+m.weight > c.limits.WaitingWeight) {
@@ -117,11 +117,11 @@ func (c *Coalescer[T, R]) join(m *member[T, R]) bool {
 }
 
 // begin lets the first of those who wait lead another group, when it is time for one.
-func (c *Coalescer[T, R]) begin() {
-	if len(c.waiting) == 0 || c.working == c.limits.Groups {
+func (c *Batcher[T, R]) begin() {
+	if len(c.waiting) == 0 || c.working == c.limits.Batches {
 		return
 	}
-	enough := len(c.waiting) >= c.limits.Enough || c.waitingWeight >= c.limits.Weight
+	enough := len(c.waiting) >= c.limits.MinBatch || c.waitingWeight >= c.limits.Weight
 	if c.working > 0 && c.working > c.overdue && !enough {
 		return
 	}
@@ -132,7 +132,7 @@ func (c *Coalescer[T, R]) begin() {
 }
 
 // leave takes back one whose turn has not come.
-func (c *Coalescer[T, R]) leave(m *member[T, R]) bool {
+func (c *Batcher[T, R]) leave(m *member[T, R]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.Index(c.waiting, m)
@@ -145,7 +145,7 @@ func (c *Coalescer[T, R]) leave(m *member[T, R]) bool {
 
 // lead does the work for the leader and those who wait behind it, and then gives the lead to the next group.
 // The members get an answer also when the work panics; the panic itself goes on in the leader.
-func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
+func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	group := c.gather(leader)
 	var results []R
 	inTime := c.watch()
@@ -167,7 +167,7 @@ func (c *Coalescer[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	results = c.do(ctx, items)
 }
 
-func (c *Coalescer[T, R]) gather(leader *member[T, R]) []*member[T, R] {
+func (c *Batcher[T, R]) gather(leader *member[T, R]) []*member[T, R] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	group, weight := []*member[T, R]{leader}, leader.weight
@@ -183,7 +183,7 @@ func (c *Coalescer[T, R]) gather(leader *member[T, R]) []*member[T, R] {
 }
 
 // dequeue takes those from i to j out of the queue.
-func (c *Coalescer[T, R]) dequeue(i, j int) {
+func (c *Batcher[T, R]) dequeue(i, j int) {
 	for _, m := range c.waiting[i:j] {
 		c.waitingWeight -= m.weight
 	}
@@ -191,15 +191,15 @@ func (c *Coalescer[T, R]) dequeue(i, j int) {
 }
 
 // watch returns what tells, at the end of a group, whether Patience was long enough for it.
-func (c *Coalescer[T, R]) watch() func() bool {
-	if c.limits.Patience == 0 {
+func (c *Batcher[T, R]) watch() func() bool {
+	if c.limits.OverlapAfter == 0 {
 		return func() bool { return true }
 	}
-	return time.AfterFunc(c.limits.Patience, c.outlast).Stop
+	return time.AfterFunc(c.limits.OverlapAfter, c.outlast).Stop
 }
 
 // outlast notes that one of those at work takes long.
-func (c *Coalescer[T, R]) outlast() {
+func (c *Batcher[T, R]) outlast() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.overdue++
@@ -208,7 +208,7 @@ func (c *Coalescer[T, R]) outlast() {
 
 // handOver gives the place of a group that has ended to the next one. An overdue one has been counted as such, or is
 // about to be.
-func (c *Coalescer[T, R]) handOver(overdue bool) {
+func (c *Batcher[T, R]) handOver(overdue bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working--

@@ -1,4 +1,4 @@
-package core_test
+package db_test
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // double looks for twice a number up to 1,000.
-func double(number any, scan func(pgx.CollectableRow) error) *core.Lookups {
-	var lookups core.Lookups
+func double(number any, scan func(pgx.CollectableRow) error) *db.Loader {
+	var lookups db.Loader
 	lookups.Queue(scan, `SELECT 2 * n FROM generate_series(1, 1000) AS n WHERE n = asked.number`,
-		core.Param{Name: "number", Type: "integer", Value: number})
+		db.Param{Name: "number", Type: "integer", Value: number})
 	return &lookups
 }
 
@@ -26,7 +26,7 @@ func into(found *int) func(pgx.CollectableRow) error {
 
 func TestLookUp(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 
 	t.Run("GivesEachRequestItsOwnRow", func(t *testing.T) {
 		t.Parallel()
@@ -34,7 +34,7 @@ func TestLookUp(t *testing.T) {
 		for n := range 300 {
 			callers.Go(func() {
 				var found int
-				if err := db.LookUp(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
+				if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
 					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
 				}
 			})
@@ -47,17 +47,17 @@ func TestLookUp(t *testing.T) {
 		var first, second, third int
 		lookups := double(1, into(&first))
 		lookups.Queue(into(&second), `SELECT asked.a + asked.b`,
-			core.Param{Name: "a", Type: "bigint", Value: 2}, core.Param{Name: "b", Type: "bigint", Value: 3})
+			db.Param{Name: "a", Type: "bigint", Value: 2}, db.Param{Name: "b", Type: "bigint", Value: 3})
 		lookups.Queue(into(&third), `SELECT asked.a + asked.b`,
-			core.Param{Name: "a", Type: "bigint", Value: 4}, core.Param{Name: "b", Type: "bigint", Value: 5})
-		if err := db.LookUp(t.Context(), lookups); err != nil || first != 2 || second != 5 || third != 9 {
+			db.Param{Name: "a", Type: "bigint", Value: 4}, db.Param{Name: "b", Type: "bigint", Value: 5})
+		if err := database.Load(t.Context(), lookups); err != nil || first != 2 || second != 5 || third != 9 {
 			t.Errorf("found %d, %d, %d, %v, want 2, 5, 9", first, second, third, err)
 		}
 	})
 
 	t.Run("ScansNothingWhereThereIsNoRow", func(t *testing.T) {
 		t.Parallel()
-		err := db.LookUp(t.Context(), double(1001, func(pgx.CollectableRow) error {
+		err := database.Load(t.Context(), double(1001, func(pgx.CollectableRow) error {
 			t.Error("scanned a row that is not there")
 			return nil
 		}))
@@ -75,16 +75,16 @@ func TestLookUp(t *testing.T) {
 				var found int
 				switch n % 10 {
 				case 3:
-					if err := db.LookUp(t.Context(), double(1<<40, into(&found))); err == nil {
+					if err := database.Load(t.Context(), double(1<<40, into(&found))); err == nil {
 						t.Error("looked up a number that is no integer")
 					}
 				case 7:
-					err := db.LookUp(t.Context(), double(7, func(pgx.CollectableRow) error { return refused }))
+					err := database.Load(t.Context(), double(7, func(pgx.CollectableRow) error { return refused }))
 					if !errors.Is(err, refused) {
 						t.Errorf("err = %v, want that of the scan", err)
 					}
 				default:
-					if err := db.LookUp(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
+					if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
 						t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
 					}
 				}
@@ -101,13 +101,13 @@ func TestLookUp(t *testing.T) {
 		for n := range 200 {
 			callers.Go(func() {
 				var found int
-				if err := db.LookUp(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
+				if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
 					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
 				}
 			})
 			callers.Go(func() {
 				// It may be answered all the same.
-				_ = db.LookUp(gone, double(n, func(pgx.CollectableRow) error { return nil }))
+				_ = database.Load(gone, double(n, func(pgx.CollectableRow) error { return nil }))
 			})
 		}
 		callers.Wait()

@@ -1,4 +1,4 @@
-package core_test
+package db_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // inPipeline runs one statement with BEGIN and the others with COMMIT, and returns how often it began.
-func inPipeline(ctx context.Context, db *core.DB, job string, last ...string) (int, error) {
+func inPipeline(ctx context.Context, database *db.DB, job string, last ...string) (int, error) {
 	begun := 0
-	_, err := core.InPipeline(ctx, db, func(batch *core.Batch) *int {
+	_, err := db.InPipeline(ctx, database, func(batch *db.Batch) *int {
 		begun++
 		got := new(int)
 		batch.Queue(insertTick, job)
@@ -25,7 +25,7 @@ func inPipeline(ctx context.Context, db *core.DB, job string, last ...string) (i
 			return err
 		}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
 		return got
-	}, func(_ core.Tx, got *int, batch *core.Batch) (int, error) {
+	}, func(_ db.Tx, got *int, batch *db.Batch) (int, error) {
 		if *got != 1 {
 			return 0, errors.New("what travels with BEGIN was not answered")
 		}
@@ -52,7 +52,7 @@ const (
 
 func TestInPipeline(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 	for name, tt := range map[string]struct {
 		last  []string
 		code  string
@@ -74,11 +74,11 @@ func TestInPipeline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun, err := inPipeline(t.Context(), db, name, tt.last...)
-			if got := stateOf(err); got != tt.code || errors.Is(err, core.ErrOutcomeUnknown) || begun != tt.begun {
+			begun, err := inPipeline(t.Context(), database, name, tt.last...)
+			if got := stateOf(err); got != tt.code || errors.Is(err, db.ErrOutcomeUnknown) || begun != tt.begun {
 				t.Errorf("err = %v after %d transactions, want a certain %q after %d", err, begun, tt.code, tt.begun)
 			}
-			if got := ticks(t, db, name); got != tt.ticks {
+			if got := ticks(t, database, name); got != tt.ticks {
 				t.Errorf("ticks = %d, want %d", got, tt.ticks)
 			}
 		})
@@ -86,9 +86,9 @@ func TestInPipeline(t *testing.T) {
 }
 
 // inBatch is inPipeline for a transaction in one round trip. It returns what the first statements have answered.
-func inBatch(ctx context.Context, db *core.DB, job string, rest ...string) (int, int, error) {
+func inBatch(ctx context.Context, database *db.DB, job string, rest ...string) (int, int, error) {
 	begun := 0
-	answered, err := core.InBatch(ctx, db, func(batch *core.Batch) *int {
+	answered, err := db.InBatch(ctx, database, func(batch *db.Batch) *int {
 		begun++
 		got := new(int)
 		batch.Queue(insertTick, job)
@@ -110,7 +110,7 @@ func inBatch(ctx context.Context, db *core.DB, job string, rest ...string) (int,
 
 func TestInBatch(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 	for name, tt := range map[string]struct {
 		rest  []string
 		code  string
@@ -127,11 +127,11 @@ func TestInBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answered, begun, err := inBatch(t.Context(), db, name, tt.rest...)
-			if got := stateOf(err); got != tt.code || errors.Is(err, core.ErrOutcomeUnknown) || begun != tt.begun {
+			answered, begun, err := inBatch(t.Context(), database, name, tt.rest...)
+			if got := stateOf(err); got != tt.code || errors.Is(err, db.ErrOutcomeUnknown) || begun != tt.begun {
 				t.Errorf("err = %v after %d transactions, want a certain %q after %d", err, begun, tt.code, tt.begun)
 			}
-			if got := ticks(t, db, name); got != tt.ticks || answered != tt.ticks {
+			if got := ticks(t, database, name); got != tt.ticks || answered != tt.ticks {
 				t.Errorf("ticks = %d, answered = %d, want %d", got, answered, tt.ticks)
 			}
 		})

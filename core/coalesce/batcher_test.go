@@ -1,4 +1,4 @@
-package core_test
+package coalesce_test
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
 // line is a Coalescer of numbers whose groups end when they are told to. The result is the number doubled.
 type line struct {
-	*core.Coalescer[int, int]
+	*coalesce.Batcher[int, int]
 
 	begun chan []int
 	end   chan struct{}
 }
 
-func newLine(limits core.CoalescerLimits) line {
+func newLine(limits coalesce.Limits) line {
 	l := line{begun: make(chan []int), end: make(chan struct{})}
-	l.Coalescer = core.NewCoalescer(limits, func(n int) int { return n },
+	l.Batcher = coalesce.New(limits, func(n int) int { return n },
 		func(_ context.Context, items []int) []int {
 			l.begun <- items
 			<-l.end
@@ -55,15 +55,15 @@ func (l line) arrive(ctx context.Context, t *testing.T, callers *sync.WaitGroup,
 // patience is longer than any group takes that is not meant to be slow.
 const patience = time.Second
 
-func wide(groups int) core.CoalescerLimits {
-	return core.CoalescerLimits{Groups: groups, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000}
+func wide(groups int) coalesce.Limits {
+	return coalesce.Limits{Batches: groups, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000}
 }
 
-func TestCoalescer(t *testing.T) {
+func TestBatcher(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		limits core.CoalescerLimits
+		limits coalesce.Limits
 		items  []int
 		groups [][]int
 	}{
@@ -72,35 +72,35 @@ func TestCoalescer(t *testing.T) {
 		{"SeveralGroupsAtOnce", wide(2), []int{1, 2, 3, 4}, [][]int{{1}, {2}, {3, 4}}},
 		{
 			"AnotherGroupWhenEnoughWait",
-			core.CoalescerLimits{
-				Groups: 2, Enough: 2, Patience: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+			coalesce.Limits{
+				Batches: 2, MinBatch: 2, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
 			},
 			[]int{1, 2, 3, 4},
 			[][]int{{1}, {2, 3}, {4}},
 		},
 		{
 			"AnotherGroupWhenAHeavyOneWaits",
-			core.CoalescerLimits{
-				Groups: 2, Enough: 5, Patience: patience, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000,
+			coalesce.Limits{
+				Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000,
 			},
 			[]int{1, 2, 8, 3},
 			[][]int{{1}, {2, 8}, {3}},
 		},
 		{
 			"BoundedInMembers",
-			core.CoalescerLimits{Groups: 1, Members: 2, Weight: 100, Waiting: 10, WaitingWeight: 1000},
+			coalesce.Limits{Batches: 1, Members: 2, Weight: 100, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 2, 3, 4},
 			[][]int{{1}, {2, 3}, {4}},
 		},
 		{
 			"BoundedInWeight",
-			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
+			coalesce.Limits{Batches: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 4, 6, 5},
 			[][]int{{1}, {4, 6}, {5}},
 		},
 		{
 			"OneThatIsTooHeavyGoesAlone",
-			core.CoalescerLimits{Groups: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
+			coalesce.Limits{Batches: 1, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000},
 			[]int{1, 50, 2, 60},
 			[][]int{{1}, {50}, {2}, {60}},
 		},
@@ -130,11 +130,11 @@ func TestCoalescer(t *testing.T) {
 	}
 }
 
-func TestCoalescerDoesNotWaitForASlowGroup(t *testing.T) {
+func TestBatcherDoesNotWaitForASlowGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(core.CoalescerLimits{
-			Groups: 2, Enough: 5, Patience: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+		l := newLine(coalesce.Limits{
+			Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
 		})
 		var callers sync.WaitGroup
 		var groups [][]int
@@ -162,15 +162,15 @@ func TestCoalescerDoesNotWaitForASlowGroup(t *testing.T) {
 	})
 }
 
-func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {
+func TestBatcherRefusesBeyondItsQueue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		limits  core.CoalescerLimits
+		limits  coalesce.Limits
 		refused int
 	}{
-		{"TooMany", core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 2, WaitingWeight: 100}, 1},
-		{"TooHeavy", core.CoalescerLimits{Groups: 1, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 7}, 3},
+		{"TooMany", coalesce.Limits{Batches: 1, Members: 10, Weight: 100, Waiting: 2, WaitingWeight: 100}, 1},
+		{"TooHeavy", coalesce.Limits{Batches: 1, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 7}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -179,8 +179,8 @@ func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {
 				var callers sync.WaitGroup
 				callers.Go(func() { <-l.begun; <-l.begun })
 				l.arrive(t.Context(), t, &callers, 100, 2, 3)
-				if _, err := l.Do(t.Context(), tt.refused); !errors.Is(err, core.ErrOverloaded) {
-					t.Errorf("error = %v, want %v", err, core.ErrOverloaded)
+				if _, err := l.Do(t.Context(), tt.refused); !errors.Is(err, coalesce.ErrOverloaded) {
+					t.Errorf("error = %v, want %v", err, coalesce.ErrOverloaded)
 				}
 				close(l.end)
 				callers.Wait()
@@ -189,7 +189,7 @@ func TestCoalescerRefusesBeyondItsQueue(t *testing.T) {
 	}
 }
 
-func TestCoalescerLetsThoseGoWhoStillWait(t *testing.T) {
+func TestBatcherLetsThoseGoWhoStillWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(wide(1))
@@ -216,11 +216,11 @@ func TestCoalescerLetsThoseGoWhoStillWait(t *testing.T) {
 	})
 }
 
-func TestCoalescerAnswersWhenTheWorkPanics(t *testing.T) {
+func TestBatcherAnswersWhenTheWorkPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun, fail := make(chan struct{}), make(chan struct{})
-		c := core.NewCoalescer(wide(1), func(int) int { return 1 }, func(_ context.Context, items []int) []int {
+		c := coalesce.New(wide(1), func(int) int { return 1 }, func(_ context.Context, items []int) []int {
 			if len(items) > 1 {
 				panic("on purpose")
 			}
@@ -260,13 +260,13 @@ func TestCoalescerAnswersWhenTheWorkPanics(t *testing.T) {
 	})
 }
 
-func TestCoalescerServesEverybodyOnce(t *testing.T) {
+func TestBatcherServesEverybodyOnce(t *testing.T) {
 	t.Parallel()
 	const callersAtOnce, rounds = 32, 200
 	var served atomic.Int64
-	c := core.NewCoalescer(
-		core.CoalescerLimits{
-			Groups: 2, Members: 8, Weight: 100, Waiting: callersAtOnce, WaitingWeight: callersAtOnce,
+	c := coalesce.New(
+		coalesce.Limits{
+			Batches: 2, Members: 8, Weight: 100, Waiting: callersAtOnce, WaitingWeight: callersAtOnce,
 		},
 		func(int) int { return 1 },
 		func(_ context.Context, items []int) []int {

@@ -1,4 +1,4 @@
-package core
+package db
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // limiter gives every statement and every wait for a connection a deadline, so that a database that is
 // frozen or cut off makes requests fail instead of hang. It is called through pgx's tracing, which lets a
 // tracer replace the context of a call.
-type limiter struct {
+type deadlines struct {
 	limit time.Duration
 }
 
@@ -27,41 +27,41 @@ func Unlimited(ctx context.Context) context.Context {
 }
 
 // TraceQueryStart begins the time of a statement.
-func (l limiter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (l deadlines) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return l.begin(ctx)
 }
 
 // TraceQueryEnd ends it.
-func (limiter) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+func (deadlines) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
 	end(ctx)
 }
 
 // TraceBatchStart begins the time of a batch.
-func (l limiter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+func (l deadlines) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return l.begin(ctx)
 }
 
 // TraceBatchQuery leaves the batch's time as it is.
-func (limiter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (deadlines) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // TraceBatchEnd ends it.
-func (limiter) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
+func (deadlines) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
 	end(ctx)
 }
 
 // TraceAcquireStart begins the time of waiting for a connection.
-func (l limiter) TraceAcquireStart(
+func (l deadlines) TraceAcquireStart(
 	ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData,
 ) context.Context {
 	return l.begin(ctx)
 }
 
 // TraceAcquireEnd ends it.
-func (limiter) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
+func (deadlines) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
 	end(ctx)
 }
 
-func (l limiter) begin(ctx context.Context) context.Context {
+func (l deadlines) begin(ctx context.Context) context.Context {
 	if ctx.Value(unlimitedKey{}) != nil {
 		return ctx
 	}

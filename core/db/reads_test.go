@@ -1,4 +1,4 @@
-package core_test
+package db_test
 
 import (
 	"errors"
@@ -7,24 +7,24 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 func TestReads(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 	const query = `SELECT n FROM generate_series(1, $1::int) AS n ORDER BY n`
 
 	t.Run("CollectTheRowsOfEachLookUp", func(t *testing.T) {
 		t.Parallel()
-		var reads core.Reads
+		var reads db.Reads
 		var all, none []int
 		var one int
-		reads.Queue(core.AllInto(&all, pgx.RowTo[int]), query, 3)
-		reads.Queue(core.AllInto(&none, pgx.RowTo[int]), query, 0)
-		reads.Queue(core.OneInto(&one, pgx.RowTo[int]), query, 1)
-		if err := db.Read(t.Context(), &reads); err != nil {
+		reads.Queue(db.AllInto(&all, pgx.RowTo[int]), query, 3)
+		reads.Queue(db.AllInto(&none, pgx.RowTo[int]), query, 0)
+		reads.Queue(db.OneInto(&one, pgx.RowTo[int]), query, 1)
+		if err := database.Read(t.Context(), &reads); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(all, []int{1, 2, 3}) || len(none) != 0 || one != 1 {
@@ -35,11 +35,11 @@ func TestReads(t *testing.T) {
 	for rows, want := range map[int]error{0: pgx.ErrNoRows, 2: pgx.ErrTooManyRows} {
 		t.Run("EndWhereOneRowIsNotThere:"+want.Error(), func(t *testing.T) {
 			t.Parallel()
-			var reads core.Reads
+			var reads db.Reads
 			var one, next int
-			reads.Queue(core.OneInto(&one, pgx.RowTo[int]), query, rows)
-			reads.Queue(core.OneInto(&next, pgx.RowTo[int]), query, 1)
-			if err := db.Read(t.Context(), &reads); !errors.Is(err, want) {
+			reads.Queue(db.OneInto(&one, pgx.RowTo[int]), query, rows)
+			reads.Queue(db.OneInto(&next, pgx.RowTo[int]), query, 1)
+			if err := database.Read(t.Context(), &reads); !errors.Is(err, want) {
 				t.Errorf("err = %v, want %v", err, want)
 			}
 			if next != 0 {

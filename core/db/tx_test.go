@@ -1,4 +1,4 @@
-package core_test
+package db_test
 
 import (
 	"context"
@@ -17,11 +17,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 const insertTick = `INSERT INTO job_ticks (job, tick) VALUES ($1, now())`
 
-func ticks(tb testing.TB, db *core.DB, job string) int {
+func ticks(tb testing.TB, db *db.DB, job string) int {
 	tb.Helper()
 	var n int
 	err := db.Pool.QueryRow(tb.Context(), `SELECT count(*) FROM job_ticks WHERE job = $1`, job).Scan(&n)
@@ -33,18 +34,18 @@ func ticks(tb testing.TB, db *core.DB, job string) int {
 
 func TestInTx(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 
 	t.Run("CommitsAndReturnsTheResult", func(t *testing.T) {
 		t.Parallel()
-		got, err := core.InTx(t.Context(), db, func(tx core.Tx) (string, error) {
+		got, err := db.InTx(t.Context(), database, func(tx db.Tx) (string, error) {
 			_, err := tx.Exec(t.Context(), insertTick, "commit")
 			return "done", err
 		})
 		if err != nil || got != "done" {
 			t.Fatalf("InTx = %q, %v, want done", got, err)
 		}
-		if n := ticks(t, db, "commit"); n != 1 {
+		if n := ticks(t, database, "commit"); n != 1 {
 			t.Errorf("rows = %d, want 1", n)
 		}
 	})
@@ -52,7 +53,7 @@ func TestInTx(t *testing.T) {
 	t.Run("GormAndPgxShareTheTransaction", func(t *testing.T) {
 		t.Parallel()
 		failure := errors.New("no")
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			err := tx.Gorm(t.Context()).Exec(`INSERT INTO job_ticks (job, tick) VALUES ('both', now())`).Error
 			if err != nil {
 				return 0, err
@@ -70,7 +71,7 @@ func TestInTx(t *testing.T) {
 		if !errors.Is(err, failure) {
 			t.Fatalf("InTx = %v, want the closure's error", err)
 		}
-		if n := ticks(t, db, "both"); n != 0 {
+		if n := ticks(t, database, "both"); n != 0 {
 			t.Errorf("rows after rollback = %d, want 0", n)
 		}
 	})
@@ -79,14 +80,14 @@ func TestInTx(t *testing.T) {
 		t.Parallel()
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+			_, _ = db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 				if _, err := tx.Exec(t.Context(), insertTick, "panic"); err != nil {
 					return 0, err
 				}
 				panic("planted")
 			})
 		}()
-		if n := ticks(t, db, "panic"); n != 0 {
+		if n := ticks(t, database, "panic"); n != 0 {
 			t.Errorf("rows = %d, want 0", n)
 		}
 	})
@@ -94,7 +95,7 @@ func TestInTx(t *testing.T) {
 	t.Run("RepeatsWhatTheDatabaseAsksToRepeat", func(t *testing.T) {
 		t.Parallel()
 		calls := 0
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			calls++
 			if calls < 3 {
 				_, err := tx.Exec(t.Context(), `DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '40001'; END $$`)
@@ -109,18 +110,18 @@ func TestInTx(t *testing.T) {
 
 	t.Run("DeferredConstraintFailsForCertain", func(t *testing.T) {
 		t.Parallel()
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			_, err := tx.Exec(t.Context(), danglingKey)
 			return 0, err
 		})
-		if core.ViolatedConstraint(err) != "fk_idempotency_keys_run" || errors.Is(err, core.ErrOutcomeUnknown) {
+		if db.ViolatedConstraint(err) != "fk_idempotency_keys_run" || errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Errorf("err = %v, want a certain violation of fk_idempotency_keys_run", err)
 		}
 	})
 
 	t.Run("LimitsLocksStatementsAndIdling", func(t *testing.T) {
 		t.Parallel()
-		_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			var lock, statement, idle string
 			err := tx.QueryRow(t.Context(), `
 				SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
@@ -154,7 +155,7 @@ func TestInTxReadsCommittedWhateverTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := core.InTx(t.Context(), coretest.Connect(t, address), func(tx core.Tx) (string, error) {
+	got, err := db.InTx(t.Context(), coretest.Connect(t, address), func(tx db.Tx) (string, error) {
 		var level string
 		err := tx.QueryRow(t.Context(), `SHOW transaction_isolation`).Scan(&level)
 		return level, err
@@ -166,9 +167,9 @@ func TestInTxReadsCommittedWhateverTheDefault(t *testing.T) {
 
 func TestInTxRepeatsWhatLostItsConnection(t *testing.T) {
 	t.Parallel()
-	db := coretest.OpenDatabase(t)
+	database := coretest.OpenDatabase(t)
 	calls := 0
-	_, err := core.InTx(t.Context(), db, func(tx core.Tx) (int, error) {
+	_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 		calls++
 		if _, err := tx.Exec(t.Context(), insertTick, "repeated"); err != nil || calls > 1 {
 			return 0, err
@@ -179,7 +180,7 @@ func TestInTxRepeatsWhatLostItsConnection(t *testing.T) {
 	if err != nil || calls != 2 {
 		t.Errorf("err = %v after %d calls, want a repetition that succeeds", err, calls)
 	}
-	if got := ticks(t, db, "repeated"); got != 1 {
+	if got := ticks(t, database, "repeated"); got != 1 {
 		t.Errorf("ticks = %d, want 1", got)
 	}
 }
@@ -219,21 +220,21 @@ func TestBehindPoolerWithoutOne(t *testing.T) {
 }
 
 // ways are the kinds of transactions. Each returns how often it began.
-func ways() map[string]func(ctx context.Context, db *core.DB) (int, error) {
-	return map[string]func(ctx context.Context, db *core.DB) (int, error){
-		"InTx": func(ctx context.Context, db *core.DB) (int, error) {
+func ways() map[string]func(ctx context.Context, db *db.DB) (int, error) {
+	return map[string]func(ctx context.Context, db *db.DB) (int, error){
+		"InTx": func(ctx context.Context, database *db.DB) (int, error) {
 			begun := 0
-			_, err := core.InTx(ctx, db, func(tx core.Tx) (int, error) {
+			_, err := db.InTx(ctx, database, func(tx db.Tx) (int, error) {
 				begun++
 				_, err := tx.Exec(ctx, insertTick, "unknown")
 				return 0, err
 			})
 			return begun, err
 		},
-		"InPipeline": func(ctx context.Context, db *core.DB) (int, error) {
+		"InPipeline": func(ctx context.Context, db *db.DB) (int, error) {
 			return inPipeline(ctx, db, "unknown", insertLast)
 		},
-		"InBatch": func(ctx context.Context, db *core.DB) (int, error) {
+		"InBatch": func(ctx context.Context, db *db.DB) (int, error) {
 			_, begun, err := inBatch(ctx, db, "unknown")
 			return begun, err
 		},
@@ -273,14 +274,14 @@ func TestUnknownOutcome(t *testing.T) {
 				address := coretest.DatabaseURL(t)
 				proxy := pgproxy.Start(t, address)
 				proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return tt.fault })
-				db, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
+				database, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				begun, err := transact(ctx, db)
-				if !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
+				begun, err := transact(ctx, database)
+				if !errors.Is(err, db.ErrOutcomeUnknown) || begun != 1 {
 					t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
 				}
-				if core.IsContention(err) || core.IsMemberFault(err) || core.ViolatedConstraint(err) != "" {
+				if db.IsContention(err) || db.IsMemberFault(err) || db.ViolatedConstraint(err) != "" {
 					t.Errorf("err = %v, want that it is no refusal", err)
 				}
 				coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
@@ -301,7 +302,7 @@ func TestCertainRefusal(t *testing.T) {
 				refused := pgproxy.Fault{Lose: true, Error: pgproxy.Error{Severity: "ERROR", Code: code}}
 				proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return refused })
 				got, err := transact(t.Context(), coretest.Connect(t, proxy.URL()))
-				if stateOf(err) != code || errors.Is(err, core.ErrOutcomeUnknown) || got != begun {
+				if stateOf(err) != code || errors.Is(err, db.ErrOutcomeUnknown) || got != begun {
 					t.Errorf("err = %v after %d transactions, want a certain %s after %d", err, got, code, begun)
 				}
 				if n := ticks(t, coretest.Connect(t, address), "unknown"); n != 0 {
@@ -318,8 +319,8 @@ func TestSeverityThatIsNotTold(t *testing.T) {
 	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
 	old := pgproxy.Error{Severity: "ERROR", Code: "40001", Translated: true}
 	proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return pgproxy.Fault{Error: old} })
-	db := coretest.Connect(t, proxy.URL())
-	if begun, err := ways()["InTx"](t.Context(), db); !errors.Is(err, core.ErrOutcomeUnknown) || begun != 1 {
+	database := coretest.Connect(t, proxy.URL())
+	if begun, err := ways()["InTx"](t.Context(), database); !errors.Is(err, db.ErrOutcomeUnknown) || begun != 1 {
 		t.Errorf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
 	}
 }
@@ -327,20 +328,20 @@ func TestSeverityThatIsNotTold(t *testing.T) {
 func TestStatementsEndWhenTheDatabaseIsFrozen(t *testing.T) {
 	t.Parallel()
 	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
-	db, err := core.OpenDatabase(t.Context(), core.DatabaseConfig{
+	database, err := db.Open(t.Context(), db.Config{
 		URL: proxy.URL(), MaxConns: 4, LockTimeout: time.Second, StatementTimeout: 100 * time.Millisecond,
 		IdleTimeout: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // Its connections lead nowhere.
+	t.Cleanup(func() { _ = database.Close() }) // Its connections lead nowhere.
 	proxy.Silence()
-	if _, err := db.Pool.Exec(t.Context(), `SELECT 1`); !core.IsUnavailable(err) {
+	if _, err := database.Pool.Exec(t.Context(), `SELECT 1`); !db.IsUnavailable(err) {
 		t.Errorf("err = %v, want one that says unavailable", err)
 	}
-	_, err = core.InTx(t.Context(), db, func(tx core.Tx) (int, error) { return 0, nil })
-	if !core.IsUnavailable(err) || errors.Is(err, core.ErrOutcomeUnknown) {
+	_, err = db.InTx(t.Context(), database, func(tx db.Tx) (int, error) { return 0, nil })
+	if !db.IsUnavailable(err) || errors.Is(err, db.ErrOutcomeUnknown) {
 		t.Errorf("err = %v, want one that says unavailable and that nothing happened", err)
 	}
 }
@@ -351,7 +352,7 @@ func TestLostConnectionsAreUnavailable(t *testing.T) {
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone, context.DeadlineExceeded,
 	} {
 		err := fmt.Errorf("read: %w", lost)
-		if !core.IsUnavailable(err) || core.AsError(err).Code != core.CodeUnavailable {
+		if !db.IsUnavailable(err) || core.AsError(err).Code != core.CodeUnavailable {
 			t.Errorf("%v: want it to be unavailable", lost)
 		}
 	}
@@ -360,7 +361,7 @@ func TestLostConnectionsAreUnavailable(t *testing.T) {
 func TestErrorClasses(t *testing.T) {
 	t.Parallel()
 	for _, severity := range []string{"FATAL", "PANIC"} {
-		if ended := (&pgconn.PgError{SeverityUnlocalized: severity, Code: "58030"}); !core.IsUnavailable(ended) {
+		if ended := (&pgconn.PgError{SeverityUnlocalized: severity, Code: "58030"}); !db.IsUnavailable(ended) {
 			t.Errorf("IsUnavailable(%s) = false, want true", severity)
 		}
 	}
@@ -372,13 +373,13 @@ func TestErrorClasses(t *testing.T) {
 		"23505": {member: true}, "22021": {member: true}, "21000": {member: true}, "42601": {},
 	} {
 		err := error(&pgconn.PgError{Code: code})
-		if got := core.IsUnavailable(err); got != want.unavailable {
+		if got := db.IsUnavailable(err); got != want.unavailable {
 			t.Errorf("IsUnavailable(%s) = %t, want %t", code, got, want.unavailable)
 		}
-		if got := core.IsMemberFault(err); got != want.member {
+		if got := db.IsMemberFault(err); got != want.member {
 			t.Errorf("IsMemberFault(%s) = %t, want %t", code, got, want.member)
 		}
-		if got := core.IsContention(err); got != want.contention {
+		if got := db.IsContention(err); got != want.contention {
 			t.Errorf("IsContention(%s) = %t, want %t", code, got, want.contention)
 		}
 	}
