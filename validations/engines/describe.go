@@ -17,46 +17,6 @@ type Promise struct {
 	Severity  Severity
 }
 
-// KindTitle is what people call a kind of engines.
-func KindTitle(kind string) string {
-	switch kind {
-	case KindEnergyPlus:
-		return "EnergyPlus model"
-	case KindHTTP:
-		return "Validator of another service"
-	case KindJSONSchema:
-		return "JSON Schema"
-	case KindRules:
-		return "Rules"
-	case KindTable:
-		return "Table"
-	case KindXML:
-		return "XML"
-	default:
-		return kind
-	}
-}
-
-// Describe says what a step of the kind demands. Of a configuration that cannot be read it says nothing.
-func Describe(kind string, config json.RawMessage) []Promise {
-	switch kind {
-	case KindEnergyPlus:
-		return describeEnergyPlus(config)
-	case KindHTTP:
-		return describeHTTP(config)
-	case KindJSONSchema:
-		return describeSchema(config)
-	case KindRules:
-		return describeRules(config)
-	case KindTable:
-		return describeTable(config)
-	case KindXML:
-		return describeXML(config)
-	default:
-		return nil
-	}
-}
-
 func describeTable(config json.RawMessage) []Promise {
 	var c tableConfig
 	if len(decodeConfig(config, &c)) > 0 {

@@ -26,19 +26,6 @@ const (
 	SeverityInfo    Severity = "INFO"
 )
 
-// The kinds of engines that Compile knows.
-const (
-	KindEnergyPlus = "energyplus"
-	KindJSONSchema = "json_schema"
-	KindRules      = "rules"
-	KindTable      = "table"
-	KindXML        = "xml"
-	KindHTTP       = "http"
-)
-
-// CodeUnknownKind is the code of the fault that Compile finds in a kind that it does not know.
-const CodeUnknownKind = "config.kind"
-
 // Finding is one thing an engine has to say about a document.
 //
 // Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
@@ -104,34 +91,6 @@ type ConfigError struct {
 	Detail  string
 }
 
-// Kinds returns the kinds of engines that Compile knows, sorted.
-func Kinds() []string {
-	return []string{KindEnergyPlus, KindHTTP, KindJSONSchema, KindRules, KindTable, KindXML}
-}
-
-// Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
-// take a second for the largest schema allowed, so call it when a workflow is published and keep the engine.
-//
-//nolint:ireturn // which engine it is depends on the kind
-func Compile(kind string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
-	switch kind {
-	case KindEnergyPlus:
-		return engineOr(compileEnergyPlus(config, limits))
-	case KindHTTP:
-		return engineOr(compileHTTP(config, limits))
-	case KindJSONSchema:
-		return engineOr(compileSchema(config, limits))
-	case KindRules:
-		return engineOr(compileRules(config, limits))
-	case KindTable:
-		return engineOr(compileTable(config, limits))
-	case KindXML:
-		return engineOr(compileXML(config, limits))
-	default:
-		return nil, []ConfigError{{Code: CodeUnknownKind, Detail: "unknown kind of validator " + quote(kind)}}
-	}
-}
-
 // Check checks a configuration as Compile does, and tries what only a trial shows: whether xmllint can compile an XML
 // Schema. Call it when a workflow is saved. The error is the end of the context or a failure of the trial itself.
 func Check(ctx context.Context, kind string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
@@ -145,14 +104,4 @@ func Check(ctx context.Context, kind string, config json.RawMessage, limits Limi
 		return tried.try(ctx)
 	}
 	return nil, nil
-}
-
-// engineOr returns the engine where its configuration has no faults.
-//
-//nolint:ireturn // as Compile does
-func engineOr[E Engine](engine E, faults []ConfigError) (Engine, []ConfigError) {
-	if len(faults) > 0 {
-		return nil, faults
-	}
-	return engine, nil
 }
