@@ -30,17 +30,19 @@ type layer struct {
 // package but itself, so that a new one inside it needs a line here.
 func layers() []layer {
 	foundation := []string{
-		"core", "core/client", "core/idempotency", "core/jobs", "core/mediatype", "core/metrics", "core/pages", "docs",
-		"migrations",
+		"core", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/mediatype",
+		"core/metrics", "core/pages", "docs", "migrations",
 	}
-	packagesOfCore := []string{"core"}
+	packagesOfCore := []string{"core", "core/db"}
 	return []layer{
-		{folder: "core"},
+		{folder: "core", may: []string{"core/db"}},
+		{folder: "core/coalesce"},
+		{folder: "core/db", may: []string{"core/coalesce"}},
 		{folder: "docs"},
 		{folder: "migrations"},
 		{folder: "core/client", may: packagesOfCore},
 		{folder: "core/embedded", may: packagesOfCore},
-		{folder: "core/idempotency", may: []string{"core", "core/metrics", "core/pages"}},
+		{folder: "core/idempotency", may: []string{"core", "core/db", "core/metrics", "core/pages"}},
 		{folder: "core/jobs", may: packagesOfCore},
 		{folder: "core/mediatype"},
 		{folder: "core/metrics", may: packagesOfCore},
@@ -49,18 +51,33 @@ func layers() []layer {
 		{
 			folder: coretest,
 			may: []string{
-				"core", "core/client", "core/embedded", "core/idempotency", "core/jobs", "core/metrics", "docs",
-				"migrations",
+				"core", "core/client", "core/db", "core/embedded", "core/idempotency", "core/jobs", "core/metrics",
+				"docs", "migrations",
 			},
 		},
 		{folder: "users", may: foundation},
-		{folder: "tasks", may: []string{"core", "core/client", "core/idempotency", "core/jobs", "core/pages"}},
+		{
+			folder: "tasks",
+			may: []string{
+				"core", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/pages",
+			},
+		},
 		{folder: "validations", may: append([]string{"users"}, foundation...)},
-		{folder: "workflows", may: append([]string{"users", "validations"}, foundation...)},
+		{folder: "workflows/start/body", may: append([]string{"validations"}, foundation...)},
+		{
+			folder: "workflows/start",
+			may:    append([]string{"users", "validations", "workflows/start/body"}, foundation...),
+		},
+		{
+			folder: "workflows",
+			may: append(
+				[]string{"users", "validations", "workflows/start", "workflows/start/body"}, foundation...),
+		},
 		{
 			folder: "config",
 			may: append([]string{
-				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "workflows",
+				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "workflows", "workflows/start",
+				"workflows/start/body",
 			}, foundation...),
 		},
 		{folder: ".", may: []string{"config"}},
