@@ -41,8 +41,9 @@ func TestStart(t *testing.T) {
 		if diff := cmp.Diff(want, run); diff != "" {
 			t.Errorf("run (-want +got):\n%s", diff)
 		}
-		if bytes.Contains(got.body, []byte("null")) {
-			t.Errorf("body has a null: %s", got.body)
+		absent := "rerun_of started_at ended_at content_purged_at findings_purged_at"
+		if got := nullMembers(got.body); got != absent {
+			t.Errorf("null members = %s, want %s", got, absent)
 		}
 	})
 

@@ -38,11 +38,11 @@ func openBackend(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 		b.private = private
 		address = private.URL()
 	}
-	db, err := db.Open(ctx, settings.database(address))
+	database, err := db.Open(ctx, settings.database(address))
 	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
-	b.db = db
+	b.db = database
 	if err := b.refuseSecretPooler(ctx, settings); err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}

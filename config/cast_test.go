@@ -56,18 +56,18 @@ type stage struct {
 
 // demonstration is a database with the organizations of the demonstration, which every stage has a copy of.
 var demonstration = dbtest.NewTemplate(func(ctx context.Context, address string) ([]config.DemoOrg, error) {
-	db, err := db.Open(ctx, db.Config{
+	database, err := db.Open(ctx, db.Config{
 		URL: address, MaxConns: 2, LockTimeout: time.Minute, StatementTimeout: time.Minute, IdleTimeout: time.Minute,
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	defer database.Close()
 	settings, _, err := config.LoadSettings(nil)
 	if err != nil {
 		return nil, err
 	}
-	project, err := config.NewProject(settings, version, db, nil, discard())
+	project, err := config.NewProject(settings, version, database, nil, discard())
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 		adjust(&settings)
 	}
 	address, orgs := demonstration.DatabaseURL(tb)
-	db := dbtest.ConnectPatiently(tb, address, settings.DBLockTimeout)
-	s := &stage{db: db, redis: miniredis.RunT(tb), settings: settings}
+	database := dbtest.ConnectPatiently(tb, address, settings.DBLockTimeout)
+	s := &stage{db: database, redis: miniredis.RunT(tb), settings: settings}
 	queue, err := tasks.ParseRedisURL("redis://" + s.redis.Addr())
 	if err != nil {
 		tb.Fatalf("parse Redis URL: %v", err)

@@ -18,7 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
 func (p Program) idempotencyCommand() *cobra.Command {
@@ -276,21 +277,19 @@ func (p Program) explain(
 	}
 	request.Header.Set("Content-Type", asked.mediaType)
 	request.Header.Set("X-Filename", asked.filename)
-	limits := workflows.DefaultBodyLimits(project.settings.MaxBodyBytes)
-	body, err := workflows.ReadStartBody(request, limits, new(validations.Intake))
+	limits := body.DefaultLimits(project.settings.MaxBodyBytes)
+	document, err := body.Read(request, limits, new(validations.Intake))
 	if err != nil {
 		return err
 	}
-	fingerprint := workflows.StartRequest{
-		Principal: who, Workflow: workflow, Body: body, KeyGiven: true,
-		Version: asked.version, VersionGiven: asked.version != "", Caller: idempotency.Caller{Method: http.MethodPost},
-	}.Fingerprint()
+	version := start.PinnedVersion{Text: asked.version, Given: asked.version != ""}
+	fingerprint := start.Fingerprint(http.MethodPost, workflow.ID, version, document)
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	_, err = fmt.Fprintf(table, "fingerprint\t%x\n version\t%d\n", fingerprint.Sum, fingerprint.Version)
 	_, partsErr := fmt.Fprintf(table, " workflow\t%x\tworkflow %s, version %q\n",
 		fingerprint.Target, workflow.ID, asked.version)
-	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, body.FingerprintMediaType)
-	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, body.Options)
+	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, document.FingerprintMediaType)
+	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, document.Options)
 	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())
 }
 

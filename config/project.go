@@ -18,6 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
 // App is what every installed app gives to the project.
@@ -52,6 +54,8 @@ type Project struct {
 	keys       *idempotency.App
 	search     *pages.Search
 	operations *operations
+	// prefetches are the look-ups that routes make together with the one of their caller's token.
+	prefetches users.Prefetches
 
 	activity  *idempotency.Activity
 	inspector *idempotency.Inspector
@@ -75,12 +79,12 @@ const (
 
 // NewProject installs the apps of the version.
 func NewProject(
-	settings Settings, version string, db *db.DB, client redis.UniversalClient, log *slog.Logger,
+	settings Settings, version string, database *db.DB, client redis.UniversalClient, log *slog.Logger,
 ) (*Project, error) {
 	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
-	runs, err := validations.NewService(db, validations.Config{
+	runs, err := validations.NewService(database, validations.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
 		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
@@ -89,19 +93,20 @@ func NewProject(
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	p := &Project{
-		settings: settings, version: version, db: db, redis: client, log: log, metrics: measured, staged: staged,
-		requests: withBurst("requests", settings.RequestsPerSecond),
-		activity: idempotency.NewActivity(), waiters: validations.NewWaiters(db),
-		inspector:  idempotency.NewInspector(db, settings.CompleteMaxAttempts, operationNames()),
-		runService: runs, workflowService: workflows.NewService(db, runs, check),
+		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
+		requests:   withBurst("requests", settings.RequestsPerSecond),
+		prefetches: users.Prefetches{},
+		activity:   idempotency.NewActivity(), waiters: validations.NewWaiters(database),
+		inspector:  idempotency.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
+		runService: runs, workflowService: workflows.NewService(database, runs, check),
 	}
-	if p.userService, err = users.NewService(db, check); err != nil {
+	if p.userService, err = users.NewService(database, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
-	guard := idempotency.NewGuard(db, settings.IdempotencyTTL, p.activity, measured.Keys)
-	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
-	starter := workflows.NewStarter(db, workflows.StartConfig{CommitTimeout: settings.CommitTimeout}, runs, guard,
+	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, p.activity, measured.Keys)
+	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
+	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
 		staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
@@ -119,7 +124,7 @@ func NewProject(
 		withBurst("callbacks", settings.CallbacksPerSecond))
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
 		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log), check,
-		workflows.DefaultBodyLimits(settings.MaxBodyBytes), settings.Address(), p.validations)
+		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches)
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
@@ -147,11 +152,11 @@ func operationNames() idempotency.Operations {
 	return names
 }
 
-func overage(settings Settings, engine *idempotency.Engine) *workflows.Overage {
+func overage(settings Settings, engine *idempotency.Engine) *start.Overage {
 	if settings.BillingURL == "" {
 		return nil
 	}
-	return &workflows.Overage{
+	return &start.Overage{
 		Engine: engine, Billing: users.NewBilling(string(settings.BillingURL), string(settings.BillingSecret)),
 	}
 }

@@ -51,7 +51,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		}),
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
-		authenticated(project.users.Authenticate(project.requests, project.workflows.ReadAhead)),
+		authenticated(project.users.Authenticate(project.requests, project.prefetches)),
 		visited(project.users.Visit),
 	)
 	registerHealth(e, project)

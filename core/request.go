@@ -57,9 +57,9 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 	return check.Form(form)
 }
 
-// AwaitCalmly lets an answer come later than the request has to have been read. Without it the server would take the
-// end of that time for a client that has gone. Call it when the body has been read.
-func AwaitCalmly(c echo.Context) {
+// ClearReadDeadline lets an answer come later than the deadline for reading the request. Without it the server would
+// take that deadline for a client that has gone. Call it when the body was read.
+func ClearReadDeadline(c echo.Context) {
 	// Not every server has deadlines, and where there are none nothing has to be lifted.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
 }

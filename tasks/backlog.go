@@ -23,10 +23,10 @@ type Backlog struct {
 const backlogLimit = 10_000
 
 // ReadBacklog reads the backlog up to a limit, so that it costs little when there is most of it.
-func ReadBacklog(ctx context.Context, db *db.DB) (Backlog, error) {
+func ReadBacklog(ctx context.Context, database *db.DB) (Backlog, error) {
 	var found Backlog
 	var oldest float64
-	err := db.Pool.QueryRow(ctx, `
+	err := database.Pool.QueryRow(ctx, `
 		SELECT count(*) FILTER (WHERE attempts < $1), count(*) FILTER (WHERE attempts >= $1),
 			coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE attempts < $1)), 0)::float8
 		FROM (SELECT attempts, created_at FROM staged_jobs ORDER BY id LIMIT $2) AS oldest`,

@@ -48,8 +48,8 @@ type entry struct {
 }
 
 // NewCalendar checks the schedules and makes a Calendar.
-func NewCalendar(db *db.DB, work []Periodic, log *slog.Logger) (*Calendar, error) {
-	c := &Calendar{db: db, entries: make(map[string]entry, len(work)), log: log}
+func NewCalendar(database *db.DB, work []Periodic, log *slog.Logger) (*Calendar, error) {
+	c := &Calendar{db: database, entries: make(map[string]entry, len(work)), log: log}
 	for _, p := range work {
 		if p.Name == "" {
 			return nil, fmt.Errorf("periodic work with the schedule %q has no name", p.Spec)

@@ -18,9 +18,9 @@ const workName = "purge"
 // work is what a calendar does when it is due.
 type work = func(ctx context.Context) (int64, error)
 
-func newCalendar(tb testing.TB, db *db.DB, spec string, run work) *tasks.Calendar {
+func newCalendar(tb testing.TB, database *db.DB, spec string, run work) *tasks.Calendar {
 	tb.Helper()
-	calendar, err := tasks.NewCalendar(db, []tasks.Periodic{{Name: workName, Spec: spec, Run: run}}, discard())
+	calendar, err := tasks.NewCalendar(database, []tasks.Periodic{{Name: workName, Spec: spec, Run: run}}, discard())
 	if err != nil {
 		tb.Fatalf("make calendar: %v", err)
 	}
@@ -45,10 +45,10 @@ func TestNewCalendarRefuses(t *testing.T) {
 
 func TestCalendarHasOneEffectPerTick(t *testing.T) {
 	t.Parallel()
-	db := openDatabase(t, coretest.DatabaseURL(t))
+	database := openDatabase(t, coretest.DatabaseURL(t))
 	var runs atomic.Int64
 	// A year is a tick that no test outlasts, save around one midnight.
-	calendar := newCalendar(t, db, "@yearly", func(context.Context) (int64, error) {
+	calendar := newCalendar(t, database, "@yearly", func(context.Context) (int64, error) {
 		runs.Add(1)
 		return 42, nil
 	})
@@ -64,18 +64,18 @@ func TestCalendarHasOneEffectPerTick(t *testing.T) {
 	if got := runs.Load(); got != 1 {
 		t.Errorf("runs = %d, want 1", got)
 	}
-	if ticks, effect := countTicks(t, db); ticks != 1 || effect != 42 {
+	if ticks, effect := countTicks(t, database); ticks != 1 || effect != 42 {
 		t.Errorf("ticks = %d with effect %d, want 1 with 42", ticks, effect)
 	}
 }
 
 func TestCalendarGivesTheTickBackAfterAFailure(t *testing.T) {
 	t.Parallel()
-	db := openDatabase(t, coretest.DatabaseURL(t))
+	database := openDatabase(t, coretest.DatabaseURL(t))
 	failure := errors.New("no disk")
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
-	calendar := newCalendar(t, db, "@yearly", func(context.Context) (int64, error) {
+	calendar := newCalendar(t, database, "@yearly", func(context.Context) (int64, error) {
 		runs++
 		switch runs {
 		case 1:
@@ -98,27 +98,27 @@ func TestCalendarGivesTheTickBackAfterAFailure(t *testing.T) {
 			t.Errorf("later run: %v", err)
 		}
 	}
-	if ticks, effect := countTicks(t, db); runs != 3 || ticks != 1 || effect != 3 {
+	if ticks, effect := countTicks(t, database); runs != 3 || ticks != 1 || effect != 3 {
 		t.Errorf("runs = %d, ticks = %d with effect %d, want 3, 1 with 3", runs, ticks, effect)
 	}
 }
 
 func TestCalendarForgetsOldTicksButNotItsOwn(t *testing.T) {
 	t.Parallel()
-	db := openDatabase(t, coretest.DatabaseURL(t))
-	if _, err := db.Pool.Exec(t.Context(), `
+	database := openDatabase(t, coretest.DatabaseURL(t))
+	if _, err := database.Pool.Exec(t.Context(), `
 		INSERT INTO job_ticks (job, tick)
 		SELECT $1, now() - make_interval(days => day)
 		FROM generate_series(1, 1000, 9) AS day`, workName); err != nil {
 		t.Fatalf("insert ticks: %v", err)
 	}
 	// Due on one day of the year only, which is mostly more than 30 days ago.
-	calendar := newCalendar(t, db, "0 0 29 2 *", func(context.Context) (int64, error) { return 1, nil })
+	calendar := newCalendar(t, database, "0 0 29 2 *", func(context.Context) (int64, error) { return 1, nil })
 	if err := calendar.RunDue(t.Context(), workName); err != nil {
 		t.Fatalf("run due: %v", err)
 	}
 	var old, own int
-	if err := db.Pool.QueryRow(t.Context(), `
+	if err := database.Pool.QueryRow(t.Context(), `
 		SELECT count(*) FILTER (WHERE tick < (SELECT min(tick) FROM job_ticks WHERE effect = 1)),
 			count(*) FILTER (WHERE effect = 1) FROM job_ticks`).Scan(&old, &own); err != nil {
 		t.Fatalf("count ticks: %v", err)
@@ -128,11 +128,11 @@ func TestCalendarForgetsOldTicksButNotItsOwn(t *testing.T) {
 	}
 }
 
-func countTicks(tb testing.TB, db *db.DB) (int, int64) {
+func countTicks(tb testing.TB, database *db.DB) (int, int64) {
 	tb.Helper()
 	var ticks int
 	var effect int64
-	if err := db.Pool.QueryRow(tb.Context(),
+	if err := database.Pool.QueryRow(tb.Context(),
 		"SELECT count(*), coalesce(sum(effect), 0)::bigint FROM job_ticks").Scan(&ticks, &effect); err != nil {
 		tb.Fatalf("count ticks: %v", err)
 	}

@@ -44,9 +44,10 @@ type Enqueuer struct {
 }
 
 // NewEnqueuer makes an Enqueuer that takes up to batchSize jobs at a time. The caller closes the client.
-func NewEnqueuer(db *db.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
+func NewEnqueuer(database *db.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
 	return &Enqueuer{
-		db: db, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), batchSize: batchSize, log: log,
+		db: database, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), batchSize: batchSize,
+		log: log,
 	}
 }
 
@@ -81,11 +82,12 @@ type handOver struct {
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	batch, err := db.InPipeline(ctx, e.db, e.lockDue,
-		func(_ db.Tx, due *[]stagedJob, last *db.Batch) (handOver, error) {
-			if len(*due) == 0 {
-				return handOver{}, nil
+		func(_ db.Tx, locked *db.Future[[]stagedJob], last *db.Batch) (handOver, error) {
+			due, err := locked.Get()
+			if err != nil || len(due) == 0 {
+				return handOver{}, err
 			}
-			batch := e.deliver(ctx, *due)
+			batch := e.deliver(ctx, due)
 			settle(last, batch)
 			return batch, nil
 		})
@@ -106,22 +108,18 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 
 // lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
 // a lower id may become visible after one with a higher id is gone.
-func (e *Enqueuer) lockDue(batch *db.Batch) *[]stagedJob {
-	due := new([]stagedJob)
+func (e *Enqueuer) lockDue(batch *db.Batch) *db.Future[[]stagedJob] {
 	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
 		set_config('synchronous_commit', 'off', true)`, strconv.FormatInt(holdLimit.Milliseconds(), 10))
-	batch.QueueRows(func(rows pgx.Rows) error {
-		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
+	return db.QueueInto(batch, func(rows pgx.Rows) ([]stagedJob, error) {
+		return pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
 			var s stagedJob
 			err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
 			return s, err
 		})
-		*due = found
-		return err
 	}, `
 		SELECT id, attempts, kind, org_id, subject_id, epoch FROM staged_jobs
 		WHERE due_at <= now() ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`, e.batchSize)
-	return due
 }
 
 // settle deletes what was delivered and puts off what was refused.

@@ -40,12 +40,12 @@ type Heartbeat struct {
 }
 
 // NewHeartbeat makes the Heartbeat of this process.
-func NewHeartbeat(db *db.DB, process Process) (*Heartbeat, error) {
+func NewHeartbeat(database *db.DB, process Process) (*Heartbeat, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return nil, err
 	}
-	return &Heartbeat{db: db, id: id, process: process, started: time.Now()}, nil
+	return &Heartbeat{db: database, id: id, process: process, started: time.Now()}, nil
 }
 
 // Follow returns the loop as one whose passes the heartbeat tells of. It is called before the loop and Run.

@@ -11,9 +11,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-func newHeartbeat(tb testing.TB, db *db.DB) *tasks.Heartbeat {
+func newHeartbeat(tb testing.TB, database *db.DB) *tasks.Heartbeat {
 	tb.Helper()
-	heart, err := tasks.NewHeartbeat(db, tasks.Process{
+	heart, err := tasks.NewHeartbeat(database, tasks.Process{
 		Host: "web-1", PID: 42, Version: "1.2.3", Parts: []string{"web", "worker"},
 	})
 	if err != nil {
@@ -29,9 +29,9 @@ func beat(tb testing.TB, heart *tasks.Heartbeat) {
 	}
 }
 
-func wantProcesses(tb testing.TB, db *db.DB, want int) []tasks.ProcessState {
+func wantProcesses(tb testing.TB, database *db.DB, want int) []tasks.ProcessState {
 	tb.Helper()
-	found, err := tasks.Processes(tb.Context(), db, 10)
+	found, err := tasks.Processes(tb.Context(), database, 10)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -67,15 +67,15 @@ func TestHeartbeat(t *testing.T) {
 
 	t.Run("TellsOfTheProcessAndItsLoops", func(t *testing.T) {
 		t.Parallel()
-		db := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, db)
+		database := openDatabase(t, coretest.DatabaseURL(t))
+		heart := newHeartbeat(t, database)
 		heart.Follow(tasks.Loop{Name: "idle", Interval: time.Hour})
 		beat(t, heart)
 		follow(t, heart, "sweeper", 7, nil)
 		follow(t, heart, "enqueuer", 0, errors.New("is away\x00"))
 		beat(t, heart)
 
-		process := wantProcesses(t, db, 1)[0]
+		process := wantProcesses(t, database, 1)[0]
 		if process.Host != "web-1" || process.PID != 42 || process.Version != "1.2.3" || len(process.Parts) != 2 {
 			t.Errorf("process = %+v", process.Process)
 		}
@@ -132,27 +132,27 @@ func TestHeartbeat(t *testing.T) {
 
 	t.Run("TakesTheRowsAwayWhenItStops", func(t *testing.T) {
 		t.Parallel()
-		db := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, db)
+		database := openDatabase(t, coretest.DatabaseURL(t))
+		heart := newHeartbeat(t, database)
 		heart.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- heart.Run(ctx, discard()) }()
 		eventually(t, "the process is heard of", func() bool {
-			found, err := tasks.Processes(t.Context(), db, 10)
+			found, err := tasks.Processes(t.Context(), database, 10)
 			return err == nil && len(found) == 1
 		})
 		stop()
 		if err := receive(t, "the heartbeat ends", ended); err != nil {
 			t.Error(err)
 		}
-		wantProcesses(t, db, 0)
+		wantProcesses(t, database, 0)
 	})
 
 	t.Run("DoesNotMindADatabaseThatIsAway", func(t *testing.T) {
 		t.Parallel()
-		db := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, db)
+		database := openDatabase(t, coretest.DatabaseURL(t))
+		heart := newHeartbeat(t, database)
 		passed := make(chan struct{}, 1)
 		loop := heart.Follow(tasks.Loop{
 			Name: "sweeper", Interval: time.Millisecond, RunOnce: func(context.Context) (int, error) {
@@ -163,7 +163,7 @@ func TestHeartbeat(t *testing.T) {
 				return 0, nil
 			},
 		})
-		db.Pool.Close()
+		database.Pool.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
 		go func() { ended <- heart.Run(ctx, discard()) }()

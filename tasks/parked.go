@@ -25,8 +25,8 @@ type ParkedJob struct {
 }
 
 // Parked lists parked jobs, the oldest first. They are old, so they are among the first of all.
-func Parked(ctx context.Context, db *db.DB, limit int) ([]ParkedJob, error) {
-	rows, err := db.Pool.Query(ctx, `
+func Parked(ctx context.Context, database *db.DB, limit int) ([]ParkedJob, error) {
+	rows, err := database.Pool.Query(ctx, `
 		SELECT id, kind, org_id, subject_id, attempts, last_error, created_at
 		FROM (SELECT * FROM staged_jobs ORDER BY id LIMIT $1) AS oldest
 		WHERE attempts >= $2 ORDER BY id LIMIT $3`, backlogLimit, maxHandOvers, limit)
@@ -41,14 +41,14 @@ func Parked(ctx context.Context, db *db.DB, limit int) ([]ParkedJob, error) {
 }
 
 // RetryParked lets the enqueuer hand a parked job over again, with all its attempts.
-func RetryParked(ctx context.Context, db *db.DB, id int64, audit core.AuditRecord) error {
-	return changeParked(ctx, db, id, audit, `
+func RetryParked(ctx context.Context, database *db.DB, id int64, audit core.AuditRecord) error {
+	return changeParked(ctx, database, id, audit, `
 		UPDATE staged_jobs SET attempts = 0, due_at = now() WHERE id = $1 AND attempts >= $2`)
 }
 
 // DiscardParked deletes a parked job. A run that has not ended gets a new one from the sweeper.
-func DiscardParked(ctx context.Context, db *db.DB, id int64, audit core.AuditRecord) error {
-	return changeParked(ctx, db, id, audit, `DELETE FROM staged_jobs WHERE id = $1 AND attempts >= $2`)
+func DiscardParked(ctx context.Context, database *db.DB, id int64, audit core.AuditRecord) error {
+	return changeParked(ctx, database, id, audit, `DELETE FROM staged_jobs WHERE id = $1 AND attempts >= $2`)
 }
 
 func changeParked(ctx context.Context, database *db.DB, id int64, audit core.AuditRecord, statement string) error {
@@ -77,8 +77,8 @@ type LastTick struct {
 }
 
 // LastTicks reads the latest tick of each periodic work that has one.
-func LastTicks(ctx context.Context, db *db.DB, names []string) ([]LastTick, error) {
-	rows, err := db.Pool.Query(ctx, `
+func LastTicks(ctx context.Context, database *db.DB, names []string) ([]LastTick, error) {
+	rows, err := database.Pool.Query(ctx, `
 		SELECT t.job, t.tick, t.done_at, t.effect FROM unnest($1::text[]) AS w (job)
 		CROSS JOIN LATERAL (SELECT * FROM job_ticks WHERE job = w.job ORDER BY tick DESC LIMIT 1) AS t
 		ORDER BY t.job`, names)

@@ -62,7 +62,7 @@ func setup(tb testing.TB, redisURL string) *testBundle {
 
 func openDatabase(tb testing.TB, url string) *db.DB {
 	tb.Helper()
-	db, err := db.Open(tb.Context(), db.Config{
+	database, err := db.Open(tb.Context(), db.Config{
 		URL: url, MaxConns: 8, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second,
 		IdleTimeout: 2 * patience, // What waits for a lock to be lost must not see it lost for this alone.
 	})
@@ -70,11 +70,11 @@ func openDatabase(tb testing.TB, url string) *db.DB {
 		tb.Fatalf("open database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
+		if err := database.Close(); err != nil {
 			tb.Errorf("close database: %v", err)
 		}
 	})
-	return db
+	return database
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

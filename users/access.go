@@ -13,10 +13,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// rememberedTokens bounds how many tokens a process knows the holders of.
-const rememberedTokens = 10_000
+// maxCachedTokens bounds the cache of who holds which token.
+const maxCachedTokens = 10_000
 
-// Caller names the organization of a request's token to the look-ups that are read ahead.
+// Caller names the organization of a request's token to a Prefetch.
 type Caller struct {
 	// Org is SQL for the id of the organization over the parameter Param.
 	Org   string
@@ -51,31 +51,31 @@ type tokenHolder struct {
 type tokenDigest [sha256.Size]byte
 
 func newTokenHolders() (*lru.Cache[tokenDigest, tokenHolder], error) {
-	holders, err := lru.New[tokenDigest, tokenHolder](rememberedTokens)
+	holders, err := lru.New[tokenDigest, tokenHolder](maxCachedTokens)
 	if err != nil {
-		return nil, fmt.Errorf("make the memory of tokens: %w", err)
+		return nil, fmt.Errorf("make the cache of tokens: %w", err)
 	}
 	return holders, nil
 }
 
-// queueTag asks whether what was known of the holder is still true. Whoever changes a role, a membership, a token or
-// the organization renews the tag in the same transaction, so this look-up sees what one of them all would see.
-func (h tokenHolder) queueTag(lookups *db.Loader, stillTrue *bool) {
-	lookups.Queue(func(row pgx.CollectableRow) error {
+// lookUpTag asks whether what is cached of the holder still holds. Whoever changes a role, a membership, a token or the
+// organization renews the tag in the same transaction, so an unchanged tag proves that the entry is still valid.
+func (h tokenHolder) lookUpTag(loader *db.Loader) *db.Future[*bool] {
+	return db.Lookup(loader, func(row pgx.CollectableRow) (bool, error) {
 		var tag uuid.UUID
 		var now time.Time
 		err := row.Scan(&tag, &now)
-		*stillTrue = tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(now))
-		return err
+		return tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(now)), err
 	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", knownCaller(h).Param)
 }
 
-// queueHolder looks up who has the token.
-func queueHolder(lookups *db.Loader, caller Caller, found *tokenHolder) {
-	lookups.Queue(func(row pgx.CollectableRow) error {
+// lookUpHolder looks up who has the token.
+func lookUpHolder(loader *db.Loader, caller Caller) *db.Future[*tokenHolder] {
+	return db.Lookup(loader, func(row pgx.CollectableRow) (tokenHolder, error) {
+		var found tokenHolder
 		var err error
 		found.holder, err = scanHolderAnd(row, &found.tag, &found.expiresAt)
-		return err
+		return found, err
 	}, holderQuery, caller.Param)
 }
 

@@ -29,15 +29,32 @@ type Limiter interface {
 	Allow(id uuid.UUID) core.Allowance
 }
 
-// ReadAhead adds look-ups that the request is going to need to the one of its token, so that they cost no
-// round trip of their own. Nothing may be done with what they have found before the token has turned out to be valid.
-// It may be called twice for a request; then only what was found last counts.
-type ReadAhead func(c echo.Context, caller Caller, lookups *db.Loader)
+// Prefetch adds look-ups that a request will need to the one of its token, so that they cost no round trip of their
+// own. What they find must not be used before the token has turned out to be valid. It may be called twice for a
+// request; then the second look-ups count.
+type Prefetch func(c echo.Context, caller Caller, loader *db.Loader)
+
+// Prefetches holds the Prefetch of each route that has one.
+type Prefetches map[string]Prefetch
+
+// Add sets the Prefetch of a route.
+func (p Prefetches) Add(route *echo.Route, prefetch Prefetch) {
+	p[route.Method+" "+route.Path] = prefetch
+}
+
+// of returns the Prefetch of the route that the request has taken.
+func (p Prefetches) of(c echo.Context) func(Caller, *db.Loader) {
+	prefetch, ok := p[c.Request().Method+" "+c.Path()]
+	if !ok {
+		return func(Caller, *db.Loader) {}
+	}
+	return func(caller Caller, loader *db.Loader) { prefetch(c, caller, loader) }
+}
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
-// context. A revoked token is refused from the next request on, in every process: who has it is remembered, but each
-// request asks the database whether that is still true.
-func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
+// context. A revoked token is refused from the next request on, in every process: its holder is cached, but each
+// request asks the database whether the entry still holds.
+func (a *App) Authenticate(limit Limiter, prefetches Prefetches) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
@@ -45,8 +62,7 @@ func (a *App) Authenticate(limit Limiter, ahead ReadAhead) echo.MiddlewareFunc {
 				return err
 			}
 			digest := tokenDigest(sha256.Sum256([]byte(secret)))
-			principal, err := a.service.identify(c.Request().Context(), digest,
-				func(caller Caller, lookups *db.Loader) { ahead(c, caller, lookups) })
+			principal, err := a.service.identify(c.Request().Context(), digest, prefetches.of(c))
 			if err != nil {
 				return err
 			}
@@ -77,48 +93,55 @@ func bearer(headers []string) (string, error) {
 	return secret, nil
 }
 
-// identify answers who the token stands for, from what is remembered when that is still true. The look-ups that are
-// read ahead follow its own.
+// identify answers who holds the token, from the cache while the entry still holds. The prefetched look-ups follow its
+// own.
 func (s *Service) identify(
-	ctx context.Context, digest tokenDigest, ahead func(Caller, *db.Loader),
+	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),
 ) (core.Principal, error) {
-	if known, ok := s.holders.Get(digest); ok {
-		var lookups db.Loader
-		stillTrue := false
-		known.queueTag(&lookups, &stillTrue)
-		ahead(knownCaller(known), &lookups)
-		if err := s.db.Load(ctx, &lookups); err != nil {
-			return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
-		}
-		if stillTrue {
-			return known.principal, nil
-		}
-		s.holders.Remove(digest)
+	cached, ok := s.holders.Get(digest)
+	if !ok {
+		return s.identifyByToken(ctx, digest, prefetch)
 	}
-	return s.identifyUnknown(ctx, digest, ahead)
+	var loader db.Loader
+	unchanged := cached.lookUpTag(&loader)
+	prefetch(knownCaller(cached), &loader)
+	if err := s.db.Load(ctx, &loader); err != nil {
+		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
+	}
+	valid, err := unchanged.Get()
+	if err != nil {
+		return core.Principal{}, err
+	}
+	if valid != nil && *valid {
+		return cached.principal, nil
+	}
+	s.holders.Remove(digest)
+	return s.identifyByToken(ctx, digest, prefetch)
 }
 
-func (s *Service) identifyUnknown(
-	ctx context.Context, digest tokenDigest, ahead func(Caller, *db.Loader),
+func (s *Service) identifyByToken(
+	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),
 ) (core.Principal, error) {
-	var found tokenHolder
-	var lookups db.Loader
+	var loader db.Loader
 	caller := unknownCaller(digest[:])
-	queueHolder(&lookups, caller, &found)
-	ahead(caller, &lookups)
-	err := s.db.Load(ctx, &lookups)
-	switch {
-	case err != nil:
+	found := lookUpHolder(&loader, caller)
+	prefetch(caller, &loader)
+	if err := s.db.Load(ctx, &loader); err != nil {
 		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
-	case found.principal.TokenID == uuid.Nil:
+	}
+	switch holder, err := found.Get(); {
+	case err != nil:
+		return core.Principal{}, err
+	case holder == nil:
 		return core.Principal{}, core.NewError(core.CodeNotAuthenticated,
 			"The token is unknown, revoked or expired. Create a new one and try again.")
-	case !found.isMember:
+	case !holder.isMember:
 		return core.Principal{}, core.NewError(core.CodePermissionDenied,
-			"You are no longer a member of "+found.principal.OrgName+".")
+			"You are no longer a member of "+holder.principal.OrgName+".")
+	default:
+		s.holders.Add(digest, *holder)
+		return holder.principal, nil
 	}
-	s.holders.Add(digest, found)
-	return found.principal, nil
 }
 
 // newSecret makes a token's secret (256 random bits) and what is stored of it.

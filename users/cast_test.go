@@ -27,12 +27,12 @@ type testBundle struct {
 
 func setup(tb testing.TB) *testBundle {
 	tb.Helper()
-	db := coretest.OpenDatabase(tb)
-	service, err := users.NewService(db, core.NewValidator())
+	database := coretest.OpenDatabase(tb)
+	service, err := users.NewService(database, core.NewValidator())
 	if err != nil {
 		tb.Fatalf("make the service: %v", err)
 	}
-	return &testBundle{db: db, service: service}
+	return &testBundle{db: database, service: service}
 }
 
 // org adds an organization with a quota; a negative one is unlimited.
@@ -71,10 +71,18 @@ func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
 	return secret
 }
 
+// grant is the decision on one run.
+type grant struct {
+	Granted bool
+	Usage   users.Usage
+	// Refused is set for an organization that is gone.
+	Refused error
+}
+
 // charge charges runs in a transaction of their own.
-func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
+func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []grant {
 	tb.Helper()
-	grants, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]users.Grant, error) {
+	grants, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]grant, error) {
 		return chargeIn(tb.Context(), tx, demands...)
 	})
 	if err != nil {
@@ -84,12 +92,26 @@ func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []users.Grant {
 }
 
 // chargeIn charges runs in a transaction.
-func chargeIn(ctx context.Context, tx db.Tx, demands ...uuid.UUID) ([]users.Grant, error) {
-	batch := tx.NewBatch()
-	grants, err := users.ChargeRuns(ctx, tx, batch, demands)
+func chargeIn(ctx context.Context, tx db.Tx, demands ...uuid.UUID) ([]grant, error) {
+	locking, batch := tx.NewBatch(), tx.NewBatch()
+	wanted := make([]users.Demand, len(demands))
+	for i, orgID := range demands {
+		wanted[i].OrgID = orgID
+	}
+	pending := users.QueueCounterLocks(locking, wanted)
+	if err := locking.Send(ctx); err != nil {
+		return nil, err
+	}
+	counters, err := pending.Counters(ctx, tx, demands)
 	if err != nil {
 		return nil, err
 	}
+	grants := make([]grant, len(demands))
+	for i, orgID := range demands {
+		g := &grants[i]
+		g.Usage, g.Granted, g.Refused = counters.ChargeRun(orgID)
+	}
+	counters.Write(batch)
 	return grants, batch.Send(ctx)
 }
 
@@ -121,12 +143,10 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = app.Authenticate(unlimited{}, nothingAhead)(func(c echo.Context) error {
+	err = app.Authenticate(unlimited{}, users.Prefetches{})(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err
 	})(echo.New().NewContext(request, httptest.NewRecorder()))
 	return principal, err
 }
-
-func nothingAhead(echo.Context, users.Caller, *db.Loader) {}

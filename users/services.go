@@ -27,13 +27,13 @@ type Service struct {
 }
 
 // NewService makes the service.
-func NewService(db *db.DB, check *core.Validator) (*Service, error) {
+func NewService(database *db.DB, check *core.Validator) (*Service, error) {
 	holders, err := newTokenHolders()
 	if err != nil {
 		return nil, err
 	}
 	return &Service{
-		db: db, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, holders: holders,
+		db: database, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, holders: holders,
 		hashing: make(chan struct{}, maxHashes),
 	}, nil
 }
@@ -179,7 +179,7 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 	if err != nil {
 		return User{}, err
 	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (User, error) {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
 		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
 			return User{}, err
 		}
@@ -247,8 +247,8 @@ func checkRole(role core.Role) error {
 	return nil
 }
 
-func upsertMembership(ctx context.Context, db *gorm.DB, membership Membership) error {
-	err := gorm.G[Membership](db, clause.OnConflict{
+func upsertMembership(ctx context.Context, database *gorm.DB, membership Membership) error {
+	err := gorm.G[Membership](database, clause.OnConflict{
 		Columns:   []clause.Column{{Name: "org_id"}, {Name: "user_id"}},
 		DoUpdates: clause.AssignmentColumns([]string{"role"}),
 	}).Create(ctx, &membership)

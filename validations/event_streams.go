@@ -25,7 +25,7 @@ type eventWriter struct {
 }
 
 func (w eventWriter) begin() {
-	core.AwaitCalmly(w.c)
+	core.ClearReadDeadline(w.c)
 	header := w.c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/event-stream")
 	header.Set(echo.HeaderCacheControl, "no-store")

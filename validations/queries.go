@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // RunFilter narrows a list of runs; empty members do not narrow.
@@ -62,23 +61,6 @@ func (s *Service) runSteps(ctx context.Context, orgID, id uuid.UUID) (runDetail,
 		return runDetail{}, fmt.Errorf("read the steps of run %s: %w", id, err)
 	}
 	return detail, nil
-}
-
-// RequireDocument answers document_gone where retention has removed the run's document. Where it has not, the document
-// stays until the transaction ends, and its run needs it from then on.
-func RequireDocument(ctx context.Context, tx db.Tx, run Run) error {
-	var kept bool
-	err := tx.QueryRow(ctx, `
-		SELECT content IS NOT NULL OR upload_id IS NOT NULL FROM submissions WHERE org_id = $1 AND id = $2 FOR SHARE`,
-		run.OrgID, run.SubmissionID).Scan(&kept)
-	if err != nil {
-		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)
-	}
-	if !kept {
-		return core.NewError(core.CodeDocumentGone,
-			"The run's document is no longer kept, so it cannot be checked again. Start a run with the document.")
-	}
-	return nil
 }
 
 // Find reads one run of the organization, without its steps.

@@ -62,7 +62,7 @@ type Service struct {
 
 // NewService makes the service.
 func NewService(
-	db *db.DB, cfg Config, staged *jobs.Signal, figures *metrics.Runs, log *slog.Logger,
+	database *db.DB, cfg Config, staged *jobs.Signal, figures *metrics.Runs, log *slog.Logger,
 ) (*Service, error) {
 	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewService(
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
 	s := &Service{
-		db: db, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
+		db: database, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
 	}
 	s.shared = make(places, enginesPerCPU*runtime.GOMAXPROCS(0))

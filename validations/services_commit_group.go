@@ -46,30 +46,31 @@ func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritte
 	if err != nil {
 		return nil, err
 	}
-	written, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *[]stepWritten {
-		written := make([]stepWritten, len(ends))
-		batch.QueueRows(func(rows pgx.Rows) error { return readWritten(rows, written) },
+	written, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *db.Future[[]stepWritten] {
+		written := db.QueueInto(batch,
+			func(rows pgx.Rows) ([]stepWritten, error) { return readWritten(rows, len(ends)) },
 			writeSteps, stepColumns(ends)...)
 		if len(found) > 0 {
 			batch.Queue(writeFindings, findingColumns(found)...)
 		}
 		queueForgetting(batch, ends)
-		return &written
+		return written
 	})
 	if err != nil {
 		return nil, err
 	}
-	return *written, nil
+	return written.Get()
 }
 
-func readWritten(rows pgx.Rows, written []stepWritten) error {
+func readWritten(rows pgx.Rows, n int) ([]stepWritten, error) {
+	written := make([]stepWritten, n)
 	var place int
 	var took float64
 	_, err := pgx.ForEachRow(rows, []any{&place, &took}, func() error {
 		written[place-1] = stepWritten{fenced: true, took: core.Seconds(took)}
 		return nil
 	})
-	return err
+	return written, err
 }
 
 const writeSteps = `

@@ -52,9 +52,14 @@ type Document struct {
 type Prepared struct {
 	Submission Submission
 	Run        Run
+	// Held keeps the run from being executed and counted until Charge and Launch.
+	Held bool
 	// Answer is the run as JSON, as it is when it has just been created.
 	Answer []byte
 }
+
+// isRerun reports whether the run's submission is there already.
+func (p *Prepared) isRerun() bool { return p.Run.RerunOf != nil }
 
 // Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
 func Prepare(order Order, now time.Time) (Prepared, error) {
@@ -113,28 +118,29 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	return prepared, nil
 }
 
-// Create adds the rows of prepared runs, their submissions and their staged jobs to a batch, and has them adopt their
-// uploads. The usage metric and period of each run must have been charged in the same transaction.
+// Create adds the rows of prepared runs to a batch: their submissions, which adopt their uploads, the runs, and their
+// staged jobs. A rerun has its submission already, and a run that is held back is not staged. The usage metric and
+// period of every other run must have been charged in the same transaction.
 func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
-	queueSubmissions(batch, prepared)
-	s.CreateReruns(batch, prepared...)
-}
-
-// CreateReruns is Create for runs whose submissions are there already.
-func (s *Service) CreateReruns(batch *db.Batch, prepared ...Prepared) {
-	s.queueRuns(batch, prepared)
-	staged := make([]jobs.Job, len(prepared))
-	for i, p := range prepared {
-		staged[i] = jobs.Job{Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch}
+	var fresh []Prepared
+	var staged []jobs.Job
+	for _, p := range prepared {
+		if !p.isRerun() {
+			fresh = append(fresh, p)
+		}
+		if !p.Held {
+			staged = append(staged, jobs.Job{
+				Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch,
+			})
+		}
 	}
-	jobs.Stage(batch, staged...)
-}
-
-// Reserve adds the rows of prepared runs and their submissions to a batch and holds the runs back: they
-// count under no metric and are not executed until Charge and Launch.
-func (s *Service) Reserve(batch *db.Batch, prepared ...Prepared) {
-	queueSubmissions(batch, prepared)
+	if len(fresh) > 0 {
+		queueSubmissions(batch, fresh)
+	}
 	s.queueRuns(batch, prepared)
+	if len(staged) > 0 {
+		jobs.Stage(batch, staged...)
+	}
 }
 
 func queueSubmissions(batch *db.Batch, prepared []Prepared) {

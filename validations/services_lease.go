@@ -48,9 +48,8 @@ func (s *Service) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 }
 
 func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, error) {
-	leases, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *[]lease {
-		taken := make([]lease, len(asked))
-		batch.QueueRows(func(rows pgx.Rows) error { return readLeases(rows, asked, taken) }, `
+	leases, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *db.Future[[]lease] {
+		return db.QueueInto(batch, func(rows pgx.Rows) ([]lease, error) { return readLeases(rows, asked) }, `
 			WITH leased AS (
 				UPDATE validation_runs AS r SET state = 'RUNNING', epoch = r.epoch + 1, attempts = r.attempts + 1,
 					lease_until = now() + $4::bigint * interval '1 millisecond',
@@ -72,16 +71,17 @@ func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, er
 			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
 			db.Column(asked, func(job *jobs.Job) int { return job.Epoch }),
 			s.cfg.Lease.Milliseconds())
-		return &taken
 	})
 	if err != nil {
 		return nil, err
 	}
-	return *leases, nil
+	return leases.Get()
 }
 
-func readLeases(rows pgx.Rows, asked []jobs.Job, taken []lease) error {
+// readLeases returns one lease for each job. That of a job whose run was not leased holds nothing.
+func readLeases(rows pgx.Rows, asked []jobs.Job) ([]lease, error) {
 	defer rows.Close()
+	taken := make([]lease, len(asked))
 	for rows.Next() {
 		var place int
 		var elapsed int64
@@ -89,13 +89,13 @@ func readLeases(rows pgx.Rows, asked []jobs.Job, taken []lease) error {
 		if err := rows.Scan(&place, &l.run.Epoch, &l.run.Attempts, &l.run.RecoveryPoint, &l.run.DefinitionDigest,
 			&l.run.SubmissionID, &l.run.ErrorCount, &elapsed, &l.waited, &l.submission.Content, &l.submission.UploadID,
 			&l.submission.Size, &l.submission.MediaType, &l.submission.Filename); err != nil {
-			return fmt.Errorf("read a lease: %w", err)
+			return nil, fmt.Errorf("read a lease: %w", err)
 		}
 		l.held, l.elapsed = true, time.Duration(elapsed)*time.Millisecond
 		l.run.OrgID, l.run.ID = asked[place-1].OrgID, asked[place-1].SubjectID
 		taken[place-1] = l
 	}
-	return rows.Err()
+	return taken, rows.Err()
 }
 
 // document is what the run's steps read, as long as the context lasts.

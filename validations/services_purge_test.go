@@ -77,11 +77,15 @@ func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
 	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
 	_, err = db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-		if err := RequireDocument(tb.Context(), tx, prepared.Run); err != nil {
+		locking, batch := tx.NewBatch(), tx.NewBatch()
+		documents := QueueDocumentLocks(locking, []Prepared{prepared})
+		if err := locking.Send(tb.Context()); err != nil {
 			return struct{}{}, err
 		}
-		batch := tx.NewBatch()
-		b.service.CreateReruns(batch, prepared)
+		if err := documents.Require(prepared.Run); err != nil {
+			return struct{}{}, err
+		}
+		b.service.Create(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: firstEpoch}, err

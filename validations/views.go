@@ -77,7 +77,7 @@ func (a *App) awaitRun(c echo.Context) (RunBody, error) {
 	if err != nil || wait == 0 || body.State == StateCompleted {
 		return body, err
 	}
-	core.AwaitCalmly(c)
+	core.ClearReadDeadline(c)
 	a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
 	return a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
 }

@@ -65,8 +65,8 @@ type waiter struct {
 }
 
 // NewWaiters makes Waiters; a loop has to call RunOnce.
-func NewWaiters(db *db.DB) *Waiters {
-	return &Waiters{db: db, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
+func NewWaiters(database *db.DB) *Waiters {
+	return &Waiters{db: database, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
 }
 
 // awaitEnd calls begin and returns when the run is completed, when the time is over or when ctx ends,

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
 // launchPage is the form that starts a run.
@@ -37,6 +38,15 @@ type launchEntries struct {
 	Text             string
 	// TextTooLong says that the pasted text was too long to be kept for the form.
 	TextTooLong bool
+}
+
+// entriesOf keeps what a form was filled in with, besides a file and a large text.
+func entriesOf(form *body.Form) launchEntries {
+	entries := launchEntries{
+		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
+	}
+	entries.Text, entries.TextTooLong = form.Pasted()
+	return entries
 }
 
 // Ready reports whether the workflow starts runs.

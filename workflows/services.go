@@ -23,8 +23,8 @@ type Service struct {
 }
 
 // NewService makes the service.
-func NewService(db *db.DB, runs *validations.Service, check *core.Validator) *Service {
-	return &Service{db: db, runs: runs, check: check}
+func NewService(database *db.DB, runs *validations.Service, check *core.Validator) *Service {
+	return &Service{db: database, runs: runs, check: check}
 }
 
 // Draft is a workflow that is to be created.

@@ -3,8 +3,32 @@ package workflows
 import (
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
+
+// Routes adds the app's routes to the authenticated API. A route with a Prefetch looks up what it needs in the round
+// trip that authenticates its caller.
+func (a *App) Routes(api *echo.Group) {
+	api.GET("/workflows/", a.list)
+	api.GET("/workflows/:id/", a.read)
+	api.POST("/workflows/", a.create, a.guard.Keyed)
+	api.PATCH("/workflows/:id/", a.update)
+	api.POST("/workflows/:id/activate/", a.activate)
+	api.POST("/workflows/:id/deactivate/", a.deactivate)
+	api.GET("/workflows/:id/export/", a.exportFile)
+	api.POST("/workflows/import/", a.importFile, a.guard.Keyed)
+	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
+	api.POST("/runs/:id/rerun/", a.starts.Rerun, a.guard.Keyed)
+	api.GET("/v1/orgs/:org/workflows/", a.list, core.OwnOrganization)
+	api.GET("/v1/orgs/:org/workflows/:id/", a.read, core.OwnOrganization)
+
+	a.prefetches.Add(api.POST("/workflows/:id/start/",
+		a.starts.Start(a.starts.Current()), a.guard.Keyed), a.starts.Prefetch)
+	// The existing clients send no keys and cannot be made to.
+	a.prefetches.Add(api.POST("/v1/orgs/:org/workflows/:id/runs/",
+		a.starts.Start(a.starts.Existing()), core.OwnOrganization, a.guard.KeyOptional), a.starts.Prefetch)
+}
 
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be
 // taken for a page.

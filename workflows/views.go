@@ -2,11 +2,11 @@ package workflows
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
 func (a *App) read(c echo.Context) error {
@@ -42,23 +42,10 @@ func (a *App) versionOf(c echo.Context) (core.Principal, Version, error) {
 	if err != nil {
 		return core.Principal{}, Version{}, err
 	}
-	number, err := pinnedVersion(c)
+	number, err := start.VersionNumber(c)
 	if err != nil {
 		return core.Principal{}, Version{}, err
 	}
 	found, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
 	return principal, found, err
-}
-
-// pinnedVersion reads ?version=; 0 stands for the latest.
-func pinnedVersion(c echo.Context) (int, error) {
-	text := c.QueryParam("version")
-	if !c.QueryParams().Has("version") {
-		return 0, nil
-	}
-	version, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || version < 1 || strconv.FormatInt(version, 10) != text || len(c.QueryParams()["version"]) > 1 {
-		return 0, core.InvalidParameter("version", "must be one whole number from 1, written in digits alone")
-	}
-	return int(version), nil
 }

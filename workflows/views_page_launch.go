@@ -12,7 +12,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
 // lookAgain is after how many seconds a browser asks again for what has become of a form.
@@ -86,9 +87,9 @@ func (a *App) launch(c echo.Context) error {
 	page := launchPage{Workflow: version}
 	ctx := c.Request().Context()
 	intake := a.runs.NewIntake(principal.OrgID)
-	form, body, err := readLaunchForm(c.Request(), a.limits, version.Definition, intake)
-	page.Entries = form.entries()
-	key, keyErr := a.guard.FormKey(principal, form.texts[idempotency.FormField])
+	form, document, err := body.ReadForm(c.Request(), a.limits, version.Definition, intake)
+	page.Entries = entriesOf(form)
+	key, keyErr := a.guard.FormKey(principal, form.Text(idempotency.FormField))
 	page.Key = key.Value
 	if err == nil {
 		err = keyErr
@@ -97,11 +98,8 @@ func (a *App) launch(c echo.Context) error {
 		intake.Discard(ctx)
 		return a.refuseLaunch(c, principal, page, err)
 	}
-	answer, err := a.startOrDiscard(ctx, intake, StartRequest{
-		Principal: principal, Workflow: version, Body: body, Source: validations.SourceDashboard,
-		Version: c.QueryParam("version"), VersionGiven: c.QueryParams().Has("version"),
-		Key: key.Value, KeyGiven: true, KeyLifetime: a.guard.Lifetime(principal),
-		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c), Admit: a.admit(c, principal.OrgID),
+	answer, err := a.starts.SubmitForm(c, start.Form{
+		Principal: principal, Workflow: version.ref(), Key: key, Body: document, Intake: intake,
 	})
 	if err == nil && answer.Response.Status != http.StatusCreated {
 		// The charge for a run beyond the quota was declined, and that is the key's answer for good.
@@ -170,7 +168,7 @@ func (a *App) renderLaunched(
 
 // launched returns the run that a form has started, and whether the form is still being worked on.
 func (a *App) launched(ctx context.Context, principal core.Principal, key string) (*uuid.UUID, bool, error) {
-	record, err := a.starts.look(ctx, StartRequest{Principal: principal, Key: key, KeyGiven: true})
+	record, err := a.starter.Lookup(ctx, principal.OrgID, start.Endpoint, idempotency.Key{Value: key, Given: true})
 	if err != nil || record == nil {
 		return nil, false, err
 	}

@@ -33,7 +33,7 @@ func (a *App) rerunForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.rerunOnce(c, key, validations.SourceDashboard)
+	answer, err := a.starts.RerunOnce(c, key, validations.SourceDashboard)
 	if err != nil {
 		return a.runPages.ShowRefused(c, err)
 	}

@@ -1,3 +1,5 @@
+// Package coalesce lets concurrent callers share work that costs little more for many than for one, such as a commit
+// that waits for the disk. It knows nothing of what the work is.
 package coalesce
 
 import (
@@ -11,19 +13,19 @@ import (
 var (
 	// ErrOverloaded says that too many callers are waiting already and that nothing was done.
 	ErrOverloaded = errors.New("too many callers are waiting")
-	// errLeaderGone says that the work for a group ended without a result, because it panicked.
-	errLeaderGone = errors.New("the group's leader ended without a result")
+	// errLeaderGone says that the work for a batch ended without a result, because it panicked.
+	errLeaderGone = errors.New("the batch's leader ended without a result")
 )
 
-// CoalescerLimits bound a Coalescer.
+// Limits bound a Batcher.
 type Limits struct {
-	// Groups is how many groups are worked on at once. Two halves of a group cost more than the whole, so beside those
-	// at work another begins only when Enough callers wait, or callers of the Weight of a group, or when each of those
-	// at work has taken longer than Patience, where it is not zero.
+	// Batches is how many batches are worked on at once. Two halves of a batch cost more than the whole, so another one
+	// begins only when MinBatch callers wait, or callers of the Weight of a batch, or when each of those at work has
+	// taken longer than OverlapAfter, where that is not zero.
 	Batches      int
 	MinBatch     int
 	OverlapAfter time.Duration
-	// Members and Weight bound a group. One that is heavier by itself is a group of its own.
+	// Members and Weight bound a batch. A caller that is heavier by itself is a batch of its own.
 	Members int
 	Weight  int
 	// Waiting is how many callers may wait for their turn, and WaitingWeight how heavy they may be together.
@@ -31,24 +33,23 @@ type Limits struct {
 	WaitingWeight int
 }
 
-// Coalescer lets concurrent callers share work that costs little more for many than for one, such as a commit.
+// Batcher puts concurrent callers into batches.
 //
-// Nobody waits in order to be grouped: a caller who finds no group at work begins at once and alone, and those
-// who come meanwhile form the next group, in the order of their arrival. Each group is worked on by one of its
-// members, its leader, so nothing runs behind the callers' backs: when all of them have returned, nothing is
-// left to be drained. Each item has its own result, and what is to be tried again alone when a group fails is for the
-// work to know.
+// No caller waits in order to be batched: one that finds no batch at work begins at once and alone, and those that
+// arrive meanwhile form the next batch, in the order of their arrival. Each batch is led by the goroutine of one of its
+// members, so nothing runs in the background: when all callers have returned, nothing is left to be drained. Each item
+// has a result of its own, and what to retry alone when a batch fails is decided by the work.
 type Batcher[T, R any] struct {
 	limits Limits
 	weigh  func(T) int
 	do     func(context.Context, []T) []R
 
 	mu sync.Mutex
-	// working is how many groups are at work, and overdue how many of them have taken longer than Patience.
+	// working is how many batches are at work, and overdue how many of them have taken longer than OverlapAfter.
 	working int
 	overdue int
 	waiting []*member[T, R]
-	// waitingWeight is how heavy those who wait are together.
+	// waitingWeight is how heavy the waiting callers are together.
 	waitingWeight int
 }
 
@@ -62,7 +63,7 @@ type member[T, R any] struct {
 	err    error
 }
 
-// NewCoalescer makes a Coalescer whose work is do, which gets the leader's context and returns one result for
+// New makes a Batcher whose work is do, which gets the leader's context and returns one result for
 // each item, in their order.
 func New[T, R any](
 	limits Limits, weigh func(T) int, do func(context.Context, []T) []R,
@@ -116,7 +117,7 @@ func (c *Batcher[T, R]) join(m *member[T, R]) bool {
 	return true
 }
 
-// begin lets the first of those who wait lead another group, when it is time for one.
+// begin lets the first waiting caller lead another batch, when it is time for one.
 func (c *Batcher[T, R]) begin() {
 	if len(c.waiting) == 0 || c.working == c.limits.Batches {
 		return
@@ -131,7 +132,7 @@ func (c *Batcher[T, R]) begin() {
 	close(first.leads)
 }
 
-// leave takes back one whose turn has not come.
+// leave removes a caller whose turn has not come.
 func (c *Batcher[T, R]) leave(m *member[T, R]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,8 +144,8 @@ func (c *Batcher[T, R]) leave(m *member[T, R]) bool {
 	return true
 }
 
-// lead does the work for the leader and those who wait behind it, and then gives the lead to the next group.
-// The members get an answer also when the work panics; the panic itself goes on in the leader.
+// lead does the work for the leader and the callers behind it, and then hands over to the next batch. The members get
+// an answer also when the work panics; the panic itself goes on in the leader.
 func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	group := c.gather(leader)
 	var results []R
@@ -190,7 +191,7 @@ func (c *Batcher[T, R]) dequeue(i, j int) {
 	c.waiting = slices.Delete(c.waiting, i, j)
 }
 
-// watch returns what tells, at the end of a group, whether Patience was long enough for it.
+// watch starts the timer of a batch. The returned function stops it and reports whether it had not fired.
 func (c *Batcher[T, R]) watch() func() bool {
 	if c.limits.OverlapAfter == 0 {
 		return func() bool { return true }
@@ -198,7 +199,7 @@ func (c *Batcher[T, R]) watch() func() bool {
 	return time.AfterFunc(c.limits.OverlapAfter, c.outlast).Stop
 }
 
-// outlast notes that one of those at work takes long.
+// outlast counts a batch that takes longer than OverlapAfter, and lets another begin beside it.
 func (c *Batcher[T, R]) outlast() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,8 +207,8 @@ func (c *Batcher[T, R]) outlast() {
 	c.begin()
 }
 
-// handOver gives the place of a group that has ended to the next one. An overdue one has been counted as such, or is
-// about to be.
+// handOver gives the place of a batch that has ended to the next one. An overdue one was counted by outlast, or is about
+// to be.
 func (c *Batcher[T, R]) handOver(overdue bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// line is a Coalescer of numbers whose groups end when they are told to. The result is the number doubled.
+// line is a Batcher of numbers whose groups end when they are told to. The result is the number doubled.
 type line struct {
 	*coalesce.Batcher[int, int]
 
@@ -73,7 +73,8 @@ func TestBatcher(t *testing.T) {
 		{
 			"AnotherGroupWhenEnoughWait",
 			coalesce.Limits{
-				Batches: 2, MinBatch: 2, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+				Batches: 2, MinBatch: 2, OverlapAfter: patience, Members: 10, Weight: 100,
+				Waiting: 10, WaitingWeight: 1000,
 			},
 			[]int{1, 2, 3, 4},
 			[][]int{{1}, {2, 3}, {4}},
@@ -81,7 +82,8 @@ func TestBatcher(t *testing.T) {
 		{
 			"AnotherGroupWhenAHeavyOneWaits",
 			coalesce.Limits{
-				Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 10, Waiting: 10, WaitingWeight: 1000,
+				Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 10,
+				Waiting: 10, WaitingWeight: 1000,
 			},
 			[]int{1, 2, 8, 3},
 			[][]int{{1}, {2, 8}, {3}},

@@ -9,9 +9,9 @@ import (
 )
 
 // One reads the one value that a query returns and fails the test when there is not exactly one.
-func One[T any](tb testing.TB, db *db.DB, query string, args ...any) T {
+func One[T any](tb testing.TB, database *db.DB, query string, args ...any) T {
 	tb.Helper()
-	rows, err := db.Pool.Query(tb.Context(), query, args...)
+	rows, err := database.Pool.Query(tb.Context(), query, args...)
 	if err != nil {
 		tb.Fatalf("%s: %v", query, err)
 	}

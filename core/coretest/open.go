@@ -36,14 +36,14 @@ func ConnectPatiently(tb testing.TB, address string, lockTimeout time.Duration) 
 func connectWith(tb testing.TB, cfg db.Config) *db.DB {
 	tb.Helper()
 	cfg.MaxConns = 8
-	db, err := db.Open(tb.Context(), cfg)
+	database, err := db.Open(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatalf("open database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
+		if err := database.Close(); err != nil {
 			tb.Errorf("close database: %v", err)
 		}
 	})
-	return db
+	return database
 }

@@ -15,6 +15,7 @@ import (
 type Batch struct {
 	tx    Tx
 	batch pgx.Batch
+	sent  bool
 }
 
 // NewBatch returns an empty batch of the transaction.
@@ -27,9 +28,17 @@ func (b *Batch) Queue(query string, args ...any) {
 	b.batch.Queue(query, args...)
 }
 
-// QueueRows adds a statement whose rows are read when the batch is sent.
-func (b *Batch) QueueRows(read func(rows pgx.Rows) error, query string, args ...any) {
-	b.batch.Queue(query, args...).Query(read)
+// QueueInto adds a statement and returns its rows as collect reads them, once the batch was sent.
+func QueueInto[T any](
+	b *Batch, collect func(rows pgx.Rows) (T, error), query string, args ...any,
+) *Future[T] {
+	result := &Future[T]{sent: &b.sent}
+	b.batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
+		value, err := collect(rows)
+		result.value = value
+		return err
+	})
+	return result
 }
 
 // Send runs the statements in their order; the first error ends it.
@@ -40,6 +49,7 @@ func (b *Batch) Send(ctx context.Context) error {
 	if err := b.tx.session.SendBatch(ctx, &b.batch).Close(); err != nil {
 		return fmt.Errorf("run a batch of %d statements: %w", b.batch.Len(), err)
 	}
+	b.sent = true
 	return nil
 }
 
@@ -57,6 +67,7 @@ func (b *Batch) commit(ctx context.Context) error {
 	err := b.tx.session.SendBatch(ctx, &b.batch).Close()
 	switch {
 	case err == nil:
+		b.sent = true
 		return nil
 	case !committing && isAborted(err):
 		return fmt.Errorf("run a batch of %d statements: %w", b.batch.Len(), err)

@@ -11,14 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// DatabaseConfig says how to reach PostgreSQL and how long anything may hold it.
+// Config says how to reach PostgreSQL and how long anything may hold it.
 type Config struct {
 	URL      string
 	MaxConns int32
@@ -53,7 +54,7 @@ const (
 	connectTimeout = 5 * time.Second
 )
 
-// OpenDatabase opens the pool and checks that the database answers.
+// Open opens the pool and checks that the database answers.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pgxConfig, err := pgxpool.ParseConfig(cfg.URL)
 	if err != nil {

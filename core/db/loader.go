@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// Lookups collect what a request looks up in one round trip to the database, outside of a transaction. Each look-up
-// finds one row at most.
+// Loader collects what a request looks up in one round trip, outside of a transaction. Each look-up finds one row at
+// most. The zero Loader is empty.
 //
-// They suit what every request asks for by a key, such as its token, because many requests share one statement. What
-// only a page asks for, or what may find several rows, goes into Reads.
+// It suits what every request asks for by a key, such as its token, because concurrent requests share one statement.
+// What only a page asks for, or what may find several rows, goes into Reads.
 type Loader struct {
 	lookups []lookup
+	loaded  bool
 }
 
 // Param is a parameter of a look-up, whose query calls it asked.NAME.
@@ -33,47 +35,55 @@ type lookup struct {
 	scan   func(pgx.CollectableRow) error
 }
 
-// Queue adds a look-up. When a row is found, scan gets it; its error is what LookUp returns.
+// Lookup adds a look-up and returns its row as scan reads it; the future's value is nil when no row is found.
 //
-// The same queries of several requests become one statement, so the text of a query must not depend on anything but
-// what kind of look-up it is.
-func (l *Loader) Queue(scan func(pgx.CollectableRow) error, query string, params ...Param) {
-	l.lookups = append(l.lookups, lookup{query: query, params: params, scan: scan})
+// Equal queries of several requests become one statement, so the text of a query must depend on nothing but the kind of
+// look-up.
+func Lookup[T any](
+	l *Loader, scan func(pgx.CollectableRow) (T, error), query string, params ...Param,
+) *Future[*T] {
+	found := &Future[*T]{sent: &l.loaded}
+	l.lookups = append(l.lookups, lookup{query: query, params: params, scan: func(row pgx.CollectableRow) error {
+		value, err := scan(row)
+		found.value = &value
+		return err
+	}})
+	return found
 }
 
 const (
-	// lookupGroups is how many groups of requests look up at once: while the database works on a full one, the answers
-	// of the other are read.
-	lookupGroups = 2
-	// lookupMembers bounds a group, and lookupsWaiting how many requests may wait for their turn.
-	lookupMembers  = 64
-	lookupsWaiting = 64 * lookupMembers
-	// lookupPatience is far more than a group takes.
-	lookupPatience = 50 * time.Millisecond
+	// loadsAtOnce lets the database work on a full batch of look-ups while the answers of the other one are read.
+	loadsAtOnce = 2
+	// maxLoads bounds a batch, and maxWaitingLoads how many requests may wait for their turn.
+	maxLoads        = 64
+	maxWaitingLoads = 64 * maxLoads
+	// loadOverlap is far more than a batch takes.
+	loadOverlap = 50 * time.Millisecond
 )
 
 func newLoadBatcher(db *DB) *coalesce.Batcher[*Loader, error] {
 	return coalesce.New(coalesce.Limits{
-		Batches: lookupGroups, MinBatch: lookupMembers, OverlapAfter: lookupPatience,
-		Members: lookupMembers, Weight: lookupMembers, Waiting: lookupsWaiting, WaitingWeight: lookupsWaiting,
-	}, func(*Loader) int { return 1 }, db.lookUpTogether)
+		Batches: loadsAtOnce, MinBatch: maxLoads, OverlapAfter: loadOverlap,
+		Members: maxLoads, Weight: maxLoads, Waiting: maxWaitingLoads, WaitingWeight: maxWaitingLoads,
+	}, func(*Loader) int { return 1 }, db.loadTogether)
 }
 
-// LookUp runs the look-ups. Those of requests that come while a few groups are under way share their statements,
-// because a statement costs the database much more than a row of it. What is found was read after the call began.
-func (db *DB) Load(ctx context.Context, lookups *Loader) error {
-	failure, err := db.loads.Do(ctx, lookups)
+// Load runs the look-ups. Requests that load at the same time share their statements, because a statement costs the
+// database much more than a row of it. What is found was read after the call began.
+func (db *DB) Load(ctx context.Context, loader *Loader) error {
+	failure, err := db.loads.Do(ctx, loader)
 	if err != nil {
 		return fmt.Errorf("wait for look-ups: %w", err)
 	}
+	loader.loaded = failure == nil
 	return failure
 }
 
-// lookUpTogether goes on when the client that leads the group has gone, because the others have not.
-func (db *DB) lookUpTogether(ctx context.Context, requests []*Loader) []error {
-	failures := make([]error, len(requests))
+// loadTogether goes on when the client that leads the batch has gone, because the others have not.
+func (db *DB) loadTogether(ctx context.Context, loaders []*Loader) []error {
+	failures := make([]error, len(loaders))
 	var batch pgx.Batch
-	for _, q := range questions(requests) {
+	for _, q := range questions(loaders) {
 		batch.Queue(q.statement(), q.arguments()...).Query(func(rows pgx.Rows) error {
 			return q.answer(rows, failures)
 		})
@@ -82,11 +92,11 @@ func (db *DB) lookUpTogether(ctx context.Context, requests []*Loader) []error {
 	if err == nil {
 		return failures
 	}
-	// What one request has asked may be at fault, and that is not the others' trouble.
-	apart := len(requests) > 1 && !IsUnavailable(err)
-	for i, request := range requests {
+	// A look-up of one request may be at fault, and must not fail the others.
+	apart := len(loaders) > 1 && !IsUnavailable(err)
+	for i, loader := range loaders {
 		if apart {
-			failures[i] = db.lookUpTogether(ctx, []*Loader{request})[0]
+			failures[i] = db.loadTogether(ctx, []*Loader{loader})[0]
 		} else {
 			failures[i] = fmt.Errorf("look up: %w", err)
 		}
@@ -97,16 +107,16 @@ func (db *DB) lookUpTogether(ctx context.Context, requests []*Loader) []error {
 // question is one query with all the parameters that it is asked for.
 type question struct {
 	asked []lookup
-	// by says which of the requests asked.
+	// by says which of the loaders asked.
 	by []int
 }
 
-// questions puts equal queries together, in the order of their first request.
-func questions(requests []*Loader) []*question {
+// questions puts equal queries together, in the order of their first loader.
+func questions(loaders []*Loader) []*question {
 	var all []*question
 	known := make(map[string]*question)
-	for i, request := range requests {
-		for _, l := range request.lookups {
+	for i, loader := range loaders {
+		for _, l := range loader.lookups {
 			q, ok := known[l.query]
 			if !ok {
 				q = &question{}
@@ -119,8 +129,8 @@ func questions(requests []*Loader) []*question {
 	return all
 }
 
-// statement looks the rows up one by one, so that each is found by the same index whatever the tables hold and however
-// many are asked for. The planner must not look into the arrays: it would make a new plan for each length.
+// statement finds the rows one by one, so that each uses the same index whatever the tables hold and however many are
+// asked for. The sub-selects hide the length of the arrays from the planner, which would make a new plan for each.
 func (q *question) statement() string {
 	var arrays, names strings.Builder
 	for i, param := range q.asked[0].params {

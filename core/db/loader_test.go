@@ -12,30 +12,48 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// double looks for twice a number up to 1,000.
-func double(number any, scan func(pgx.CollectableRow) error) *db.Loader {
-	var lookups db.Loader
-	lookups.Queue(scan, `SELECT 2 * n FROM generate_series(1, 1000) AS n WHERE n = asked.number`,
+// double looks up twice a number up to 1,000.
+func double(
+	number any, scan func(pgx.CollectableRow) (int, error),
+) (*db.Loader, *db.Future[*int]) {
+	loader := new(db.Loader)
+	found := db.Lookup(loader, scan, `SELECT 2 * n FROM generate_series(1, 1000) AS n WHERE n = asked.number`,
 		db.Param{Name: "number", Type: "integer", Value: number})
-	return &lookups
+	return loader, found
 }
 
-func into(found *int) func(pgx.CollectableRow) error {
-	return func(row pgx.CollectableRow) error { return row.Scan(found) }
+// sum looks up the sum of two numbers.
+func sum(loader *db.Loader, a, b int) *db.Future[*int] {
+	return db.Lookup(loader, pgx.RowTo[int], `SELECT asked.a + asked.b`,
+		db.Param{Name: "a", Type: "integer", Value: a}, db.Param{Name: "b", Type: "integer", Value: b})
 }
 
-func TestLookUp(t *testing.T) {
+func wantFound(tb testing.TB, future *db.Future[*int], want int) {
+	tb.Helper()
+	if found, err := future.Get(); err != nil || found == nil || *found != want {
+		tb.Errorf("found = %v, %v, want %d", found, err, want)
+	}
+}
+
+func TestLoad(t *testing.T) {
 	t.Parallel()
 	database := coretest.OpenDatabase(t)
+	load := func(ctx context.Context, n int) error {
+		loader, found := double(n, pgx.RowTo[int])
+		err := database.Load(ctx, loader)
+		if err == nil {
+			wantFound(t, found, 2*n)
+		}
+		return err
+	}
 
 	t.Run("GivesEachRequestItsOwnRow", func(t *testing.T) {
 		t.Parallel()
 		var callers sync.WaitGroup
-		for n := range 300 {
+		for n := 1; n <= 300; n++ {
 			callers.Go(func() {
-				var found int
-				if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
-					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+				if err := load(t.Context(), n); err != nil {
+					t.Errorf("look %d up: %v", n, err)
 				}
 			})
 		}
@@ -44,25 +62,35 @@ func TestLookUp(t *testing.T) {
 
 	t.Run("AnswersAllQuestionsOfARequest", func(t *testing.T) {
 		t.Parallel()
-		var first, second, third int
-		lookups := double(1, into(&first))
-		lookups.Queue(into(&second), `SELECT asked.a + asked.b`,
-			db.Param{Name: "a", Type: "bigint", Value: 2}, db.Param{Name: "b", Type: "bigint", Value: 3})
-		lookups.Queue(into(&third), `SELECT asked.a + asked.b`,
-			db.Param{Name: "a", Type: "bigint", Value: 4}, db.Param{Name: "b", Type: "bigint", Value: 5})
-		if err := database.Load(t.Context(), lookups); err != nil || first != 2 || second != 5 || third != 9 {
-			t.Errorf("found %d, %d, %d, %v, want 2, 5, 9", first, second, third, err)
+		loader, first := double(1, pgx.RowTo[int])
+		second, third := sum(loader, 2, 3), sum(loader, 4, 5)
+		if err := database.Load(t.Context(), loader); err != nil {
+			t.Fatal(err)
+		}
+		wantFound(t, first, 2)
+		wantFound(t, second, 5)
+		wantFound(t, third, 9)
+	})
+
+	t.Run("FindsNilWhereThereIsNoRow", func(t *testing.T) {
+		t.Parallel()
+		loader, future := double(1001, func(pgx.CollectableRow) (int, error) {
+			t.Error("scanned a row that is not there")
+			return 0, nil
+		})
+		if err := database.Load(t.Context(), loader); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := future.Get(); found != nil || err != nil {
+			t.Errorf("found = %v, %v, want nil", found, err)
 		}
 	})
 
-	t.Run("ScansNothingWhereThereIsNoRow", func(t *testing.T) {
+	t.Run("RefusesToTellWhatWasNotLoaded", func(t *testing.T) {
 		t.Parallel()
-		err := database.Load(t.Context(), double(1001, func(pgx.CollectableRow) error {
-			t.Error("scanned a row that is not there")
-			return nil
-		}))
-		if err != nil {
-			t.Errorf("err = %v, want none", err)
+		_, future := double(1, pgx.RowTo[int])
+		if found, err := future.Get(); err == nil {
+			t.Errorf("found = %v before it was loaded, want an error", found)
 		}
 	})
 
@@ -70,22 +98,22 @@ func TestLookUp(t *testing.T) {
 		t.Parallel()
 		refused := errors.New("refused")
 		var callers sync.WaitGroup
-		for n := range 200 {
+		for n := 1; n <= 200; n++ {
 			callers.Go(func() {
-				var found int
 				switch n % 10 {
 				case 3:
-					if err := database.Load(t.Context(), double(1<<40, into(&found))); err == nil {
+					loader, _ := double(1<<40, pgx.RowTo[int])
+					if err := database.Load(t.Context(), loader); err == nil {
 						t.Error("looked up a number that is no integer")
 					}
 				case 7:
-					err := database.Load(t.Context(), double(7, func(pgx.CollectableRow) error { return refused }))
-					if !errors.Is(err, refused) {
+					loader, _ := double(7, func(pgx.CollectableRow) (int, error) { return 0, refused })
+					if err := database.Load(t.Context(), loader); !errors.Is(err, refused) {
 						t.Errorf("err = %v, want that of the scan", err)
 					}
 				default:
-					if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
-						t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+					if err := load(t.Context(), n); err != nil {
+						t.Errorf("look %d up: %v", n, err)
 					}
 				}
 			})
@@ -98,16 +126,15 @@ func TestLookUp(t *testing.T) {
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		var callers sync.WaitGroup
-		for n := range 200 {
+		for n := 1; n <= 200; n++ {
 			callers.Go(func() {
-				var found int
-				if err := database.Load(t.Context(), double(n, into(&found))); err != nil || found != 2*n {
-					t.Errorf("looked up %d: %d, %v, want %d", n, found, err, 2*n)
+				if err := load(t.Context(), n); err != nil {
+					t.Errorf("look %d up: %v", n, err)
 				}
 			})
 			callers.Go(func() {
 				// It may be answered all the same.
-				_ = database.Load(gone, double(n, func(pgx.CollectableRow) error { return nil }))
+				_ = load(gone, n)
 			})
 		}
 		callers.Wait()

@@ -11,7 +11,7 @@ import (
 // database as it is when its turn comes.
 //
 // They suit pages and lists, where a look-up finds many rows or asks for what no index leads to at once. What every
-// request asks for by one key is better off in Lookups.
+// request asks for by one key is better off in a Loader.
 type Reads struct {
 	batch pgx.Batch
 }

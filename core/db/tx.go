@@ -28,8 +28,14 @@ const (
 // be called outside of a transaction.
 type Tx struct {
 	session *pgx.Conn
-	conn    *sql.Conn
-	base    *gorm.DB
+}
+
+// GormTx is a transaction in which models can be written, too.
+type GormTx struct {
+	Tx
+
+	conn *sql.Conn
+	base *gorm.DB
 }
 
 // Exec runs one statement.
@@ -48,7 +54,7 @@ func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
 }
 
 // Gorm returns a GORM handle that works inside the transaction.
-func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
+func (tx GormTx) Gorm(ctx context.Context) *gorm.DB {
 	session := tx.base.Session(&gorm.Session{NewDB: true, Context: ctx})
 	session.Statement.ConnPool = tx.conn
 	return session
@@ -61,8 +67,30 @@ func (tx Tx) Gorm(ctx context.Context) *gorm.DB {
 // An error from COMMIT is ErrOutcomeUnknown unless the server says that it has rolled back. After an unknown outcome
 // nothing is repeated.
 func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
-	nothing := func(*Batch) struct{} { return struct{}{} }
-	return InPipeline(ctx, db, nothing, func(tx Tx, _ struct{}, _ *Batch) (T, error) { return fn(tx) })
+	return InPipeline(ctx, db, noOpening, func(tx Tx, _ struct{}, _ *Batch) (T, error) { return fn(tx) })
+}
+
+// InGormTx is InTx for transactions that also write models. It goes through database/sql, which costs more than a hot
+// path should pay.
+func InGormTx[T any](ctx context.Context, db *DB, fn func(tx GormTx) (T, error)) (T, error) {
+	return repeat(func() (T, error) {
+		var zero T
+		conn, err := db.SQL.Conn(ctx)
+		if err != nil {
+			return zero, fmt.Errorf("take a connection: %w", err)
+		}
+		// Closing gives the connection back; a broken one is thrown away by the pool.
+		defer func() { _ = conn.Close() }()
+		session, err := sessionOf(conn)
+		if err != nil {
+			return zero, err
+		}
+		return inSession(ctx, session, func(tx Tx) (T, error) {
+			return pipeline(ctx, db, tx, noOpening, func(tx Tx, _ struct{}, _ *Batch) (T, error) {
+				return fn(GormTx{Tx: tx, conn: conn, base: db.Gorm})
+			})
+		})
+	})
 }
 
 // InPipeline is InTx in as few as two round trips. What open queues travels with BEGIN, and what it returns is for fn,
@@ -73,28 +101,34 @@ func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, err
 func InPipeline[O, T any](
 	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
 ) (T, error) {
-	return repeat(ctx, db, func(tx Tx) (T, error) {
-		var zero T
-		first := tx.NewBatch()
-		db.begin.queue(first)
-		opened := open(first)
-		if err := first.Send(ctx); err != nil {
-			return zero, fmt.Errorf("begin: %w", err)
-		}
-		last := tx.NewBatch()
-		result, err := fn(tx, opened, last)
-		if err != nil {
-			return zero, err
-		}
-		return result, last.commit(ctx)
-	})
+	return transact(ctx, db, func(tx Tx) (T, error) { return pipeline(ctx, db, tx, open, fn) })
+}
+
+func noOpening(*Batch) struct{} { return struct{}{} }
+
+func pipeline[O, T any](
+	ctx context.Context, db *DB, tx Tx, open func(*Batch) O, fn func(Tx, O, *Batch) (T, error),
+) (T, error) {
+	var zero T
+	first := tx.NewBatch()
+	db.begin.queue(first)
+	opened := open(first)
+	if err := first.Send(ctx); err != nil {
+		return zero, fmt.Errorf("begin: %w", err)
+	}
+	last := tx.NewBatch()
+	result, err := fn(tx, opened, last)
+	if err != nil {
+		return zero, err
+	}
+	return result, last.commit(ctx)
 }
 
 // InBatch is InTx in one round trip, for statements that are known beforehand: what queue queues travels with BEGIN and
 // COMMIT. It returns what queue returned, which holds what the statements have answered. A connection that is lost
 // meanwhile leaves the outcome unknown.
 func InBatch[T any](ctx context.Context, db *DB, queue func(batch *Batch) T) (T, error) {
-	return repeat(ctx, db, func(tx Tx) (T, error) {
+	return transact(ctx, db, func(tx Tx) (T, error) {
 		batch := tx.NewBatch()
 		db.begin.queue(batch)
 		result := queue(batch)
@@ -102,10 +136,24 @@ func InBatch[T any](ctx context.Context, db *DB, queue func(batch *Batch) T) (T,
 	})
 }
 
+// transact runs a transaction on a connection of the pool, as often as it takes.
+func transact[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, error) {
+	return repeat(func() (T, error) {
+		conn, err := db.Pool.Acquire(ctx)
+		if err != nil {
+			var zero T
+			return zero, fmt.Errorf("take a connection: %w", err)
+		}
+		// The pool throws a connection away that is broken or still inside of a transaction.
+		defer conn.Release()
+		return inSession(ctx, conn.Conn(), fn)
+	})
+}
+
 // repeat runs a transaction until it succeeds or repeating it makes no sense any more.
-func repeat[T any](ctx context.Context, db *DB, transact func(tx Tx) (T, error)) (T, error) {
+func repeat[T any](once func() (T, error)) (T, error) {
 	for attempt := 1; ; attempt++ {
-		result, err := once(ctx, db, transact)
+		result, err := once()
 		if err == nil {
 			return result, nil
 		}
@@ -121,21 +169,10 @@ func isRepeatable(err error) bool {
 	return IsContention(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
 }
 
-func once[T any](ctx context.Context, db *DB, transact func(tx Tx) (T, error)) (T, error) {
-	var zero T
-	conn, err := db.SQL.Conn(ctx)
-	if err != nil {
-		return zero, fmt.Errorf("take a connection: %w", err)
-	}
-	// Closing gives the connection back; a broken one is thrown away by the pool.
-	defer func() { _ = conn.Close() }()
-	session, err := sessionOf(conn)
-	if err != nil {
-		return zero, err
-	}
-	// It must also run when the caller has gone or the transaction panics.
+// inSession runs a transaction and rolls it back unless it was committed, also when the caller has gone or fn panics.
+func inSession[T any](ctx context.Context, session *pgx.Conn, fn func(tx Tx) (T, error)) (T, error) {
 	defer rollBack(ctx, session)
-	return transact(Tx{session: session, conn: conn, base: db.Gorm})
+	return fn(Tx{session: session})
 }
 
 func sessionOf(conn *sql.Conn) (*pgx.Conn, error) {

@@ -15,18 +15,12 @@ import (
 // inPipeline runs one statement with BEGIN and the others with COMMIT, and returns how often it began.
 func inPipeline(ctx context.Context, database *db.DB, job string, last ...string) (int, error) {
 	begun := 0
-	_, err := db.InPipeline(ctx, database, func(batch *db.Batch) *int {
+	_, err := db.InPipeline(ctx, database, func(batch *db.Batch) *db.Future[int] {
 		begun++
-		got := new(int)
 		batch.Queue(insertTick, job)
-		batch.QueueRows(func(rows pgx.Rows) error {
-			n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-			*got = n
-			return err
-		}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
-		return got
-	}, func(_ db.Tx, got *int, batch *db.Batch) (int, error) {
-		if *got != 1 {
+		return queueCount(batch, job)
+	}, func(_ db.Tx, counted *db.Future[int], batch *db.Batch) (int, error) {
+		if n, err := counted.Get(); err != nil || n != 1 {
 			return 0, errors.New("what travels with BEGIN was not answered")
 		}
 		for _, statement := range last {
@@ -35,6 +29,13 @@ func inPipeline(ctx context.Context, database *db.DB, job string, last ...string
 		return 0, nil
 	})
 	return begun, err
+}
+
+// queueCount counts the ticks of a job.
+func queueCount(batch *db.Batch, job string) *db.Future[int] {
+	return db.QueueInto(batch, func(rows pgx.Rows) (int, error) {
+		return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+	}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
 }
 
 // stateOf is the code that the server gave to an error, empty when there is none.
@@ -88,15 +89,10 @@ func TestInPipeline(t *testing.T) {
 // inBatch is inPipeline for a transaction in one round trip. It returns what the first statements have answered.
 func inBatch(ctx context.Context, database *db.DB, job string, rest ...string) (int, int, error) {
 	begun := 0
-	answered, err := db.InBatch(ctx, database, func(batch *db.Batch) *int {
+	answered, err := db.InBatch(ctx, database, func(batch *db.Batch) *db.Future[int] {
 		begun++
-		got := new(int)
 		batch.Queue(insertTick, job)
-		batch.QueueRows(func(rows pgx.Rows) error {
-			n, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-			*got = n
-			return err
-		}, `SELECT count(*) FROM job_ticks WHERE job = $1`, job)
+		got := queueCount(batch, job)
 		for _, statement := range rest {
 			batch.Queue(statement)
 		}
@@ -105,7 +101,8 @@ func inBatch(ctx context.Context, database *db.DB, job string, rest ...string) (
 	if err != nil {
 		return 0, begun, err
 	}
-	return *answered, begun, nil
+	n, err := answered.Get()
+	return n, begun, err
 }
 
 func TestInBatch(t *testing.T) {

@@ -24,10 +24,10 @@ type counter struct {
 	*idempotency.Guard
 }
 
-func newCounter(db *db.DB) counter {
+func newCounter(database *db.DB) counter {
 	activity := idempotency.NewActivity()
 	return counter{
-		Activity: activity, Guard: idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys),
+		Activity: activity, Guard: idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys),
 	}
 }
 
@@ -52,9 +52,9 @@ type hours struct {
 }
 
 // hoursOf reads the hours of two days. There is one, or two where the test ran over the end of the first.
-func hoursOf(tb testing.TB, db *db.DB, org uuid.UUID) hours {
+func hoursOf(tb testing.TB, database *db.DB, org uuid.UUID) hours {
 	tb.Helper()
-	found, err := idempotency.NewInspector(db, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
+	found, err := idempotency.NewInspector(database, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -73,16 +73,16 @@ func hoursOf(tb testing.TB, db *db.DB, org uuid.UUID) hours {
 	return sum
 }
 
-func wantHours(tb testing.TB, db *db.DB, org uuid.UUID, want hours) {
+func wantHours(tb testing.TB, database *db.DB, org uuid.UUID, want hours) {
 	tb.Helper()
-	if diff := cmp.Diff(want, hoursOf(tb, db, org)); diff != "" {
+	if diff := cmp.Diff(want, hoursOf(tb, database, org)); diff != "" {
 		tb.Errorf("hours (-want +got):\n%s", diff)
 	}
 }
 
 func TestHours(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 
 	t.Run("AddUpOverProcesses", func(t *testing.T) {
 		t.Parallel()
@@ -90,7 +90,7 @@ func TestHours(t *testing.T) {
 		org, other := uuid.New(), uuid.New()
 		var counting sync.WaitGroup
 		for range 2 {
-			process := newCounter(db)
+			process := newCounter(database)
 			process.Started(other, time.Second)
 			for range 4 {
 				counting.Go(func() {
@@ -99,19 +99,19 @@ func TestHours(t *testing.T) {
 						process.mustReplay(t, record)
 						process.Started(org, 3*time.Millisecond)
 					}
-					mustFlush(t, process.Activity, db)
+					mustFlush(t, process.Activity, database)
 				})
 			}
 		}
 		counting.Wait()
-		wantHours(t, db, org, hours{Replays: 8 * rounds, Took: map[int]int64{2: 8 * rounds}})
-		wantHours(t, db, other, hours{Took: map[int]int64{9: 2}})
-		wantHours(t, db, uuid.New(), hours{Took: map[int]int64{}})
+		wantHours(t, database, org, hours{Replays: 8 * rounds, Took: map[int]int64{2: 8 * rounds}})
+		wantHours(t, database, other, hours{Took: map[int]int64{9: 2}})
+		wantHours(t, database, uuid.New(), hours{Took: map[int]int64{}})
 	})
 
 	t.Run("TellStartsApartByTheBounds", func(t *testing.T) {
 		t.Parallel()
-		org, process := uuid.New(), newCounter(db)
+		org, process := uuid.New(), newCounter(database)
 		bounds := metrics.StartBounds()
 		want := hours{Took: map[int]int64{0: 2, len(bounds): 2}}
 		for i, bound := range bounds {
@@ -123,20 +123,20 @@ func TestHours(t *testing.T) {
 		}
 		process.Started(org, 0)
 		process.Started(org, time.Hour)
-		mustFlush(t, process.Activity, db)
-		mustFlush(t, process.Activity, db)
-		wantHours(t, db, org, want)
+		mustFlush(t, process.Activity, database)
+		mustFlush(t, process.Activity, database)
+		wantHours(t, database, org, want)
 	})
 
 	t.Run("CountNoReplayThatAvoidsNoRun", func(t *testing.T) {
 		t.Parallel()
-		org, process := uuid.New(), newCounter(db)
+		org, process := uuid.New(), newCounter(database)
 		process.mustReplay(t, finishedRecord(org))
 		record := startRecord(org)
 		_, err := process.Answer(record, newClaim(org, "k", "b").Fingerprint)
 		checkCode(t, err, core.CodeKeyReused)
-		mustFlush(t, process.Activity, db)
-		wantHours(t, db, org, hours{Took: map[int]int64{}})
+		mustFlush(t, process.Activity, database)
+		wantHours(t, database, org, hours{Took: map[int]int64{}})
 	})
 }
 
@@ -145,23 +145,23 @@ func TestFlushThatFails(t *testing.T) {
 
 	t.Run("KeepsWhatWasNotWritten", func(t *testing.T) {
 		t.Parallel()
-		db := setup(t)
-		org, process := uuid.New(), newCounter(db)
+		database := setup(t)
+		org, process := uuid.New(), newCounter(database)
 		record := startRecord(org)
 		process.mustReplay(t, record)
 		process.Started(org, time.Millisecond)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := process.Flush(ended, db); err == nil {
+		if _, err := process.Flush(ended, database); err == nil {
 			t.Error("flushed after its context, want an error")
 		}
 		process.mustReplay(t, record)
-		mustFlush(t, process.Activity, db)
-		wantHours(t, db, org, hours{Replays: 2, Took: map[int]int64{0: 1}})
-		if got, _ := activityOf(t, db, record.ID); got.Replays != 2 {
+		mustFlush(t, process.Activity, database)
+		wantHours(t, database, org, hours{Replays: 2, Took: map[int]int64{0: 1}})
+		if got, _ := activityOf(t, database, record.ID); got.Replays != 2 {
 			t.Errorf("replays of the key = %d, want 2", got.Replays)
 		}
-		days, err := idempotency.NewInspector(db, 1, nil).Days(t.Context(), org)
+		days, err := idempotency.NewInspector(database, 1, nil).Days(t.Context(), org)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,9 +21,9 @@ type asked struct {
 }
 
 // activityOf reads what is written about a key; the second result is false where nothing is.
-func activityOf(tb testing.TB, db *db.DB, keyID uuid.UUID) (asked, bool) {
+func activityOf(tb testing.TB, database *db.DB, keyID uuid.UUID) (asked, bool) {
 	tb.Helper()
-	rows, err := db.Pool.Query(tb.Context(), `
+	rows, err := database.Pool.Query(tb.Context(), `
 		SELECT replays, mismatches, conflicts, last_replay_at IS NOT NULL, last_refusal_at IS NOT NULL
 		FROM key_activity WHERE key_id = $1`, keyID)
 	if err != nil {
@@ -39,9 +39,9 @@ func activityOf(tb testing.TB, db *db.DB, keyID uuid.UUID) (asked, bool) {
 	return found[0], true
 }
 
-func mustFlush(tb testing.TB, activity *idempotency.Activity, db *db.DB) {
+func mustFlush(tb testing.TB, activity *idempotency.Activity, database *db.DB) {
 	tb.Helper()
-	if n, err := activity.Flush(tb.Context(), db); n != 0 || err != nil {
+	if n, err := activity.Flush(tb.Context(), database); n != 0 || err != nil {
 		tb.Fatalf("flush = %d, %v, want 0 and no error", n, err)
 	}
 }
@@ -56,14 +56,14 @@ func finishedRecord(org uuid.UUID) idempotency.Record {
 
 func TestActivity(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	org := uuid.New()
 	other := newClaim(org, "k", "b").Fingerprint
 
 	t.Run("CountsEachAnswerByItsKind", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
+		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
 		record := finishedRecord(org)
 		held := record
 		held.Point, held.LockRest = "started", time.Minute
@@ -71,15 +71,15 @@ func TestActivity(t *testing.T) {
 		checkCode(t, err, "")
 		_, err = guard.Answer(record, other)
 		checkCode(t, err, core.CodeKeyReused)
-		mustFlush(t, activity, db)
+		mustFlush(t, activity, database)
 		_, err = guard.Answer(held, record.Fingerprint)
 		checkCode(t, err, core.CodeKeyInProgress)
 		_, err = guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
-		mustFlush(t, activity, db)
-		mustFlush(t, activity, db)
+		mustFlush(t, activity, database)
+		mustFlush(t, activity, database)
 		want := asked{Replays: 2, Mismatches: 1, Conflicts: 1, Replayed: true, Refused: true}
-		got, _ := activityOf(t, db, record.ID)
+		got, _ := activityOf(t, database, record.ID)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("activity (-want +got):\n%s", diff)
 		}
@@ -88,7 +88,7 @@ func TestActivity(t *testing.T) {
 	t.Run("DoesNotCountWhatIsNeitherReplayedNorRefused", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
+		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
 		// An abandoned request goes on under its retry.
 		abandoned, unknown := finishedRecord(org), finishedRecord(org)
 		abandoned.Point = "started"
@@ -97,9 +97,9 @@ func TestActivity(t *testing.T) {
 		checkCode(t, err, core.CodeKeyInProgress)
 		_, err = guard.Answer(unknown, other)
 		checkCode(t, err, core.CodeUnavailable)
-		mustFlush(t, activity, db)
+		mustFlush(t, activity, database)
 		for _, record := range []idempotency.Record{abandoned, unknown} {
-			if got, found := activityOf(t, db, record.ID); found {
+			if got, found := activityOf(t, database, record.ID); found {
 				t.Errorf("activity = %+v, want none", got)
 			}
 		}
@@ -109,9 +109,9 @@ func TestActivity(t *testing.T) {
 func TestActivityIsBounded(t *testing.T) {
 	t.Parallel()
 	const tracked = 100_000
-	db := setup(t)
+	database := setup(t)
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
 	record := finishedRecord(uuid.New())
 	first := record.ID
 	for range tracked + 10 {
@@ -124,9 +124,9 @@ func TestActivityIsBounded(t *testing.T) {
 	record.ID = first
 	_, err := guard.Answer(record, record.Fingerprint)
 	checkCode(t, err, "")
-	mustFlush(t, activity, db)
+	mustFlush(t, activity, database)
 	var rows, replays int64
-	err = db.Pool.QueryRow(t.Context(), `SELECT count(*), sum(replays) FROM key_activity`).Scan(&rows, &replays)
+	err = database.Pool.QueryRow(t.Context(), `SELECT count(*), sum(replays) FROM key_activity`).Scan(&rows, &replays)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,38 +138,38 @@ func TestActivityIsBounded(t *testing.T) {
 
 func TestPurgeForgetsActivity(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	org := uuid.New()
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(db, time.Hour, activity, metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
 	ids := make(map[string]uuid.UUID)
 	for _, key := range []string{"kept", "purged", "renewed", "released"} {
 		claim := newClaim(org, key, "a")
 		record := finishedRecord(org)
-		record.ID = mustTakeID(t, db, claim)
+		record.ID = mustTakeID(t, database, claim)
 		ids[key] = record.ID
 		if _, err := guard.Answer(record, record.Fingerprint); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mustFlush(t, activity, db)
-	expire(t, db, "purged")
-	expire(t, db, "renewed")
-	mustTake(t, db, newClaim(org, "renewed", "b"))
-	if _, err := db.Pool.Exec(t.Context(), `DELETE FROM idempotency_keys WHERE key = 'released'`); err != nil {
+	mustFlush(t, activity, database)
+	expire(t, database, "purged")
+	expire(t, database, "renewed")
+	mustTake(t, database, newClaim(org, "renewed", "b"))
+	if _, err := database.Pool.Exec(t.Context(), `DELETE FROM idempotency_keys WHERE key = 'released'`); err != nil {
 		t.Fatal(err)
 	}
-	wantPurged(t, db, 1, 1)
+	wantPurged(t, database, 1, 1)
 	for key, want := range map[string]bool{"kept": true, "purged": false, "renewed": false, "released": false} {
-		if _, found := activityOf(t, db, ids[key]); found != want {
+		if _, found := activityOf(t, database, ids[key]); found != want {
 			t.Errorf("activity of the key that was %s is there = %t, want %t", key, found, want)
 		}
 	}
 }
 
-func mustTakeID(t *testing.T, db *db.DB, claim idempotency.Claim) uuid.UUID {
+func mustTakeID(t *testing.T, database *db.DB, claim idempotency.Claim) uuid.UUID {
 	t.Helper()
-	if outcome := mustTake(t, db, claim)[0]; !outcome.Claimed {
+	if outcome := mustTake(t, database, claim)[0]; !outcome.Claimed {
 		t.Fatalf("outcome = %+v, want claimed", outcome)
 	}
 	return claim.ID

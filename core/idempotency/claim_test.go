@@ -43,41 +43,53 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 }
 
 // take claims in a transaction of its own. The claims' runs do not exist, so the foreign key is left out.
-func take(ctx context.Context, database *db.DB, claims ...idempotency.Claim) ([]idempotency.Taken, error) {
-	return db.InTx(ctx, database, func(tx db.Tx) ([]idempotency.Taken, error) {
-		return idempotency.Take(ctx, tx, claims)
+func take(
+	ctx context.Context, database *db.DB, claims ...idempotency.Claim,
+) ([]idempotency.ClaimResult, error) {
+	return db.InTx(ctx, database, func(tx db.Tx) ([]idempotency.ClaimResult, error) {
+		batch := tx.NewBatch()
+		pending := idempotency.QueueClaims(batch, claims)
+		if err := batch.Send(ctx); err != nil {
+			return nil, err
+		}
+		byID, err := pending.Results(ctx, tx)
+		results := make([]idempotency.ClaimResult, len(claims))
+		for i, claim := range claims {
+			results[i] = byID[claim.ID]
+		}
+		return results, err
 	})
 }
 
 func setup(t *testing.T) *db.DB {
 	t.Helper()
-	db := coretest.OpenDatabase(t)
-	_, err := db.Pool.Exec(t.Context(), `ALTER TABLE idempotency_keys DROP CONSTRAINT fk_idempotency_keys_run`)
+	database := coretest.OpenDatabase(t)
+	_, err := database.Pool.Exec(t.Context(), `ALTER TABLE idempotency_keys DROP CONSTRAINT fk_idempotency_keys_run`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db
+	return database
 }
 
-func mustTake(t *testing.T, db *db.DB, claims ...idempotency.Claim) []idempotency.Taken {
+func mustTake(t *testing.T, database *db.DB, claims ...idempotency.Claim) []idempotency.ClaimResult {
 	t.Helper()
-	outcomes, err := take(t.Context(), db, claims...)
+	outcomes, err := take(t.Context(), database, claims...)
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	return outcomes
 }
 
-func expire(t *testing.T, db *db.DB, key string) {
+func expire(t *testing.T, database *db.DB, key string) {
 	t.Helper()
-	_, err := db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = now() - interval '2 days',
+	_, err := database.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = now() - interval '2 days',
 		expires_at = now() - interval '1 second' WHERE key = $1`, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestTake(t *testing.T) {
+func TestClaims(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
 	org := uuid.New()
@@ -156,7 +168,7 @@ func TestTake(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "withdrawn", "a")
 		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
-			if _, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{claim}); err != nil {
+			if _, err := idempotency.ClaimKey(t.Context(), tx, claim); err != nil {
 				return 0, err
 			}
 			batch := tx.NewBatch()
@@ -174,7 +186,7 @@ func TestTake(t *testing.T) {
 	t.Run("HeldByAnUncommittedRivalIsInProgress", func(t *testing.T) {
 		t.Parallel()
 		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
-			_, err := idempotency.Take(t.Context(), tx, []idempotency.Claim{newClaim(org, "held", "a")})
+			_, err := idempotency.ClaimKey(t.Context(), tx, newClaim(org, "held", "a"))
 			if err != nil {
 				return 0, err
 			}
@@ -216,7 +228,8 @@ func TestTake(t *testing.T) {
 	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
 		t.Parallel()
 		mustTake(t, database, newClaim(org, "version", "a"))
-		_, err := database.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
+		_, err := database.Pool.Exec(t.Context(),
+			`UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +240,7 @@ func TestTake(t *testing.T) {
 
 func TestTakeRaces(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	org := uuid.New()
 	for _, state := range []string{"new", "expired"} {
 		t.Run("OneOfManyClaimsA"+strings.ToUpper(state[:1])+state[1:]+"Key", func(t *testing.T) {
@@ -235,10 +248,10 @@ func TestTakeRaces(t *testing.T) {
 			for round := range 20 {
 				key := fmt.Sprintf("%s-%d", state, round)
 				if state == "expired" {
-					mustTake(t, db, newClaim(org, key, "old"))
-					expire(t, db, key)
+					mustTake(t, database, newClaim(org, key, "old"))
+					expire(t, database, key)
 				}
-				if claimed := race(t, db, org, key); claimed != 1 {
+				if claimed := race(t, database, org, key); claimed != 1 {
 					t.Fatalf("round %d: claimed %d times, want once", round, claimed)
 				}
 			}
@@ -247,7 +260,7 @@ func TestTakeRaces(t *testing.T) {
 }
 
 // race lets several requests for one key go at once and returns how many got it.
-func race(t *testing.T, db *db.DB, org uuid.UUID, key string) int {
+func race(t *testing.T, database *db.DB, org uuid.UUID, key string) int {
 	t.Helper()
 	var claimed int
 	var mu sync.Mutex
@@ -256,7 +269,7 @@ func race(t *testing.T, db *db.DB, org uuid.UUID, key string) int {
 	for range 8 {
 		racers.Go(func() {
 			<-start
-			outcomes, err := take(t.Context(), db, newClaim(org, key, "a"))
+			outcomes, err := take(t.Context(), database, newClaim(org, key, "a"))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {

@@ -57,24 +57,24 @@ func parcelFlow(outside *courier) idempotency.Flow {
 // flow to NewCompleter too, and requests whose client never comes back are finished.
 func TestNewEndpoint(t *testing.T) {
 	t.Parallel()
-	db, outside := setup(t), &courier{delivered: make(map[string]bool)}
-	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE parcels (id uuid PRIMARY KEY)`); err != nil {
+	database, outside := setup(t), &courier{delivered: make(map[string]bool)}
+	if _, err := database.Pool.Exec(t.Context(), `CREATE TABLE parcels (id uuid PRIMARY KEY)`); err != nil {
 		t.Fatal(err)
 	}
-	engine := idempotency.NewEngine(db, idempotency.EngineConfig{Lock: time.Minute}, metrics.New("").Keys,
+	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: time.Minute}, metrics.New("").Keys,
 		slog.New(slog.DiscardHandler))
 	flow := parcelFlow(outside)
 
 	claim := newClaim(uuid.New(), "parcel-1", "a parcel")
 	claim.Endpoint, claim.Point, claim.Lock = flow.Endpoint, "packed", engine.Lock()
 	claim.Response = idempotency.Response{}
-	taken := mustTake(t, db, claim)[0]
+	taken := mustTake(t, database, claim)[0]
 	finished, err := engine.Drive(t.Context(), flow, claim.Held(taken.ExpiresAt))
 	if err != nil {
 		t.Fatalf("drive: %v", err)
 	}
 
-	stored, found, err := idempotency.Lookup(t.Context(), db, claim.OrgID, flow.Endpoint, claim.Key)
+	stored, found, err := idempotency.Lookup(t.Context(), database, claim.OrgID, flow.Endpoint, claim.Key)
 	if err != nil || !found || !stored.Finished() {
 		t.Fatalf("lookup = %+v, %t, %v, want it finished", stored, found, err)
 	}

@@ -45,25 +45,26 @@ type Guard struct {
 
 // NewGuard makes a Guard that counts what keys are asked for: one by one in the activity, and all together in the
 // figures.
-func NewGuard(db *db.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
-	return &Guard{db: db, lifetime: lifetime, activity: activity, figures: figures}
+func NewGuard(database *db.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
+	return &Guard{db: database, lifetime: lifetime, activity: activity, figures: figures}
 }
 
 // Answer answers a request with the fingerprint from a key that is there: with its response, or with the
 // refusal that its state asks for. It is counted.
 func (g *Guard) Answer(record Record, fingerprint Fingerprint) (Answer, error) {
 	err := record.Decide(fingerprint)
-	g.Count(record.OrgID, &record, err)
+	g.activity.note(record.OrgID, &record, err)
 	if err != nil {
 		return Answer{}, err
 	}
 	return ReplayOf(record), nil
 }
 
-// Count counts what a request has got, outside of Answer, from a key that somebody else had: a replay of the
-// record, or the refusal err. The record is nil where the other's claim is not committed.
-func (g *Guard) Count(orgID uuid.UUID, record *Record, err error) {
-	g.activity.note(orgID, record, err)
+// InFlight refuses a request whose key another transaction holds right now. It is counted.
+func (g *Guard) InFlight(orgID uuid.UUID) error {
+	err := InProgress(0)
+	g.activity.note(orgID, nil, err)
+	return err
 }
 
 // Started counts a start that was no repetition, and how long it took from the arrival of its request.

@@ -75,8 +75,8 @@ type Inspector struct {
 }
 
 // NewInspector makes an Inspector; maxAttempts is the completer's.
-func NewInspector(db *db.DB, maxAttempts int, operations Operations) *Inspector {
-	return &Inspector{db: db, maxAttempts: maxAttempts, operations: operations}
+func NewInspector(database *db.DB, maxAttempts int, operations Operations) *Inspector {
+	return &Inspector{db: database, maxAttempts: maxAttempts, operations: operations}
 }
 
 // entryQuery reads entries; $1 is the organization and $2 the completer's bound.

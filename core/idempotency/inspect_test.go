@@ -15,7 +15,7 @@ import (
 // single opens a pool of one connection, so that what a query has read can be asked of its own session.
 func single(tb testing.TB) *db.DB {
 	tb.Helper()
-	db, err := db.Open(tb.Context(), db.Config{
+	database, err := db.Open(tb.Context(), db.Config{
 		URL: coretest.DatabaseURL(tb), MaxConns: 1,
 		LockTimeout: 2 * time.Second, StatementTimeout: time.Minute, IdleTimeout: time.Minute,
 	})
@@ -23,21 +23,21 @@ func single(tb testing.TB) *db.DB {
 		tb.Fatalf("open database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
+		if err := database.Close(); err != nil {
 			tb.Errorf("close database: %v", err)
 		}
 	})
-	return db
+	return database
 }
 
 // rowsRead counts the rows of keys and of their activity that were read until now.
-func rowsRead(tb testing.TB, db *db.DB) int64 {
+func rowsRead(tb testing.TB, database *db.DB) int64 {
 	tb.Helper()
-	if _, err := db.Pool.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
+	if _, err := database.Pool.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
 		tb.Fatalf("flush statistics: %v", err)
 	}
 	var n int64
-	err := db.Pool.QueryRow(tb.Context(), `
+	err := database.Pool.QueryRow(tb.Context(), `
 		SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables
 		WHERE relname IN ('idempotency_keys', 'key_activity')`).Scan(&n)
 	if err != nil {
@@ -51,10 +51,10 @@ func rowsRead(tb testing.TB, db *db.DB) int64 {
 func TestListReadsAPageAndNoMore(t *testing.T) {
 	t.Parallel()
 	const keys, size, executions = 20_000, 50, 8
-	db := single(t)
-	insertKeys(t, db, keys, time.Hour, true)
+	database := single(t)
+	insertKeys(t, database, keys, time.Hour, true)
 	var org, middle uuid.UUID
-	err := db.Pool.QueryRow(t.Context(), `
+	err := database.Pool.QueryRow(t.Context(), `
 		SELECT org_id, id FROM idempotency_keys ORDER BY id OFFSET $1 LIMIT 1`, keys/2).Scan(&org, &middle)
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +63,15 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 		`INSERT INTO key_activity (org_id, key_id, replays) SELECT org_id, id, 1 FROM idempotency_keys`,
 		`ANALYZE idempotency_keys, key_activity`,
 	} {
-		if _, err := db.Pool.Exec(t.Context(), statement); err != nil {
+		if _, err := database.Pool.Exec(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	inspector := idempotency.NewInspector(db, 20, nil)
+	inspector := idempotency.NewInspector(database, 20, nil)
 	for name, cursor := range map[string]core.Cursor{
 		"first": {Size: size}, "next": {ID: middle, Size: size}, "previous": {ID: middle, Backward: true, Size: size},
 	} {
-		before := rowsRead(t, db)
+		before := rowsRead(t, database)
 		for range executions {
 			entries, err := inspector.List(t.Context(), org, idempotency.EntryFilter{}, cursor)
 			if err != nil || len(entries) != size+1 {
@@ -79,7 +79,7 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 			}
 		}
 		// A page and one row more, of both tables.
-		if got := (rowsRead(t, db) - before) / executions; got > 3*size {
+		if got := (rowsRead(t, database) - before) / executions; got > 3*size {
 			t.Errorf("%s page read %d rows, want about %d", name, got, 2*(size+1))
 		}
 	}

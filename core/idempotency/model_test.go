@@ -26,13 +26,14 @@ import (
 // changes, and nothing is deleted that is unfinished or not expired.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
-	if _, err := db.Pool.Exec(t.Context(), `CREATE TABLE effects (n serial, key_id uuid, point text)`); err != nil {
+	database := setup(t)
+	_, err := database.Pool.Exec(t.Context(), `CREATE TABLE effects (n serial, key_id uuid, point text)`)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for range modelRounds {
 		rapid.Check(t, func(t *rapid.T) {
-			w := newWorld(t, db)
+			w := newWorld(t, database)
 			t.Cleanup(w.requests.Wait)
 			t.Repeat(map[string]func(*rapid.T){
 				"":         w.check,
@@ -115,15 +116,15 @@ type world struct {
 	failing idempotency.Point
 }
 
-func newWorld(t *rapid.T, db *db.DB) *world {
+func newWorld(t *rapid.T, database *db.DB) *world {
 	w := &world{
-		db: db, org: uuid.New(), model: make(map[string]use), seen: make(map[uuid.UUID]use),
+		db: database, org: uuid.New(), model: make(map[string]use), seen: make(map[uuid.UUID]use),
 		latest: make(map[uuid.UUID]int),
 	}
 	w.exec(t, `DELETE FROM idempotency_keys`)
 	w.exec(t, `DELETE FROM effects`)
 	// The lock outlasts the test; it lapses when the test says so.
-	w.engine = idempotency.NewEngine(db, idempotency.EngineConfig{Lock: longLock}, metrics.New("").Keys,
+	w.engine = idempotency.NewEngine(database, idempotency.EngineConfig{Lock: longLock}, metrics.New("").Keys,
 		slog.New(slog.DiscardHandler))
 	w.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
 		pointBegun: w.phase, pointCalled: w.phase, pointNoted: w.phase,

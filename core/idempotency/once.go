@@ -39,11 +39,11 @@ const claiming Point = "claiming"
 // onceTimeout bounds the transaction of an operation.
 const onceTimeout = 15 * time.Second
 
-// taking is what a transaction came to: the work's own answer, or somebody else's key.
-type taking struct {
-	answer   Answer
-	existing *Record
-	taken    bool
+// workResult is what the transaction of an operation has come to.
+type workResult struct {
+	claim ClaimResult
+	// answer is that of the work, where the key was claimed.
+	answer Answer
 }
 
 // Once does the work of a request exactly once and answers it: with the work's response, with the stored
@@ -100,18 +100,16 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	if err := operation.admit(ctx); err != nil {
 		return Answer{}, err
 	}
-	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (taking, error) { return workUnder(ctx, tx, claim, work) })
+	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (workResult, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
 	case err != nil:
 		return Answer{}, failed(err, claim.RunID, true)
-	case done.taken:
+	case done.claim.Claimed:
 		return done.answer, nil
-	case done.existing != nil:
-		return g.Answer(*done.existing, claim.Fingerprint)
+	case done.claim.Existing != nil:
+		return g.Answer(*done.claim.Existing, claim.Fingerprint)
 	default:
-		err := InProgress(0)
-		g.Count(claim.OrgID, nil, err)
-		return Answer{}, err
+		return Answer{}, g.InFlight(claim.OrgID)
 	}
 }
 
@@ -123,24 +121,20 @@ func (o Operation) admit(ctx context.Context) error {
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
-func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (taking, error) {
-	outcomes, err := Take(ctx, tx, []Claim{claim})
-	if err != nil {
-		return taking{}, err
-	}
-	taken := outcomes[0]
-	if !taken.Claimed {
-		return taking{existing: taken.Existing}, nil
+func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (workResult, error) {
+	result, err := ClaimKey(ctx, tx, claim)
+	if err != nil || !result.Claimed {
+		return workResult{claim: result}, err
 	}
 	response, err := work(ctx, tx)
 	if err != nil {
-		return taking{}, err
+		return workResult{}, err
 	}
-	finished, err := write(ctx, tx, claim.Held(taken.ExpiresAt), Respond(response))
+	finished, err := write(ctx, tx, claim.Held(result.ExpiresAt), Respond(response))
 	if err != nil {
-		return taking{}, err
+		return workResult{}, err
 	}
-	return taking{taken: true, answer: Answer{Response: response, ExpiresAt: finished.ExpiresAt}}, nil
+	return workResult{claim: result, answer: Answer{Response: response, ExpiresAt: finished.ExpiresAt}}, nil
 }
 
 func (g *Guard) claim(

@@ -72,7 +72,7 @@ func TestOnceTellsAnUnknownOutcome(t *testing.T) {
 
 func TestOnceTellsContentionFromFaults(t *testing.T) {
 	t.Parallel()
-	db := setup(t)
+	database := setup(t)
 	for code, want := range map[string]core.Code{
 		"40001": core.CodeUnavailable, "40P01": core.CodeUnavailable, "55P03": core.CodeUnavailable,
 		"42601": core.CodeInternal,
@@ -80,7 +80,7 @@ func TestOnceTellsContentionFromFaults(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			for _, key := range []string{"", "k" + code} {
-				err := once(t, db, key, uuid.Nil, fmt.Errorf("work: %w", &pgconn.PgError{Code: code}))
+				err := once(t, database, key, uuid.Nil, fmt.Errorf("work: %w", &pgconn.PgError{Code: code}))
 				if got := core.AsError(err).Code; got != want {
 					t.Errorf("with key %q: code = %s, want %s", key, got, want)
 				}

@@ -88,8 +88,8 @@ var (
 )
 
 // NewEngine makes an Engine.
-func NewEngine(db *db.DB, cfg EngineConfig, figures *metrics.Keys, log *slog.Logger) *Engine {
-	return &Engine{db: db, cfg: cfg, figures: figures, log: log}
+func NewEngine(database *db.DB, cfg EngineConfig, figures *metrics.Keys, log *slog.Logger) *Engine {
+	return &Engine{db: database, cfg: cfg, figures: figures, log: log}
 }
 
 // Lock is how long a claim of several phases locks its key.

@@ -29,7 +29,7 @@ const (
 // Every batch is a transaction of its own, so that no lock is held for long. Rows that somebody else has locked are
 // passed over, which lets several purges work at once and keeps out of the way of a request that takes an expired key
 // over. After an error the count tells what is gone nevertheless.
-func Purge(ctx context.Context, db *db.DB, batch int) (int64, error) {
+func Purge(ctx context.Context, database *db.DB, batch int) (int64, error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("purge expired keys: the batch is %d, want at least 1", batch)
 	}
@@ -37,12 +37,12 @@ func Purge(ctx context.Context, db *db.DB, batch int) (int64, error) {
 	var from *time.Time
 	for {
 		began := time.Now()
-		gone, err := purgeBatch(ctx, db, from, batch)
+		gone, err := purgeBatch(ctx, database, from, batch)
 		if err != nil {
 			return total, fmt.Errorf("purge expired keys: %w", err)
 		}
 		if gone.count == 0 {
-			return total, purgeActivity(ctx, db, batch)
+			return total, purgeActivity(ctx, database, batch)
 		}
 		total += gone.count
 		from = gone.last
@@ -64,15 +64,17 @@ type purged struct {
 //
 // The commit does not wait for the disk. What a crash of the server brings back is expired and purged again, and a
 // start in the place of a deleted key reaches the disk behind the deletion.
-func purgeBatch(ctx context.Context, database *db.DB, from *time.Time, size int) (*purged, error) {
+func purgeBatch(ctx context.Context, database *db.DB, from *time.Time, size int) (purged, error) {
 	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
 	defer cancel()
-	return db.InBatch(ctx, database, func(batch *db.Batch) *purged {
-		gone := &purged{}
+	gone, err := db.InBatch(ctx, database, func(batch *db.Batch) *db.Future[purged] {
 		batch.Queue("SET LOCAL synchronous_commit = off")
-		batch.QueueRows(func(rows pgx.Rows) error {
-			_, err := pgx.ForEachRow(rows, []any{&gone.count, &gone.last}, func() error { return nil })
-			return err
+		return db.QueueInto(batch, func(rows pgx.Rows) (purged, error) {
+			return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (purged, error) {
+				var p purged
+				err := row.Scan(&p.count, &p.last)
+				return p, err
+			})
 		}, `
 			WITH gone AS (
 				DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
@@ -84,8 +86,11 @@ func purgeBatch(ctx context.Context, database *db.DB, from *time.Time, size int)
 				RETURNING expires_at
 			)
 			SELECT count(*), max(expires_at) FROM gone`, from, PointFinished, size)
-		return gone
 	})
+	if err != nil {
+		return purged{}, err
+	}
+	return gone.Get()
 }
 
 // restAfter rests from a batch, or returns why the purge has to end.
@@ -125,14 +130,14 @@ const (
 
 // purgeActivity deletes what was counted and noted for keys that are gone: purged, released, or taken over under a
 // new id; and the days and hours whose time is over.
-func purgeActivity(ctx context.Context, db *db.DB, batch int) error {
-	if err := purgePages(ctx, db, purgeCounts, batch); err != nil {
+func purgeActivity(ctx context.Context, database *db.DB, batch int) error {
+	if err := purgePages(ctx, database, purgeCounts, batch); err != nil {
 		return fmt.Errorf("purge the activity of keys: %w", err)
 	}
-	if err := purgePages(ctx, db, purgeEvents, batch); err != nil {
+	if err := purgePages(ctx, database, purgeEvents, batch); err != nil {
 		return fmt.Errorf("purge the events of keys: %w", err)
 	}
-	_, err := db.Pool.Exec(ctx, `
+	_, err := database.Pool.Exec(ctx, `
 		WITH hours AS (DELETE FROM start_hours WHERE hour <= now() - make_interval(secs => $2))
 		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`,
 		activityDays, hoursKept.Seconds())
@@ -142,11 +147,11 @@ func purgeActivity(ctx context.Context, db *db.DB, batch int) error {
 	return nil
 }
 
-func purgePages(ctx context.Context, db *db.DB, query string, batch int) error {
+func purgePages(ctx context.Context, database *db.DB, query string, batch int) error {
 	var org, key uuid.UUID
 	for {
 		began := time.Now()
-		err := db.Pool.QueryRow(ctx, query, org, key, batch).Scan(&org, &key)
+		err := database.Pool.QueryRow(ctx, query, org, key, batch).Scan(&org, &key)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -160,9 +165,9 @@ func purgePages(ctx context.Context, db *db.DB, query string, batch int) error {
 }
 
 // CountExpired counts the keys that Purge would delete.
-func CountExpired(ctx context.Context, db *db.DB) (int64, error) {
+func CountExpired(ctx context.Context, database *db.DB) (int64, error) {
 	var n int64
-	err := db.Pool.QueryRow(ctx, `
+	err := database.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM idempotency_keys
 		WHERE expires_at <= now() AND recovery_point = $1`, PointFinished).Scan(&n)
 	if err != nil {

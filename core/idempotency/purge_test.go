@@ -15,9 +15,9 @@ import (
 )
 
 // insertKeys inserts that many keys which expire after the given time and are finished or not.
-func insertKeys(tb testing.TB, db *db.DB, n int, expiresIn time.Duration, finished bool) {
+func insertKeys(tb testing.TB, database *db.DB, n int, expiresIn time.Duration, finished bool) {
 	tb.Helper()
-	coretest.Prepare(tb, db.Pool.Config().ConnString(), `
+	coretest.Prepare(tb, database.Pool.Config().ConnString(), `
 		WITH digest AS (SELECT decode(repeat('00', 32), 'hex') AS zeros)
 		INSERT INTO idempotency_keys (org_id, id, key, endpoint, request_method, request_path, fingerprint_version,
 			request_hash, target_digest, content_digest, options_digest, request_id,
@@ -31,10 +31,10 @@ func insertKeys(tb testing.TB, db *db.DB, n int, expiresIn time.Duration, finish
 		uuid.New(), n, expiresIn.Seconds(), finished)
 }
 
-func countKeys(tb testing.TB, db *db.DB) int64 {
+func countKeys(tb testing.TB, database *db.DB) int64 {
 	tb.Helper()
 	var n int64
-	if err := db.Pool.QueryRow(tb.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&n); err != nil {
+	if err := database.Pool.QueryRow(tb.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&n); err != nil {
 		tb.Fatalf("count keys: %v", err)
 	}
 	return n
@@ -42,7 +42,7 @@ func countKeys(tb testing.TB, db *db.DB) int64 {
 
 func openForPurge(tb testing.TB) *db.DB {
 	tb.Helper()
-	db, err := db.Open(tb.Context(), db.Config{
+	database, err := db.Open(tb.Context(), db.Config{
 		URL: coretest.DatabaseURL(tb), MaxConns: 8,
 		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 	})
@@ -50,11 +50,11 @@ func openForPurge(tb testing.TB) *db.DB {
 		tb.Fatalf("open database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
+		if err := database.Close(); err != nil {
 			tb.Errorf("close database: %v", err)
 		}
 	})
-	return db
+	return database
 }
 
 func TestPurge(t *testing.T) {
@@ -62,30 +62,30 @@ func TestPurge(t *testing.T) {
 
 	t.Run("DeletesExpiredFinishedKeysOnly", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		insertKeys(t, db, 5, -time.Hour, true)
-		insertKeys(t, db, 4, -time.Hour, false)
-		insertKeys(t, db, 3, time.Hour, true)
-		insertKeys(t, db, 2, time.Hour, false)
-		wantExpired(t, db, 5)
-		wantPurged(t, db, 2, 5)
-		wantExpired(t, db, 0)
-		if got := countKeys(t, db); got != 9 {
+		database := openForPurge(t)
+		insertKeys(t, database, 5, -time.Hour, true)
+		insertKeys(t, database, 4, -time.Hour, false)
+		insertKeys(t, database, 3, time.Hour, true)
+		insertKeys(t, database, 2, time.Hour, false)
+		wantExpired(t, database, 5)
+		wantPurged(t, database, 2, 5)
+		wantExpired(t, database, 0)
+		if got := countKeys(t, database); got != 9 {
 			t.Errorf("keys left = %d, want 9", got)
 		}
 	})
 
 	t.Run("SharesManyKeysWithOthers", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		insertKeys(t, db, 10_000, -time.Hour, true)
+		database := openForPurge(t)
+		insertKeys(t, database, 10_000, -time.Hour, true)
 		// More than a batch of these comes first in the order of expiry.
-		insertKeys(t, db, 600, -24*time.Hour, false)
+		insertKeys(t, database, 600, -24*time.Hour, false)
 		var total atomic.Int64
 		var group sync.WaitGroup
 		for range 4 {
 			group.Go(func() {
-				n, err := idempotency.Purge(t.Context(), db, 500)
+				n, err := idempotency.Purge(t.Context(), database, 500)
 				if err != nil {
 					t.Errorf("purge: %v", err)
 				}
@@ -96,16 +96,16 @@ func TestPurge(t *testing.T) {
 		if got := total.Load(); got != 10_000 {
 			t.Errorf("purged = %d in all, want each of 10000 once", got)
 		}
-		if got := countKeys(t, db); got != 600 {
+		if got := countKeys(t, database); got != 600 {
 			t.Errorf("keys left = %d, want the 600 unfinished", got)
 		}
 	})
 
 	t.Run("PassesOverLockedKeys", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		insertKeys(t, db, 3, -time.Hour, true)
-		tx, err := db.Pool.Begin(t.Context())
+		database := openForPurge(t)
+		insertKeys(t, database, 3, -time.Hour, true)
+		tx, err := database.Pool.Begin(t.Context())
 		if err != nil {
 			t.Fatalf("begin: %v", err)
 		}
@@ -116,35 +116,35 @@ func TestPurge(t *testing.T) {
 			WHERE id = (SELECT id FROM idempotency_keys LIMIT 1)`); err != nil {
 			t.Fatalf("take over: %v", err)
 		}
-		wantPurged(t, db, 10, 2)
+		wantPurged(t, database, 10, 2)
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Fatalf("commit: %v", err)
 		}
-		wantPurged(t, db, 10, 0)
+		wantPurged(t, database, 10, 0)
 	})
 
 	t.Run("DeletesWhatWasCountedForKeysThatAreGone", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		insertKeys(t, db, 5, -time.Hour, true)
-		insertKeys(t, db, 4, time.Hour, true)
+		database := openForPurge(t)
+		insertKeys(t, database, 5, -time.Hour, true)
+		insertKeys(t, database, 4, time.Hour, true)
 		for _, statement := range []string{
 			"INSERT INTO key_activity (org_id, key_id, replays) SELECT org_id, id, 1 FROM idempotency_keys",
 			`INSERT INTO key_events (org_id, key_id, was, point, epoch)
 			SELECT org_id, id, 'started', 'finished', n FROM idempotency_keys, generate_series(1, 3) AS n`,
 		} {
-			if _, err := db.Pool.Exec(t.Context(), statement); err != nil {
+			if _, err := database.Pool.Exec(t.Context(), statement); err != nil {
 				t.Fatalf("add activity: %v", err)
 			}
 		}
 		// Pages are smaller than what there is.
-		wantPurged(t, db, 2, 5)
+		wantPurged(t, database, 2, 5)
 		for query, want := range map[string]int{
 			"SELECT count(*) FROM key_activity": 4, "SELECT count(*) FROM key_events": 12,
 			"SELECT count(DISTINCT key_id) FROM key_events": 4,
 		} {
 			var got int
-			if err := db.Pool.QueryRow(t.Context(), query).Scan(&got); err != nil {
+			if err := database.Pool.QueryRow(t.Context(), query).Scan(&got); err != nil {
 				t.Fatalf("%s: %v", query, err)
 			}
 			if got != want {
@@ -155,16 +155,16 @@ func TestPurge(t *testing.T) {
 
 	t.Run("DeletesHoursWhoseTimeIsOver", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		if _, err := db.Pool.Exec(t.Context(), `
+		database := openForPurge(t)
+		if _, err := database.Pool.Exec(t.Context(), `
 			INSERT INTO start_hours (org_id, hour, took)
 			SELECT $1, date_trunc('hour', now(), 'UTC') - ago * interval '1 hour', array_fill(0, ARRAY[14])
 			FROM generate_series(0, 300) AS ago`, uuid.New()); err != nil {
 			t.Fatalf("add hours: %v", err)
 		}
-		wantPurged(t, db, 10, 0)
+		wantPurged(t, database, 10, 0)
 		var kept, old int
-		if err := db.Pool.QueryRow(t.Context(), `
+		if err := database.Pool.QueryRow(t.Context(), `
 			SELECT count(*), count(*) FILTER (WHERE hour <= now() - interval '8 days') FROM start_hours`).
 			Scan(&kept, &old); err != nil {
 			t.Fatalf("count hours: %v", err)
@@ -183,19 +183,19 @@ func TestPurge(t *testing.T) {
 
 	t.Run("EndsWithItsContext", func(t *testing.T) {
 		t.Parallel()
-		db := openForPurge(t)
-		insertKeys(t, db, 1, -time.Hour, true)
+		database := openForPurge(t)
+		insertKeys(t, database, 1, -time.Hour, true)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if n, err := idempotency.Purge(ctx, db, 10); n != 0 || err == nil {
+		if n, err := idempotency.Purge(ctx, database, 10); n != 0 || err == nil {
 			t.Errorf("purge = %d, %v, want 0 and an error", n, err)
 		}
 	})
 }
 
-func wantPurged(tb testing.TB, db *db.DB, batch int, want int64) {
+func wantPurged(tb testing.TB, database *db.DB, batch int, want int64) {
 	tb.Helper()
-	got, err := idempotency.Purge(tb.Context(), db, batch)
+	got, err := idempotency.Purge(tb.Context(), database, batch)
 	if err != nil {
 		tb.Fatalf("purge: %v", err)
 	}
@@ -204,9 +204,9 @@ func wantPurged(tb testing.TB, db *db.DB, batch int, want int64) {
 	}
 }
 
-func wantExpired(tb testing.TB, db *db.DB, want int64) {
+func wantExpired(tb testing.TB, database *db.DB, want int64) {
 	tb.Helper()
-	got, err := idempotency.CountExpired(tb.Context(), db)
+	got, err := idempotency.CountExpired(tb.Context(), database)
 	if err != nil {
 		tb.Fatalf("count expired: %v", err)
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // keyID reads the id of the only use of a key.
-func keyID(tb testing.TB, db *db.DB, key string) string {
+func keyID(tb testing.TB, database *db.DB, key string) string {
 	tb.Helper()
 	var id uuid.UUID
-	err := db.Pool.QueryRow(tb.Context(), `SELECT id FROM idempotency_keys WHERE key = $1`, key).Scan(&id)
+	err := database.Pool.QueryRow(tb.Context(), `SELECT id FROM idempotency_keys WHERE key = $1`, key).Scan(&id)
 	if err != nil {
 		tb.Fatalf("find key %s: %v", key, err)
 	}

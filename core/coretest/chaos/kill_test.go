@@ -58,9 +58,9 @@ func TestEmbeddedServerKilledUnderLoad(t *testing.T) {
 		s = s.Again(t, settings)
 	}
 	l.Finish(t)
-	db := joinEmbedded(t, dir)
-	program.CheckAtRest(t, db)
-	l.History.Check(t, db, demo.Harbour.ID)
+	database := joinEmbedded(t, dir)
+	program.CheckAtRest(t, database)
+	l.History.Check(t, database, demo.Harbour.ID)
 	if l.Unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}

@@ -129,7 +129,7 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"Gorm": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
+				_, err := db.InGormTx(ctx, b.through, func(tx db.GormTx) (struct{}, error) {
 					return struct{}{}, tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error
 				})
 				return err

@@ -7,19 +7,19 @@ import (
 )
 
 // Count runs a query for one number.
-func Count(tb testing.TB, db *db.DB, query string, args ...any) int {
+func Count(tb testing.TB, database *db.DB, query string, args ...any) int {
 	tb.Helper()
 	var n int
-	if err := db.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
+	if err := database.Pool.QueryRow(tb.Context(), query, args...).Scan(&n); err != nil {
 		tb.Fatalf("count by %s: %v", query, err)
 	}
 	return n
 }
 
 // Change runs a statement that has to change rows.
-func Change(tb testing.TB, db *db.DB, statement string, args ...any) {
+func Change(tb testing.TB, database *db.DB, statement string, args ...any) {
 	tb.Helper()
-	tag, err := db.Pool.Exec(tb.Context(), statement, args...)
+	tag, err := database.Pool.Exec(tb.Context(), statement, args...)
 	if err != nil {
 		tb.Fatalf("%s: %v", statement, err)
 	}

@@ -120,29 +120,29 @@ func atRest() []invariant {
 }
 
 // CheckInvariants demands what holds also while others work, so it may be called at any moment.
-func CheckInvariants(tb testing.TB, db *db.DB) {
+func CheckInvariants(tb testing.TB, database *db.DB) {
 	tb.Helper()
 	for _, inv := range always() {
-		if found := violations(tb, db, inv); len(found) > 0 {
+		if found := violations(tb, database, inv); len(found) > 0 {
 			tb.Errorf("broken: %s: %v", inv.name, found)
 		}
 	}
 }
 
 // CheckAtRest waits until everything has been done, and checks all that holds then.
-func CheckAtRest(tb testing.TB, db *db.DB) {
+func CheckAtRest(tb testing.TB, database *db.DB) {
 	tb.Helper()
-	AwaitRest(tb, db)
-	CheckInvariants(tb, db)
+	AwaitRest(tb, database)
+	CheckInvariants(tb, database)
 	for _, inv := range append(atRest(), whileKept()...) {
-		if found := violations(tb, db, inv); len(found) > 0 {
+		if found := violations(tb, database, inv); len(found) > 0 {
 			tb.Errorf("broken: %s: %v", inv.name, found)
 		}
 	}
 }
 
 // AwaitRest waits until every run is completed and no job is staged.
-func AwaitRest(tb testing.TB, db *db.DB) {
+func AwaitRest(tb testing.TB, database *db.DB) {
 	tb.Helper()
 	var left []string
 	defer func() {
@@ -153,18 +153,18 @@ func AwaitRest(tb testing.TB, db *db.DB) {
 	Await(tb, "everything is done", func() bool {
 		left = nil
 		for _, inv := range unsettled() {
-			left = append(left, violations(tb, db, inv)...)
+			left = append(left, violations(tb, database, inv)...)
 		}
 		return len(left) == 0
 	})
 }
 
 // violations returns the first rows that a query finds.
-func violations(tb testing.TB, db *db.DB, inv invariant) []string {
+func violations(tb testing.TB, database *db.DB, inv invariant) []string {
 	tb.Helper()
 	// A clean-up may ask as well, when the test's context has ended.
 	ctx := context.WithoutCancel(tb.Context())
-	rows, err := db.Pool.Query(ctx, "SELECT to_json(v)::text FROM ("+inv.query+") AS v LIMIT 5")
+	rows, err := database.Pool.Query(ctx, "SELECT to_json(v)::text FROM ("+inv.query+") AS v LIMIT 5")
 	if err != nil {
 		tb.Fatalf("check that %s: %v", inv.name, err)
 	}

@@ -68,12 +68,12 @@ func (h *History) Size() int {
 }
 
 // Check demands that all that clients were told is so: the stored response has the same bytes, and its run is there.
-func (h *History) Check(tb testing.TB, db *db.DB, org uuid.UUID) {
+func (h *History) Check(tb testing.TB, database *db.DB, org uuid.UUID) {
 	tb.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, body := range h.first {
-		got := Count(tb, db, `
+		got := Count(tb, database, `
 			SELECT count(*) FROM idempotency_keys AS k
 			JOIN validation_runs AS r ON r.org_id = k.org_id AND r.id = k.validation_run_id
 			WHERE k.org_id = $1 AND k.key = $2 AND k.response_body = $3 AND r.state = 'COMPLETED'`, org, key, body)
@@ -81,7 +81,7 @@ func (h *History) Check(tb testing.TB, db *db.DB, org uuid.UUID) {
 			tb.Errorf("completed runs that were answered so to key %s = %d, want 1: %s", key, got, body)
 		}
 	}
-	got := Count(tb, db, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org)
+	got := Count(tb, database, "SELECT count(*) FROM idempotency_keys WHERE org_id = $1", org)
 	if got != len(h.first) {
 		tb.Errorf("keys = %d, want the %d that were answered", got, len(h.first))
 	}

@@ -41,8 +41,8 @@ func TestRun(t *testing.T) {
 		for name, text := range map[string]string{
 			"go.mod": "module example\n\ngo 1.24\n",
 			"a_test.go": "package example\n\nimport (\"os\"; \"testing\")\n\n" +
-				"func TestShared(t *testing.T) {\n\tif info, err := os.Stat(os.Getenv(\"TEST_PROGRAMS_DIR\")); err != nil " +
-				"|| !info.IsDir() {\n\t\tt.Fatal(err)\n\t}\n\tt.Fatal(\"as it should\")\n}\n",
+				"func TestShared(t *testing.T) {\n\tinfo, err := os.Stat(os.Getenv(\"TEST_PROGRAMS_DIR\"))\n" +
+				"\tif err != nil || !info.IsDir() {\n\t\tt.Fatal(err)\n\t}\n\tt.Fatal(\"as it should\")\n}\n",
 		} {
 			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -53,7 +53,9 @@ func TestRun(t *testing.T) {
 		if got := run(t.Context(), command, &stdout, t.Output()); got != 1 {
 			t.Errorf("exit code = %d, want that of a failed test", got)
 		}
-		for _, want := range []string{"as it should", "FAIL\texample", "[1 of 1 packages, ", "The slowest of 1 packages"} {
+		for _, want := range []string{
+			"as it should", "FAIL\texample", "[1 of 1 packages, ", "The slowest of 1 packages",
+		} {
 			if !strings.Contains(stdout.String(), want) {
 				t.Errorf("output = %s, want %q in it", &stdout, want)
 			}

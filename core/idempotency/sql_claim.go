@@ -1,0 +1,186 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// ClaimResult is what has become of one claim.
+type ClaimResult struct {
+	// Claimed says that the key is ours as soon as the transaction commits.
+	Claimed bool
+	// ExpiresAt is when the claimed key ends.
+	ExpiresAt time.Time
+	// Existing is the key's record when another request has it; nil while another transaction holds the key.
+	Existing *Record
+}
+
+// claimQuery inserts the keys whose lock can be had at once. The lock belongs to the transaction, so
+// nobody waits for a rival and the statement also works behind a transaction pooler. A conflicting row
+// is taken over only when it is finished and expired, and then every column is written anew, so nothing
+// of the old use remains.
+const claimQuery = `
+	INSERT INTO idempotency_keys AS k (id, org_id, key, endpoint, request_method, request_path,
+		fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, request_ip,
+		user_agent, response_status, response_headers, response_body, validation_run_id, recovery_point,
+		locked_until, epoch, created_at, expires_at, finished_at)
+	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
+		c.request_id, c.ip, c.agent, c.status,
+		CASE WHEN c.status IS NOT NULL
+			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
+		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
+		now() + make_interval(secs => c.lifetime), CASE WHEN c.status IS NOT NULL THEN now() END
+	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
+		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
+		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
+		$22::text[], $23::bigint[])
+		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
+			agent, status, content_type, location, body, run_id, lifetime, lock,
+			point, lock_for)
+	WHERE pg_try_advisory_xact_lock(c.lock)
+	ORDER BY c.org_id, c.endpoint, c.key
+	ON CONFLICT ON CONSTRAINT uq_idempotency_org_key_endpoint DO UPDATE SET
+		id = excluded.id, request_method = excluded.request_method, request_path = excluded.request_path,
+		fingerprint_version = excluded.fingerprint_version, request_hash = excluded.request_hash,
+		target_digest = excluded.target_digest, content_digest = excluded.content_digest,
+		options_digest = excluded.options_digest, request_id = excluded.request_id, request_ip = excluded.request_ip,
+		user_agent = excluded.user_agent, response_status = excluded.response_status,
+		response_headers = excluded.response_headers, response_body = excluded.response_body,
+		validation_run_id = excluded.validation_run_id, recovery_point = excluded.recovery_point,
+		locked_until = excluded.locked_until, epoch = excluded.epoch, created_at = excluded.created_at,
+		expires_at = excluded.expires_at, attempts = 0, retry_at = NULL, last_error = '',
+		finished_at = excluded.finished_at
+	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
+	RETURNING k.id, k.expires_at`
+
+// PendingClaims are claims that were queued. Their results are there once the batch was sent.
+type PendingClaims struct {
+	claims []Claim
+	// claimed is the end of each key that was claimed, by the claim's id.
+	claimed *db.Future[map[uuid.UUID]time.Time]
+}
+
+// QueueClaims queues claims of keys. No two of them may name the same key.
+func QueueClaims(batch *db.Batch, claims []Claim) *PendingClaims {
+	if len(claims) == 0 {
+		return &PendingClaims{claimed: db.Known(map[uuid.UUID]time.Time{})}
+	}
+	return &PendingClaims{
+		claims: claims, claimed: db.QueueInto(batch, readClaimed, claimQuery, claimColumns(claims)...),
+	}
+}
+
+// Results returns the result of each claim by the claim's id. It reads the keys that others have in a statement of its
+// own, because the snapshot of the claim would predate a rival's commit.
+func (p *PendingClaims) Results(ctx context.Context, tx db.Tx) (map[uuid.UUID]ClaimResult, error) {
+	claimed, err := p.claimed.Get()
+	if err != nil {
+		return nil, err
+	}
+	results := make(map[uuid.UUID]ClaimResult, len(p.claims))
+	var lost []Claim
+	for _, claim := range p.claims {
+		if expiresAt, ok := claimed[claim.ID]; ok {
+			results[claim.ID] = ClaimResult{Claimed: true, ExpiresAt: expiresAt}
+		} else {
+			lost = append(lost, claim)
+		}
+	}
+	if len(lost) == 0 {
+		return results, nil
+	}
+	existing, err := readExisting(ctx, tx, lost)
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range lost {
+		if record, ok := existing[claim.Identity()]; ok && !record.Absent() {
+			results[claim.ID] = ClaimResult{Existing: &record}
+		}
+	}
+	return results, nil
+}
+
+// ClaimKey claims one key inside the transaction that does its work. It runs two statements at most.
+func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
+	batch := tx.NewBatch()
+	pending := QueueClaims(batch, []Claim{claim})
+	if err := batch.Send(ctx); err != nil {
+		return ClaimResult{}, err
+	}
+	results, err := pending.Results(ctx, tx)
+	return results[claim.ID], err
+}
+
+func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
+	claimed := make(map[uuid.UUID]time.Time)
+	for rows.Next() {
+		var id uuid.UUID
+		var expiresAt time.Time
+		if err := rows.Scan(&id, &expiresAt); err != nil {
+			return nil, fmt.Errorf("read a claimed key: %w", err)
+		}
+		claimed[id] = expiresAt
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("claim keys: %w", err)
+	}
+	return claimed, nil
+}
+
+// Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards. Each is named
+// by its text as well: with the id alone, and figures of a table that was smaller, the planner may take another index
+// and look at all keys of the organization.
+func Withdraw(batch *db.Batch, claims ...Claim) {
+	batch.Queue(`DELETE FROM idempotency_keys AS k
+		USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
+		WHERE k.org_id = w.org_id AND k.id = w.id AND k.key = w.key AND k.endpoint = w.endpoint`,
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
+}
+
+// Identity tells which key the claim is for.
+func (c *Claim) Identity() Identity {
+	return Identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
+}
+
+// LockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
+// share a number only make one of them wait as if it were in progress.
+func (c *Claim) LockNumber() int64 {
+	hash := sha256.New()
+	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
+		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		hash.Write([]byte(part))
+	}
+	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
+}
+
+func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
+	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
+		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of others: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, scanRecord)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of others: %w", err)
+	}
+	records := make(map[Identity]Record, len(found))
+	for _, record := range found {
+		records[Identity{orgID: record.OrgID, endpoint: record.Endpoint, key: record.Key}] = record
+	}
+	return records, nil
+}

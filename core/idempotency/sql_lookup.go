@@ -1,0 +1,83 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// recordColumns are what scanRecord reads, in its order.
+const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
+	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
+	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
+
+const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
+
+// Lookup reads a key in one indexed statement and no transaction. The second result is false when
+// there is no such key or it has expired.
+func Lookup(ctx context.Context, database *db.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
+	rows, err := database.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+	}
+	record, err := pgx.CollectExactlyOneRow(rows, scanRecord)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Record{}, false, nil
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+	}
+	return record, !record.Absent(), nil
+}
+
+// Prefetch adds the look-up of a key to a loader. The organization is SQL over the parameter param. The future's value
+// is nil when there is no such key or it has expired.
+func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, key string) *db.Future[*Record] {
+	return db.Lookup(loader, scanRecord, `SELECT `+recordColumns+` FROM idempotency_keys
+		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
+		param, db.Param{Name: "key", Type: "text", Value: key},
+		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
+}
+
+// Identity names a key. Equal ones are the same key.
+type Identity struct {
+	orgID    uuid.UUID
+	endpoint Endpoint
+	key      string
+}
+
+func scanRecord(row pgx.CollectableRow) (Record, error) {
+	var (
+		r                             Record
+		sum, target, content, options []byte
+		runID                         *uuid.UUID
+		lockSeconds                   float64
+		status                        *int
+		headers                       *ResponseHeaders
+		body                          []byte
+	)
+	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &r.Fingerprint.Version,
+		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Point, &r.Epoch, &r.Expired,
+		&r.ExpiresAt, &lockSeconds, &status, &headers, &body)
+	if err != nil {
+		return r, fmt.Errorf("read a key: %w", err)
+	}
+	copy(r.Fingerprint.Sum[:], sum)
+	copy(r.Fingerprint.Target[:], target)
+	copy(r.Fingerprint.Content[:], content)
+	copy(r.Fingerprint.Options[:], options)
+	r.LockRest = core.Seconds(lockSeconds)
+	if runID != nil {
+		r.RunID = *runID
+	}
+	if status != nil && headers != nil {
+		r.Response = Response{Status: *status, Headers: *headers, Body: body}
+	}
+	return r, nil
+}

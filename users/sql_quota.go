@@ -1,0 +1,255 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// MetricRuns counts started runs.
+const MetricRuns = "runs"
+
+// MetricOverage counts runs beyond the quota, each charged through the billing service. It has no quota.
+const MetricOverage = "runs_overage"
+
+// Usage is a counter of the current period.
+type Usage struct {
+	OrgID  uuid.UUID
+	Metric string
+	// Period is the first day of the month, by the database's clock in UTC.
+	Period time.Time
+	Used   int64
+	// Quota is nil when there is no limit.
+	Quota *int64
+}
+
+// ResetsAt is the beginning of the next period.
+func (u Usage) ResetsAt() time.Time {
+	return u.Period.AddDate(0, 1, 0)
+}
+
+func (u Usage) full() bool {
+	return u.Quota != nil && u.Used >= *u.Quota
+}
+
+// CountOverage counts one run beyond the quota and returns the period that it belongs to. It runs in the
+// transaction that records the run's charge.
+func CountOverage(ctx context.Context, tx db.Tx, orgID uuid.UUID) (time.Time, error) {
+	var period time.Time
+	err := tx.QueryRow(ctx, `
+		INSERT INTO usage_counters (org_id, metric, period_start, used)
+		VALUES ($1, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 1)
+		ON CONFLICT ON CONSTRAINT usage_counters_pkey DO UPDATE SET used = usage_counters.used + 1
+		RETURNING period_start`, orgID, MetricOverage).Scan(&period)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("count a run beyond the quota: %w", err)
+	}
+	return period, nil
+}
+
+// Demand is a run that an organization may be charged for.
+type Demand struct {
+	OrgID uuid.UUID
+	// Lock is the number of an advisory lock without which the demand is void, so that nobody waits for the counter
+	// in vain; nil when there is none.
+	Lock *int64
+}
+
+// PendingCounters are locks on usage counters that were queued. The counters are there once the batch was sent.
+type PendingCounters struct {
+	locked *db.Future[map[uuid.UUID]Usage]
+}
+
+// QueueCounterLocks queues the lock on the counters, in the order of the organizations so that two transactions never
+// wait for each other.
+func QueueCounterLocks(batch *db.Batch, demands []Demand) *PendingCounters {
+	if len(demands) == 0 {
+		return &PendingCounters{locked: db.Known(map[uuid.UUID]Usage{})}
+	}
+	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
+	return &PendingCounters{locked: db.QueueInto(batch, readCounters, `
+		SELECT org_id, metric, period_start, used, quota FROM usage_counters
+		WHERE org_id = ANY ((
+				SELECT array_agg(DISTINCT d.org_id) FROM unnest($1::uuid[], $2::bigint[]) AS d (org_id, lock)
+				WHERE d.lock IS NULL OR pg_try_advisory_xact_lock(d.lock)
+			)::uuid[]) AND metric = $3
+			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		ORDER BY org_id FOR UPDATE`,
+		db.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID }),
+		db.Column(demands, func(d *Demand) *int64 { return d.Lock }), MetricRuns)}
+}
+
+// Counters are usage counters, locked until the transaction ends.
+type Counters struct {
+	usage map[uuid.UUID]Usage
+	// charged is by how much each counter has to be raised.
+	charged map[uuid.UUID]int64
+}
+
+// Counters returns the counters of the organizations. It opens those that are not there yet at the first start of a
+// month: each takes the quota that the operator has set, and the lock lets no change of that quota slip in between.
+func (p *PendingCounters) Counters(ctx context.Context, tx db.Tx, orgs []uuid.UUID) (Counters, error) {
+	locked, err := p.locked.Get()
+	if err != nil {
+		return Counters{}, err
+	}
+	c := Counters{usage: maps.Clone(locked), charged: make(map[uuid.UUID]int64)}
+	missing := slices.DeleteFunc(slices.Clone(orgs), func(orgID uuid.UUID) bool {
+		_, ok := locked[orgID]
+		return ok
+	})
+	if len(missing) == 0 {
+		return c, nil
+	}
+	batch := tx.NewBatch()
+	batch.Queue(`
+		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
+		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
+		FROM organizations WHERE id = ANY ($1)
+		ORDER BY id FOR SHARE
+		ON CONFLICT DO NOTHING`, missing, MetricRuns)
+	demands := make([]Demand, len(missing))
+	for i, orgID := range missing {
+		demands[i].OrgID = orgID
+	}
+	opened := QueueCounterLocks(batch, demands)
+	if err := batch.Send(ctx); err != nil {
+		return Counters{}, fmt.Errorf("open usage counters: %w", err)
+	}
+	found, err := opened.locked.Get()
+	maps.Copy(c.usage, found)
+	return c, err
+}
+
+// ChargeRun charges one run where the quota has room for it, and reports whether it has. What is refused costs nothing.
+// The new count is written by Write. An organization without a counter was deleted since its request was authenticated.
+func (c Counters) ChargeRun(orgID uuid.UUID) (Usage, bool, error) {
+	counter, ok := c.usage[orgID]
+	switch {
+	case !ok:
+		return Usage{}, false, core.NewError(core.CodeNotAuthenticated,
+			"The organization of these credentials has been deleted. Nothing was started.")
+	case counter.full():
+		return counter, false, nil
+	}
+	counter.Used++
+	c.usage[orgID] = counter
+	c.charged[orgID]++
+	return counter, true, nil
+}
+
+func readCounters(rows pgx.Rows) (map[uuid.UUID]Usage, error) {
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
+	if err != nil {
+		return nil, fmt.Errorf("lock usage counters: %w", err)
+	}
+	counters := make(map[uuid.UUID]Usage, len(found))
+	for _, counter := range found {
+		counters[counter.OrgID] = counter
+	}
+	return counters, nil
+}
+
+// fewCounters is up to how many counters are written one after the other. For an update of several at once the planner
+// makes a new plan each time, which takes longer than a few updates of one.
+const fewCounters = 4
+
+// Write queues the new counts.
+func (c Counters) Write(batch *db.Batch) {
+	if len(c.charged) <= fewCounters {
+		for orgID, amount := range c.charged {
+			batch.Queue(`
+				UPDATE usage_counters SET used = used + $4
+				WHERE org_id = $1 AND metric = $2 AND period_start = $3`,
+				orgID, MetricRuns, c.usage[orgID].Period, amount)
+		}
+		return
+	}
+	orgs, amounts := make([]uuid.UUID, 0, len(c.charged)), make([]int64, 0, len(c.charged))
+	periods := make([]time.Time, 0, len(c.charged))
+	for orgID, amount := range c.charged {
+		orgs, amounts, periods = append(orgs, orgID), append(amounts, amount), append(periods, c.usage[orgID].Period)
+	}
+	batch.Queue(`
+		UPDATE usage_counters AS u SET used = u.used + charged.amount
+		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
+		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
+		db.IDColumn(orgs, itself), periods, amounts, MetricRuns)
+}
+
+func itself(id *uuid.UUID) *uuid.UUID {
+	return id
+}
+
+// PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.
+func PaymentRequired() *core.Error {
+	return core.NewError(core.CodePaymentRequired,
+		"The quota is used up and the charge for a run beyond it was declined. Nothing was started. "+
+			"Settle the account, then start with a new key.")
+}
+
+// QuotaExceeded says that the organization has used up its runs of the period.
+func QuotaExceeded(usage Usage) *core.Error {
+	var quota int64
+	if usage.Quota != nil {
+		quota = *usage.Quota
+	}
+	err := core.NewError(core.CodeQuotaExceeded, fmt.Sprintf(
+		"%d of %d runs are used this month; the count starts anew at %s. Nothing was started.",
+		usage.Used, quota, usage.ResetsAt().Format(time.RFC3339)))
+	err.RetryAfter = max(time.Until(usage.ResetsAt()), time.Second)
+	return err
+}
+
+// PeriodUsage is what an organization has used in the current period.
+type PeriodUsage struct {
+	Usage
+	// Overage is how many runs beyond the quota were charged one by one.
+	Overage int64
+	// Today is the day by the database's clock in UTC.
+	Today time.Time
+}
+
+// RunCounts tells the runs of a period apart.
+type RunCounts struct {
+	// Days counts by the day, written like 2026-03-01. Days without runs may be missing.
+	Days      map[string]int64
+	Workflows []WorkflowRuns
+	// Since is when the first run was started that is counted; nil when all of the period's are.
+	Since *time.Time
+}
+
+// WorkflowRuns counts the runs of one workflow.
+type WorkflowRuns struct {
+	ID   uuid.UUID
+	Slug string
+	Runs int64
+}
+
+// RunUsage reads the counters of the current period.
+func (s *Service) RunUsage(ctx context.Context, orgID uuid.UUID) (PeriodUsage, error) {
+	usage := PeriodUsage{Usage: Usage{OrgID: orgID, Metric: MetricRuns}}
+	err := s.db.Pool.QueryRow(ctx, `
+		SELECT p.period, p.today, coalesce(u.used, 0), CASE WHEN u.org_id IS NULL THEN o.run_quota ELSE u.quota END,
+			coalesce(beyond.used, 0)
+		FROM organizations AS o
+		CROSS JOIN (SELECT date_trunc('month', t.day)::date AS period, t.day AS today
+			FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS day) AS t) AS p
+		LEFT JOIN usage_counters AS u ON u.org_id = o.id AND u.metric = $2 AND u.period_start = p.period
+		LEFT JOIN usage_counters AS beyond
+			ON beyond.org_id = o.id AND beyond.metric = $3 AND beyond.period_start = p.period
+		WHERE o.id = $1`, orgID, MetricRuns, MetricOverage).
+		Scan(&usage.Period, &usage.Today, &usage.Used, &usage.Quota, &usage.Overage)
+	if err != nil {
+		return PeriodUsage{}, fmt.Errorf("read usage: %w", err)
+	}
+	return usage, nil
+}

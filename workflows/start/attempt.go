@@ -1,0 +1,131 @@
+package start
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// attempt is a start that needs nothing but its commit: every id is chosen and the response is rendered. It carries
+// its own outcome through claim, charge and insert.
+type attempt struct {
+	run validations.Prepared
+	// keyed says that claim is meant; ownKey that the key is the service's, because the client sent none.
+	keyed, ownKey bool
+	claim         idempotency.Claim
+	audit         core.AuditRecord
+	response      idempotency.Response
+	// overage says that the organization pays for starts beyond its quota.
+	overage bool
+
+	outcome
+}
+
+// outcome is what the transaction has decided about an attempt. It is valid once the batch was committed.
+type outcome struct {
+	// claimed says whose the key is. An attempt without a key counts as claimed.
+	claimed idempotency.ClaimResult
+	// err is why nothing was started.
+	err error
+}
+
+// prepare chooses the ids of a start and renders its response. It touches no database.
+func prepare(r Request) (*attempt, error) {
+	a := &attempt{keyed: r.Key.Given, overage: r.Principal.Overage}
+	order := validations.Order{
+		Principal: r.Principal, Workflow: r.Workflow, Source: r.Source, RequestID: r.Caller.RequestID,
+		Document: validations.Document{
+			Content: r.Body.Content, MediaType: r.Body.MediaType, Filename: r.Body.Filename,
+			Name: r.Body.Name, ShortDescription: r.Body.ShortDescription, Metadata: r.Body.Metadata,
+		},
+	}
+	var err error
+	if a.keyed {
+		order.IdempotencyKey = r.Key.Value
+		if order.IdempotencyKeyID, err = core.NewID(); err != nil {
+			return nil, err
+		}
+	}
+	if a.run, err = r.prepareRun(order); err != nil {
+		return nil, err
+	}
+	a.response = created(a.runID(), a.run.Answer)
+	a.claim = idempotency.Claim{
+		ID: order.IdempotencyKeyID, OrgID: r.Principal.OrgID, Endpoint: r.endpoint(), Key: r.Key.Value,
+		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, RunID: a.runID(), Response: a.response,
+	}
+	a.audit, err = r.auditRecord(a.runID())
+	return a, err
+}
+
+func (r Request) prepareRun(order validations.Order) (validations.Prepared, error) {
+	if r.Earlier != nil {
+		return validations.PrepareRerun(order, *r.Earlier, time.Now())
+	}
+	return validations.Prepare(order, time.Now())
+}
+
+func (r Request) auditRecord(runID uuid.UUID) (core.AuditRecord, error) {
+	id, err := core.NewID()
+	action := "run.start"
+	if r.Earlier != nil {
+		action = "run.rerun"
+	}
+	return core.AuditRecord{
+		ID: id, OrgID: r.Principal.OrgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID,
+		Action: action, TargetType: "run", TargetID: runID.String(), RequestID: r.Caller.RequestID,
+	}, err
+}
+
+// created is the response to a new run.
+func created(runID uuid.UUID, body []byte) idempotency.Response {
+	return idempotency.Response{
+		Status: http.StatusCreated,
+		Headers: idempotency.ResponseHeaders{
+			ContentType: "application/json", Location: validations.RunAddress(runID),
+		},
+		Body: body,
+	}
+}
+
+func (a *attempt) orgID() uuid.UUID { return a.run.Run.OrgID }
+
+func (a *attempt) runID() uuid.UUID { return a.run.Run.ID }
+
+func (a *attempt) isRerun() bool { return a.run.Run.RerunOf != nil }
+
+// mayExceedQuota reports whether the attempt may be charged by itself when the quota is used up.
+func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
+
+// size is what the attempt weighs in a batch.
+func (a *attempt) size() int { return len(a.run.Submission.Content) }
+
+// undecided reports whether the attempt may go on: its key is claimed and nothing has refused it.
+func (a *attempt) undecided() bool { return a.err == nil && a.claimed.Claimed }
+
+// refuse ends the attempt with an error. A key that it has claimed is withdrawn.
+func (a *attempt) refuse(err error) { a.err = err }
+
+// refuseQuota ends an attempt that the quota has no room for.
+func (a *attempt) refuseQuota(usage users.Usage) {
+	refusal := users.QuotaExceeded(usage)
+	if a.overage && a.isRerun() {
+		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
+	}
+	a.refuse(refusal)
+}
+
+// record is the key that the attempt has claimed, for duplicates of it in the same batch.
+func (a *attempt) record() *idempotency.Record {
+	record := a.claim.Held(a.claimed.ExpiresAt)
+	if a.claim.Point == "" {
+		record.Point, record.Response = idempotency.PointFinished, a.response
+	}
+	return &record
+}

@@ -1,0 +1,95 @@
+package body
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+)
+
+const (
+	multipartMediaType = "multipart/form-data"
+	// formMediaType is what curl, wget and Python's urllib declare for any body unless they are told its type.
+	formMediaType = "application/x-www-form-urlencoded"
+
+	maxMediaTypeLength = 255
+)
+
+// declaredType is a normalized media type: names in lower case, parameters sorted, without a charset that is
+// UTF-8 or part of it. It is empty where none was declared.
+type declaredType struct {
+	// text is the type with its parameters, essence is without them.
+	text, essence string
+	boundary      string
+}
+
+// parseMediaType normalizes a media type.
+func parseMediaType(value string, at core.FieldError) (declaredType, error) {
+	if strings.TrimSpace(value) == "" {
+		return declaredType{}, nil
+	}
+	essence, parameters, err := mime.ParseMediaType(value)
+	if err != nil || !strings.Contains(essence, "/") {
+		return declaredType{}, unsupported(at, "The media type cannot be read. Write it like text/csv; charset=utf-8.")
+	}
+	if charset, ok := parameters["charset"]; ok {
+		parameters["charset"] = strings.ToLower(charset)
+		switch parameters["charset"] {
+		case "utf-8", "utf8", "us-ascii":
+			delete(parameters, "charset")
+		}
+	}
+	text := mime.FormatMediaType(essence, parameters)
+	if text == "" || len(text) > maxMediaTypeLength {
+		return declaredType{}, unsupported(at, "The media type is too long or has a parameter that cannot be written.")
+	}
+	return declaredType{text: text, essence: essence, boundary: parameters["boundary"]}, nil
+}
+
+// requestMediaType reads the Content-Type.
+func requestMediaType(header http.Header) (declaredType, error) {
+	at := core.FieldError{Parameter: "Content-Type"}
+	if len(header.Values("Content-Type")) > 1 {
+		return declaredType{}, unsupported(at, "The request has several Content-Type headers. Send one.")
+	}
+	return parseMediaType(header.Get("Content-Type"), at)
+}
+
+func refuseContentEncoding(header http.Header) error {
+	for _, line := range header.Values("Content-Encoding") {
+		for coding := range strings.SplitSeq(line, ",") {
+			coding = strings.TrimSpace(coding)
+			if coding != "" && !strings.EqualFold(coding, "identity") {
+				return unsupported(core.FieldError{Parameter: "Content-Encoding"},
+					"A compressed request body is not accepted. Send it without Content-Encoding.")
+			}
+		}
+	}
+	return nil
+}
+
+func unsupported(at core.FieldError, detail string) error {
+	err := core.NewError(core.CodeUnsupportedMediaType, detail)
+	at.Code, at.Detail = "unsupported", detail
+	err.Fields = []core.FieldError{at}
+	return err
+}
+
+// RefuseType refuses a document of which no type is one that the workflow takes.
+func RefuseType(body Body, accepts []string) error {
+	why := ". Send a document of one of these types, or declare its type if it is one"
+	switch {
+	case body.MediaType == formMediaType:
+		why = ". curl and others declare this type for any body. " +
+			"Set Content-Type to the type of the document, or X-Filename to its name"
+	case body.MediaType == mediatype.Binary:
+		why = ". Declare the type of the document, or give it a file name with an ending that tells it"
+	case len(body.OtherTypes) > 0:
+		why = ". The type is that of the file name's ending; declare another one if the name is wrong"
+	}
+	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not take %s. It takes %s%s.",
+		body.MediaType, strings.Join(accepts, ", "), why))
+}

@@ -1,0 +1,134 @@
+package body
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+const (
+	filenameHeader = "X-Filename"
+
+	maxFilenameLength         = 255
+	maxNameLength             = 255
+	maxShortDescriptionLength = 2000
+)
+
+// checkTexts checks the name and the short description, which all forms store as they came.
+func (b Body) checkTexts() error {
+	if err := checkText(core.FieldError{Pointer: "/name"}, b.Name, maxNameLength, ""); err != nil {
+		return err
+	}
+	at := core.FieldError{Pointer: "/short_description"}
+	return checkText(at, b.ShortDescription, maxShortDescriptionLength, "\t\r\n")
+}
+
+// checkText refuses what cannot be stored or shown: bad UTF-8, control characters other than those allowed,
+// and more than maxLength characters.
+func checkText(at core.FieldError, text string, maxLength int, allowed string) error {
+	if !utf8.ValidString(text) {
+		return invalid(at, "This is not valid UTF-8.")
+	}
+	refused := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune(allowed, c) }
+	if strings.ContainsFunc(text, refused) {
+		return invalid(at, "Control characters are not allowed here.")
+	}
+	if utf8.RuneCountInString(text) > maxLength {
+		return invalid(at, fmt.Sprintf("This is longer than %d characters.", maxLength))
+	}
+	return nil
+}
+
+// headerFilename reads the optional X-Filename: UTF-8 as it is, or behind its charset and
+// percent-encoded as RFC 8187 has it, for clients that can only send ASCII.
+func headerFilename(header http.Header) (string, error) {
+	at := core.FieldError{Parameter: filenameHeader}
+	lines := header.Values(filenameHeader)
+	if len(lines) > 1 {
+		return "", invalid(at, "The request has several X-Filename headers. Send one.")
+	}
+	value := header.Get(filenameHeader)
+	const prefix = "UTF-8''"
+	if len(value) >= len(prefix) && strings.EqualFold(value[:len(prefix)], prefix) {
+		decoded, err := url.PathUnescape(value[len(prefix):])
+		if err != nil {
+			return "", invalid(at, "The percent-encoding of the file name is broken.")
+		}
+		value = decoded
+	}
+	return cleanFilename(at, value)
+}
+
+// cleanFilename keeps the last element of a path, be it of Unix or of Windows.
+func cleanFilename(at core.FieldError, value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	filename := value[strings.LastIndexAny(value, `/\`)+1:]
+	if filename == "" || filename == "." || filename == ".." {
+		return "", invalid(at, "This names a folder, not a file.")
+	}
+	return filename, checkText(at, filename, maxFilenameLength, "")
+}
+
+// metadataDigest checks that metadata is a JSON object and returns the digest of its structure, "" where
+// there is no metadata.
+func metadataDigest(metadata string, limits Limits) (string, error) {
+	if metadata == "" {
+		return "", nil
+	}
+	at := core.FieldError{Pointer: "/metadata"}
+	if int64(len(metadata)) > limits.MaxTextBytes {
+		return "", invalid(at, fmt.Sprintf("Metadata is larger than %d bytes.", limits.MaxTextBytes))
+	}
+	digest, err := idempotency.DigestJSON([]byte(metadata), limits.MaxDepth)
+	if err != nil {
+		return "", invalidJSON("/metadata", "Metadata", err)
+	}
+	if !strings.HasPrefix(strings.TrimLeft(metadata, " \t\r\n"), "{") {
+		return "", invalid(at, "Metadata must be a JSON object.")
+	}
+	if hasNUL([]byte(metadata)) {
+		return "", invalid(at, "Metadata has the character U+0000, which cannot be stored.")
+	}
+	return hex.EncodeToString(digest[:]), nil
+}
+
+// hasNUL reports whether a string within a valid JSON text has the character U+0000, which JSON can only
+// write as an escape.
+func hasNUL(text []byte) bool {
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			return false
+		}
+		if bytes.HasPrefix(text[i:], []byte(`\u0000`)) {
+			return true
+		}
+		text = text[i+2:]
+	}
+}
+
+// invalidJSON says what is wrong with the JSON text at the pointer.
+func invalidJSON(pointer, what string, err error) error {
+	jsonErr, ok := errors.AsType[*idempotency.JSONError](err)
+	if !ok {
+		return fmt.Errorf("read JSON: %w", err)
+	}
+	at := core.FieldError{Pointer: pointer + jsonErr.Pointer}
+	return invalid(at, fmt.Sprintf("%s is not usable as JSON: %s (byte %d).", what, jsonErr.Reason, jsonErr.Offset))
+}
+
+func invalid(at core.FieldError, detail string) error {
+	at.Code, at.Detail = "invalid", detail
+	return core.InvalidPayload(detail, at)
+}

@@ -1,0 +1,177 @@
+package start
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// opened is what the first round trip of the transaction will have answered.
+type opened struct {
+	claims    *idempotency.PendingClaims
+	documents *validations.PendingDocuments
+	counters  *users.PendingCounters
+}
+
+// opening queues the first round trip.
+type opening func(first *db.Batch, attempts []*attempt) opened
+
+// transact decides attempts of different keys in one transaction of two round trips: claims and locks travel with
+// BEGIN, inserts with COMMIT. It may run twice; each time it decides every attempt anew.
+func (s *Starter) transact(ctx context.Context, attempts []*attempt, open opening) error {
+	_, err := db.InPipeline(ctx, s.database,
+		func(first *db.Batch) opened { return open(first, attempts) },
+		func(tx db.Tx, o opened, last *db.Batch) (struct{}, error) {
+			for _, a := range attempts {
+				a.outcome = outcome{claimed: idempotency.ClaimResult{Claimed: true}}
+			}
+			if err := resolveClaims(ctx, tx, o.claims, attempts); err != nil {
+				return struct{}{}, err
+			}
+			requireDocuments(o.documents, attempts)
+			if err := charge(ctx, tx, o.counters, last, undecided(attempts)); err != nil {
+				return struct{}{}, err
+			}
+			withdraw(last, attempts)
+			s.insert(last, undecided(attempts))
+			return struct{}{}, nil
+		})
+	return err
+}
+
+// open queues the claims of the keys and the locks on what the attempts need. A counter is locked only for a key whose
+// advisory lock is free, so nobody waits for a counter that the key's holder has locked as well.
+func open(first *db.Batch, attempts []*attempt) opened {
+	var claims []idempotency.Claim
+	var reruns []validations.Prepared
+	var demands []users.Demand
+	for _, a := range attempts {
+		demand := users.Demand{OrgID: a.orgID()}
+		if a.keyed {
+			claims = append(claims, a.claim)
+			demand.Lock = new(a.claim.LockNumber())
+		}
+		if a.isRerun() {
+			reruns = append(reruns, a.run)
+		}
+		if !a.run.Held {
+			demands = append(demands, demand)
+		}
+	}
+	return opened{
+		claims: idempotency.QueueClaims(first, claims), documents: validations.QueueDocumentLocks(first, reruns),
+		counters: users.QueueCounterLocks(first, demands),
+	}
+}
+
+// shortLockTimeout bounds the wait of one organization's part of a batch for a lock that the whole batch could not get.
+// It is long enough for a commit that is only under way.
+const shortLockTimeout = "SET LOCAL lock_timeout = '200ms'"
+
+// openWithShortLockTimeout is open for one organization of a batch. A process that is stuck in the middle of its own
+// batch holds up many organizations, and the others wait until each of them was tried.
+func openWithShortLockTimeout(first *db.Batch, attempts []*attempt) opened {
+	first.Queue(shortLockTimeout)
+	return open(first, attempts)
+}
+
+// resolveClaims gives every keyed attempt the result of its claim.
+func resolveClaims(
+	ctx context.Context, tx db.Tx, pending *idempotency.PendingClaims, attempts []*attempt,
+) error {
+	results, err := pending.Results(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if a.keyed {
+			a.claimed = results[a.claim.ID]
+		}
+	}
+	return nil
+}
+
+// requireDocuments refuses reruns whose document retention has removed.
+func requireDocuments(pending *validations.PendingDocuments, attempts []*attempt) {
+	for _, a := range attempts {
+		if a.isRerun() && a.undecided() {
+			a.err = pending.Require(a.run.Run)
+		}
+	}
+}
+
+// charge charges the quota for each attempt, in the order of arrival, and refuses what does not fit. A run that is held
+// back is charged later, when its phases have come so far.
+func charge(
+	ctx context.Context, tx db.Tx, pending *users.PendingCounters, last *db.Batch, attempts []*attempt,
+) error {
+	var orgs []uuid.UUID
+	for _, a := range attempts {
+		if !a.run.Held {
+			orgs = append(orgs, a.orgID())
+		}
+	}
+	counters, err := pending.Counters(ctx, tx, orgs)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if a.run.Held {
+			continue
+		}
+		switch usage, granted, err := counters.ChargeRun(a.orgID()); {
+		case err != nil:
+			a.refuse(err)
+		case !granted:
+			a.refuseQuota(usage)
+		default:
+			a.run.Run.UsageMetric, a.run.Run.UsagePeriod = usage.Metric, usage.Period
+		}
+	}
+	counters.Write(last)
+	return nil
+}
+
+// withdraw deletes the keys that refused attempts have claimed, so that nothing is remembered of what did not happen.
+func withdraw(last *db.Batch, attempts []*attempt) {
+	var refused []idempotency.Claim
+	for _, a := range attempts {
+		if a.keyed && a.claimed.Claimed && a.err != nil {
+			refused = append(refused, a.claim)
+		}
+	}
+	if len(refused) > 0 {
+		idempotency.Withdraw(last, refused...)
+	}
+}
+
+// insert queues the rows of what was granted.
+func (s *Starter) insert(last *db.Batch, attempts []*attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	runs := make([]validations.Prepared, 0, len(attempts))
+	audits := make([]core.AuditRecord, 0, len(attempts))
+	for _, a := range attempts {
+		runs, audits = append(runs, a.run), append(audits, a.audit)
+	}
+	s.runs.Create(last, runs...)
+	core.Audit(last, audits...)
+}
+
+// undecided returns the attempts that may go on.
+func undecided(attempts []*attempt) []*attempt {
+	var open []*attempt
+	for _, a := range attempts {
+		if a.undecided() {
+			open = append(open, a)
+		}
+	}
+	return open
+}

@@ -1,0 +1,441 @@
+package start
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
+)
+
+func TestMain(m *testing.M) {
+	coretest.Main(m)
+}
+
+// bundle is a Starter with organizations to start runs for.
+type bundle struct {
+	db      *db.DB
+	starter *Starter
+	users   *users.Service
+}
+
+func setup(t *testing.T) bundle {
+	t.Helper()
+	database := coretest.OpenDatabase(t)
+	staged := jobs.NewSignal()
+	measured := metrics.New("")
+	runs, err := validations.NewService(database, validations.Config{
+		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
+		MaxAttempts: 3,
+	}, staged, measured.Runs, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	members, err := users.NewService(database, core.NewValidator())
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := idempotency.NewGuard(database, time.Hour, idempotency.NewActivity(), measured.Keys)
+	return bundle{
+		db: database, users: members,
+		starter: New(database, Config{CommitTimeout: 20 * time.Second}, runs, guard, staged, nil, measured.Starts),
+	}
+}
+
+// tenant is an organization with a workflow.
+type tenant struct {
+	principal core.Principal
+	workflow  validations.WorkflowRef
+}
+
+func (b bundle) tenant(t *testing.T, quota int64) tenant {
+	t.Helper()
+	slug := "t-" + uuid.NewString()
+	org, err := b.users.CreateOrganization(t.Context(), slug, slug, &quota)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflow := validations.WorkflowRef{
+		ID: uuid.New(), Slug: "documents", Version: 1, Active: true,
+		Definition: validations.Definition{
+			Accepts: []string{"application/json"},
+			Steps: []validations.Step{{
+				ID: "schema", Name: "Schema", Type: "json_schema", Config: []byte(`{"schema": {"type": "string"}}`),
+			}},
+		},
+	}
+	workflow.Digest, err = db.InTx(t.Context(), b.db, func(tx db.Tx) (validations.Digest, error) {
+		digest, err := validations.StoreDefinition(t.Context(), tx, org.ID, workflow.Definition)
+		if err != nil {
+			return digest, err
+		}
+		batch := tx.NewBatch()
+		batch.Queue(`INSERT INTO workflows (org_id, id, slug, name, latest_version) VALUES ($1, $2, $3, 'Documents', 1)`,
+			org.ID, workflow.ID, workflow.Slug)
+		batch.Queue(`INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest)
+			VALUES ($1, $2, 1, $3)`, org.ID, workflow.ID, digest[:])
+		return digest, batch.Send(t.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tenant{principal: core.Principal{OrgID: org.ID, OrgSlug: slug, Role: core.RoleOwner}, workflow: workflow}
+}
+
+// start prepares a start with the key ("" is none) for a document.
+func (tn tenant) start(t *testing.T, key, content string) *attempt {
+	t.Helper()
+	prepared, err := prepare(Request{
+		Principal: tn.principal, Workflow: tn.workflow, Key: idempotency.Key{Value: key, Given: key != ""},
+		KeyLifetime: time.Hour, Source: validations.SourceAPI,
+		Body: body.Body{
+			Content: validations.InlineContent([]byte(content)), MediaType: "application/json",
+			FingerprintMediaType: "application/json", ContentDigest: idempotency.DigestBytes([]byte(content)),
+		},
+		Caller: idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "r-" + content},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prepared
+}
+
+// commit commits a batch and returns it.
+func (b bundle) commit(ctx context.Context, batch ...*attempt) []*attempt {
+	b.starter.commitBatch(ctx, batch)
+	return batch
+}
+
+// outcomeOf says in a word what a start came to.
+func (b bundle) outcomeOf(t *testing.T, a *attempt) string {
+	t.Helper()
+	switch answer, err := b.starter.answer(t.Context(), a); {
+	case err != nil:
+		return string(core.AsError(err).Code)
+	case answer.Replayed:
+		return "replayed"
+	default:
+		return "created"
+	}
+}
+
+func (b bundle) checkOutcomes(t *testing.T, attempts []*attempt, want ...string) {
+	t.Helper()
+	for i, a := range attempts {
+		if got := b.outcomeOf(t, a); got != want[i] {
+			t.Errorf("start %d: %s (%v), want %s", i, got, a.err, want[i])
+		}
+	}
+}
+
+// counts are the rows that starts have made for an organization.
+type counts struct {
+	keys, submissions, runs, jobs, audits, used int
+}
+
+func (b bundle) counts(t *testing.T, tn tenant) counts {
+	t.Helper()
+	var c counts
+	err := b.db.Pool.QueryRow(t.Context(), `SELECT
+		(SELECT count(*) FROM idempotency_keys WHERE org_id = $1), (SELECT count(*) FROM submissions WHERE org_id = $1),
+		(SELECT count(*) FROM validation_runs WHERE org_id = $1), (SELECT count(*) FROM staged_jobs WHERE org_id = $1),
+		(SELECT count(*) FROM audit_records WHERE org_id = $1 AND action = 'run.start'),
+		(SELECT coalesce(sum(used), 0) FROM usage_counters WHERE org_id = $1)`, tn.principal.OrgID).
+		Scan(&c.keys, &c.submissions, &c.runs, &c.jobs, &c.audits, &c.used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (b bundle) checkCounts(t *testing.T, tn tenant, want counts) {
+	t.Helper()
+	if got := b.counts(t, tn); got != want {
+		t.Errorf("rows = %+v, want %+v", got, want)
+	}
+}
+
+// all is what n keyed starts leave behind.
+func all(n int) counts {
+	return counts{keys: n, submissions: n, runs: n, jobs: n, audits: n, used: n}
+}
+
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+
+	t.Run("OneStartIsOneOfEach", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "k", "a")), "created")
+		b.checkCounts(t, tn, all(1))
+	})
+
+	t.Run("WithoutAKeyNothingIsRemembered", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		group := []*attempt{tn.start(t, "", "a"), tn.start(t, "", "a")}
+		b.checkOutcomes(t, b.commit(t.Context(), group...), "created", "created")
+		b.checkCounts(t, tn, counts{submissions: 2, runs: 2, jobs: 2, audits: 2, used: 2})
+	})
+
+	t.Run("EqualKeysInAGroupAreOneStart", func(t *testing.T) {
+		t.Parallel()
+		tn, other := b.tenant(t, 10), b.tenant(t, 10)
+		group := []*attempt{
+			tn.start(t, "k", "a"), other.start(t, "k", "a"), tn.start(t, "k", "a"), tn.start(t, "k", "b"),
+			tn.start(t, "l", "b"),
+		}
+		results := b.commit(t.Context(), group...)
+		b.checkOutcomes(t, results, "created", "created", "replayed", "idempotency_key_reused", "created")
+		replayed, err := b.starter.answer(t.Context(), results[2])
+		if err != nil || !bytes.Equal(replayed.Response.Body, results[0].response.Body) {
+			t.Error("the follower's answer is not its leader's")
+		}
+		b.checkCounts(t, tn, all(2))
+		b.checkCounts(t, other, all(1))
+	})
+
+	t.Run("FollowersOfAnExistingKeyGetIt", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		b.commit(t.Context(), tn.start(t, "k", "a"))
+		group := []*attempt{tn.start(t, "k", "b"), tn.start(t, "k", "a"), tn.start(t, "k", "c")}
+		b.checkOutcomes(t, b.commit(t.Context(), group...),
+			"idempotency_key_reused", "replayed", "idempotency_key_reused")
+		b.checkCounts(t, tn, all(1))
+	})
+
+	t.Run("QuotaGrantsWhatFitsInOrderOfArrival", func(t *testing.T) {
+		t.Parallel()
+		small, full, big := b.tenant(t, 2), b.tenant(t, 0), b.tenant(t, 10)
+		group := []*attempt{
+			full.start(t, "f", "a"), small.start(t, "1", "a"), big.start(t, "1", "a"), small.start(t, "2", "a"),
+			small.start(t, "3", "a"), small.start(t, "", "a"), big.start(t, "2", "a"),
+		}
+		b.checkOutcomes(t, b.commit(t.Context(), group...),
+			"quota_exceeded", "created", "created", "created", "quota_exceeded", "quota_exceeded", "created")
+		b.checkCounts(t, small, all(2))
+		b.checkCounts(t, full, counts{})
+		b.checkCounts(t, big, all(2))
+	})
+
+	t.Run("FollowersOfALeaderOverTheQuotaAreRefusedWithIt", func(t *testing.T) {
+		t.Parallel()
+		tn, neighbour := b.tenant(t, 0), b.tenant(t, 1)
+		group := []*attempt{
+			tn.start(t, "k", "a"), tn.start(t, "k", "b"), neighbour.start(t, "k", "a"), tn.start(t, "k", "a"),
+		}
+		b.checkOutcomes(t, b.commit(t.Context(), group...),
+			"quota_exceeded", "quota_exceeded", "created", "quota_exceeded")
+		b.checkCounts(t, tn, counts{})
+		b.checkCounts(t, neighbour, all(1))
+	})
+
+	t.Run("AnOrganizationThatIsGoneHarmsNobodyElse", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		gone := tn
+		gone.principal.OrgID = uuid.New()
+		group := []*attempt{tn.start(t, "1", "a"), gone.start(t, "", "a"), gone.start(t, "k", "a"), tn.start(t, "2", "a")}
+		b.checkOutcomes(t, b.commit(t.Context(), group...),
+			"created", "not_authenticated", "not_authenticated", "created")
+		b.checkCounts(t, tn, all(2))
+		b.checkCounts(t, gone, counts{})
+	})
+
+	t.Run("OneBadMemberHarmsNobodyElse", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		bad := tn.start(t, "bad", "a")
+		// Not valid in the database's encoding; the request is never let so far.
+		bad.run.Submission.Filename = "\xff"
+		group := []*attempt{tn.start(t, "1", "a"), bad, tn.start(t, "2", "a"), tn.start(t, "2", "a")}
+		b.checkOutcomes(t, b.commit(t.Context(), group...), "created", "internal_error", "created", "replayed")
+		b.checkCounts(t, tn, all(2))
+	})
+
+	t.Run("ClientThatHasGoneStillGetsItsRun", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 10)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		b.checkOutcomes(t, b.commit(gone, tn.start(t, "k", "a")), "created")
+		b.checkCounts(t, tn, all(1))
+	})
+}
+
+func TestCommitHeldUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stuck, free := b.tenant(t, 10), b.tenant(t, 10)
+	b.commit(t.Context(), stuck.start(t, "0", "a"), free.start(t, "0", "a"))
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`, stuck.principal.OrgID)
+		if err != nil {
+			return 0, err
+		}
+		group := []*attempt{stuck.start(t, "1", "a"), free.start(t, "1", "a")}
+		results := b.commit(t.Context(), group...)
+		b.checkOutcomes(t, results, "unavailable", "created")
+		if !core.AsError(results[0].err).Retryable {
+			t.Error("a start that was held up must be retryable")
+		}
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.checkCounts(t, stuck, all(1))
+	b.checkOutcomes(t, b.commit(t.Context(), stuck.start(t, "1", "a")), "created")
+}
+
+// One whole group of another process holds its counters, as a frozen one does.
+func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const stuck = 12
+	var held []uuid.UUID
+	var first, second []*attempt
+	var want []string
+	for range stuck {
+		tn := b.tenant(t, 10)
+		held, want = append(held, tn.principal.OrgID), append(want, "unavailable")
+		first, second = append(first, tn.start(t, "0", "a")), append(second, tn.start(t, "1", "a"))
+	}
+	free := b.tenant(t, 10)
+	b.commit(t.Context(), first...)
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = ANY ($1) FOR UPDATE`, held)
+		if err != nil {
+			return 0, err
+		}
+		results := b.commit(t.Context(), append(second, free.start(t, "1", "a"))...)
+		b.checkOutcomes(t, results, append(want, "created")...)
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.checkCounts(t, free, all(1))
+}
+
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tn := b.tenant(t, 1)
+	first := tn.start(t, "k", "a")
+	for _, tt := range []struct {
+		name     string
+		first    error
+		resolved bool
+	}{
+		{"DoNotWaitForTheSameTroubleAgain", commitError(context.DeadlineExceeded, first), true},
+		{"DoNotKnowMoreThanTheFirst", commitError(db.ErrOutcomeUnknown, first), true},
+		{"ShareTheFullCounter", users.QuotaExceeded(users.Usage{}), true},
+		{"AreTriedThemselvesWhereTheFirstWasAtFault", errors.New("a bad row"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			refused := tn.start(t, "k", "a")
+			refused.refuse(tt.first)
+			d := duplicate{attempt: tn.start(t, "k", "a"), first: refused}
+			if resolved := d.resolve(); resolved != tt.resolved || !errors.Is(d.err, tt.first) {
+				t.Errorf("resolved = %t with %v, want %t with %v", resolved, d.err, tt.resolved, tt.first)
+			}
+		})
+	}
+
+	t.Run("ShareTheWaitForAnotherRequest", func(t *testing.T) {
+		t.Parallel()
+		d := duplicate{attempt: tn.start(t, "k", "a"), first: tn.start(t, "k", "a")}
+		if got := b.outcomeOf(t, d.attempt); !d.resolve() || got != "idempotency_key_in_progress" {
+			t.Errorf("outcome = %s, want in progress", got)
+		}
+	})
+}
+
+func TestCommitRaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+
+	t.Run("OneKeyOneRun", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 100)
+		for round := range 10 {
+			tally := b.raceStarts(t, 16, func(int) *attempt { return tn.start(t, strconv.Itoa(round), "a") })
+			if tally["created"] != 1 || tally["created"]+tally["replayed"]+tally["idempotency_key_in_progress"] != 16 {
+				t.Fatalf("outcomes = %v, want one created and the rest replayed or in progress", tally)
+			}
+		}
+		b.checkCounts(t, tn, all(10))
+	})
+
+	t.Run("QuotaIsExact", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 7)
+		tally := b.raceStarts(t, 50, func(i int) *attempt { return tn.start(t, strconv.Itoa(i), "a") })
+		if tally["created"] != 7 || tally["quota_exceeded"] != 43 {
+			t.Errorf("outcomes = %v, want 7 created and 43 over quota", tally)
+		}
+		b.checkCounts(t, tn, all(7))
+	})
+}
+
+// raceStarts commits n starts at once, each in a group of its own, and counts their outcomes.
+func (b bundle) raceStarts(t *testing.T, n int, prepared func(int) *attempt) map[string]int {
+	t.Helper()
+	tally := map[string]int{}
+	var mu sync.Mutex
+	var racers sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range n {
+		st := prepared(i)
+		racers.Go(func() {
+			<-gate
+			result := b.outcomeOf(t, b.commit(t.Context(), st)[0])
+			mu.Lock()
+			defer mu.Unlock()
+			tally[result]++
+		})
+	}
+	close(gate)
+	racers.Wait()
+	return tally
+}
+
+func TestCommitError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tn := b.tenant(t, 1)
+	for name, keyed := range map[string]string{"Keyed": "k", "Keyless": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := tn.start(t, keyed, "a")
+			err := core.AsError(commitError(fmt.Errorf("commit: %w", db.ErrOutcomeUnknown), st))
+			if err.Code != core.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() || err.Retryable != st.keyed {
+				t.Errorf("err = %+v, want outcome_unknown with the run's id, retryable only with a key", err)
+			}
+		})
+	}
+	if err := commitError(errors.New("else"), tn.start(t, "", "a")); core.AsError(err).Code != core.CodeInternal {
+		t.Errorf("err = %v, want an internal error", err)
+	}
+}

@@ -1,0 +1,49 @@
+package start
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// Rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of the
+// workflow that the earlier run had.
+func (a *API) Rerun(c echo.Context) error {
+	answer, err := a.RerunOnce(c, idempotency.KeyFrom(c.Request().Context()), sourceOf(c))
+	if err != nil {
+		return err
+	}
+	return answer.Write(c)
+}
+
+// RerunOnce checks the document of the request's run again, once for each key.
+func (a *API) RerunOnce(c echo.Context, key idempotency.Key, source validations.Source) (Answer, error) {
+	ctx := c.Request().Context()
+	principal, err := core.Caller(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	id, ok := core.ParseID(c.Param("id"))
+	if !ok {
+		return Answer{}, core.NotFound("run")
+	}
+	earlier, err := a.runs.Find(ctx, principal.OrgID, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+		return Answer{}, err
+	}
+	workflow, err := a.versions.FindVersion(ctx, principal.OrgID, earlier.WorkflowID, earlier.WorkflowVersion)
+	if err != nil {
+		return Answer{}, err
+	}
+	request := a.newRequest(c, principal, workflow, key, source)
+	request.Earlier = &earlier
+	if request.Stored, err = a.starter.Lookup(ctx, principal.OrgID, EndpointRerun, key); err != nil {
+		return Answer{}, err
+	}
+	return a.starter.Start(ctx, request)
+}

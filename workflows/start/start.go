@@ -1,0 +1,150 @@
+package start
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coalesce"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// Config bounds starts.
+type Config struct {
+	// CommitTimeout bounds the transaction, whatever the client does.
+	CommitTimeout time.Duration
+}
+
+// Starter starts runs, each exactly once.
+type Starter struct {
+	database *db.DB
+	cfg      Config
+	runs     *validations.Service
+	guard    *idempotency.Guard
+	staged   *jobs.Signal
+	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
+	overage *Overage
+	metrics *metrics.Starts
+	batches *coalesce.Batcher[*attempt, struct{}]
+}
+
+// New makes a Starter. A nil overage means that there is no billing service.
+func New(
+	database *db.DB, cfg Config, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
+	overage *Overage, measured *metrics.Starts,
+) *Starter {
+	s := &Starter{
+		database: database, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage, metrics: measured,
+	}
+	s.batches = coalesce.New(batchLimits(), (*attempt).size, s.commitBatch)
+	measured.Queue(s.batches.Waiting)
+	return s
+}
+
+// Start starts a run, or answers as the key's first request was answered. Replays come before everything that only
+// concerns new runs, so they cost no quota and work on an inactive workflow.
+func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
+	answer, answered, err := s.fromKey(ctx, r)
+	if answered || err != nil {
+		return answer, err
+	}
+	admitted, refusal := r.admit(ctx)
+	if refusal != nil {
+		return s.unlessAnswered(ctx, r, refusal)
+	}
+	a, err := prepare(admitted)
+	if err != nil {
+		return Answer{}, err
+	}
+	s.commitShared(ctx, a)
+	answer, err = s.answer(ctx, a)
+	if err == nil && answer.isNew() {
+		s.guard.Started(r.Principal.OrgID, time.Since(r.ReceivedAt))
+	}
+	return answer, err
+}
+
+// Lookup returns the key as it is now, nil when there is none.
+func (s *Starter) Lookup(
+	ctx context.Context, orgID uuid.UUID, endpoint idempotency.Endpoint, key idempotency.Key,
+) (*idempotency.Record, error) {
+	var none *idempotency.Record
+	if !key.Given {
+		return none, nil
+	}
+	record, found, err := idempotency.Lookup(ctx, s.database, orgID, endpoint, key.Value)
+	if err != nil {
+		return none, core.Unavailable(err)
+	}
+	if !found {
+		return none, nil
+	}
+	return &record, nil
+}
+
+// fromKey answers from a key that was there when the request arrived, and reports whether it did.
+func (s *Starter) fromKey(ctx context.Context, r Request) (Answer, bool, error) {
+	record := r.Stored
+	if record != nil && !record.Finished() {
+		// It may have finished while the body was read.
+		var err error
+		if record, err = s.Lookup(ctx, r.Principal.OrgID, r.endpoint(), r.Key); err != nil {
+			return Answer{}, false, err
+		}
+	}
+	if record == nil {
+		return Answer{}, false, nil
+	}
+	answer, err := s.answerFrom(ctx, *record, r.fingerprint())
+	return answer, true, err
+}
+
+// unlessAnswered refuses a new run, unless another request has finished under the key meanwhile and its answer counts.
+func (s *Starter) unlessAnswered(ctx context.Context, r Request, refusal error) (Answer, error) {
+	record, err := s.Lookup(ctx, r.Principal.OrgID, r.endpoint(), r.Key)
+	if err != nil || record == nil {
+		return Answer{}, refusal
+	}
+	return s.answerFrom(ctx, *record, r.fingerprint())
+}
+
+// answer answers an attempt that was committed or refused.
+func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
+	switch {
+	case core.HasCode(a.err, core.CodeQuotaExceeded) && a.mayExceedQuota() && s.overage != nil:
+		return s.startBeyondQuota(ctx, a)
+	case a.err != nil:
+		return Answer{}, a.err
+	case !a.claimed.Claimed:
+		return s.answerFromRival(ctx, a)
+	}
+	return Answer{
+		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID(),
+	}, nil
+}
+
+// answerFrom answers from a key that is there: with its response, with the refusal that its state asks for, or by
+// resuming its request where it was abandoned. A resumed answer is a first answer.
+func (s *Starter) answerFrom(
+	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
+) (Answer, error) {
+	answer, err := s.guard.Answer(record, fingerprint)
+	if core.HasCode(err, core.CodeKeyInProgress) && record.Abandoned() {
+		return s.resume(ctx, record)
+	}
+	return Answer{Answer: answer, RunID: record.RunID}, err
+}
+
+// answerFromRival answers an attempt whose key another request has, finished or not.
+func (s *Starter) answerFromRival(ctx context.Context, a *attempt) (Answer, error) {
+	if record := a.claimed.Existing; record != nil {
+		return s.answerFrom(ctx, *record, a.claim.Fingerprint)
+	}
+	return Answer{}, s.guard.InFlight(a.orgID())
+}

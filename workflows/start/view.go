@@ -1,0 +1,210 @@
+package start
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/start/body"
+)
+
+// RunLimiter bounds how many runs an organization may start in a short time.
+type RunLimiter interface {
+	Allow(ctx context.Context, orgID uuid.UUID) core.Allowance
+}
+
+// API is the HTTP side of starts: the views of the start endpoint and of reruns, and what the dashboard's forms share
+// with them.
+type API struct {
+	starter  *Starter
+	versions Versions
+	runs     *validations.Service
+	inband   *validations.Inband
+	guard    *idempotency.Guard
+	limit    RunLimiter
+	limits   body.Limits
+}
+
+// NewAPI makes the API of a Starter.
+func NewAPI(
+	starter *Starter, versions Versions, inband *validations.Inband, limit RunLimiter, limits body.Limits,
+) *API {
+	return &API{
+		starter: starter, versions: versions, runs: starter.runs, inband: inband, guard: starter.guard, limit: limit,
+		limits: limits,
+	}
+}
+
+// Clients are the clients of a route: where their runs come from, and how a run is shown to them.
+type Clients struct {
+	Source func(c echo.Context) validations.Source
+	Show   func(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (validations.RunBody, error)
+}
+
+// Current are the clients of the routes below /api/.
+func (a *API) Current() Clients {
+	return Clients{Source: sourceOf, Show: a.inband.Show}
+}
+
+// Existing are the clients of the routes below /api/v1/.
+func (a *API) Existing() Clients {
+	return Clients{
+		Source: func(echo.Context) validations.Source { return validations.SourceCLI }, Show: a.inband.ShowV1,
+	}
+}
+
+// Start returns the view of POST /api/workflows/{id}/start/. The order of the checks is part of the contract: key
+// syntax, workflow, role, body, replay, and only then what concerns new runs.
+func (a *API) Start(clients Clients) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request, err := a.authorize(c, clients.Source(c))
+		if err != nil {
+			return err
+		}
+		answer, err := a.submit(c, request)
+		if err != nil {
+			return err
+		}
+		// A declined start has no run to wait for.
+		if wait := preferredWait(c.Request().Header); wait > 0 && answer.Response.Status == http.StatusCreated {
+			return a.writeWhenCompleted(c, request.Principal, clients, answer, wait)
+		}
+		return answer.Write(c)
+	}
+}
+
+// sourceOf says where a run comes from, by the program that sent the request.
+func sourceOf(c echo.Context) validations.Source {
+	return validations.SourceOf(c.Request().UserAgent())
+}
+
+// authorize makes the request of a caller who may start runs of the workflow. Its body is not read yet.
+func (a *API) authorize(c echo.Context, source validations.Source) (Request, error) {
+	ctx := c.Request().Context()
+	principal, err := core.Caller(c)
+	if err != nil {
+		return Request{}, err
+	}
+	if _, err := VersionNumber(c); err != nil {
+		return Request{}, err
+	}
+	workflow, stored, err := a.prefetched(c)
+	if err != nil {
+		return Request{}, err
+	}
+	if workflow.Definition, err = a.runs.Definition(ctx, principal.OrgID, workflow.Digest); err != nil {
+		return Request{}, err
+	}
+	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+		return Request{}, err
+	}
+	request := a.newRequest(c, principal, workflow, idempotency.KeyFrom(ctx), source)
+	request.Stored = stored
+	return request, nil
+}
+
+// newRequest makes the request of an authorized caller. It is the one place where requests are made.
+func (a *API) newRequest(
+	c echo.Context, principal core.Principal, workflow validations.WorkflowRef, key idempotency.Key,
+	source validations.Source,
+) Request {
+	return Request{
+		Principal: principal, Workflow: workflow, Source: source,
+		Version: PinnedVersion{Text: c.QueryParam("version"), Given: c.QueryParams().Has("version")},
+		Key:     key, KeyLifetime: a.guard.Lifetime(principal),
+		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c), Admit: a.admit(c, principal.OrgID),
+	}
+}
+
+// submit reads the body of an authorized start to its end and starts the run. A request that will be replayed only
+// has to prove that it is the same, so nothing of its document is kept.
+func (a *API) submit(c echo.Context, request Request) (Answer, error) {
+	ctx := c.Request().Context()
+	intake := new(validations.Intake)
+	if !request.isAnswered() {
+		intake = a.runs.NewIntake(request.Principal.OrgID)
+	}
+	var err error
+	if request.Body, err = body.Read(c.Request(), a.limits, intake); err != nil {
+		intake.Discard(ctx)
+		return Answer{}, err
+	}
+	return a.startOrDiscard(ctx, intake, request)
+}
+
+// Form is a form of the dashboard that starts a run. It brings its idempotency key itself.
+type Form struct {
+	Principal core.Principal
+	Workflow  validations.WorkflowRef
+	Key       idempotency.Key
+	Body      body.Body
+	// Intake has kept what was read of the document.
+	Intake *validations.Intake
+}
+
+// SubmitForm starts the run of a form, once however often the form is sent.
+func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
+	ctx := c.Request().Context()
+	request := a.newRequest(c, form.Principal, form.Workflow, form.Key, validations.SourceDashboard)
+	request.Body = form.Body
+	var err error
+	if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
+		form.Intake.Discard(ctx)
+		return Answer{}, err
+	}
+	return a.startOrDiscard(ctx, form.Intake, request)
+}
+
+// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it.
+func (a *API) startOrDiscard(ctx context.Context, intake *validations.Intake, request Request) (Answer, error) {
+	answer, err := a.starter.Start(ctx, request)
+	if err != nil || answer.Replayed {
+		intake.Discard(ctx)
+	}
+	return answer, err
+}
+
+// admit enforces the rate limit of new runs, repeated or not, and tells the client how many are left.
+func (a *API) admit(c echo.Context, orgID uuid.UUID) func(context.Context) error {
+	return func(ctx context.Context) error {
+		allowance := a.limit.Allow(ctx, orgID)
+		allowance.Announce(c.Response().Header())
+		if !allowance.Allowed() {
+			return core.RateLimited("Your organization starts too many runs.", allowance.Wait)
+		}
+		return nil
+	}
+}
+
+// readTimeout bounds the reading of the run after the wait.
+const readTimeout = 5 * time.Second
+
+// writeWhenCompleted answers with the run as it is when it is completed or the wait is over. The stored response is the
+// ordinary one all the same, and also the answer when the run cannot be read: no later trouble may deny the start.
+func (a *API) writeWhenCompleted(
+	c echo.Context, principal core.Principal, clients Clients, answer Answer, wait time.Duration,
+) error {
+	ctx := c.Request().Context()
+	core.ClearReadDeadline(c)
+	if answer.Replayed {
+		a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait)
+	} else {
+		a.inband.WaitNew(ctx, principal.OrgID, answer.RunID, wait)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	run, err := clients.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
+	if err != nil {
+		return answer.Write(c)
+	}
+	answer.WriteHeaders(c)
+	c.Response().Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
+	return c.JSON(answer.Response.Status, run)
+}
