@@ -18,65 +18,76 @@ import (
 type Template[T any] struct {
 	fill func(ctx context.Context, address string) (T, error)
 
-	mu    sync.Mutex // guards name and about
+	mu sync.Mutex // guards filled
+	// filled has the copies by the address of their server: a test may run on a server of its own.
+	filled map[string]filledTemplate[T]
+}
+
+type filledTemplate[T any] struct {
 	name  string
 	about T
 }
 
 // NewTemplate returns a template that fill writes to. The tests get what fill returns along with their copies.
 func NewTemplate[T any](fill func(ctx context.Context, address string) (T, error)) *Template[T] {
-	return &Template[T]{fill: fill}
+	return &Template[T]{fill: fill, filled: make(map[string]filledTemplate[T])}
 }
 
 // DatabaseURL returns the address of a copy for this test alone, which is dropped at the test's end.
 func (f *Template[T]) DatabaseURL(tb testing.TB) (string, T) {
 	tb.Helper()
 	server := serverURL(tb)
-	name, about, err := f.filled(tb.Context(), server)
+	template, err := f.on(tb.Context(), server)
 	if err != nil {
 		tb.Fatalf("fill template database: %v", err)
 	}
-	return copyOf(tb, server, name), about
+	return copyOf(tb, server, template.name), template.about
 }
 
-func (f *Template[T]) filled(ctx context.Context, server string) (string, T, error) {
+// on returns the template of a server, and fills it where that was not done yet.
+func (f *Template[T]) on(ctx context.Context, server string) (filledTemplate[T], error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.name != "" {
-		return f.name, f.about, nil
+	if template, ok := f.filled[server]; ok {
+		return template, nil
 	}
+	var none filledTemplate[T]
 	migrated, err := migratedTemplate(ctx, server)
 	if err != nil {
-		return "", f.about, err
+		return none, err
 	}
-	name := "filled_" + strings.ToLower(rand.Text())
-	if err := execute(ctx, server, createCopy(name, migrated)); err != nil {
-		return "", f.about, err
+	template := filledTemplate[T]{name: "filled_" + strings.ToLower(rand.Text())}
+	if err := execute(ctx, server, createCopy(template.name, migrated)); err != nil {
+		return none, err
 	}
-	made.add(name)
-	address, err := databaseOn(server, name)
+	made.add(server, template.name)
+	address, err := databaseOn(server, template.name)
 	if err != nil {
-		return "", f.about, err
+		return none, err
 	}
-	if f.about, err = f.fill(ctx, address); err != nil {
-		return "", f.about, err
+	if template.about, err = f.fill(ctx, address); err != nil {
+		return none, err
 	}
-	f.name = name
-	return f.name, f.about, nil
+	f.filled[server] = template
+	return template, nil
 }
 
 // made lists the templates of this process, which Main drops at its end: other packages may use the server for longer.
 var made templates
 
 type templates struct {
-	mu    sync.Mutex
-	names []string
+	mu sync.Mutex
+	// names are those of each server.
+	names map[string][]string
 }
 
-func (t *templates) add(name string) {
+func (t *templates) add(server, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.names = append(t.names, name)
+	if t.names == nil {
+		t.names = make(map[string][]string)
+	}
+	t.names[server] = append(t.names[server], name)
 }
 
 // DropTemplates drops what the tests of this process have filled. Each TestMain that does not end in Main calls it.
@@ -86,10 +97,10 @@ func (t *templates) drop(ctx context.Context, server string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var failures []error
-	for _, name := range t.names {
+	for _, name := range t.names[server] {
 		failures = append(failures, execute(ctx, server, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)"))
 	}
-	t.names = nil
+	delete(t.names, server)
 	return errors.Join(failures...)
 }
 

@@ -39,7 +39,7 @@ func TestTemplate(t *testing.T) {
 		failure := errors.New("not yet")
 		template := NewTemplate(func(context.Context, string) (string, error) { return "whole", failure })
 		server := os.Getenv(DatabaseVariable)
-		if _, _, err := template.filled(t.Context(), server); !errors.Is(err, failure) {
+		if _, err := template.on(t.Context(), server); !errors.Is(err, failure) {
 			t.Errorf("fill = %v, want %v", err, failure)
 		}
 		failure = nil
@@ -56,7 +56,7 @@ func TestTemplate(t *testing.T) {
 			t.Fatalf("create: %v", err)
 		}
 		var list templates
-		list.add(name)
+		list.add(server, name)
 		if err := list.drop(t.Context(), server); err != nil {
 			t.Fatalf("drop: %v", err)
 		}

@@ -9,11 +9,11 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/fstest"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 )
 
@@ -80,10 +80,13 @@ func buildTypeScript() (string, error) {
 
 // readSources reads the folder of the client without what is made there.
 func readSources() (fstest.MapFS, error) {
-	_, here, _, _ := runtime.Caller(0)
-	root := os.DirFS(filepath.Join(filepath.Dir(here), "..", "..", "client", "typescript"))
+	module, err := coretest.Root()
+	if err != nil {
+		return nil, err
+	}
+	root := os.DirFS(filepath.Join(module, "core", "client", "typescript"))
 	sources := make(fstest.MapFS)
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

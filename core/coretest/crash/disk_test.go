@@ -86,7 +86,20 @@ func newFailingDisk(tb testing.TB) *failingDisk {
 		}
 	})
 	tb.Setenv(coretest.DatabaseVariable, server.URL())
+	d.calmWriter(tb)
 	return d
+}
+
+// calmWriter keeps the server's background writer of the log from flushing a commit before its own session does: then
+// the call that is to fail would never be made.
+func (d *failingDisk) calmWriter(tb testing.TB) {
+	tb.Helper()
+	for _, setting := range []string{
+		"ALTER SYSTEM SET wal_writer_delay = '10s'", "ALTER SYSTEM SET wal_writer_flush_after = '1GB'",
+		"SELECT pg_reload_conf()",
+	} {
+		coretest.Prepare(tb, d.server.URL(), setting)
+	}
 }
 
 // wrap makes a folder of server binaries that load the library.

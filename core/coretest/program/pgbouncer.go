@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // PoolerVariable names the environment variable that, set to anything, puts a PgBouncer before the database of every
@@ -89,7 +91,11 @@ func reacher(tb testing.TB, host string) string {
 // each first of two texts, which has to be there, by the second.
 func Deployed(tb testing.TB, name string, replaced ...string) string {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(root(tb), "config", "deploy", name))
+	module, err := coretest.Root()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(module, "config", "deploy", name))
 	if err != nil {
 		tb.Fatalf("read what is deployed: %v", err)
 	}
@@ -110,21 +116,5 @@ func Find(tb testing.TB, name string) string {
 		}
 	}
 	tb.Fatalf("there is no %s: run .ci/setup %s", name, name)
-	return ""
-}
-
-// root returns the folder of the module.
-func root(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatalf("find the module: %v", err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	tb.Fatal("the tests do not run inside the module")
 	return ""
 }
