@@ -82,7 +82,7 @@ const lockContents = `
 	LIMIT $2`
 
 // emptyContents asks once more whether a rerun needs the document: one that was started before the lock was had is
-// seen by a new statement alone, and none can be started behind it (RequireDocument waits for the lock).
+// seen by a new statement alone, and none can be started behind it (QueueDocumentLocks waits for the lock).
 const emptyContents = `
 	WITH due AS (
 		SELECT d.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])

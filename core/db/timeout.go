@@ -8,9 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// limiter gives every statement and every wait for a connection a deadline, so that a database that is
-// frozen or cut off makes requests fail instead of hang. It is called through pgx's tracing, which lets a
-// tracer replace the context of a call.
+// deadlines gives every statement and every wait for a connection a deadline, so that a database that is frozen or cut
+// off makes requests fail instead of hang. pgx lets a tracer replace the context of a call.
 type deadlines struct {
 	limit time.Duration
 }

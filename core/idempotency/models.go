@@ -102,7 +102,7 @@ func (r Record) Abandoned() bool {
 	return !r.Finished() && r.LockRest <= 0
 }
 
-// Held is the record that a claim of several phases has made, for whoever drives it on.
+// Held is the record that a claim has made, without a response. It drives the phases that follow.
 func (c *Claim) Held(expiresAt time.Time) Record {
 	return Record{
 		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,

@@ -31,6 +31,8 @@ type attempt struct {
 type outcome struct {
 	// claimed says whose the key is. An attempt without a key counts as claimed.
 	claimed idempotency.ClaimResult
+	// charged is the counter that the run was charged to; zero for a run that is held back.
+	charged users.Usage
 	// err is why nothing was started.
 	err error
 }
@@ -106,8 +108,8 @@ func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
 // size is what the attempt weighs in a batch.
 func (a *attempt) size() int { return len(a.run.Submission.Content) }
 
-// undecided reports whether the attempt may go on: its key is claimed and nothing has refused it.
-func (a *attempt) undecided() bool { return a.err == nil && a.claimed.Claimed }
+// goesOn reports whether the attempt has its key and nothing has refused it.
+func (a *attempt) goesOn() bool { return a.err == nil && a.claimed.Claimed }
 
 // refuse ends the attempt with an error. A key that it has claimed is withdrawn.
 func (a *attempt) refuse(err error) { a.err = err }

@@ -80,9 +80,9 @@ func (s *Starter) commitDistinct(ctx context.Context, batch []*attempt, open ope
 		for _, a := range batch {
 			s.commitDistinct(ctx, []*attempt{a}, open)
 		}
-	case db.IsLockTimeout(err) && len(byOrganization(batch)) > 1:
-		for _, part := range byOrganization(batch) {
-			s.commitDistinct(ctx, part, openWithShortLockTimeout)
+	case db.IsLockTimeout(err) && len(split(batch)) > 1:
+		for _, attempts := range split(batch) {
+			s.commitDistinct(ctx, attempts, openWithShortLockTimeout)
 		}
 	default:
 		for _, a := range batch {
@@ -146,15 +146,23 @@ func holdsForDuplicates(err error) bool {
 	}
 }
 
-// byOrganization splits a batch by organization, in the order of arrival.
-func byOrganization(batch []*attempt) [][]*attempt {
+// part is what is committed apart when a lock of a batch cannot be had: an organization's starts, or its reruns, which
+// also wait for their documents.
+type part struct {
+	orgID uuid.UUID
+	rerun bool
+}
+
+// split returns the parts of a batch, in the order of arrival.
+func split(batch []*attempt) [][]*attempt {
 	var parts [][]*attempt
-	place := make(map[uuid.UUID]int)
+	place := make(map[part]int)
 	for _, a := range batch {
-		i, ok := place[a.orgID()]
+		key := part{orgID: a.orgID(), rerun: a.isRerun()}
+		i, ok := place[key]
 		if !ok {
 			i = len(parts)
-			place[a.orgID()] = i
+			place[key] = i
 			parts = append(parts, nil)
 		}
 		parts[i] = append(parts[i], a)

@@ -23,7 +23,8 @@ type opened struct {
 type opening func(first *db.Batch, attempts []*attempt) opened
 
 // transact decides attempts of different keys in one transaction of two round trips: claims and locks travel with
-// BEGIN, inserts with COMMIT. It may run twice; each time it decides every attempt anew.
+// BEGIN, inserts with COMMIT. The transaction may be repeated, so each pass begins with new outcomes and writes nothing
+// else of an attempt.
 func (s *Starter) transact(ctx context.Context, attempts []*attempt, open opening) error {
 	_, err := db.InPipeline(ctx, s.database,
 		func(first *db.Batch) opened { return open(first, attempts) },
@@ -35,11 +36,11 @@ func (s *Starter) transact(ctx context.Context, attempts []*attempt, open openin
 				return struct{}{}, err
 			}
 			requireDocuments(o.documents, attempts)
-			if err := charge(ctx, tx, o.counters, last, undecided(attempts)); err != nil {
+			if err := charge(ctx, tx, o.counters, last, goingOn(attempts)); err != nil {
 				return struct{}{}, err
 			}
 			withdraw(last, attempts)
-			s.insert(last, undecided(attempts))
+			s.insert(last, goingOn(attempts))
 			return struct{}{}, nil
 		})
 	return err
@@ -100,8 +101,8 @@ func resolveClaims(
 // requireDocuments refuses reruns whose document retention has removed.
 func requireDocuments(pending *validations.PendingDocuments, attempts []*attempt) {
 	for _, a := range attempts {
-		if a.isRerun() && a.undecided() {
-			a.err = pending.Require(a.run.Run)
+		if a.isRerun() && a.goesOn() {
+			a.refuse(pending.Require(a.run.Run))
 		}
 	}
 }
@@ -131,7 +132,7 @@ func charge(
 		case !granted:
 			a.refuseQuota(usage)
 		default:
-			a.run.Run.UsageMetric, a.run.Run.UsagePeriod = usage.Metric, usage.Period
+			a.charged = usage
 		}
 	}
 	counters.Write(last)
@@ -159,19 +160,21 @@ func (s *Starter) insert(last *db.Batch, attempts []*attempt) {
 	runs := make([]validations.Prepared, 0, len(attempts))
 	audits := make([]core.AuditRecord, 0, len(attempts))
 	for _, a := range attempts {
-		runs, audits = append(runs, a.run), append(audits, a.audit)
+		run := a.run
+		run.Run.UsageMetric, run.Run.UsagePeriod = a.charged.Metric, a.charged.Period
+		runs, audits = append(runs, run), append(audits, a.audit)
 	}
 	s.runs.Create(last, runs...)
 	core.Audit(last, audits...)
 }
 
-// undecided returns the attempts that may go on.
-func undecided(attempts []*attempt) []*attempt {
-	var open []*attempt
+// goingOn returns the attempts that nothing has stopped.
+func goingOn(attempts []*attempt) []*attempt {
+	var left []*attempt
 	for _, a := range attempts {
-		if a.undecided() {
-			open = append(open, a)
+		if a.goesOn() {
+			left = append(left, a)
 		}
 	}
-	return open
+	return left
 }

@@ -282,6 +282,32 @@ func TestCommit(t *testing.T) {
 	})
 }
 
+// A transaction that was repeated, or taken apart, must leave nothing of what it had granted in the attempt.
+func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tn := b.tenant(t, 1)
+	b.starter.overage = &Overage{Engine: idempotency.NewEngine(b.db, idempotency.EngineConfig{Lock: time.Minute},
+		metrics.New("").Keys, slog.New(slog.DiscardHandler))}
+	granted, bad := tn.start(t, "k", "a"), b.tenant(t, 1).start(t, "k", "a")
+	bad.run.Submission.Filename = "\xff"
+	if err := b.starter.transact(t.Context(), []*attempt{granted, bad}, open); err == nil {
+		t.Fatal("a row that the database refuses was committed")
+	}
+	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "other", "a")), "created")
+	b.commit(t.Context(), granted)
+	if !core.HasCode(granted.err, core.CodeQuotaExceeded) {
+		t.Fatalf("err = %v, want that the quota is used up", granted.err)
+	}
+	reserved, err := b.starter.reserved(granted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reserved.run.Run.UsageMetric != "" || reserved.charged.Metric != "" {
+		t.Errorf("the held run is charged to %q, want to nothing", reserved.run.Run.UsageMetric)
+	}
+}
+
 func TestCommitHeldUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,8 +10,9 @@
 //  3. Starter.Start answers from the key where it has an answer. Otherwise it checks what only concerns new runs,
 //     chooses every id and renders the response.
 //  4. The attempt is committed in a batch with those that arrive at the same time. The transaction takes two round
-//     trips: claim the keys and lock the usage counters (with BEGIN), then charge the quota in order of arrival and
-//     insert what was granted (with COMMIT). The finished response is in the key's row from the beginning.
+//     trips: claim the keys and lock the usage counters and the documents of reruns (with BEGIN), then charge the quota
+//     in order of arrival and insert what was granted (with COMMIT). A lost claim or the first start of a month takes
+//     one more. The finished response is in the key's row from the beginning.
 //  5. The answer is written.
 //
 // # Outcomes

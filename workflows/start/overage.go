@@ -49,7 +49,7 @@ func (s *Starter) startBeyondQuota(ctx context.Context, refused *attempt) (Answe
 		return Answer{}, err
 	}
 	s.commitShared(ctx, a)
-	if !a.undecided() {
+	if !a.goesOn() {
 		return s.answer(ctx, a)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)

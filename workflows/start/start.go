@@ -17,7 +17,7 @@ import (
 
 // Config bounds starts.
 type Config struct {
-	// CommitTimeout bounds the transaction, whatever the client does.
+	// CommitTimeout bounds the transaction, and all phases of a start beyond the quota, whatever the client does.
 	CommitTimeout time.Duration
 }
 
@@ -64,7 +64,8 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	}
 	s.commitShared(ctx, a)
 	answer, err = s.answer(ctx, a)
-	if err == nil && answer.isNew() {
+	// The figures tell how long documents take to be accepted, and a rerun brings none.
+	if err == nil && r.Earlier == nil && answer.isNew() {
 		s.guard.Started(r.Principal.OrgID, time.Since(r.ReceivedAt))
 	}
 	return answer, err

@@ -162,10 +162,11 @@ func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
 	return a.startOrDiscard(ctx, form.Intake, request)
 }
 
-// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it.
+// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it: also when the request
+// was a replay or went on with the document of an earlier one.
 func (a *API) startOrDiscard(ctx context.Context, intake *validations.Intake, request Request) (Answer, error) {
 	answer, err := a.starter.Start(ctx, request)
-	if err != nil || answer.Replayed {
+	if err != nil || answer.Replayed || answer.OriginalRequestID != "" {
 		intake.Discard(ctx)
 	}
 	return answer, err
