@@ -9,26 +9,29 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
+// pythonSources is the folder from which Python imports the client.
+func pythonSources(tb testing.TB) string {
+	tb.Helper()
+	sources, err := filepath.Abs(filepath.Join(repository, "core", "client", "python", "src"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return sources
+}
+
 // TestPythonClientGuide runs every program of the guide to the Python client.
 func TestPythonClientGuide(t *testing.T) {
 	t.Parallel()
 
 	installation := program.Install(t)
 	server := program.Serve(t, installation.Settings)
-	sources, err := filepath.Abs(filepath.Join(repository, "core", "client", "python", "src"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	content := program.Sample(t, "bad/meter-readings.csv")
-	if err := os.WriteFile(filepath.Join(dir, "meter-readings.csv"), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFiles(t, dir, map[string][]byte{"meter-readings.csv": program.Sample(t, "bad/meter-readings.csv")})
 	offered := ofLanguage(blocksOf(t, "docs/guides/python-client.md"), "python")
 	for _, b := range offered {
 		cmd := exec.CommandContext(t.Context(), "python3", "-c", b.code)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+sources, "PYTHONDONTWRITEBYTECODE=1",
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+pythonSources(t), "PYTHONDONTWRITEBYTECODE=1",
 			"URL="+server.URL(), "TOKEN="+installation.Harbour.Tokens.Executor)
 		output, err := cmd.CombinedOutput()
 		if err != nil {

@@ -17,7 +17,7 @@ type tabGroup struct {
 	shown string
 }
 
-// tabGroupsOf lists the groups of tabs of a page behind which it shows what they print. Others have tests of their own.
+// tabGroupsOf lists the groups of tabs behind which a page shows what they print. Others have tests of their own.
 func tabGroupsOf(blocks []block) []tabGroup {
 	var groups []tabGroup
 	var tabs []block
@@ -49,10 +49,8 @@ func setupFollower(tb testing.TB, i *program.Installation, address string) follo
 		tb.Fatal(err)
 	}
 	writeFiles(tb, dir, map[string][]byte{"meter-readings.csv": document})
-	f := follower{dir: dir, environ: append(os.Environ(),
+	f := follower{dir: dir, environ: append(environOf(tb, dir),
 		"SV="+address, "SV_URL="+address, "SV_TOKEN="+i.Harbour.Tokens.Executor, "TOKEN="+i.Harbour.Tokens.Executor,
-		"HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
-		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"),
 	)}
 	started := f.execute(tb, "bash", "-ec", `curl -s --fail "$SV/api/workflows/meter-readings/start/" `+
 		`-H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=20' -H 'Content-Type: text/csv' `+
@@ -65,6 +63,17 @@ func setupFollower(tb testing.TB, i *program.Installation, address string) follo
 	}
 	f.environ = append(f.environ, "RUN="+run.ID)
 	return f
+}
+
+// environOf is the environment of a program in a workplace: it finds the command line and the Python client, and nothing
+// of the machine's own changes what it prints.
+func environOf(tb testing.TB, dir string) []string {
+	tb.Helper()
+	return append(os.Environ(),
+		"PYTHONPATH="+pythonSources(tb), "PYTHONDONTWRITEBYTECODE=1",
+		"HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
+		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"),
+	)
 }
 
 // execute runs a command and returns what it has printed on standard output.
@@ -84,6 +93,7 @@ func (f follower) execute(tb testing.TB, name string, args ...string) string {
 const goProgram = `package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -101,14 +111,58 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Print()
+	_ = bytes.MinRead
 }
 
 func follow(ctx context.Context, service *client.Client, id string) error {
 	_ = id
 `
 
+// pythonProgram is before the statements that a page shows.
+const pythonProgram = `import os
+
+from simplevalidations import Client
+
+client = Client(os.environ["SV_URL"], os.environ["SV_TOKEN"])
+run_id = os.environ["RUN"]
+`
+
+// typeScriptProgram is before the statements that a page shows.
+const typeScriptProgram = `import { Client } from "@simplevalidations/client";
+import { documentFromFile } from "@simplevalidations/client/node";
+
+const client = new Client(process.env.SV_URL ?? "", { token: process.env.SV_TOKEN ?? "" });
+const id = process.env.RUN ?? "";
+`
+
+// buildGo builds a program from one file, in the module of the repository, and returns the path of the program.
+func buildGo(tb testing.TB, file string) string {
+	tb.Helper()
+	built := strings.TrimSuffix(file, ".go")
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", built, file)
+	cmd.Dir = repository
+	if output, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%s: %v\n%s", cmd, err, output)
+	}
+	return built
+}
+
+// compileTabs compiles the tabs that are in TypeScript.
+func compileTabs(tb testing.TB, groups []tabGroup) typeScript {
+	tb.Helper()
+	programs := make(map[string]string)
+	for _, group := range groups {
+		for _, b := range ofLanguage(group.tabs, "ts") {
+			programs[programName(b)] = typeScriptProgram + b.code
+		}
+	}
+	compiler := installTypeScript(tb)
+	compiler.compile(tb, programs)
+	return compiler
+}
+
 // follow executes a tab.
-func (f follower) follow(tb testing.TB, b block) string {
+func (f follower) follow(tb testing.TB, compiled typeScript, b block) string {
 	tb.Helper()
 	switch b.language {
 	case "sh":
@@ -116,14 +170,11 @@ func (f follower) follow(tb testing.TB, b block) string {
 	case "go":
 		file := filepath.Join(f.dir, "follow.go")
 		writeFiles(tb, f.dir, map[string][]byte{"follow.go": []byte(goProgram + b.code + "\treturn nil\n}\n")})
-		// The module is that of the repository, the folder that of the document.
-		built := filepath.Join(f.dir, "follow")
-		cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", built, file)
-		cmd.Dir = repository
-		if output, err := cmd.CombinedOutput(); err != nil {
-			tb.Fatalf("%s: %v\n%s", cmd, err, output)
-		}
-		return f.execute(tb, built)
+		return f.execute(tb, buildGo(tb, file))
+	case "python":
+		return f.execute(tb, "python3", "-c", pythonProgram+b.code)
+	case "ts":
+		return f.execute(tb, "node", compiled.program(programName(b)))
 	default:
 		tb.Fatalf("%s is in %s, which nothing here executes", b, b.language)
 		return ""
@@ -135,22 +186,20 @@ func TestTabs(t *testing.T) {
 	t.Parallel()
 	installation := program.Install(t)
 	address := program.Serve(t, installation.Settings).URL()
-	found := 0
-	for page, blocks := range pagesOf(readBlocks(t)) {
-		for _, group := range tabGroupsOf(blocks) {
-			for _, b := range group.tabs {
-				found++
-				t.Run(page+"/"+b.String()+"/"+b.tab, func(t *testing.T) {
-					t.Parallel()
-					printed := setupFollower(t, installation, address).follow(t, b)
-					if err := newTranscript().compare(group.shown, printed); err != nil {
-						t.Errorf("%s%v", b.code, err)
-					}
-				})
-			}
-		}
-	}
-	if found == 0 {
+	groups := tabGroupsOf(readBlocks(t))
+	if len(groups) == 0 {
 		t.Error("no page has tabs that are executed")
+	}
+	compiled := compileTabs(t, groups)
+	for _, group := range groups {
+		for _, b := range group.tabs {
+			t.Run(b.String()+"/"+b.tab, func(t *testing.T) {
+				t.Parallel()
+				printed := setupFollower(t, installation, address).follow(t, compiled, b)
+				if err := newTranscript().compare(group.shown, printed); err != nil {
+					t.Errorf("%s%v", b.code, err)
+				}
+			})
+		}
 	}
 }
