@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,11 +20,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-// retryPrograms are the programs that the guide to retries offers, by the names of their tabs.
+// retryPrograms are the programs that the guide to retries offers, with a client and without, by name.
 type retryPrograms struct {
 	installation *program.Installation
 	address      string
 	offered      map[string]block
+	modules      string
 }
 
 func setupRetries(tb testing.TB) retryPrograms {
@@ -33,29 +35,38 @@ func setupRetries(tb testing.TB) retryPrograms {
 		installation: installation,
 		address:      program.Serve(tb, installation.Settings).URL(),
 		offered:      make(map[string]block),
+		modules:      filepath.Join(installTypeScript(tb).dir, "node_modules"),
 	}
 	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
-		if b.tab != "" && (b.language != "ts" || hasNode) {
-			p.offered[b.tab] = b
+		if b.tab != "" {
+			p.offered[strings.ReplaceAll(b.tab, " ", "-")+"-"+strconv.Itoa(b.line)] = b
 		}
 	}
 	return p
 }
 
-// commandOf is the command that runs a program in a file.
-func commandOf(tb testing.TB, language string) []string {
+// prepare writes a program into a folder and returns the command that runs it there.
+func (p retryPrograms) prepare(tb testing.TB, dir string, b block) []string {
 	tb.Helper()
-	switch language {
+	write := func(name string) { writeFiles(tb, dir, map[string][]byte{name: []byte(b.code)}) }
+	switch b.language {
 	case "sh":
+		write("start.sh")
 		return []string{"bash", "start.sh"}
 	case "python":
+		write("start.py")
 		return []string{"python3", "start.py"}
 	case "go":
-		return []string{"go", "run", "start.go"}
+		write("start.go")
+		return []string{buildGo(tb, filepath.Join(dir, "start.go"))}
 	case "ts":
+		write("start.mjs")
+		if err := os.Symlink(p.modules, filepath.Join(dir, "node_modules")); err != nil {
+			tb.Fatal(err)
+		}
 		return []string{"node", "start.mjs"}
 	}
-	tb.Fatalf("no command runs %s", language)
+	tb.Fatalf("no command runs %s", b.language)
 	return nil
 }
 
@@ -63,13 +74,13 @@ func commandOf(tb testing.TB, language string) []string {
 // behind it what the program has left in run.json, and how it ended.
 func (p retryPrograms) attempt(tb testing.TB, name, address, key string, document []byte) (string, error) {
 	tb.Helper()
-	command := commandOf(tb, p.offered[name].language)
+	dir := workplace(tb)
+	command := p.prepare(tb, dir, p.offered[name])
 	cmd := exec.CommandContext(tb.Context(), command[0], command[1:]...)
-	cmd.Dir = tb.TempDir()
-	cmd.Env = append(os.Environ(), "URL="+address, "TOKEN="+p.installation.Harbour.Tokens.Executor, "KEY="+key)
-	writeFiles(tb, cmd.Dir, map[string][]byte{
-		command[len(command)-1]: []byte(p.offered[name].code), "readings.csv": document,
-	})
+	cmd.Dir = dir
+	cmd.Env = append(environOf(tb, dir),
+		"URL="+address, "TOKEN="+p.installation.Harbour.Tokens.Executor, "KEY="+key)
+	writeFiles(tb, dir, map[string][]byte{"readings.csv": document})
 	output, ended := cmd.CombinedOutput()
 	left, err := os.ReadFile(filepath.Join(cmd.Dir, "run.json"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
