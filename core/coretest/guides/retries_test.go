@@ -25,7 +25,7 @@ type retryPrograms struct {
 	installation *program.Installation
 	address      string
 	offered      map[string]block
-	modules      string
+	compiled     typeScript
 }
 
 func setupRetries(tb testing.TB) retryPrograms {
@@ -35,17 +35,22 @@ func setupRetries(tb testing.TB) retryPrograms {
 		installation: installation,
 		address:      program.Serve(tb, installation.Settings).URL(),
 		offered:      make(map[string]block),
-		modules:      filepath.Join(installTypeScript(tb).dir, "node_modules"),
+		compiled:     installTypeScript(tb),
 	}
+	sources := make(map[string]string)
 	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
 		if b.tab != "" {
 			p.offered[strings.ReplaceAll(b.tab, " ", "-")+"-"+strconv.Itoa(b.line)] = b
 		}
+		if b.language == "ts" {
+			sources[programName(b)] = b.code
+		}
 	}
+	p.compiled.compile(tb, sources)
 	return p
 }
 
-// prepare writes a program into a folder and returns the command that runs it there.
+// prepare writes a program into a folder, unless it is compiled already, and returns the command that runs it there.
 func (p retryPrograms) prepare(tb testing.TB, dir string, b block) []string {
 	tb.Helper()
 	write := func(name string) { writeFiles(tb, dir, map[string][]byte{name: []byte(b.code)}) }
@@ -60,11 +65,7 @@ func (p retryPrograms) prepare(tb testing.TB, dir string, b block) []string {
 		write("start.go")
 		return []string{buildGo(tb, filepath.Join(dir, "start.go"))}
 	case "ts":
-		write("start.mjs")
-		if err := os.Symlink(p.modules, filepath.Join(dir, "node_modules")); err != nil {
-			tb.Fatal(err)
-		}
-		return []string{"node", "start.mjs"}
+		return []string{"node", p.compiled.program(programName(b))}
 	}
 	tb.Fatalf("no command runs %s", b.language)
 	return nil

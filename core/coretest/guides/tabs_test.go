@@ -65,8 +65,8 @@ func setupFollower(tb testing.TB, i *program.Installation, address string) follo
 	return f
 }
 
-// environOf is the environment of a program in a workplace: it finds the command line and the Python client, and nothing
-// of the machine's own changes what it prints.
+// environOf is the environment of a program in a workplace. The program finds the command line and the Python client,
+// and nothing of the machine's own changes what it prints.
 func environOf(tb testing.TB, dir string) []string {
 	tb.Helper()
 	return append(os.Environ(),
