@@ -207,8 +207,8 @@ func (c *Batcher[T, R]) outlast() {
 	c.begin()
 }
 
-// handOver gives the place of a batch that has ended to the next one. An overdue one was counted by outlast, or is about
-// to be.
+// handOver gives the place of a batch that has ended to the next one. An overdue one was counted by outlast, or is
+// about to be.
 func (c *Batcher[T, R]) handOver(overdue bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,8 @@
 //   - The key was claimed and the quota had room: 201, and the run is there.
 //   - Another request has the key: its response is replayed (201), or the key was used for another request (422), or
 //     that request is still in progress (409). A request that was abandoned between two phases is resumed.
-//   - The quota is used up: 429 and nothing is remembered. With overage billing the start goes on in phases (overage.go).
+//   - The quota is used up: 429 and nothing is remembered. With overage billing the start goes on in phases
+//     (overage.go).
 //   - The database refused a row, could not answer, or a lock timed out: 500 or 503, and nothing happened.
 //   - The connection or the server was lost during COMMIT: 503 outcome_unknown with the run's id. Only a request with a
 //     key may be repeated.

@@ -1,7 +1,7 @@
 // Package body reads what a start request hands in: a form, an envelope of JSON, or the document itself.
 //
-// It takes the document in while it arrives, finds its media type and computes its share of the fingerprint. It does not
-// know workflows or keys, and decides nothing about the run.
+// It takes the document in while it arrives, finds its media type and computes its share of the fingerprint. It does
+// not know workflows or keys, and decides nothing about the run.
 package body
 
 import (
