@@ -73,7 +73,8 @@ func NewService(
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
 	s := &Service{
-		db: database, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions, compiled: compiled,
+		db: database, cfg: cfg, staged: staged, figures: figures, log: log, definitions: definitions,
+		compiled:   compiled,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), firstCallPause),
 	}
 	s.shared = make(places, enginesPerCPU*runtime.GOMAXPROCS(0))

@@ -21,7 +21,9 @@ const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_i
 
 // Lookup reads a key in one indexed statement and no transaction. The second result is false when
 // there is no such key or it has expired.
-func Lookup(ctx context.Context, database *db.DB, orgID uuid.UUID, endpoint Endpoint, key string) (Record, bool, error) {
+func Lookup(
+	ctx context.Context, database *db.DB, orgID uuid.UUID, endpoint Endpoint, key string,
+) (Record, bool, error) {
 	rows, err := database.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
 	if err != nil {
 		return Record{}, false, fmt.Errorf("look a key up: %w", err)
