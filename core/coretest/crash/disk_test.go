@@ -174,11 +174,12 @@ func (d *failingDisk) strike(t *testing.T, f flow, where at, fault diskFault, ke
 	s.conclude(t)
 }
 
-// fail orders the call to fail in the one session that is about to commit.
+// fail orders the call to fail in the session that is about to commit. That of the enqueuer may be idle beside it, and
+// its commit does not wait for the disk.
 func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
 	backend := program.Count(tb, s.DB, `SELECT pid FROM pg_stat_activity
-		WHERE datname = current_database() AND state = 'idle in transaction'`)
+		WHERE datname = current_database() AND state = 'idle in transaction' AND query NOT LIKE '%FROM staged_jobs%'`)
 	order := fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))
 	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
 		tb.Errorf("order the disk to fail: %v", err)

@@ -144,7 +144,7 @@ func requestFlows() []flow {
 			counts: map[string]int{allRuns: 2, runsCounted: 2, runsCharged: 2},
 			boundaries: []string{
 				"insert idempotency_keys, update usage_counters, insert validation_runs, insert staged_jobs, " +
-					"insert audit_records, update idempotency_keys",
+					"insert audit_records",
 				handedOver,
 			},
 		},

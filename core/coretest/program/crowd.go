@@ -15,7 +15,7 @@ const commitsAtOnce = 2
 
 // ForCrowds is a setting of servers that crowds are sent to: those that hold a crowd up wait as long as it takes to
 // come together.
-const ForCrowds = "SV_DB_LOCK_TIMEOUT=25s"
+const ForCrowds = "SV_DB_LOCK_TIMEOUT=9s"
 
 // Crowd sends requests to one server in such a way that the starts among them are committed in a group: while they
 // arrive, all commits that the server makes at once wait for the counter of an organization, and then one of them ends.
