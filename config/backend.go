@@ -91,7 +91,7 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 // taken through a pooler.
 func (b *backend) migrate(ctx context.Context, settings Settings) error {
 	if settings.DatabaseDirectURL == "" {
-		return migrations.Up(db.Unlimited(ctx), b.db.SQL)
+		return migrations.Up(db.Unlimited(ctx), b.db.SQL, b.log)
 	}
 	cfg := settings.database(string(settings.DatabaseDirectURL))
 	cfg.Pooled = false
@@ -99,7 +99,7 @@ func (b *backend) migrate(ctx context.Context, settings Settings) error {
 	if err != nil {
 		return fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
 	}
-	return errors.Join(migrations.Up(db.Unlimited(ctx), direct.SQL), direct.Close())
+	return errors.Join(migrations.Up(db.Unlimited(ctx), direct.SQL, b.log), direct.Close())
 }
 
 // close must also work after the command's context has ended.

@@ -4,9 +4,10 @@
 -- +goose NO TRANSACTION
 -- +goose Up
 ALTER TABLE idempotency_keys
+    DROP CONSTRAINT IF EXISTS ck_idempotency_keys_key,
+    DROP CONSTRAINT IF EXISTS ck_idempotency_keys_key_ascii,
     ADD CONSTRAINT ck_idempotency_keys_key_ascii
-        CHECK (octet_length(key) BETWEEN 1 AND 255 AND key !~ '[^ -~]') NOT VALID,
-    DROP CONSTRAINT ck_idempotency_keys_key;
+        CHECK (octet_length(key) BETWEEN 1 AND 255 AND key !~ '[^ -~]') NOT VALID;
 -- Existing rows are read while others go on.
 ALTER TABLE idempotency_keys VALIDATE CONSTRAINT ck_idempotency_keys_key_ascii;
 

@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"io/fs"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -19,29 +20,10 @@ import (
 //go:embed *.sql
 var FS embed.FS
 
-// lockPollSeconds and lockPolls bound how long a process waits for another one's migration.
-const (
-	lockPollSeconds = 1
-	lockPolls       = 300
-)
-
 // State is one migration and whether it has been applied.
 type State struct {
 	Name    string
 	Applied bool
-}
-
-// Up applies what is pending, under a session lock of the database: of several processes that start at once,
-// one migrates and the others wait for it.
-func Up(ctx context.Context, db *sql.DB) error {
-	provider, err := newProvider(db)
-	if err != nil {
-		return err
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
 }
 
 // Status lists every migration in order, applied or not.
@@ -75,11 +57,16 @@ func Pending(ctx context.Context, db *sql.DB) (bool, error) {
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, error) {
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPollSeconds, lockPolls))
+	return newProviderOf(db, FS)
+}
+
+func newProviderOf(db *sql.DB, files fs.FS) (*goose.Provider, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migratorPollSeconds, migratorPolls))
 	if err != nil {
 		return nil, fmt.Errorf("make the migration lock: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, FS, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(impatient{locker}))
 	if err != nil {
 		return nil, fmt.Errorf("load migrations: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -37,6 +38,12 @@ func DatabaseURL(tb testing.TB) string {
 		tb.Fatalf("make template database: %v", err)
 	}
 	return copyOf(tb, server, template)
+}
+
+// EmptyDatabaseURL returns the address of a new database without any table, which is dropped at the test's end.
+func EmptyDatabaseURL(tb testing.TB) string {
+	tb.Helper()
+	return copyOf(tb, serverURL(tb), "template1")
 }
 
 func serverURL(tb testing.TB) string {
@@ -155,7 +162,7 @@ func migrate(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	return errors.Join(migrations.Up(ctx, db), db.Close())
+	return errors.Join(migrations.Up(ctx, db, slog.New(slog.DiscardHandler)), db.Close())
 }
 
 func isDatabase(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"time"
 
@@ -35,7 +36,7 @@ func newSmall(ctx context.Context, c *course) (*small, error) {
 	}
 	connections := stdlib.OpenDB(*config)
 	defer connections.Close()
-	if err := migrations.Up(ctx, connections); err != nil {
+	if err := migrations.Up(ctx, connections, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, fmt.Errorf("make the small tables: %w", err)
 	}
 	s := &small{yardstick: c.yardstick}

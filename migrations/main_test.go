@@ -1,0 +1,9 @@
+package migrations_test
+
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func TestMain(m *testing.M) { coretest.Main(m) }
