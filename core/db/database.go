@@ -93,6 +93,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		SkipDefaultTransaction: true,
 		TranslateError:         true,
 		Logger:                 logger.Discard,
+		// SELECT * would return another row when a migration adds a column, which its prepared statement refuses.
+		QueryFields: true,
 	})
 	if err != nil {
 		pool.Close()

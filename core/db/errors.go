@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,10 +45,14 @@ func IsMemberFault(err error) bool {
 
 // IsUnavailable reports whether the database could not answer: not reached, out of resources (class 53),
 // going down (57), read-only after a failover (25006), a lock or a deadline that ran out, a transaction that was ended
-// because its process was silent (25P03) or took too long (25P04), a session that the server has ended.
+// because its process was silent (25P03) or took too long (25P04), a session that the server has ended, a prepared
+// statement whose result a migration has changed.
 //
 // It says nothing about a commit: ask for ErrOutcomeUnknown first.
 func IsUnavailable(err error) bool {
+	if isPlanChanged(err) {
+		return true
+	}
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if slices.Contains([]string{"FATAL", "PANIC"}, pgErr.SeverityUnlocalized) {
 			return true
@@ -75,6 +80,13 @@ func IsUnavailable(err error) bool {
 func IsContention(err error) bool {
 	pgErr, ok := refusal(err)
 	return ok && (pgErr.Code == "40001" || pgErr.Code == "40P01")
+}
+
+// isPlanChanged reports whether a migration has changed what a prepared statement returns (0A000). The driver has
+// forgotten the statement when it gives the error, so the next try prepares it anew.
+func isPlanChanged(err error) bool {
+	pgErr, ok := refusal(err)
+	return ok && pgErr.Code == "0A000" && strings.Contains(pgErr.Message, "cached plan")
 }
 
 // isConnectionLost reports whether a connection that was open ended under a statement. One that could not be opened

@@ -89,8 +89,11 @@ func (db *DB) loadTogether(ctx context.Context, loaders []*Loader) []error {
 		})
 	}
 	err := db.Pool.SendBatch(context.WithoutCancel(ctx), &batch).Close()
-	if err == nil {
+	switch {
+	case err == nil:
 		return failures
+	case isPlanChanged(err):
+		return db.loadTogether(ctx, loaders)
 	}
 	// A look-up of one request may be at fault, and must not fail the others.
 	apart := len(loaders) > 1 && !IsUnavailable(err)

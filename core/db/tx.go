@@ -60,8 +60,8 @@ func (tx GormTx) Gorm(ctx context.Context) *gorm.DB {
 	return session
 }
 
-// InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure, deadlock), and
-// when the connection is lost before COMMIT was sent, the whole is repeated, so fn may run more than once: it touches
+// InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure, deadlock, a
+// plan that a migration has changed), and when the connection is lost before COMMIT was sent, the whole is repeated, so fn may run more than once: it touches
 // only tx and returns its result.
 //
 // An error from COMMIT is ErrOutcomeUnknown unless the server says that it has rolled back. After an unknown outcome
@@ -166,7 +166,7 @@ func repeat[T any](once func() (T, error)) (T, error) {
 
 // isRepeatable reports whether a transaction has certainly left nothing behind and may succeed at once.
 func isRepeatable(err error) bool {
-	return IsContention(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
+	return IsContention(err) || isPlanChanged(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
 }
 
 // inSession runs a transaction and rolls it back unless it was committed, also when the caller has gone or fn panics.
