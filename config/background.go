@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	enqueueBatch = 500
 	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and none by more
 	// than anybody would notice.
 	enqueuePause     = 10 * time.Millisecond
@@ -100,7 +99,7 @@ func (s Settings) retention() validations.Retention {
 func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
 		Name: loopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
-		RunOnce: tasks.NewEnqueuer(p.db, client, enqueueBatch, p.log).RunOnce,
+		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.NewSlots(client).Count, p.staged, p.log).RunOnce,
 	}}
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{

@@ -83,8 +83,9 @@ type Settings struct {
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.
 	RunsLimitTimeout time.Duration `env:"SV_RUNS_LIMIT_TIMEOUT" envDefault:"20ms" validate:"min=1ms"`
 
-	// Workers is how many runs one process executes at once.
-	Workers int `env:"SV_WORKERS" envDefault:"32" validate:"min=1,max=1000"`
+	// Workers is how many runs one process executes at once. One organization gets at most half of them, and less while
+	// others have work.
+	Workers int `env:"SV_WORKERS" envDefault:"64" validate:"min=1,max=1000"`
 	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
 	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.

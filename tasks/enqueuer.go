@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
-	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
@@ -30,24 +28,40 @@ const (
 	maxHandOvers = 10
 	parkedDelay  = 10 * 365 * 24 * time.Hour
 
+	// firstRefill is how soon the enqueuer looks again for room in the queue, and lastRefill how late where there was none.
+	firstRefill = 10 * time.Millisecond
+	lastRefill  = 200 * time.Millisecond
+	// maxBatch bounds how many jobs are handed over, and how many organizations get their turn, in one batch.
+	maxBatch = 500
+
 	// maxErrorText is how many characters are kept of why a job was refused.
 	maxErrorText = 500
 )
 
-// Enqueuer hands staged jobs to the queue. Any number may work at once.
+// Enqueuer hands staged jobs to the queue, in turn over the organizations and not much before a worker takes them. The
+// backlog stays in the database, so that an organization with many jobs delays no other one's next. Any number of
+// enqueuers may work at once; one at a time hands over.
 type Enqueuer struct {
 	db        *db.DB
 	redis     redis.UniversalClient
 	inspector *asynq.Inspector
-	batchSize int
+	slots     func() (int, error)
+	staged    *jobs.Signal
 	log       *slog.Logger
+
+	// served is the organization that had the last turn.
+	served uuid.UUID
+	refill time.Duration
 }
 
-// NewEnqueuer makes an Enqueuer that takes up to batchSize jobs at a time. The caller closes the client.
-func NewEnqueuer(database *db.DB, client redis.UniversalClient, batchSize int, log *slog.Logger) *Enqueuer {
+// NewEnqueuer makes an Enqueuer for workers that execute so many jobs at once. It wakes the signal when jobs are left
+// for which there may be room in the queue soon. The caller closes the client.
+func NewEnqueuer(
+	database *db.DB, client redis.UniversalClient, slots func() (int, error), staged *jobs.Signal, log *slog.Logger,
+) *Enqueuer {
 	return &Enqueuer{
-		db: database, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), batchSize: batchSize,
-		log: log,
+		db: database, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), slots: slots,
+		staged: staged, log: log, refill: firstRefill,
 	}
 }
 
@@ -68,6 +82,8 @@ type refusal struct {
 type handOver struct {
 	delivered []int64
 	refused   []refusal
+	// full is true when each organization that has due jobs has all the tasks in the queue that it may have.
+	full bool
 	// trouble is set when Redis did not take all of the batch. What is in neither list was left as it was.
 	trouble error
 }
@@ -81,13 +97,32 @@ type handOver struct {
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
-	batch, err := db.InPipeline(ctx, e.db, e.lockDue,
-		func(_ db.Tx, locked *db.Future[[]stagedJob], last *db.Batch) (handOver, error) {
-			due, err := locked.Get()
-			if err != nil || len(due) == 0 {
+	slots, err := e.slots()
+	if err != nil {
+		return 0, err
+	}
+	queue, err := readInFlight(ctx, e.redis)
+	if err != nil {
+		return 0, err
+	}
+	room := min(queue.room(slots), maxBatch)
+	if room == 0 {
+		e.lookAgain()
+		return 0, nil
+	}
+	batch, err := db.InPipeline(ctx, e.db,
+		func(batch *db.Batch) *db.Future[[]uuid.UUID] { return queueTurn(batch, e.served, room) },
+		func(tx db.Tx, turn *db.Future[[]uuid.UUID], last *db.Batch) (handOver, error) {
+			orgs, err := turn.Get()
+			if err != nil || len(orgs) == 0 {
 				return handOver{}, err
 			}
-			batch := e.deliver(ctx, due)
+			due, err := lockDue(ctx, tx, orgs, shareOut(orgs, queue, slots, room))
+			if err != nil || len(due) == 0 {
+				return handOver{full: true}, err
+			}
+			e.served = orgs[len(orgs)-1]
+			batch := e.deliver(ctx, interleave(due))
 			settle(last, batch)
 			return batch, nil
 		})
@@ -100,40 +135,21 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 				"staged_job", r.staged.id, "task", r.staged.job.TaskID(), "error", r.cause)
 		}
 	}
+	if batch.full {
+		e.lookAgain()
+	} else {
+		e.refill = firstRefill
+	}
 	if batch.trouble != nil {
 		batch.trouble = fmt.Errorf("hand over staged jobs: %w", batch.trouble)
 	}
 	return len(batch.delivered) + len(batch.refused), batch.trouble
 }
 
-// lockDue locks the oldest due rows that nobody else has locked. Rows are known by their own ids alone: a row with
-// a lower id may become visible after one with a higher id is gone.
-func (e *Enqueuer) lockDue(batch *db.Batch) *db.Future[[]stagedJob] {
-	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
-		set_config('synchronous_commit', 'off', true)`, strconv.FormatInt(holdLimit.Milliseconds(), 10))
-	return db.QueueInto(batch, func(rows pgx.Rows) ([]stagedJob, error) {
-		return pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
-			var s stagedJob
-			err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
-			return s, err
-		})
-	}, `
-		SELECT id, attempts, kind, org_id, subject_id, epoch FROM staged_jobs
-		WHERE due_at <= now() ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED`, e.batchSize)
-}
-
-// settle deletes what was delivered and puts off what was refused.
-func settle(batch *db.Batch, done handOver) {
-	if len(done.delivered) > 0 {
-		batch.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", done.delivered)
-	}
-	for _, r := range done.refused {
-		attempts := r.staged.attempts + 1
-		batch.Queue(`
-			UPDATE staged_jobs SET attempts = $2, last_error = $3, due_at = now() + make_interval(secs => $4)
-			WHERE id = $1`, r.staged.id, attempts, core.StorableUpTo(r.cause.Error(), maxErrorText),
-			delay(attempts).Seconds())
-	}
+// lookAgain wakes the enqueuer when workers may have made room in the queue.
+func (e *Enqueuer) lookAgain() {
+	time.AfterFunc(jitter(e.refill), e.staged.Wake)
+	e.refill = min(2*e.refill, lastRefill)
 }
 
 func delay(attempts int) time.Duration {

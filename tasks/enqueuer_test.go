@@ -97,7 +97,7 @@ func drainTogether(tb testing.TB, b *testBundle, enqueuers int) int {
 	var moved atomic.Int64
 	var group sync.WaitGroup
 	for range enqueuers {
-		enqueuer := tasks.NewEnqueuer(b.db, b.client, 20, discard())
+		enqueuer := b.newEnqueuer(1000)
 		group.Go(func() {
 			for tb.Context().Err() == nil {
 				n, err := enqueuer.RunOnce(tb.Context())
@@ -208,15 +208,17 @@ func TestEnqueuerPoison(t *testing.T) {
 	t.Run("BlocksNothingBehindIt", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, coretest.Redis(t))
-		b.enqueuer = tasks.NewEnqueuer(b.db, b.client, 10, discard())
+		b.enqueuer = b.newEnqueuer(8)
 		poison := newJobs(30)
 		for i := range poison {
 			poison[i].Kind = ""
 		}
 		good := newJobs(5)
 		b.stage(t, append(poison, good...)...)
-		for _, want := range []int{10, 10, 10, 5, 0} {
-			b.run(t, want)
+		for range len(poison) {
+			if _, err := b.enqueuer.RunOnce(t.Context()); err != nil {
+				t.Fatalf("run once: %v", err)
+			}
 		}
 		b.wantPending(t, good...)
 		for _, row := range b.staged(t) {

@@ -56,8 +56,13 @@ func setup(tb testing.TB, redisURL string) *testBundle {
 	b := &testBundle{db: openDatabase(tb, coretest.DatabaseURL(tb)), redis: opt, client: opt.Client()}
 	tb.Cleanup(func() { _ = b.client.Close() })
 	b.inspector = asynq.NewInspectorFromRedisClient(b.client)
-	b.enqueuer = tasks.NewEnqueuer(b.db, b.client, 100, discard())
+	b.enqueuer = b.newEnqueuer(1000)
 	return b
+}
+
+// newEnqueuer makes an enqueuer that counts on workers with so many slots.
+func (b *testBundle) newEnqueuer(slots int) *tasks.Enqueuer {
+	return tasks.NewEnqueuer(b.db, b.client, func() (int, error) { return slots, nil }, jobs.NewSignal(), discard())
 }
 
 func openDatabase(tb testing.TB, url string) *db.DB {

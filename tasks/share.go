@@ -1,0 +1,78 @@
+package tasks
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// inFlight is what lies in the queue of jobs: tasks that wait for a worker, and tasks that one executes.
+type inFlight struct {
+	// waiting counts the tasks that no worker has taken yet.
+	waiting int
+	// byOrg counts the tasks of each organization, waiting or executed.
+	byOrg map[uuid.UUID]int
+}
+
+// room is how many tasks may be handed over now. Nothing waits in the queue for long, because what waits there is
+// executed in the order of its arrival, whoever comes later: the backlog stays in the database, where it can be chosen
+// from.
+func (f inFlight) room(slots int) int {
+	const waitingShare = 4
+	return max(0, max(1, slots/waitingShare)+free(slots, f) - f.waiting)
+}
+
+// free is how many slots of the workers no task has taken.
+func free(slots int, f inFlight) int {
+	taken := 0
+	for _, n := range f.byOrg {
+		taken += n
+	}
+	return max(0, slots-(taken-f.waiting))
+}
+
+// shareOut says how many tasks of each organization are handed over now, at most room in all.
+//
+// They are dealt out one by one. With n organizations at work none gets more than one part in n+1 of the slots, so that
+// the next organization that comes finds a slot free: a single one has half of them, however much it has staged.
+func shareOut(orgs []uuid.UUID, f inFlight, slots, room int) []int {
+	atWork := len(f.byOrg)
+	for _, org := range orgs {
+		if f.byOrg[org] == 0 {
+			atWork++
+		}
+	}
+	most := max(1, slots/(atWork+1))
+	shares := make([]int, len(orgs))
+	for dealt := true; dealt && room > 0; {
+		dealt = false
+		for i, org := range orgs {
+			if room > 0 && f.byOrg[org]+shares[i] < most {
+				shares[i]++
+				room--
+				dealt = true
+			}
+		}
+	}
+	return shares
+}
+
+// interleave orders jobs so that each organization's first one comes before anybody's second.
+func interleave(staged []stagedJob) []stagedJob {
+	type ranked struct {
+		stagedJob
+
+		rank int
+	}
+	seen := make(map[uuid.UUID]int)
+	all := make([]ranked, len(staged))
+	for i, s := range staged {
+		all[i] = ranked{s, seen[s.job.OrgID]}
+		seen[s.job.OrgID]++
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return a.rank - b.rank })
+	for i := range all {
+		staged[i] = all[i].stagedJob
+	}
+	return staged
+}
