@@ -17,7 +17,9 @@ import (
 const (
 	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and none by more
 	// than anybody would notice.
-	enqueuePause     = 10 * time.Millisecond
+	enqueuePause = 10 * time.Millisecond
+	// jobSlack is what a run may take beyond its time limit: it waits for a place, and its last step has a grace.
+	jobSlack         = time.Hour
 	purgeBatch       = 200
 	activityInterval = 3 * time.Second
 	// lastFlushLimit bounds how long a process that ends waits for a database that may be away.
@@ -99,7 +101,9 @@ func (s Settings) retention() validations.Retention {
 func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
 		Name: loopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
-		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.NewSlots(client).Count, p.staged, p.log).RunOnce,
+		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.EnqueuerConfig{
+			Slots: tasks.NewSlots(client).Count, JobTimeout: p.settings.RunTimeout + jobSlack,
+		}, p.staged, p.log).RunOnce,
 	}}
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{

@@ -95,7 +95,7 @@ type Settings struct {
 	// RunMaxAttempts is how often a run is begun before it ends in ERROR.
 	RunMaxAttempts int `env:"SV_RUN_MAX_ATTEMPTS" envDefault:"5" validate:"min=1"`
 	// StepTimeout bounds one step of a run; the step may be set to less.
-	StepTimeout time.Duration `env:"SV_STEP_TIMEOUT" envDefault:"5m" validate:"min=1s,max=25m"`
+	StepTimeout time.Duration `env:"SV_STEP_TIMEOUT" envDefault:"5m" validate:"min=1s"`
 	// RunTimeout bounds a run from the beginning of its first step; the workflow may be set to less.
 	RunTimeout time.Duration `env:"SV_RUN_TIMEOUT" envDefault:"30m" validate:"min=1s"`
 	// EnqueueInterval is how often staged jobs are looked for when nothing wakes the enqueuer.

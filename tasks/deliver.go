@@ -87,7 +87,7 @@ func (e *Enqueuer) try(ctx context.Context, client *asynq.Client, job jobs.Job) 
 
 // deliverOne returns nil when the queue holds a live task of the job, whoever put it there.
 func (e *Enqueuer) deliverOne(ctx context.Context, client *asynq.Client, job jobs.Job) error {
-	task, err := encodeJob(job)
+	task, err := encodeJob(job, e.cfg.JobTimeout)
 	if err != nil {
 		return err
 	}

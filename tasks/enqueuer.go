@@ -45,7 +45,7 @@ type Enqueuer struct {
 	db        *db.DB
 	redis     redis.UniversalClient
 	inspector *asynq.Inspector
-	slots     func() (int, error)
+	cfg       EnqueuerConfig
 	staged    *jobs.Signal
 	log       *slog.Logger
 
@@ -54,13 +54,21 @@ type Enqueuer struct {
 	refill time.Duration
 }
 
-// NewEnqueuer makes an Enqueuer for workers that execute so many jobs at once. It wakes the signal when jobs are left
-// for which there may be room in the queue soon. The caller closes the client.
+// EnqueuerConfig says for which workers jobs are handed over.
+type EnqueuerConfig struct {
+	// Slots returns how many jobs all workers execute at once.
+	Slots func() (int, error)
+	// JobTimeout ends a handler that hangs. It is longer than any job may take.
+	JobTimeout time.Duration
+}
+
+// NewEnqueuer makes an Enqueuer. It wakes the signal when jobs are left for which there may be room in the queue soon.
+// The caller closes the client.
 func NewEnqueuer(
-	database *db.DB, client redis.UniversalClient, slots func() (int, error), staged *jobs.Signal, log *slog.Logger,
+	database *db.DB, client redis.UniversalClient, cfg EnqueuerConfig, staged *jobs.Signal, log *slog.Logger,
 ) *Enqueuer {
 	return &Enqueuer{
-		db: database, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), slots: slots,
+		db: database, redis: client, inspector: asynq.NewInspectorFromRedisClient(client), cfg: cfg,
 		staged: staged, log: log, refill: firstRefill,
 	}
 }
@@ -97,7 +105,7 @@ type handOver struct {
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
-	slots, err := e.slots()
+	slots, err := e.cfg.Slots()
 	if err != nil {
 		return 0, err
 	}

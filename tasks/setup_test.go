@@ -62,7 +62,8 @@ func setup(tb testing.TB, redisURL string) *testBundle {
 
 // newEnqueuer makes an enqueuer that counts on workers with so many slots.
 func (b *testBundle) newEnqueuer(slots int) *tasks.Enqueuer {
-	return tasks.NewEnqueuer(b.db, b.client, func() (int, error) { return slots, nil }, jobs.NewSignal(), discard())
+	cfg := tasks.EnqueuerConfig{Slots: func() (int, error) { return slots, nil }, JobTimeout: time.Hour}
+	return tasks.NewEnqueuer(b.db, b.client, cfg, jobs.NewSignal(), discard())
 }
 
 func openDatabase(tb testing.TB, url string) *db.DB {

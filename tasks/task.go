@@ -26,8 +26,8 @@ const (
 	periodicPrefix = "periodic:"
 
 	jobRetries = 5
-	// taskTimeout only catches handlers that hang; how long the work itself may take is its own matter.
-	taskTimeout = 30 * time.Minute
+	// periodicTimeout only catches handlers that hang.
+	periodicTimeout = 30 * time.Minute
 	// periodicRetries are few, because the next activation is the better retry.
 	periodicRetries = 2
 )
@@ -45,7 +45,7 @@ type payload struct {
 
 // encodeJob makes the task of a job. Nothing of it is retained once it is done: a finished task that the queue
 // remembered would stand in the way of handing the same job over again.
-func encodeJob(job jobs.Job) (*asynq.Task, error) {
+func encodeJob(job jobs.Job, timeout time.Duration) (*asynq.Task, error) {
 	raw, err := json.Marshal(payload{
 		Version: payloadVersion, OrgID: job.OrgID, SubjectID: job.SubjectID, Epoch: job.Epoch,
 	})
@@ -53,7 +53,7 @@ func encodeJob(job jobs.Job) (*asynq.Task, error) {
 		return nil, fmt.Errorf("encode the job: %w", err)
 	}
 	return asynq.NewTask(string(job.Kind), raw, asynq.Queue(QueueJobs), asynq.TaskID(job.TaskID()),
-		asynq.MaxRetry(jobRetries), asynq.Timeout(taskTimeout), asynq.Retention(0)), nil
+		asynq.MaxRetry(jobRetries), asynq.Timeout(timeout), asynq.Retention(0)), nil
 }
 
 func decodeJob(task *asynq.Task) (jobs.Job, error) {
@@ -71,7 +71,7 @@ func decodeJob(task *asynq.Task) (jobs.Job, error) {
 // stand in the way of all later ones, and the ticks in the database already make many tasks one effect.
 func encodePeriodic(name string) *asynq.Task {
 	return asynq.NewTask(periodicPrefix+name, nil, asynq.Queue(QueuePeriodic),
-		asynq.MaxRetry(periodicRetries), asynq.Timeout(taskTimeout), asynq.Retention(0))
+		asynq.MaxRetry(periodicRetries), asynq.Timeout(periodicTimeout), asynq.Retention(0))
 }
 
 func decodePeriodic(task *asynq.Task) (string, bool) {
