@@ -1,0 +1,192 @@
+// Package share deals a limited number of places, and a budget of memory, to organizations that want more than there
+// is. No organization can keep another one waiting for longer than the work that is under way.
+package share
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// guestShare is the part of the memory that is there beyond the total for organizations that have none of it.
+const guestShare = 8
+
+// Places are taken by pieces of work. The order of arrival counts inside of an organization; between organizations the
+// one that has the fewest places comes first.
+type Places struct {
+	total  int
+	memory int64
+
+	mu       sync.Mutex
+	taken    int
+	used     int64
+	holdings map[uuid.UUID]*holding
+	waiting  []*waiter
+}
+
+// holding is what an organization has now.
+type holding struct {
+	places int
+	memory int64
+}
+
+// waiter is a piece of work that waits for its place.
+type waiter struct {
+	org    uuid.UUID
+	memory int64
+	// passed is how often somebody who came later was served before this one.
+	passed int
+	served chan struct{}
+}
+
+// Usage is how much is taken, of how much.
+type Usage struct {
+	Taken, Places, Waiting int
+	Used, Memory           int64
+}
+
+// New makes so many places, with a budget of memory in bytes for all of them.
+func New(places int, memory int64) *Places {
+	return &Places{total: places, memory: memory, holdings: make(map[uuid.UUID]*holding)}
+}
+
+// Fits reports whether work that needs so much memory can ever be done here.
+func (p *Places) Fits(memory int64) bool { return memory <= p.memory }
+
+// Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
+// before, with the cause of that.
+//
+// While another organization waits, one gets at most half of the places and half of the memory; alone it may have all.
+// An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
+// waiting for another one's work. What needs more memory than there is runs alone.
+func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
+	w := &waiter{org: org, memory: min(memory, p.memory), served: make(chan struct{})}
+	p.mu.Lock()
+	p.waiting = append(p.waiting, w)
+	p.serve()
+	p.mu.Unlock()
+	select {
+	case <-w.served:
+		return func() { p.giveBack(w) }, nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	place := slices.Index(p.waiting, w)
+	if place >= 0 {
+		p.waiting = slices.Delete(p.waiting, place, place+1)
+		// Others may have waited for this one's turn.
+		p.serve()
+	}
+	p.mu.Unlock()
+	if place < 0 {
+		p.giveBack(w)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// Usage returns what is taken now.
+func (p *Places) Usage() Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Usage{Taken: p.taken, Places: p.total, Waiting: len(p.waiting), Used: p.used, Memory: p.memory}
+}
+
+func (p *Places) giveBack(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := p.holdings[w.org]
+	held.places--
+	held.memory -= w.memory
+	if held.places == 0 {
+		delete(p.holdings, w.org)
+	}
+	p.taken--
+	p.used -= w.memory
+	p.serve()
+}
+
+// serve gives places to waiters until none can have one.
+func (p *Places) serve() {
+	for {
+		next := p.next()
+		if next < 0 {
+			return
+		}
+		w := p.waiting[next]
+		for _, before := range p.waiting[:next] {
+			before.passed++
+		}
+		p.waiting = slices.Delete(p.waiting, next, next+1)
+		held := p.holding(w.org)
+		held.places++
+		held.memory += w.memory
+		p.holdings[w.org] = &held
+		p.taken++
+		p.used += w.memory
+		close(w.served)
+	}
+}
+
+// next returns the waiter whose turn it is, and -1 if none can be served: of the first waiters of all organizations
+// that of the organization with the fewest places.
+func (p *Places) next() int {
+	best := -1
+	seen := make(map[uuid.UUID]bool)
+	for i, w := range p.waiting {
+		if seen[w.org] {
+			continue
+		}
+		seen[w.org] = true
+		fits := p.hasPlace(w) && p.hasMemory(w)
+		if !fits && w.passed >= p.patience() && p.hasPlace(w) {
+			// It was passed over for long enough: what is given back from now on is kept for it.
+			return -1
+		}
+		if fits && (best < 0 || p.holding(w.org).places < p.holding(p.waiting[best].org).places) {
+			best = i
+		}
+	}
+	return best
+}
+
+// patience is how often a waiter is passed over before the memory that is given back is kept for it.
+func (p *Places) patience() int { return 2 * p.total }
+
+func (p *Places) hasPlace(w *waiter) bool {
+	held := p.holding(w.org).places
+	switch {
+	case held == 0:
+		return p.taken <= p.total
+	case p.taken >= p.total:
+		return false
+	default:
+		return held < max(1, p.total/2) || !p.othersWait(w.org)
+	}
+}
+
+func (p *Places) hasMemory(w *waiter) bool {
+	held := p.holding(w.org).memory
+	switch {
+	case w.memory == 0:
+		return true
+	case held == 0 && w.memory <= p.memory/guestShare:
+		return p.used+w.memory <= p.memory+p.memory/guestShare
+	case p.used+w.memory > p.memory:
+		return false
+	default:
+		return held == 0 || held+w.memory <= p.memory/2 || !p.othersWait(w.org)
+	}
+}
+
+func (p *Places) othersWait(org uuid.UUID) bool {
+	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return w.org != org })
+}
+
+func (p *Places) holding(org uuid.UUID) holding {
+	if held, ok := p.holdings[org]; ok {
+		return *held
+	}
+	return holding{}
+}

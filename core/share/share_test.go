@@ -1,0 +1,204 @@
+package share_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/share"
+)
+
+// take takes a place at once.
+func take(tb testing.TB, places *share.Places, org uuid.UUID, memory int64) func() {
+	tb.Helper()
+	release, err := places.Take(tb.Context(), org, memory)
+	if err != nil {
+		tb.Fatalf("take: %v", err)
+	}
+	return release
+}
+
+// queue waits for a place beside the test, and returns when it waits.
+func queue(tb testing.TB, places *share.Places, org uuid.UUID, memory int64) <-chan func() {
+	tb.Helper()
+	before := places.Usage()
+	served := make(chan func(), 1)
+	go func() {
+		if release, err := places.Take(tb.Context(), org, memory); err == nil {
+			served <- release
+		}
+	}()
+	coretest.Eventually(tb, func() bool {
+		now := places.Usage()
+		return now.Waiting > before.Waiting || now.Taken > before.Taken
+	})
+	return served
+}
+
+func wantWaiting(tb testing.TB, served <-chan func(), why string) {
+	tb.Helper()
+	select {
+	case <-served:
+		tb.Errorf("served: %s", why)
+	default:
+	}
+}
+
+func TestTake(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GivesAllPlacesToOneThatIsAlone", func(t *testing.T) {
+		t.Parallel()
+		places, org := share.New(4, 100), uuid.New()
+		for range 4 {
+			take(t, places, org, 25)
+		}
+		wantWaiting(t, queue(t, places, org, 0), "there is no fifth place")
+	})
+
+	t.Run("GivesTheNextOrganizationAPlaceAtOnce", func(t *testing.T) {
+		t.Parallel()
+		places, busy := share.New(4, 160), uuid.New()
+		for range 4 {
+			take(t, places, busy, 40)
+		}
+		queue(t, places, busy, 40)
+		take(t, places, uuid.New(), 20)
+	})
+
+	t.Run("LeavesHalfToOthersThatWait", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(4, 100), uuid.New(), uuid.New()
+		var held []func()
+		for range 4 {
+			held = append(held, take(t, places, busy, 0))
+		}
+		busyWaits := queue(t, places, busy, 0)
+		first := take(t, places, other, 0)
+		second := queue(t, places, other, 0)
+		held[0]()
+		wantWaiting(t, second, "four of four places are taken")
+		held[1]()
+		(<-second)()
+		wantWaiting(t, busyWaits, "it has two places")
+		_ = first
+	})
+
+	t.Run("KeepsTheBudgetOfMemory", func(t *testing.T) {
+		t.Parallel()
+		places, org := share.New(4, 100), uuid.New()
+		release := take(t, places, org, 80)
+		second := queue(t, places, org, 30)
+		wantWaiting(t, second, "110 of 100")
+		release()
+		<-second
+	})
+
+	t.Run("LeavesHalfOfTheMemory", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(8, 100), uuid.New(), uuid.New()
+		release := take(t, places, busy, 40)
+		take(t, places, other, 50)
+		busyWaits := queue(t, places, busy, 40)
+		otherWaits := queue(t, places, other, 40)
+		release()
+		<-busyWaits
+		wantWaiting(t, otherWaits, "it has half of the memory")
+	})
+
+	t.Run("RunsAloneWhatNeedsMoreThanThereIs", func(t *testing.T) {
+		t.Parallel()
+		places := share.New(4, 100)
+		if places.Fits(101) || !places.Fits(100) {
+			t.Error("100 bytes must fit and 101 must not")
+		}
+		take(t, places, uuid.New(), 1000)()
+	})
+
+	t.Run("KeepsMemoryForWhoWasPassedOverForLong", func(t *testing.T) {
+		t.Parallel()
+		places, big := share.New(2, 100), uuid.New()
+		small := take(t, places, uuid.New(), 30)
+		served := queue(t, places, big, 80)
+		for range 100 {
+			waits := queue(t, places, uuid.New(), 30)
+			select {
+			case release := <-waits:
+				small()
+				small = release
+			default:
+				small()
+				<-served
+				return
+			}
+		}
+		t.Error("a hundred others were served before it")
+	})
+
+	t.Run("EndsWithItsContext", func(t *testing.T) {
+		t.Parallel()
+		places, org := share.New(1, 100), uuid.New()
+		release := take(t, places, org, 0)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := places.Take(ctx, org, 0)
+			failed <- err
+		}()
+		coretest.Eventually(t, func() bool { return places.Usage().Waiting == 1 })
+		reason := errors.New("gone")
+		cancel(reason)
+		if err := <-failed; !errors.Is(err, reason) {
+			t.Errorf("err = %v, want the cause", err)
+		}
+		release()
+		take(t, places, org, 0)()
+	})
+}
+
+// Many organizations take and give back at random: the bounds hold at every moment, and nobody is forgotten.
+func TestTakeUnderLoad(t *testing.T) {
+	t.Parallel()
+
+	const total, memory, orgs, rounds = 4, 1000, 6, 500
+	places := share.New(total, memory)
+	var taken, used atomic.Int64
+	var workers sync.WaitGroup
+	for range orgs {
+		org := uuid.New()
+		for range 4 {
+			workers.Go(func() {
+				for range rounds {
+					need := rand.Int64N(memory)
+					ctx, cancel := context.WithCancel(t.Context())
+					if rand.N(8) == 0 {
+						go cancel()
+					}
+					release, err := places.Take(ctx, org, need)
+					if err == nil {
+						if n := taken.Add(1); n > total+1 {
+							t.Errorf("%d places are taken", n)
+						}
+						if n := used.Add(need); n > memory+memory/8 {
+							t.Errorf("%d bytes are used", n)
+						}
+						taken.Add(-1)
+						used.Add(-need)
+						release()
+					}
+					cancel()
+				}
+			})
+		}
+	}
+	workers.Wait()
+	if left := places.Usage(); left.Taken != 0 || left.Used != 0 || left.Waiting != 0 {
+		t.Errorf("left behind: %+v", left)
+	}
+}
