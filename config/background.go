@@ -63,7 +63,7 @@ func startBackground(
 
 // handle registers the job handlers of every app that has some.
 func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
-	p.validations.Tasks(register)
+	p.executor.Tasks(register)
 }
 
 // periodic is the work that is due by the calendar.
@@ -107,7 +107,7 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	}}
 	if part.plays(roleWorker) || part.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{
-			Name: loopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.runService.Sweep,
+			Name: loopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.executor.Sweep,
 		}, tasks.Loop{
 			Name: loopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{

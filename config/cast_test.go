@@ -373,7 +373,7 @@ func (s *stage) workOnce(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("take staged jobs: %w", err)
 	}
 	for _, job := range staged {
-		if err := s.Runs.Execute(ctx, job); err != nil {
+		if err := s.Executor.Execute(ctx, job); err != nil {
 			return 0, fmt.Errorf("execute %s: %w", job.TaskID(), err)
 		}
 	}

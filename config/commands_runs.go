@@ -80,7 +80,7 @@ func (p Program) requeueRunCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = project.runService.Requeue(ctx, who.OrgID, id, core.AuditRecord{
+			err = project.executor.Requeue(ctx, who.OrgID, id, core.AuditRecord{
 				ID: auditID, OrgID: who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
 			})
 			return report(p.Stdout, err, "requeued %s\n", id)

@@ -66,7 +66,7 @@ func TestRunsCommands(t *testing.T) {
 		if code, out, complaint := c.run(t, requeue...); code != 0 || !strings.Contains(out, run.ID.String()) {
 			t.Fatalf("requeue = %d %q %s, want 0", code, out, complaint)
 		}
-		if n, err := s.Runs.Sweep(t.Context()); n != 1 || err != nil {
+		if n, err := s.Executor.Sweep(t.Context()); n != 1 || err != nil {
 			t.Fatalf("Sweep = %d, %v, want the run", n, err)
 		}
 		s.work(t)

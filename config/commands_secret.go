@@ -14,15 +14,15 @@ import (
 func (p Program) signingSecretCommand() *cobra.Command {
 	group := &cobra.Command{Use: "signing-secret", Short: "Look after the secrets of external validators"}
 	group.AddCommand(
-		p.secretCommand("show", "Print an organization's signing secret", (*validations.Service).SigningSecret),
+		p.secretCommand("show", "Print an organization's signing secret", (*validations.Executor).SigningSecret),
 		p.secretCommand("rotate", "Replace an organization's signing secret; the old one stays good for 24 hours",
-			(*validations.Service).RotateSigningSecret))
+			(*validations.Executor).RotateSigningSecret))
 	return group
 }
 
 // secretCommand prints the secret that remains, and nothing else, so that the output can be kept as it is.
 func (p Program) secretCommand(
-	name, short string, do func(*validations.Service, context.Context, uuid.UUID) (validations.SigningSecret, error),
+	name, short string, do func(*validations.Executor, context.Context, uuid.UUID) (validations.SigningSecret, error),
 ) *cobra.Command {
 	var org string
 	command := &cobra.Command{
@@ -31,7 +31,7 @@ func (p Program) secretCommand(
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				secret, err := do(project.runService, ctx, who.OrgID)
+				secret, err := do(project.executor, ctx, who.OrgID)
 				if err != nil {
 					return err
 				}

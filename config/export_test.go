@@ -26,6 +26,7 @@ type Cast struct {
 
 	Users     *users.Service
 	Runs      *validations.Service
+	Executor  *validations.Executor
 	Workflows *workflows.Service
 	Waiters   *validations.Waiters
 	Inband    *validations.Inband
@@ -41,7 +42,7 @@ func (p *Project) SeedTenants(ctx context.Context) ([]DemoOrg, error) { return p
 func (p *Project) Cast(orgs []DemoOrg) Cast {
 	return Cast{
 		Harbour: orgs[0], Tiny: orgs[1],
-		Users: p.userService, Runs: p.runService, Workflows: p.workflowService, Redis: p.redis,
+		Users: p.userService, Runs: p.runService, Executor: p.executor, Workflows: p.workflowService, Redis: p.redis,
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}
 }

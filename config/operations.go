@@ -239,7 +239,7 @@ func (o *operations) do(ctx context.Context, action operation, t target, reason 
 		return o.project.inspector.Release(ctx, orgID, id, record)
 	case kindRun:
 		record.Action, record.TargetType = "run.requeue", "run"
-		return o.project.runService.Requeue(ctx, orgID, id, record)
+		return o.project.executor.Requeue(ctx, orgID, id, record)
 	default:
 		return core.NotFound(string(t.kind))
 	}

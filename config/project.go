@@ -48,7 +48,6 @@ type Project struct {
 
 	users       *users.App
 	validations *validations.App
-	external    *validations.ExternalApp
 	workflows   *workflows.App
 
 	keys       *idempotency.App
@@ -65,6 +64,7 @@ type Project struct {
 
 	userService     *users.Service
 	runService      *validations.Service
+	executor        *validations.Executor
 	workflowService *workflows.Service
 }
 
@@ -84,13 +84,13 @@ func NewProject(
 	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
-	runs, err := validations.NewService(database, validations.Config{
-		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
-		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
-		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
-	}, staged, measured.Runs, log)
+	runs, err := validations.NewService(database, settings.RunSweepAfter)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
+	}
+	executor, err := newExecutor(settings, database, runs, staged, measured, log)
+	if err != nil {
+		return nil, err
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
@@ -98,12 +98,12 @@ func NewProject(
 		prefetches: users.Prefetches{},
 		activity:   idempotency.NewActivity(), waiters: validations.NewWaiters(database),
 		inspector:  idempotency.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
-		runService: runs, workflowService: workflows.NewService(database, runs, check),
+		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = users.NewService(database, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
+	p.inband = validations.NewInband(executor, p.waiters, settings.InbandRuns, log)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
@@ -114,14 +114,14 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.validations, err = validations.New(runs, p.waiters, validations.Others{
-		Keys: p.inspector, Sessions: p.users, Usage: p.userService, Workflows: p.workflowService,
-	}, check)
+	p.validations, err = validations.New(validations.Deps{
+		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector, Sessions: p.users,
+		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: settings.Address(),
+		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.external = validations.NewExternalApp(runs,
-		withBurst("callbacks", settings.CallbacksPerSecond))
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
 		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log), check,
 		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches)
@@ -139,6 +139,21 @@ func NewProject(
 		return nil, fmt.Errorf("install operations: %w", err)
 	}
 	return p, nil
+}
+
+func newExecutor(
+	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, measured *metrics.Metrics,
+	log *slog.Logger,
+) (*validations.Executor, error) {
+	executor, err := validations.NewExecutor(database, validations.Config{
+		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
+		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
+		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
+	}, runs, staged, measured.Runs, log)
+	if err != nil {
+		return nil, fmt.Errorf("install the execution of runs: %w", err)
+	}
+	return executor, nil
 }
 
 func withBurst(name string, perSecond float64) *ratelimit.Local {
@@ -162,7 +177,7 @@ func overage(settings Settings, engine *idempotency.Engine) *start.Overage {
 }
 
 func (p *Project) apps() []App {
-	return []App{p.users, p.validations, p.external, p.workflows, p.keys}
+	return []App{p.users, p.validations, p.workflows, p.keys}
 }
 
 func (p *Project) pagesApps() []PagesApp {

@@ -1,7 +1,3 @@
-// Package validations owns submissions, runs, step runs and findings, and executes runs.
-//
-// A run stores the digest of the definition it executes, so it needs no workflow, and editing a
-// workflow never changes what an old run checked.
 package validations
 
 import (
@@ -21,59 +17,70 @@ import (
 //go:embed templates/validations/*.html
 var templates embed.FS
 
-// Keys tells about idempotency keys.
+// Keys reads idempotency keys.
 type Keys interface {
-	// Replays returns how often each key was replayed. One that is no longer kept is not in the answer.
+	KeyUses
+
+	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
 	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
-	// RunsStartedWith returns the runs that were started with a key that is still kept.
-	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
-	// Hours tells what starts came to in the hours that began at a time or later.
+	// Hours counts the starts of each hour since a time.
 	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (idempotency.Hours, error)
-	// Stuck counts the keys that nobody holds and that are not finished, up to idempotency.MaxStuck.
+	// Stuck counts unfinished keys that no request holds, up to idempotency.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
 }
 
-// Sessions tells whether the visitor of a page that is still being answered may go on seeing it.
+// Sessions checks the sessions of visitors whose pages are still open.
 type Sessions interface {
+	// Lasts reports whether the request's session is still valid.
 	Lasts(c echo.Context) (bool, error)
 }
 
-// Usage tells how much of its quota an organization has used.
+// Usage reads quotas.
 type Usage interface {
+	// RunUsage returns how much of its quota an organization has used in this period.
 	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
 }
 
-// Workflows tells what can be run.
+// Workflows knows what can be started.
 type Workflows interface {
-	// FirstStart is a command that starts a run at the service with the address; "" where no workflow can be run.
+	// FirstStart returns a command that starts a run at the service's address, or "" if the organization has no
+	// active workflow.
 	FirstStart(ctx context.Context, orgID uuid.UUID, address string) (string, error)
 }
 
-// Others are what the pages of runs ask other apps for.
-type Others struct {
+// Limiter bounds how many callbacks a peer may send.
+type Limiter interface {
+	Allow(peer uuid.UUID) core.Allowance
+}
+
+// Deps are the services that the views call.
+type Deps struct {
+	Runs      *Service
+	Executor  *Executor
+	Waiters   *Waiters
 	Keys      Keys
 	Sessions  Sessions
 	Usage     Usage
 	Workflows Workflows
+	Callbacks Limiter
+	Validator *core.Validator
+	// Address is the service's public URL, without a slash at its end.
+	Address string
 }
 
-// App is the app: its service and the views on it.
+// App is the API, the pages and the event streams of runs.
 type App struct {
-	service *Service
-	waiters *Waiters
+	Deps
+
 	streams *streams
-	others  Others
-	check   *core.Validator
 	pages   *pages.Set
 }
 
 // New makes the app.
-func New(service *Service, waiters *Waiters, others Others, check *core.Validator) (*App, error) {
+func New(deps Deps) (*App, error) {
 	set, err := pages.Parse(templates, "templates/validations")
 	if err != nil {
 		return nil, err
 	}
-	return &App{
-		service: service, waiters: waiters, streams: newStreams(), others: others, check: check, pages: set,
-	}, nil
+	return &App{Deps: deps, streams: newStreams(), pages: set}, nil
 }

@@ -24,10 +24,11 @@ func TestMain(m *testing.M) {
 
 // testBundle is the service on a database of its own with one organization.
 type testBundle struct {
-	db      *db.DB
-	service *Service
-	staged  *jobs.Signal
-	orgID   uuid.UUID
+	db       *db.DB
+	runs     *Service
+	executor *Executor
+	staged   *jobs.Signal
+	orgID    uuid.UUID
 }
 
 func testConfig() Config {
@@ -40,9 +41,12 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	tb.Helper()
 	b := &testBundle{db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New()}
 	var err error
-	b.service, err = NewService(b.db, cfg, b.staged, metrics.New("").Runs, slog.New(slog.DiscardHandler))
-	if err != nil {
+	if b.runs, err = NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
+	}
+	b.executor, err = NewExecutor(b.db, cfg, b.runs, b.staged, metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatalf("make executor: %v", err)
 	}
 	b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'org', 'Org')`, b.orgID)
 	return b
@@ -103,7 +107,7 @@ func (b *testBundle) workflow(tb testing.TB, definition Definition, steps ...eng
 	ready.definition = definition
 	ref := b.publish(tb, definition)
 	if len(steps) > 0 {
-		b.service.compiled.Add(ref.Digest, ready)
+		b.executor.programs.Add(ref.Digest, ready)
 	}
 	return ref
 }
@@ -142,7 +146,7 @@ func (b *testBundle) createOf(tb testing.TB, ref WorkflowRef, content Content) (
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		b.service.Create(batch, prepared)
+		b.runs.Create(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
@@ -163,7 +167,7 @@ func (b *testBundle) prepared(tb testing.TB, ref WorkflowRef, content Content) P
 
 func (b *testBundle) execute(tb testing.TB, job jobs.Job) {
 	tb.Helper()
-	if err := b.service.Execute(tb.Context(), job); err != nil {
+	if err := b.executor.Execute(tb.Context(), job); err != nil {
 		tb.Errorf("Execute = %v, want nil", err)
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -113,31 +111,6 @@ func (d Definition) compile() ([]engines.Engine, error) {
 func isMediaType(text string) bool {
 	base, _, err := mime.ParseMediaType(text)
 	return err == nil && base == text && strings.Contains(base, "/") && !strings.Contains(base, "*")
-}
-
-// StoreDefinition adds the definition to the organization's, if it is not there yet, and returns its digest.
-func StoreDefinition(ctx context.Context, tx db.Tx, orgID uuid.UUID, definition Definition) (Digest, error) {
-	body, digest, err := definition.Encode()
-	if err != nil {
-		return Digest{}, err
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO definitions (org_id, digest, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-		orgID, digest[:], body)
-	if err != nil {
-		return Digest{}, fmt.Errorf("store a definition: %w", err)
-	}
-	return digest, nil
-}
-
-// ReadDefinition reads a definition of the organization inside a transaction.
-func ReadDefinition(ctx context.Context, tx db.Tx, orgID uuid.UUID, digest Digest) (Definition, error) {
-	var body []byte
-	err := tx.QueryRow(ctx, `SELECT body FROM definitions WHERE org_id = $1 AND digest = $2`, orgID, digest[:]).
-		Scan(&body)
-	if err != nil {
-		return Definition{}, fmt.Errorf("read definition %x: %w", digest, err)
-	}
-	return decodeDefinition(body)
 }
 
 func decodeDefinition(body []byte) (Definition, error) {

@@ -123,7 +123,7 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 				b.exec(t, tt.before, job.SubjectID)
 			}
 			b.execute(t, job)
-			body, err := b.service.show(t.Context(), b.orgID, "org", job.SubjectID)
+			body, err := b.runs.Show(t.Context(), b.orgID, "org", job.SubjectID)
 			if err != nil {
 				t.Fatal(err)
 			}

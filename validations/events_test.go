@@ -19,7 +19,7 @@ import (
 // told lists a story's events as id and name.
 func (b *testBundle) told(tb testing.TB, job jobs.Job) string {
 	tb.Helper()
-	told, err := b.service.story(tb.Context(), b.orgID, "org", job.SubjectID)
+	told, err := b.runs.story(tb.Context(), b.orgID, "org", job.SubjectID)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestStory(t *testing.T) {
 	if got := b.told(t, job); got != want {
 		t.Errorf("story after = %q, want %q", got, want)
 	}
-	told, err := b.service.story(t.Context(), b.orgID, "org", job.SubjectID)
+	told, err := b.runs.story(t.Context(), b.orgID, "org", job.SubjectID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		silent := &stream{
-			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{waiters: NewWaiters(nil)},
+			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: NewWaiters(nil)}},
 			ends: time.Now().Add(streamLife),
 		}
 		moved, err := silent.await(t.Context(), 0)

@@ -43,8 +43,12 @@ func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Address: callbacks.URL,
 	}
 	b := externalBundle{testBundle: setup(tb, cfg)}
-	NewExternalApp(b.service, limit).Routes(router.Group("/api"))
-	secret, err := b.service.SigningSecret(tb.Context(), b.orgID)
+	app, err := New(Deps{Runs: b.runs, Executor: b.executor, Callbacks: limit})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	app.Routes(router.Group("/api"))
+	secret, err := b.executor.SigningSecret(tb.Context(), b.orgID)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -108,7 +112,7 @@ func (b externalBundle) takeOver(tb testing.TB, job jobs.Job) {
 	b.exec(tb, `UPDATE validation_runs SET sweep_after = now(), lease_until = NULL
 		WHERE id = $1 AND state <> 'COMPLETED'`, job.SubjectID)
 	b.exec(tb, `DELETE FROM staged_jobs`)
-	if _, err := b.service.Sweep(tb.Context()); err != nil {
+	if _, err := b.executor.Sweep(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -15,32 +15,32 @@ import (
 // many at a time: what finds no free place is left to the workers. The lease decides between the two, so
 // a run is executed once, whoever comes first.
 type Inband struct {
-	service *Service
-	waiters *Waiters
-	// places are not shared with the queue: whoever waits does not wait for long runs as well.
-	places places
+	executor *Executor
+	waiters  *Waiters
+	// slots are not shared with the queue: whoever waits does not wait for long runs as well.
+	slots slots
 	// offered has no buffer: an offer is taken by a free place or by nobody.
 	offered chan jobs.Job
 	log     *slog.Logger
 }
 
-// NewInband makes an Inband with so many free places; with 0 every run is left to the workers.
-func NewInband(service *Service, waiters *Waiters, free int, log *slog.Logger) *Inband {
+// NewInband makes an Inband with so many free slots; with 0 every run is left to the workers.
+func NewInband(executor *Executor, waiters *Waiters, free int, log *slog.Logger) *Inband {
 	return &Inband{
-		service: service, waiters: waiters, places: make(places, free), offered: make(chan jobs.Job), log: log,
+		executor: executor, waiters: waiters, slots: make(slots, free), offered: make(chan jobs.Job), log: log,
 	}
 }
 
-// Run keeps the places open until ctx ends. Then it lets all waiting requests go, so that they do not
+// Run keeps the slots open until ctx ends. Then it lets all waiting requests go, so that they do not
 // hold up the server's end, and returns when the interrupted executions have given their leases back.
 func (i *Inband) Run(ctx context.Context) error {
-	var places sync.WaitGroup
-	for range cap(i.places) {
-		places.Go(func() { i.serve(ctx) })
+	var slots sync.WaitGroup
+	for range cap(i.slots) {
+		slots.Go(func() { i.serve(ctx) })
 	}
 	<-ctx.Done()
 	i.waiters.close()
-	places.Wait()
+	slots.Wait()
 	return nil
 }
 
@@ -50,7 +50,7 @@ func (i *Inband) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case job := <-i.offered:
-			if err := i.service.execute(ctx, job, i.places); err != nil {
+			if err := i.executor.execute(ctx, job, i.slots); err != nil {
 				i.log.WarnContext(ctx, "run left to the workers", "run", job.SubjectID, "error", err)
 			}
 			// At once, so that whoever waits for this run does not wait for the next tick as well.
@@ -64,7 +64,7 @@ func (i *Inband) serve(ctx context.Context) {
 // WaitNew waits for the end of a run that has just been created, and executes it here when a place is
 // free. It returns when the run is completed, when the time is over or when ctx ends.
 func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
-	job := jobs.Job{Kind: JobExecute, OrgID: orgID, SubjectID: id, Epoch: firstEpoch}
+	job := jobs.Job{Kind: JobExecute, OrgID: orgID, SubjectID: id, Epoch: FirstEpoch}
 	i.waiters.awaitEnd(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {
 		select {
 		case i.offered <- job:
@@ -76,20 +76,9 @@ func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Du
 // Wait waits for the end of a run that was created earlier. When it cannot be told how far the run is, it
 // does not wait.
 func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
-	state, err := i.service.state(ctx, orgID, id)
+	state, err := i.executor.runs.state(ctx, orgID, id)
 	if err != nil || state == StateCompleted {
 		return
 	}
 	i.waiters.awaitEnd(ctx, runKey{OrgID: orgID, ID: id}, limit, func() {})
-}
-
-// Show returns the run as clients see it now.
-func (i *Inband) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
-	return i.service.show(ctx, orgID, orgSlug, id)
-}
-
-// ShowV1 returns the run as the existing client sees it now.
-func (i *Inband) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
-	body, err := i.service.show(ctx, orgID, orgSlug, id)
-	return body.ForExistingClient(), err
 }

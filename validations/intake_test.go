@@ -27,7 +27,7 @@ func document(size int) []byte {
 // takenIn takes a large document in.
 func (b *testBundle) takenIn(tb testing.TB, document []byte) Content {
 	tb.Helper()
-	content, err := b.service.NewIntake(b.orgID).Take(tb.Context(), document)
+	content, err := b.runs.NewIntake(b.orgID).Take(tb.Context(), document)
 	if err != nil {
 		tb.Fatalf("Take: %v", err)
 	}
@@ -70,7 +70,7 @@ func TestIntake(t *testing.T) {
 				0, 1, MaxInlineBytes - 1, MaxInlineBytes, MaxInlineBytes + 1, 2 * MaxInlineBytes, 3<<20 + 1,
 			} {
 				text := document(size)
-				content, err := take(b.service.NewIntake(b.orgID), text)
+				content, err := take(b.runs.NewIntake(b.orgID), text)
 				if err != nil {
 					t.Fatalf("%d bytes: %v", size, err)
 				}
@@ -104,7 +104,7 @@ func TestIntake(t *testing.T) {
 	t.Run("IsOverWhenTheDocumentBreaksOff", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		intake := b.service.NewIntake(b.orgID)
+		intake := b.runs.NewIntake(b.orgID)
 		broken := io.MultiReader(bytes.NewReader(document(2*MaxInlineBytes+1)), iotest.ErrReader(io.ErrUnexpectedEOF))
 		if _, err := intake.Read(t.Context(), broken, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error = %v, want %v", err, io.ErrUnexpectedEOF)
@@ -136,7 +136,7 @@ func TestIntakeThatLosesChunks(t *testing.T) {
 			whole := document(3 * MaxInlineBytes)
 			arriving := io.MultiReader(bytes.NewReader(whole[:5*MaxInlineBytes/2]), event,
 				bytes.NewReader(whole[5*MaxInlineBytes/2:]))
-			_, err := b.service.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
+			_, err := b.runs.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
 			if !core.HasCode(err, core.CodeUnavailable) {
 				t.Errorf("error = %v, want %s", err, core.CodeUnavailable)
 			}
@@ -155,7 +155,7 @@ func (f readerFunc) Read(p []byte) (int, error) {
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	intake := b.service.NewIntake(b.orgID)
+	intake := b.runs.NewIntake(b.orgID)
 	content, err := intake.Read(t.Context(), strings.NewReader(string(document(MaxInlineBytes+1))), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -96,11 +96,11 @@ func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
 			t.Errorf("%s succeeded, want it refused", statement)
 		}
 	}
-	read, err := b.service.Definition(t.Context(), b.orgID, digest)
+	read, err := b.runs.Definition(t.Context(), b.orgID, digest)
 	if err != nil || len(read.Steps) != 1 || string(read.Steps[0].Config) != `{"x":1}` {
 		t.Errorf("Definition = %+v, %v, want what was stored", read, err)
 	}
-	if _, err := b.service.Definition(t.Context(), b.orgID, Digest{}); err == nil {
+	if _, err := b.runs.Definition(t.Context(), b.orgID, Digest{}); err == nil {
 		t.Error("a definition that is not there was found")
 	}
 }

@@ -89,8 +89,8 @@ func (s *Service) state(ctx context.Context, orgID, id uuid.UUID) (RunState, err
 	return state, nil
 }
 
-// show renders a run with its steps and the first findings of each.
-func (s *Service) show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+// Show renders a run with its steps and the first findings of each.
+func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
 	detail, err := s.runDetail(ctx, orgID, id)
 	if err != nil {
 		return RunBody{}, err
@@ -98,30 +98,6 @@ func (s *Service) show(ctx context.Context, orgID uuid.UUID, orgSlug string, id 
 	body := renderRun(detail.run, orgSlug)
 	body.Steps = renderSteps(detail.run, detail.definition, detail.steps, detail.findings)
 	return body, nil
-}
-
-// firstFindings reads one finding more per step than is shown, so that truncation can be told.
-func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT id, step_ordinal, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
-			sample_rows, assertion_id, truncated
-		FROM findings WHERE org_id = $1 AND run_id = $2 AND ordinal <= $3
-		ORDER BY step_ordinal, ordinal`, orgID, runID, maxInlineIssues)
-	if err != nil {
-		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
-	}
-	findings, err := pgx.CollectRows(rows, scanFinding)
-	if err != nil {
-		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
-	}
-	return findings, nil
-}
-
-func scanFinding(row pgx.CollectableRow) (Finding, error) {
-	var f Finding
-	err := row.Scan(&f.ID, &f.StepOrdinal, &f.Ordinal, &f.Severity, &f.Code, &f.Message, &f.Path, &f.Line, &f.Column,
-		&f.Row, &f.Excerpt, &f.Count, &f.SampleRows, &f.AssertionID, &f.Truncated)
-	return f, err
 }
 
 // List reads one page of the organization's runs, newest first, and one row more.
@@ -182,4 +158,49 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 		return query.Where("workflow_id = ?", id)
 	}
 	return query.Where("workflow_slug = ?", filter.Workflow)
+}
+
+// filenames reads the names of documents by the ids of their submissions.
+func (s *Service) filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	found, err := gorm.G[Submission](s.db.Gorm).Select("id", "filename").
+		Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of documents: %w", err)
+	}
+	names := make(map[uuid.UUID]string, len(found))
+	for _, submission := range found {
+		names[submission.ID] = submission.Filename
+	}
+	return names, nil
+}
+
+// newest returns the id of the organization's newest run; the zero UUID where there is none.
+func (s *Service) newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error) {
+	runs, err := s.List(ctx, orgID, RunFilter{}, core.Cursor{})
+	if err != nil || len(runs) == 0 {
+		return uuid.Nil, err
+	}
+	return runs[0].ID, nil
+}
+
+// countNewer counts the runs that pass the filter and are newer than a run, up to a limit.
+func (s *Service) countNewer(
+	ctx context.Context, orgID uuid.UUID, filter RunFilter, than uuid.UUID, limit int,
+) (int, error) {
+	newer := core.Cursor{ID: than, Backward: true, Size: limit - 1}
+	runs, err := s.List(ctx, orgID, filter, newer)
+	return len(runs), err
+}
+
+// progresses reads how far each of some runs is, with what it has come to.
+func (s *Service) progresses(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
+	runs, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read how far runs are: %w", err)
+	}
+	found := make(map[uuid.UUID]Run, len(runs))
+	for _, run := range runs {
+		found[run.ID] = run
+	}
+	return found, nil
 }

@@ -1,10 +1,19 @@
 package validations
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
+
+// ShowV1 is Show for the existing client.
+func (s *Service) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+	body, err := s.Show(ctx, orgID, orgSlug, id)
+	return body.ForExistingClient(), err
+}
 
 // ForExistingClient returns the run as the /api/v1/ routes show it. Their client prints only path and message of a
 // finding, so the path names the rows of a table as well.

@@ -1,22 +1,13 @@
 package validations
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"sync"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
-
-// errUnread means that a document could not be read from the database, which is nobody's fault and may pass.
-var errUnread = errors.New("the document could not be read")
 
 // queueAdoptions keeps the uploads of prepared runs from being swept. It takes no notice of one that has been swept:
 // there, or where somebody has it already, the constraints of the submissions refuse.
@@ -57,68 +48,4 @@ func (s *Service) SweepUploads(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("sweep uploads: %w", err)
 	}
 	return int(swept), nil
-}
-
-// upload is a document in chunks. It is read from the database as it is asked for, and one chunk of it is in memory.
-type upload struct {
-	size int64
-	// read returns the chunk with a byte, and where it begins.
-	read func(at int64) (int64, []byte, error)
-
-	mu    sync.Mutex
-	begin int64
-	chunk []byte
-}
-
-// uploadOf returns the content of an upload, which can be read as long as the context lasts.
-func (s *Service) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64) *upload {
-	return &upload{size: size, read: func(at int64) (int64, []byte, error) {
-		var begin int64
-		var chunk []byte
-		err := s.db.Pool.QueryRow(ctx, `
-			SELECT first_byte, bytes FROM upload_chunks WHERE org_id = $1 AND upload_id = $2 AND first_byte <= $3
-			ORDER BY first_byte DESC LIMIT 1`, orgID, id, at).Scan(&begin, &chunk)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && at >= begin+int64(len(chunk)) {
-			err = errUploadGone
-		}
-		if err != nil {
-			// Only told and not wrapped: the io.EOF of a broken connection is not the end of the document.
-			return 0, nil, fmt.Errorf("%w: byte %d of upload %s: %s", errUnread, at, id, err.Error())
-		}
-		return begin, chunk, nil
-	}}
-}
-
-// ReadAt reads a part of the document.
-func (u *upload) ReadAt(p []byte, off int64) (int, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	n := 0
-	for n < len(p) {
-		at := off + int64(n)
-		if at >= u.size {
-			return n, io.EOF
-		}
-		if at < u.begin || at >= u.begin+int64(len(u.chunk)) {
-			var err error
-			if u.begin, u.chunk, err = u.read(at); err != nil {
-				return n, err
-			}
-		}
-		n += copy(p[n:], u.chunk[at-u.begin:])
-	}
-	return n, nil
-}
-
-// inMemory returns a document that does not need the database to be read any more.
-func inMemory(document engines.Document) (engines.Document, error) {
-	if _, ok := document.Content.(*upload); !ok {
-		return document, nil
-	}
-	content := make([]byte, document.Size)
-	if _, err := io.ReadFull(io.NewSectionReader(document.Content, 0, document.Size), content); err != nil {
-		return engines.Document{}, fmt.Errorf("read a document into memory: %w", err)
-	}
-	document.Content = bytes.NewReader(content)
-	return document, nil
 }

@@ -43,7 +43,7 @@ func (b *testBundle) large(tb testing.TB, text []byte, steps ...engine) jobs.Job
 
 func (b *testBundle) sweepUploads(tb testing.TB, want int) {
 	tb.Helper()
-	if got, err := b.service.SweepUploads(tb.Context()); err != nil || got != want {
+	if got, err := b.runs.SweepUploads(tb.Context()); err != nil || got != want {
 		tb.Errorf("SweepUploads = %d, %v, want %d", got, err, want)
 	}
 }
@@ -156,7 +156,7 @@ func TestSweepUploads(t *testing.T) {
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			batch := tx.NewBatch()
-			b.service.Create(batch, prepared)
+			b.runs.Create(batch, prepared)
 			err := batch.Send(t.Context())
 			b.sweepUploads(t, 0)
 			return struct{}{}, err
@@ -199,7 +199,7 @@ func (b *testBundle) adoptWhileSweeping(tb testing.TB, ref WorkflowRef, contents
 	}
 	for range 2 {
 		racing.Go(func() {
-			if _, err := b.service.SweepUploads(tb.Context()); err != nil {
+			if _, err := b.runs.SweepUploads(tb.Context()); err != nil {
 				tb.Errorf("SweepUploads: %v", err)
 			}
 		})
@@ -268,7 +268,7 @@ func TestUploadReadAt(t *testing.T) {
 	}
 	foreign := uuid.New()
 	b := setup(t, testConfig())
-	none := b.service.uploadOf(t.Context(), b.orgID, foreign, 1)
+	none := b.executor.uploadOf(t.Context(), b.orgID, foreign, 1)
 	if _, err := none.ReadAt(make([]byte, 1), 0); !errors.Is(err, errUnread) || errors.Is(err, io.EOF) {
 		t.Errorf("ReadAt of nothing: error = %v, want %v", err, errUnread)
 	}

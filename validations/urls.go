@@ -15,6 +15,9 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/:id/events/", a.streamEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
 	api.GET("/v1/orgs/:org/runs/:id/", a.getRunV1, core.OwnOrganization)
+	api.GET("/signing-secret/", a.showSecret)
+	// A callback has no token but a signature.
+	api.POST("/callbacks/:id/", a.acceptCallback)
 }
 
 // Pages adds the app's pages to the dashboard.

@@ -65,7 +65,7 @@ func (a *App) awaitRun(c echo.Context) (RunBody, error) {
 		return RunBody{}, err
 	}
 	var query runQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
+	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return RunBody{}, err
 	}
 	wait, err := query.wait()
@@ -73,13 +73,13 @@ func (a *App) awaitRun(c echo.Context) (RunBody, error) {
 		return RunBody{}, err
 	}
 	ctx := c.Request().Context()
-	body, err := a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
+	body, err := a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 	if err != nil || wait == 0 || body.State == StateCompleted {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	a.waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
-	return a.service.show(ctx, principal.OrgID, principal.OrgSlug, id)
+	a.Waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
+	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 
 // cancelRun is POST /api/runs/{id}/cancel/. To repeat it is no error.
@@ -91,7 +91,7 @@ func (a *App) cancelRun(c echo.Context) error {
 	if err := a.cancel(c, principal, id); err != nil {
 		return err
 	}
-	body, err := a.service.show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
+	body, err := a.Runs.Show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
 	if err != nil {
 		return err
 	}
@@ -101,13 +101,13 @@ func (a *App) cancelRun(c echo.Context) error {
 // cancel cancels a run for who may do that.
 func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
-	if _, err := a.service.Find(ctx, principal.OrgID, id); err != nil {
+	if _, err := a.Runs.Find(ctx, principal.OrgID, id); err != nil {
 		return err
 	}
 	if err := principal.Require(core.RoleExecutor, "cancel runs"); err != nil {
 		return err
 	}
-	return a.service.Cancel(ctx, principal, id, core.RequestID(ctx))
+	return a.Executor.Cancel(ctx, principal, id, core.RequestID(ctx))
 }
 
 // callerAndRun returns who asks, and for which run.
@@ -151,15 +151,20 @@ func (a *App) listRuns(c echo.Context) error {
 		return err
 	}
 	var query runsQuery
-	cursor, err := core.BindList(c, a.check, &query)
+	cursor, err := core.BindList(c, a.Validator, &query)
 	if err != nil {
 		return err
 	}
-	found, err := a.find(c.Request().Context(), principal.OrgID, query.RunFilter, cursor)
+	found, err := a.Runs.ListFiltered(c.Request().Context(), a.Keys, principal.OrgID, query.RunFilter, cursor)
 	if err != nil {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.runs, idOf, address).GoesOn(cursor, found.stopped, address)
+	page := core.NewPage(cursor, found.Runs, idOf, address).GoesOn(cursor, found.Stopped, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run Run) RunBody { return renderRun(run, principal.OrgSlug) }))
+}
+
+// idOf names a run in pages.
+func idOf(run Run) uuid.UUID {
+	return run.ID
 }

@@ -27,7 +27,7 @@ func (a *App) streamEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := a.service.story(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
+	told, err := a.Runs.story(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *stream) follow(told story) error {
 		if err != nil || !moved {
 			return err
 		}
-		if told, err = s.app.service.story(ctx, s.principal.OrgID, s.principal.OrgSlug, s.runID); err != nil {
+		if told, err = s.app.Runs.story(ctx, s.principal.OrgID, s.principal.OrgSlug, s.runID); err != nil {
 			return err
 		}
 	}
@@ -85,8 +85,8 @@ func (s *stream) follow(told story) error {
 // stop, or the stream is old enough.
 func (s *stream) await(ctx context.Context, beyond progress) (bool, error) {
 	run := runKey{OrgID: s.principal.OrgID, ID: s.runID}
-	for ctx.Err() == nil && s.app.waiters.open() && time.Now().Before(s.ends) {
-		if s.app.waiters.await(ctx, run, beyond, heartbeat, func() {}) {
+	for ctx.Err() == nil && s.app.Waiters.open() && time.Now().Before(s.ends) {
+		if s.app.Waiters.await(ctx, run, beyond, heartbeat, func() {}) {
 			return true, nil
 		}
 		if err := s.beat(); err != nil {

@@ -24,7 +24,7 @@ func (a *App) listFindings(c echo.Context) error {
 		return err
 	}
 	var query findingsQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
+	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return err
 	}
 	if format := formats.Format(query.Format); format != "" && format != formats.FormatJSON {
@@ -35,15 +35,15 @@ func (a *App) listFindings(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	run, err := a.service.Find(ctx, principal.OrgID, id)
+	run, err := a.Runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
 	}
-	definition, err := a.service.Definition(ctx, principal.OrgID, Digest(run.DefinitionDigest))
+	definition, err := a.Runs.Definition(ctx, principal.OrgID, Digest(run.DefinitionDigest))
 	if err != nil {
 		return err
 	}
-	findings, err := a.service.listFindings(ctx, run, cursor)
+	findings, err := a.Runs.listFindings(ctx, run, cursor)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats
 
 // report writes everything that is kept of what a run has found.
 func (a *App) report(ctx context.Context, orgID, id uuid.UUID, format formats.Format) ([]byte, error) {
-	verdict, err := a.service.verdict(ctx, orgID, id)
+	verdict, err := a.Runs.verdict(ctx, orgID, id)
 	if err != nil {
 		return nil, err
 	}

@@ -89,26 +89,26 @@ func (a *App) runsPage(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	// Before the list is read, so that a run that comes in between is told.
-	newest, err := a.service.newest(ctx, principal.OrgID)
+	newest, err := a.Runs.newest(ctx, principal.OrgID)
 	if err != nil {
 		return err
 	}
-	found, err := a.find(ctx, principal.OrgID, query.RunFilter, cursor)
+	found, err := a.Runs.ListFiltered(ctx, a.Keys, principal.OrgID, query.RunFilter, cursor)
 	if err != nil {
 		return err
 	}
-	rows, err := a.listed(ctx, principal.OrgID, found.runs)
+	rows, err := a.listed(ctx, principal.OrgID, found.Runs)
 	if err != nil {
 		return err
 	}
 	address := *c.Request().URL
 	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
-	view := newRunsView(base, query, page.GoesOn(cursor, found.stopped, address))
-	if found.stopped != uuid.Nil {
-		view.LookedAt = maxLookedAt
+	view := newRunsView(base, query, page.GoesOn(cursor, found.Stopped, address))
+	if found.Stopped != uuid.Nil {
+		view.LookedAt = MaxScanned
 	}
 	if len(rows) == 0 {
-		if view.FirstRun, err = a.others.Workflows.FirstStart(ctx, principal.OrgID, a.address()); err != nil {
+		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	if query.Until, err = readTime("until", strings.TrimSpace(query.Until)); err != nil {
 		return query, core.Cursor{}, err
 	}
-	if err := a.check.Query(&query); err != nil {
+	if err := a.Validator.Query(&query); err != nil {
 		return query, core.Cursor{}, err
 	}
 	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()

@@ -78,7 +78,7 @@ type sight struct {
 // sight reads what the page shows, or shows by now.
 func (a *App) sight(c echo.Context, orgID uuid.UUID) (sight, error) {
 	var query watchQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
+	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return sight{}, err
 	}
 	seen := sight{orgID: orgID, filter: query.RunFilter, list: query.Runs != ""}
@@ -256,12 +256,12 @@ type pageStream struct {
 // follow tells what has changed since the page was made, and then what changes.
 func (s *pageStream) follow(ctx context.Context) error {
 	for {
-		events, err := s.app.service.changes(ctx, &s.sight)
+		events, err := s.app.Runs.changes(ctx, &s.sight)
 		if err != nil {
 			return err
 		}
 		// Who has been signed out meanwhile is told nothing.
-		if lasts, err := s.app.others.Sessions.Lasts(s.c); err != nil || !lasts {
+		if lasts, err := s.app.Sessions.Lasts(s.c); err != nil || !lasts {
 			return err
 		}
 		if err := s.tell(events); err != nil || s.sight.over() {
@@ -298,11 +298,11 @@ func (s *pageStream) tell(events []pageEvent) error {
 // await returns when something may have changed, or false when the stream is to end: the visitor has gone, or may not
 // look any more, the process is to stop, or the stream is old enough.
 func (s *pageStream) await(ctx context.Context) (bool, error) {
-	for ctx.Err() == nil && s.app.waiters.open() && time.Now().Before(s.ends) {
-		if s.app.waiters.awaitAny(ctx, s.sight.watches(), heartbeat, func() {}) {
+	for ctx.Err() == nil && s.app.Waiters.open() && time.Now().Before(s.ends) {
+		if s.app.Waiters.awaitAny(ctx, s.sight.watches(), heartbeat, func() {}) {
 			return true, nil
 		}
-		if lasts, err := s.app.others.Sessions.Lasts(s.c); err != nil || !lasts {
+		if lasts, err := s.app.Sessions.Lasts(s.c); err != nil || !lasts {
 			return false, err
 		}
 		if err := s.beat(); err != nil {

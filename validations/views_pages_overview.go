@@ -20,7 +20,7 @@ func (a *App) overviewPage(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	// Before the list is read, so that a run that comes in between is told.
-	newest, err := a.service.newest(ctx, principal.OrgID)
+	newest, err := a.Runs.newest(ctx, principal.OrgID)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *App) overviewPage(c echo.Context) error {
 		view.Latest = append(view.Latest, newListRow(base, row))
 	}
 	if len(rows) == 0 {
-		if view.FirstRun, err = a.others.Workflows.FirstStart(ctx, principal.OrgID, a.address()); err != nil {
+		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
 			return err
 		}
 	}
@@ -48,19 +48,19 @@ func (a *App) overviewPage(c echo.Context) error {
 }
 
 func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overviewView, error) {
-	found, err := a.service.recent(ctx, orgID)
+	found, err := a.Runs.recent(ctx, orgID)
 	if err != nil {
 		return overviewView{}, err
 	}
-	starts, err := a.others.Keys.Hours(ctx, orgID, found.hours[0].Hour)
+	starts, err := a.Keys.Hours(ctx, orgID, found.hours[0].Hour)
 	if err != nil {
 		return overviewView{}, err
 	}
-	stuck, err := a.others.Keys.Stuck(ctx, orgID)
+	stuck, err := a.Keys.Stuck(ctx, orgID)
 	if err != nil {
 		return overviewView{}, err
 	}
-	usage, err := a.others.Usage.RunUsage(ctx, orgID)
+	usage, err := a.Usage.RunUsage(ctx, orgID)
 	if err != nil {
 		return overviewView{}, err
 	}
@@ -69,12 +69,9 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 
 // latest reads the newest runs for the overview's list.
 func (a *App) latest(ctx context.Context, orgID uuid.UUID) ([]listedRun, error) {
-	runs, err := a.service.List(ctx, orgID, RunFilter{}, core.Cursor{Size: latestRuns})
+	runs, err := a.Runs.List(ctx, orgID, RunFilter{}, core.Cursor{Size: latestRuns})
 	if err != nil {
 		return nil, err
 	}
 	return a.listed(ctx, orgID, runs[:min(len(runs), latestRuns)])
 }
-
-// address is where the service is reached.
-func (a *App) address() string { return a.service.cfg.External.Address }

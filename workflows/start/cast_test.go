@@ -2,7 +2,6 @@ package start
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -36,10 +35,7 @@ func setup(t *testing.T) bundle {
 	database := coretest.OpenDatabase(t)
 	staged := jobs.NewSignal()
 	measured := metrics.New("")
-	runs, err := validations.NewService(database, validations.Config{
-		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
-		MaxAttempts: 3,
-	}, staged, measured.Runs, slog.New(slog.DiscardHandler))
+	runs, err := validations.NewService(database, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

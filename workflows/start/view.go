@@ -50,13 +50,13 @@ type Clients struct {
 
 // Current are the clients of the routes below /api/.
 func (a *API) Current() Clients {
-	return Clients{Source: sourceOf, Show: a.inband.Show}
+	return Clients{Source: sourceOf, Show: a.runs.Show}
 }
 
 // Existing are the clients of the routes below /api/v1/.
 func (a *API) Existing() Clients {
 	return Clients{
-		Source: func(echo.Context) validations.Source { return validations.SourceCLI }, Show: a.inband.ShowV1,
+		Source: func(echo.Context) validations.Source { return validations.SourceCLI }, Show: a.runs.ShowV1,
 	}
 }
 

@@ -20,7 +20,7 @@ func (b *testBundle) leaseGroup(tb testing.TB, n int) []lease {
 	for i := range asked {
 		asked[i] = b.start(tb, passing)
 	}
-	leases, err := b.service.acquireAll(tb.Context(), asked)
+	leases, err := b.executor.acquireAll(tb.Context(), asked)
 	if err != nil {
 		tb.Fatalf("lease runs: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestLeasesOfAGroup(t *testing.T) {
 	b.execute(t, ended)
 	stale := last
 	stale.Epoch--
-	leases, err := b.service.acquireAll(t.Context(), []jobs.Job{ended, last, first, stale, first})
+	leases, err := b.executor.acquireAll(t.Context(), []jobs.Job{ended, last, first, stale, first})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestStepsOfAGroup(t *testing.T) {
 		lost := leases[1].run.ID
 		b.exec(t, `UPDATE validation_runs SET epoch = epoch + 1 WHERE id = $1`, lost)
 		ends := []stepEnd{endOf(leases[0]), endOf(leases[1]), endOf(leases[2])}
-		written, err := b.service.commitSteps(t.Context(), ends)
+		written, err := b.executor.commitSteps(t.Context(), ends)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestStepsOfAGroup(t *testing.T) {
 		leases := b.leaseGroup(t, 3)
 		ends := []stepEnd{endOf(leases[0]), endOf(leases[1]), endOf(leases[2])}
 		ends[1].findings[0].Severity = "ODD"
-		outcomes := together(t.Context(), ends, b.service.commitSteps)
+		outcomes := together(t.Context(), ends, b.executor.commitSteps)
 		if got := db.ViolatedConstraint(outcomes[1].err); got != "ck_findings_severity" {
 			t.Errorf("error of the one at fault = %v, want that of the severity", outcomes[1].err)
 		}

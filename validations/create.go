@@ -12,8 +12,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// firstEpoch is the epoch that a run is created and first staged with.
-const firstEpoch = 1
+// JobExecute is the kind of the jobs that execute runs.
+const JobExecute jobs.Kind = "validations.execute"
+
+// FirstEpoch is the epoch that a run is created and first staged with.
+const FirstEpoch = 1
 
 // Order says what is to be run, for whom.
 type Order struct {
@@ -99,7 +102,7 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 			OrgID: order.Principal.OrgID, ID: runID, RerunOf: rerunOf,
 			WorkflowID: order.Workflow.ID, WorkflowSlug: order.Workflow.Slug, WorkflowVersion: order.Workflow.Version,
 			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submission.ID, Source: order.Source,
-			State: StatePending, Result: ResultUnknown, Epoch: firstEpoch,
+			State: StatePending, Result: ResultUnknown, Epoch: FirstEpoch,
 			IdempotencyKey: order.IdempotencyKey, RequestID: order.RequestID, CreatedAt: now,
 		},
 	}
@@ -192,5 +195,5 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
-		s.cfg.SweepAfter.Milliseconds())
+		s.sweepAfter.Milliseconds())
 }

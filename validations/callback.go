@@ -29,9 +29,9 @@ func (p promise) open() bool {
 }
 
 // findPromise looks a receipt up.
-func (s *Service) findPromise(ctx context.Context, receipt uuid.UUID) (promise, error) {
+func (e *Executor) findPromise(ctx context.Context, receipt uuid.UUID) (promise, error) {
 	p := promise{call: externalCall{ID: receipt}}
-	err := s.db.Pool.QueryRow(ctx, `
+	err := e.db.Pool.QueryRow(ctx, `
 		SELECT c.org_id, c.state, coalesce(c.callback_until <= now(), false), c.ordinal, r.id, r.state,
 			r.definition_digest
 		FROM external_calls AS c JOIN validation_runs AS r ON r.org_id = c.org_id AND r.id = c.run_id
@@ -49,8 +49,8 @@ func (s *Service) findPromise(ctx context.Context, receipt uuid.UUID) (promise, 
 
 // acceptCallback makes a signed answer the one that counts and lets the run go on. It reports false where the answer
 // changes nothing: another has come first, its time is over, or the run has ended.
-func (s *Service) acceptCallback(ctx context.Context, p promise, signature string, answer []byte) (bool, error) {
-	secrets, err := s.signingSecrets(ctx, p.call.OrgID)
+func (e *Executor) acceptCallback(ctx context.Context, p promise, signature string, answer []byte) (bool, error) {
+	secrets, err := e.signingSecrets(ctx, p.call.OrgID)
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) acceptCallback(ctx context.Context, p promise, signature strin
 	if !p.open() {
 		return false, nil
 	}
-	ready, err := s.program(ctx, p.run)
+	ready, err := e.program(ctx, p.run)
 	if err != nil {
 		return false, err
 	}
@@ -72,14 +72,14 @@ func (s *Service) acceptCallback(ctx context.Context, p promise, signature strin
 		return false, core.InvalidPayload("The answer cannot be used: " + err.Error() +
 			". Nothing was recorded; send another one.")
 	}
-	return s.claimReceipt(ctx, p, answer)
+	return e.claimReceipt(ctx, p, answer)
 }
 
 // claimReceipt decides between callbacks, and between a callback and the end of its time: one conditional update wins.
 // A run that is parked is staged under its next epoch in the same transaction; one that is being executed finds the
 // answer when it goes to park, or when the next holder of its lease looks.
-func (s *Service) claimReceipt(ctx context.Context, p promise, answer []byte) (bool, error) {
-	claimed, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
+func (e *Executor) claimReceipt(ctx context.Context, p promise, answer []byte) (bool, error) {
+	claimed, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
@@ -92,21 +92,21 @@ func (s *Service) claimReceipt(ctx context.Context, p promise, answer []byte) (b
 		if tag.RowsAffected() == 0 {
 			return false, nil
 		}
-		return true, s.resume(ctx, tx, p.run)
+		return true, e.resume(ctx, tx, p.run)
 	})
 	if claimed {
-		s.staged.Wake()
+		e.staged.Wake()
 	}
 	return claimed, err
 }
 
 // resume stages a run that nobody holds.
-func (s *Service) resume(ctx context.Context, tx db.Tx, run Run) error {
+func (e *Executor) resume(ctx context.Context, tx db.Tx, run Run) error {
 	job := jobs.Job{Kind: JobExecute, OrgID: run.OrgID, SubjectID: run.ID}
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET epoch = epoch + 1, sweep_after = now() + $3::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND state = 'RUNNING' AND lease_until IS NULL
-		RETURNING epoch`, run.OrgID, run.ID, s.cfg.SweepAfter.Milliseconds()).Scan(&job.Epoch)
+		RETURNING epoch`, run.OrgID, run.ID, e.cfg.SweepAfter.Milliseconds()).Scan(&job.Epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}

@@ -1,6 +1,11 @@
 package validations
 
 import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -47,4 +52,28 @@ func reportRun(detail runDetail, name string) formats.Document {
 		})
 	}
 	return document
+}
+
+// verdict reads what a run has come to, as reports show it.
+func (s *Service) verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
+	detail, err := s.runDetail(ctx, orgID, id)
+	if err != nil {
+		return formats.Verdict{}, err
+	}
+	if detail.findings, err = s.allFindings(ctx, detail.run); err != nil {
+		return formats.Verdict{}, err
+	}
+	var filename string
+	err = s.db.Pool.QueryRow(ctx, `SELECT filename FROM submissions WHERE org_id = $1 AND id = $2`,
+		orgID, detail.run.SubmissionID).Scan(&filename)
+	if err != nil {
+		return formats.Verdict{}, fmt.Errorf("read submission %s: %w", detail.run.SubmissionID, err)
+	}
+	if filename == "" {
+		filename = "document"
+	}
+	return formats.Verdict{
+		Workflow: detail.run.WorkflowSlug, At: detail.run.CreatedAt,
+		Documents: []formats.Document{reportRun(detail, filename)},
+	}, nil
 }

@@ -23,8 +23,8 @@ const (
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue lets the next sweep stage a run that has not ended, without waiting for its turn.
-func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
-	requeued, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
+func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
 			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'
@@ -42,7 +42,7 @@ func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.A
 	if requeued {
 		return nil
 	}
-	run, err := s.Find(ctx, orgID, id)
+	run, err := e.runs.Find(ctx, orgID, id)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (s *Service) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.A
 // running ones whose lease has ended. A job that the enqueuer has put off counts as lost. It works from
 // tables alone and moves each run to a new epoch, so whatever the old job or the old holder still does
 // has no effect. It returns how many it staged.
-func (s *Service) Sweep(ctx context.Context) (int, error) {
-	swept, err := db.InTx(ctx, s.db, func(tx db.Tx) (int, error) {
+func (e *Executor) Sweep(ctx context.Context) (int, error) {
+	swept, err := db.InTx(ctx, e.db, func(tx db.Tx) (int, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT org_id, id FROM validation_runs AS r
@@ -69,7 +69,7 @@ func (s *Service) Sweep(ctx context.Context) (int, error) {
 				sweep_after = now() + power(2, least(sweeps, $3)) * $4::bigint * interval '1 millisecond'
 			FROM due WHERE r.org_id = due.org_id AND r.id = due.id
 			RETURNING $1::text, r.org_id, r.id, r.epoch`,
-			JobExecute, sweepBatch, maxSweepDoublings, s.cfg.SweepAfter.Milliseconds())
+			JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds())
 		if err != nil {
 			return 0, fmt.Errorf("find runs to sweep: %w", err)
 		}
@@ -85,7 +85,7 @@ func (s *Service) Sweep(ctx context.Context) (int, error) {
 		return len(staged), batch.Send(ctx)
 	})
 	if swept > 0 {
-		s.staged.Wake()
+		e.staged.Wake()
 	}
 	return swept, err
 }

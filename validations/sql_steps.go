@@ -41,12 +41,12 @@ type stepWritten struct {
 
 // commitSteps writes the ends of steps of different runs. Each is fenced by its own epoch and recovery point. What else
 // there is to write of a step belongs to the row of the step, which is there only where the fence has let it pass.
-func (s *Service) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritten, error) {
+func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritten, error) {
 	found, err := findingsOf(ends)
 	if err != nil {
 		return nil, err
 	}
-	written, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *db.Future[[]stepWritten] {
+	written, err := db.InBatch(ctx, e.db, func(batch *db.Batch) *db.Future[[]stepWritten] {
 		written := db.QueueInto(batch,
 			func(rows pgx.Rows) ([]stepWritten, error) { return readWritten(rows, len(ends)) },
 			writeSteps, stepColumns(ends)...)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -31,7 +30,7 @@ type completion struct {
 // commitStep writes a step's result, its findings and the run's progress in one transaction, fenced by
 // the epoch. The last step, and a failing one that does not let the run go on, complete the run in the
 // same transaction.
-func (s *Service) commitStep(
+func (e *Executor) commitStep(
 	ctx context.Context, run *Run, definition Definition, ordinal int, report engines.Report, began time.Time,
 ) (bool, error) {
 	id, err := core.NewID()
@@ -56,7 +55,7 @@ func (s *Service) commitStep(
 	if ordinal == len(definition.Steps)-1 || (failed && !step.ContinueOnFailure) {
 		done.ending = verdict(errorsSoFar)
 	}
-	written, err := s.stepEnds.do(ctx, done)
+	written, err := e.steps.do(ctx, done)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("commit step %d of run %s: %w", ordinal, run.ID, err)
@@ -64,34 +63,34 @@ func (s *Service) commitStep(
 		return false, errLeaseLost
 	}
 	run.ErrorCount = errorsSoFar
-	s.figures.Found(report.Errors, report.Warnings, report.Infos)
-	return s.counted(completion{result: done.ending.result, took: written.took}), nil
+	e.metrics.Found(report.Errors, report.Warnings, report.Infos)
+	return e.counted(completion{result: done.ending.result, took: written.took}), nil
 }
 
 // counted counts a run that is completed, and reports whether it is.
-func (s *Service) counted(completed completion) bool {
+func (e *Executor) counted(completed completion) bool {
 	if completed.result == "" {
 		return false
 	}
-	s.figures.Ended(string(completed.result), completed.took)
+	e.metrics.Ended(string(completed.result), completed.took)
 	return true
 }
 
 // giveUp ends a run for which the document is not to blame.
-func (s *Service) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
-	completed, err := db.InTx(ctx, s.db, func(tx db.Tx) (completion, error) {
+func (e *Executor) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
+	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))
 	})
 	if err != nil {
 		return err
 	}
-	s.counted(completed)
-	s.logNoVerdict(ctx, run, category, text)
+	e.counted(completed)
+	e.logNoVerdict(ctx, run, category, text)
 	return nil
 }
 
-func (s *Service) logNoVerdict(ctx context.Context, run Run, category ErrorCategory, text string) {
-	s.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
+func (e *Executor) logNoVerdict(ctx context.Context, run Run, category ErrorCategory, text string) {
+	e.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
 		"attempts", run.Attempts, "reason", text)
 }
 
@@ -132,9 +131,4 @@ func complete(ctx context.Context, tx db.Tx, run Run, end ending) (completion, e
 		return completion{}, fmt.Errorf("complete run %s: %w", run.ID, err)
 	}
 	return completion{result: end.result, took: core.Seconds(took)}, nil
-}
-
-// idOf names a run in pages.
-func idOf(run Run) uuid.UUID {
-	return run.ID
 }

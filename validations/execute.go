@@ -16,8 +16,8 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // Execute does a run under a lease, from its recovery point to its end. A job whose epoch is not the
 // run's, or whose run is leased or completed, does nothing: the database decides, whatever the queue
 // delivers and however often. An error asks the queue for another delivery.
-func (s *Service) Execute(ctx context.Context, job jobs.Job) error {
-	return s.execute(ctx, job, s.shared)
+func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
+	return e.execute(ctx, job, e.slots)
 }
 
 // execution is a run in the course of its steps.
@@ -27,58 +27,58 @@ type execution struct {
 	run      *Run
 	document engines.Document
 	clock    runClock
-	places   places
+	slots    slots
 }
 
-func (s *Service) execute(ctx context.Context, job jobs.Job, places places) error {
-	held, err := s.acquire(ctx, job)
+func (e *Executor) execute(ctx context.Context, job jobs.Job, slots slots) error {
+	held, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
 	}
 	if !held.held {
-		s.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
+		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
 	run := held.run
-	err = s.executeLeased(ctx, held, places)
+	err = e.executeLeased(ctx, held, slots)
 	if err == nil || errors.Is(err, errLeaseLost) {
 		return nil
 	}
-	s.log.WarnContext(ctx, "run interrupted", "run", run.ID, "attempt", run.Attempts, "error", err)
-	s.release(ctx, run)
+	e.log.WarnContext(ctx, "run interrupted", "run", run.ID, "attempt", run.Attempts, "error", err)
+	e.release(ctx, run)
 	return nil
 }
 
-func (s *Service) executeLeased(ctx context.Context, held lease, places places) error {
+func (e *Executor) executeLeased(ctx context.Context, held lease, slots slots) error {
 	run := held.run
-	if run.Attempts > s.cfg.MaxAttempts {
-		return s.giveUp(ctx, run, CategorySystemError,
+	if run.Attempts > e.cfg.MaxAttempts {
+		return e.giveUp(ctx, run, CategorySystemError,
 			fmt.Sprintf("The run was begun %d times and never came to its end.", run.Attempts-1))
 	}
-	ready, err := s.program(ctx, run)
+	ready, err := e.program(ctx, run)
 	if errors.Is(err, errDefinition) {
-		return s.giveUp(ctx, run, CategorySystemError, err.Error())
+		return e.giveUp(ctx, run, CategorySystemError, err.Error())
 	}
 	if err != nil {
 		return err
 	}
-	document, err := s.document(ctx, held)
+	document, err := e.document(ctx, held)
 	if errors.Is(err, errDocumentGone) {
-		return s.giveUp(ctx, run, CategorySystemError, "The document is no longer kept, so it could not be checked.")
+		return e.giveUp(ctx, run, CategorySystemError, "The document is no longer kept, so it could not be checked.")
 	}
 	if err != nil {
 		return err
 	}
 	x := execution{
-		program: ready, run: &run, document: document, places: places,
-		clock: newRunClock(ready.definition, s.cfg, held.elapsed),
+		program: ready, run: &run, document: document, slots: slots,
+		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
-	ctx, stop := core.KeepAlive(ctx, s.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
-		return s.lost(ctx, held.run)
+	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
+		return e.lost(ctx, held.run)
 	})
 	defer stop()
 	for ordinal := run.RecoveryPoint; ordinal < len(ready.engines); ordinal++ {
-		completed, err := s.executeStep(ctx, x, ordinal)
+		completed, err := e.executeStep(ctx, x, ordinal)
 		if err != nil || completed {
 			return cause(ctx, err)
 		}
@@ -88,29 +88,29 @@ func (s *Service) executeLeased(ctx context.Context, held lease, places places) 
 
 // executeStep runs one engine and commits its result. It reports whether the run is completed by it
 // or waits for somebody else.
-func (s *Service) executeStep(ctx context.Context, x execution, ordinal int) (bool, error) {
+func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (bool, error) {
 	if foreign, ok := x.engines[ordinal].(*engines.HTTP); ok {
 		// A call that has begun must not fail for want of the rest of its document.
 		document, err := inMemory(x.document)
 		if err != nil {
 			return false, err
 		}
-		return s.executeExternal(ctx, externalStep{x.run, x.definition, ordinal, foreign, document, x.clock})
+		return e.executeExternal(ctx, externalStep{x.run, x.definition, ordinal, foreign, document, x.clock})
 	}
-	ran := s.runStep(ctx, x, ordinal)
+	ran := e.runStep(ctx, x, ordinal)
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case ran.exceeded != "":
-		return true, s.giveUp(ctx, *x.run, CategoryTimeout, ran.exceeded)
+		return true, e.giveUp(ctx, *x.run, CategoryTimeout, ran.exceeded)
 	case errors.Is(ran.err, errUnread):
 		return false, ran.err
 	case ran.err != nil:
-		s.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
-		return true, s.giveUp(ctx, *x.run, CategoryRuntimeError,
+		e.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
+		return true, e.giveUp(ctx, *x.run, CategoryRuntimeError,
 			fmt.Sprintf("Step %q could not be executed.", x.definition.Steps[ordinal].Name))
 	}
-	return s.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)
+	return e.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)
 }
 
 // cause prefers the reason for which the context was ended to the error that this led to.

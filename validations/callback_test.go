@@ -40,7 +40,7 @@ func TestCallback(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
 		job := b.parked(t)
-		if n, err := b.service.Sweep(t.Context()); n != 0 || err != nil {
+		if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
 			t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
 		}
 		b.wantCallback(t, callback{}, http.StatusOK, true)
@@ -109,7 +109,7 @@ func TestCallback(t *testing.T) {
 		job := b.parked(t)
 		for range 5 {
 			b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
-			if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+			if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
 				t.Fatalf("Sweep = %d, %v, want 1", n, err)
 			}
 			b.work(t)
@@ -143,7 +143,7 @@ func TestCallbackRefused(t *testing.T) {
 	}
 	for _, receipt := range []string{uuid.NewString(), "nonsense", "..%2fruns"} {
 		unknown := b.validator.Calls()[0]
-		unknown.Callback.URL = b.service.cfg.External.Address + "/api/callbacks/" + receipt + "/"
+		unknown.Callback.URL = b.executor.cfg.External.Address + "/api/callbacks/" + receipt + "/"
 		if status, _, err := b.callBack(t.Context(), unknown, callback{}); status != http.StatusNotFound || err != nil {
 			t.Errorf("callback to %s = %d, %v, want 404", receipt, status, err)
 		}
@@ -165,7 +165,7 @@ func TestCallbackTakesThePreviousSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	b.parked(t)
-	if _, err := b.service.RotateSigningSecret(t.Context(), b.orgID); err != nil {
+	if _, err := b.executor.RotateSigningSecret(t.Context(), b.orgID); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCallback(t, callback{}, http.StatusOK, true)
@@ -181,7 +181,7 @@ func TestCallbackTooLate(t *testing.T) {
 		b.exec(t, `UPDATE external_calls SET callback_until = now()`)
 		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
-		if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+		if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
 			t.Fatalf("Sweep = %d, %v, want 1", n, err)
 		}
 		b.work(t)
@@ -223,7 +223,7 @@ func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
 	b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', sweep_after = NULL,
 		ended_at = now() - interval '2 hours'`)
 	for _, kept := range []time.Duration{3 * time.Hour, time.Hour} {
-		if _, err := b.service.Purge(t.Context(), Retention{Findings: kept}); err != nil {
+		if _, err := b.runs.Purge(t.Context(), Retention{Findings: kept}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := b.call(t, job).Answer, kept > 2*time.Hour; got != want {
@@ -288,7 +288,7 @@ func TestCallbackAgainstTheEndOfItsTime(t *testing.T) {
 			accepted.Store(won)
 		})
 		for b.run(t, job.SubjectID).State != StateCompleted {
-			if _, err := b.service.Sweep(t.Context()); err != nil {
+			if _, err := b.executor.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			b.work(t)

@@ -1,7 +1,6 @@
 package validations
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 const (
@@ -39,16 +37,16 @@ type lease struct {
 //
 // The sweeper finds a lost run when its lease ends, and after every further attempt later by chance: a run that takes
 // its workers down does not come back together with the same neighbours.
-func (s *Service) acquire(ctx context.Context, job jobs.Job) (lease, error) {
-	taken, err := s.leases.do(ctx, job)
+func (e *Executor) acquire(ctx context.Context, job jobs.Job) (lease, error) {
+	taken, err := e.leases.do(ctx, job)
 	if taken.waited != nil {
-		s.figures.Began(core.Seconds(*taken.waited))
+		e.metrics.Began(core.Seconds(*taken.waited))
 	}
 	return taken, err
 }
 
-func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, error) {
-	leases, err := db.InBatch(ctx, s.db, func(batch *db.Batch) *db.Future[[]lease] {
+func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, error) {
+	leases, err := db.InBatch(ctx, e.db, func(batch *db.Batch) *db.Future[[]lease] {
 		return db.QueueInto(batch, func(rows pgx.Rows) ([]lease, error) { return readLeases(rows, asked) }, `
 			WITH leased AS (
 				UPDATE validation_runs AS r SET state = 'RUNNING', epoch = r.epoch + 1, attempts = r.attempts + 1,
@@ -70,7 +68,7 @@ func (s *Service) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, er
 			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.OrgID }),
 			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
 			db.Column(asked, func(job *jobs.Job) int { return job.Epoch }),
-			s.cfg.Lease.Milliseconds())
+			e.cfg.Lease.Milliseconds())
 	})
 	if err != nil {
 		return nil, err
@@ -98,38 +96,21 @@ func readLeases(rows pgx.Rows, asked []jobs.Job) ([]lease, error) {
 	return taken, rows.Err()
 }
 
-// document is what the run's steps read, as long as the context lasts.
-func (s *Service) document(ctx context.Context, held lease) (engines.Document, error) {
-	submission := held.submission
-	document := engines.Document{
-		Size: submission.Size, MediaType: submission.MediaType, Filename: submission.Filename,
-	}
-	switch {
-	case submission.UploadID != nil:
-		document.Content = s.uploadOf(ctx, held.run.OrgID, *submission.UploadID, submission.Size)
-	case submission.Content == nil:
-		return engines.Document{}, errDocumentGone
-	default:
-		document.Content = bytes.NewReader(submission.Content)
-	}
-	return document, nil
-}
-
 // lost renews the lease and reports whether another holder has the run. A failed renewal is tried again at
 // the next beat, and if none gets through the lease ends by itself.
-func (s *Service) lost(ctx context.Context, run Run) bool {
-	tag, err := s.db.Pool.Exec(ctx, `
+func (e *Executor) lost(ctx context.Context, run Run) bool {
+	tag, err := e.db.Pool.Exec(ctx, `
 		UPDATE validation_runs SET lease_until = now() + $4::bigint * interval '1 millisecond',
 			sweep_after = now() + (1 + (attempts - 1) * random()) * $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
-		run.OrgID, run.ID, run.Epoch, s.cfg.Lease.Milliseconds())
+		run.OrgID, run.ID, run.Epoch, e.cfg.Lease.Milliseconds())
 	return err == nil && tag.RowsAffected() == 0
 }
 
 // release gives the lease back so that the sweeper can stage the run again soon. An attempt that this process
 // broke off itself, because it is to stop, does not count: no number of deployments ends a run. It must work after
 // the caller's context has ended; when it fails, the lease ends by itself.
-func (s *Service) release(ctx context.Context, run Run) {
+func (e *Executor) release(ctx context.Context, run Run) {
 	uncounted := 0
 	if errors.Is(ctx.Err(), context.Canceled) {
 		uncounted = 1
@@ -137,12 +118,12 @@ func (s *Service) release(ctx context.Context, run Run) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	pause := retryPause * time.Duration(run.Attempts)
-	_, err := s.db.Pool.Exec(ctx, `
+	_, err := e.db.Pool.Exec(ctx, `
 		UPDATE validation_runs SET lease_until = NULL, attempts = attempts - $5::integer,
 			sweep_after = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
 		run.OrgID, run.ID, run.Epoch, pause.Milliseconds(), uncounted)
 	if err != nil {
-		s.log.WarnContext(ctx, "lease not released", "run", run.ID, "error", err)
+		e.log.WarnContext(ctx, "lease not released", "run", run.ID, "error", err)
 	}
 }

@@ -31,28 +31,28 @@ type SigningSecret struct {
 }
 
 // SigningSecret returns the organization's secret. It is made when it is first asked for.
-func (s *Service) SigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
-	secret, err := s.findSecret(ctx, orgID)
+func (e *Executor) SigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+	secret, err := e.findSecret(ctx, orgID)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return secret, err
 	}
-	_, err = s.db.Pool.Exec(ctx, `INSERT INTO signing_secrets (org_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+	_, err = e.db.Pool.Exec(ctx, `INSERT INTO signing_secrets (org_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
 		orgID, newSigningSecret())
 	if err != nil {
 		return SigningSecret{}, fmt.Errorf("make a signing secret: %w", err)
 	}
-	return s.findSecret(ctx, orgID)
+	return e.findSecret(ctx, orgID)
 }
 
 // RotateSigningSecret gives the organization a new secret. For 24 hours calls are signed with the previous one as
 // well, and callbacks may be signed with either.
-func (s *Service) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+func (e *Executor) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
 	auditID, err := core.NewID()
 	if err != nil {
 		return SigningSecret{}, err
 	}
 	fresh := newSigningSecret()
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	_, err = db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO signing_secrets AS s (org_id, secret) VALUES ($1, $2)
 			ON CONFLICT (org_id) DO UPDATE SET secret = EXCLUDED.secret, previous = s.secret, rotated_at = now()`,
@@ -70,12 +70,12 @@ func (s *Service) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (Sig
 	if err != nil {
 		return SigningSecret{}, err
 	}
-	return s.findSecret(ctx, orgID)
+	return e.findSecret(ctx, orgID)
 }
 
-func (s *Service) findSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
+func (e *Executor) findSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
 	var secret SigningSecret
-	err := s.db.Pool.QueryRow(ctx, `
+	err := e.db.Pool.QueryRow(ctx, `
 		SELECT secret, CASE WHEN rotated_at > now() - $2::bigint * interval '1 millisecond' THEN previous ELSE '' END
 		FROM signing_secrets WHERE org_id = $1`, orgID, rotationOverlap.Milliseconds(),
 	).Scan(&secret.Secret, &secret.Previous)
@@ -86,8 +86,8 @@ func (s *Service) findSecret(ctx context.Context, orgID uuid.UUID) (SigningSecre
 }
 
 // signingSecrets returns every secret that is good now.
-func (s *Service) signingSecrets(ctx context.Context, orgID uuid.UUID) ([][]byte, error) {
-	secret, err := s.SigningSecret(ctx, orgID)
+func (e *Executor) signingSecrets(ctx context.Context, orgID uuid.UUID) ([][]byte, error) {
+	secret, err := e.SigningSecret(ctx, orgID)
 	if err != nil {
 		return nil, err
 	}

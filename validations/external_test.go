@@ -135,7 +135,7 @@ func TestExternalStepAfterACrash(t *testing.T) {
 				if !acted {
 					b.validator.Script(validator.DropBefore)
 				}
-				if err := b.service.Execute(ctx, job); err != nil {
+				if err := b.executor.Execute(ctx, job); err != nil {
 					t.Fatal(err)
 				}
 				close(crashed)
@@ -209,11 +209,11 @@ func TestSigningSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	ctx := t.Context()
-	first, err := b.service.SigningSecret(ctx, b.orgID)
+	first, err := b.executor.SigningSecret(ctx, b.orgID)
 	if err != nil || len(first.Secret) < 40 || first.Previous != "" || first.Secret != b.secret {
 		t.Fatalf("secret = %+v, %v, want the one and no previous", first, err)
 	}
-	second, err := b.service.RotateSigningSecret(ctx, b.orgID)
+	second, err := b.executor.RotateSigningSecret(ctx, b.orgID)
 	if err != nil || second.Secret == first.Secret || second.Previous != first.Secret {
 		t.Fatalf("secret after a rotation = %+v, %v, want another with the previous", second, err)
 	}
@@ -221,7 +221,7 @@ func TestSigningSecret(t *testing.T) {
 	b.work(t)
 	b.wantCalls(t, 1)
 	b.exec(t, `UPDATE signing_secrets SET rotated_at = now() - interval '25 hours'`)
-	third, err := b.service.SigningSecret(ctx, b.orgID)
+	third, err := b.executor.SigningSecret(ctx, b.orgID)
 	if err != nil || third != (SigningSecret{Secret: second.Secret}) {
 		t.Errorf("secret a day later = %+v, %v, want the current alone", third, err)
 	}
@@ -229,7 +229,7 @@ func TestSigningSecret(t *testing.T) {
 		`SELECT count(*) FROM audit_records WHERE action = 'signing_secret.rotate'`); n != 1 {
 		t.Errorf("audit records = %d, want 1", n)
 	}
-	if _, err := b.service.SigningSecret(ctx, uuid.New()); err == nil {
+	if _, err := b.executor.SigningSecret(ctx, uuid.New()); err == nil {
 		t.Error("an organization that does not exist has a secret")
 	}
 }

@@ -103,11 +103,11 @@ func TestAnEngineThatIgnoresItsEndIsLeftBehind(t *testing.T) {
 	})
 	b.execute(t, job)
 	b.wantRun(t, job, timedOut(0), "")
-	if got := b.service.abandoned.Load(); got != 1 {
+	if got := b.executor.abandoned.Load(); got != 1 {
 		t.Errorf("engines left behind = %d, want 1", got)
 	}
 	close(end)
-	coretest.Eventually(t, func() bool { return b.service.abandoned.Load() == 0 })
+	coretest.Eventually(t, func() bool { return b.executor.abandoned.Load() == 0 })
 	b.wantRun(t, job, timedOut(0), "")
 }
 
@@ -185,7 +185,7 @@ func TestAStepWaitsForAPlaceOutsideOfItsTime(t *testing.T) {
 	cfg := testConfig()
 	cfg.StepTimeout = time.Second
 	b := setup(t, cfg)
-	b.service.shared = make(places, 1)
+	b.executor.slots = make(slots, 1)
 	var busy, most atomic.Int64
 	step := func(context.Context, engines.Document) (engines.Report, error) {
 		most.Store(max(most.Load(), busy.Add(1)))

@@ -43,13 +43,13 @@ type externalCall struct {
 
 // beginCall makes the call's row, or finds it: whoever makes it is the first to call. Only the holder of the lease
 // gets one.
-func (s *Service) beginCall(ctx context.Context, run Run, ordinal int) (externalCall, error) {
+func (e *Executor) beginCall(ctx context.Context, run Run, ordinal int) (externalCall, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return externalCall{}, err
 	}
 	call := externalCall{OrgID: run.OrgID}
-	err = s.db.Pool.QueryRow(ctx, `
+	err = e.db.Pool.QueryRow(ctx, `
 		INSERT INTO external_calls AS c (org_id, id, run_id, ordinal)
 		SELECT org_id, $4, id, $5 FROM validation_runs
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'
@@ -68,8 +68,8 @@ func (s *Service) beginCall(ctx context.Context, run Run, ordinal int) (external
 }
 
 // recordAnswer makes the answer the one that counts, unless another has come first. It reports which.
-func (s *Service) recordAnswer(ctx context.Context, call externalCall, answer []byte) (bool, error) {
-	tag, err := s.db.Pool.Exec(ctx, `
+func (e *Executor) recordAnswer(ctx context.Context, call externalCall, answer []byte) (bool, error) {
+	tag, err := e.db.Pool.Exec(ctx, `
 		UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
 		WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID, answer)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *Service) recordAnswer(ctx context.Context, call externalCall, answer []
 // parkRun gives the lease back until the callback comes, or until its time is over, when the sweeper takes the run up
 // again. Waiting is no attempt. The epoch moves on, so that a heartbeat that is still under way does not renew the
 // lease. It reports false where the answer is there already.
-func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patience time.Duration) (bool, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
+func (e *Executor) parkRun(ctx context.Context, run Run, call externalCall, patience time.Duration) (bool, error) {
+	return db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
 			UPDATE external_calls SET state = 'WAITING',
@@ -109,8 +109,8 @@ func (s *Service) parkRun(ctx context.Context, run Run, call externalCall, patie
 }
 
 // failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
-func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
-	completed, err := db.InTx(ctx, s.db, func(tx db.Tx) (completion, error) {
+func (e *Executor) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
+	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'FAILED'
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')`, call.OrgID, call.ID)
@@ -125,5 +125,5 @@ func (s *Service) failCall(ctx context.Context, run Run, call externalCall, end 
 	if err != nil {
 		return false, err
 	}
-	return s.counted(completed), nil
+	return e.counted(completed), nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (b *testBundle) cancel(ctx context.Context, job jobs.Job) error {
-	return b.service.Cancel(ctx, core.Principal{OrgID: b.orgID, UserID: uuid.New()}, job.SubjectID, "r")
+	return b.executor.Cancel(ctx, core.Principal{OrgID: b.orgID, UserID: uuid.New()}, job.SubjectID, "r")
 }
 
 func (b *testBundle) canceledAudits(tb testing.TB) int {
@@ -58,7 +58,7 @@ func TestCancel(t *testing.T) {
 			return blocked(ctx, doc)
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		go func() { ended <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		if err := b.cancel(t.Context(), job); err != nil {
 			t.Errorf("Cancel = %v, want nil", err)
@@ -81,7 +81,7 @@ func TestCancel(t *testing.T) {
 			return engines.Report{Errors: 2}, nil
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		go func() { ended <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		if err := b.cancel(t.Context(), job); err != nil {
 			t.Errorf("Cancel = %v, want nil", err)
@@ -133,7 +133,7 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 	definition := Definition{Accepts: []string{"text/race"}, Steps: []Step{{ID: "s", Name: "S", Type: "test"}}}
 	definition.Steps[0].Config = []byte("{}")
 	ref := b.publish(t, definition)
-	b.service.compiled.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{
+	b.executor.programs.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{
 		engine(func(context.Context, engines.Document) (engines.Report, error) {
 			begun <- struct{}{}
 			<-finish

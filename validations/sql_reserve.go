@@ -39,7 +39,7 @@ func (s *Service) Launch(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID) 
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET sweep_after = now() + $3::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND usage_metric <> '' AND sweep_after = 'infinity'
-		RETURNING epoch`, orgID, runID, s.cfg.SweepAfter.Milliseconds()).Scan(&epoch)
+		RETURNING epoch`, orgID, runID, s.sweepAfter.Milliseconds()).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("launch run %s: %w", runID, errNotReserved)
 	}
@@ -72,7 +72,7 @@ func (s *Service) PendingAnswer(ctx context.Context, orgID, runID uuid.UUID) ([]
 	if err := s.db.Pool.QueryRow(ctx, `SELECT slug FROM organizations WHERE id = $1`, orgID).Scan(&slug); err != nil {
 		return nil, fmt.Errorf("read organization %s: %w", orgID, err)
 	}
-	body, err := s.show(ctx, orgID, slug, runID)
+	body, err := s.Show(ctx, orgID, slug, runID)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // sweep sweeps and wants that many runs staged.
 func (b *testBundle) sweep(tb testing.TB, want int) {
 	tb.Helper()
-	n, err := b.service.Sweep(tb.Context())
+	n, err := b.executor.Sweep(tb.Context())
 	if n != want || err != nil {
 		tb.Fatalf("Sweep = %d, %v, want %d", n, err, want)
 	}
@@ -109,7 +109,7 @@ func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
 	var sweepers sync.WaitGroup
 	for range 8 {
 		sweepers.Go(func() {
-			n, err := b.service.Sweep(t.Context())
+			n, err := b.executor.Sweep(t.Context())
 			if err != nil {
 				t.Errorf("Sweep: %v", err)
 			}
@@ -117,7 +117,7 @@ func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
 		})
 	}
 	sweepers.Wait()
-	n, err := b.service.Sweep(t.Context())
+	n, err := b.executor.Sweep(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (b *testBundle) age(tb testing.TB, job jobs.Job, ago time.Duration) {
 // rerun starts a run on the document of another one.
 func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
 	tb.Helper()
-	run, err := b.service.Find(tb.Context(), b.orgID, earlier.SubjectID)
+	run, err := b.runs.Find(tb.Context(), b.orgID, earlier.SubjectID)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -85,15 +85,15 @@ func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
 		if err := documents.Require(prepared.Run); err != nil {
 			return struct{}{}, err
 		}
-		b.service.Create(batch, prepared)
+		b.runs.Create(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
-	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: firstEpoch}, err
+	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: FirstEpoch}, err
 }
 
 func (b *testBundle) purge(tb testing.TB, policy Retention, want Purged) {
 	tb.Helper()
-	got, err := b.service.Purge(tb.Context(), policy)
+	got, err := b.runs.Purge(tb.Context(), policy)
 	if err != nil {
 		tb.Fatalf("Purge: %v", err)
 	}
@@ -124,7 +124,7 @@ func TestPurge(t *testing.T) {
 				t.Errorf("kept (-want +got):\n%s", diff)
 			}
 		}
-		body, err := b.service.show(t.Context(), b.orgID, "org", old.SubjectID)
+		body, err := b.runs.Show(t.Context(), b.orgID, "org", old.SubjectID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 			})
 			racers.Go(func() {
 				<-barrier
-				if _, err := b.service.Purge(t.Context(), policy); err != nil {
+				if _, err := b.runs.Purge(t.Context(), policy); err != nil {
 					t.Errorf("Purge: %v", err)
 				}
 			})
@@ -277,7 +277,7 @@ func TestPurgeIsNotInTheWayOfStarts(t *testing.T) {
 	var purges sync.WaitGroup
 	for range 3 {
 		purges.Go(func() {
-			if _, err := b.service.Purge(t.Context(), Retention{Content: day, Findings: day}); err != nil {
+			if _, err := b.runs.Purge(t.Context(), Retention{Content: day, Findings: day}); err != nil {
 				t.Errorf("Purge: %v", err)
 			}
 		})

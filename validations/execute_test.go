@@ -219,10 +219,10 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 			return engines.Report{Errors: 2}, nil
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- b.service.Execute(t.Context(), stale) }()
+		go func() { ended <- b.executor.Execute(t.Context(), stale) }()
 		<-begun
 		b.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+		if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
 			t.Fatalf("Sweep = %d, %v, want the run", n, err)
 		}
 		before := b.version(t, stale)
@@ -247,7 +247,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 			return blocked(ctx, doc)
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		go func() { ended <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		b.exec(t, `UPDATE validation_runs SET epoch = epoch + 1, lease_until = now() + interval '1 hour'`)
 		if err := <-ended; err != nil {
@@ -269,12 +269,12 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 			return engines.Report{}, ctx.Err()
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- b.service.Execute(t.Context(), job) }()
+		go func() { ended <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		first := one[time.Time](t, b, `SELECT lease_until FROM validation_runs`)
 		coretest.Eventually(t, func() bool {
 			// Long after the first lease would have ended, with a sweep at every look.
-			if n, err := b.service.Sweep(t.Context()); n != 0 || err != nil {
+			if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
 				t.Errorf("Sweep = %d, %v, want 0", n, err)
 			}
 			return one[bool](t, b,
@@ -301,14 +301,14 @@ func TestExecuteResumesBehindTheLastStep(t *testing.T) {
 		}
 		return engines.Report{}, stepCtx.Err()
 	}))
-	if err := b.service.Execute(ctx, job); err != nil {
+	if err := b.executor.Execute(ctx, job); err != nil {
 		t.Fatalf("Execute = %v, want nil: the sweeper brings the run back", err)
 	}
 	b.wantRun(t, job,
 		runRow{State: StateRunning, Result: ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true}, "0 PASSED")
 	b.exec(t, `DELETE FROM staged_jobs`)
 	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
-	if n, err := b.service.Sweep(t.Context()); n != 1 || err != nil {
+	if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Sweep = %d, %v, want 1", n, err)
 	}
 	job.Epoch = one[int](t, b, `SELECT epoch FROM staged_jobs`)

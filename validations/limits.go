@@ -13,10 +13,7 @@ import (
 // engineGrace is how long an engine gets to return after its context has ended.
 const engineGrace = time.Second
 
-var (
-	errPanic        = errors.New("the engine panicked")
-	errDocumentGone = errors.New("the document is no longer kept")
-)
+var errPanic = errors.New("the engine panicked")
 
 // runClock knows how long the steps of a run may take. What the run has used up was told by the database's clock, so
 // that the limit holds over crashes and takeovers; from there on this process measures the time.
@@ -61,8 +58,8 @@ func bounded(seconds int, most time.Duration) time.Duration {
 // their time limits.
 const enginesPerCPU = 4
 
-// places bound how many engines run at once: each takes a place in the channel.
-type places chan struct{}
+// slots bound how many engines run at once: each takes a place in the channel.
+type slots chan struct{}
 
 // engineEnd is how an engine has ended.
 type engineEnd struct {
@@ -80,18 +77,18 @@ type stepRan struct {
 }
 
 // runStep runs the engine of a step when there is a place for it, and the step's time begins then.
-func (s *Service) runStep(ctx context.Context, x execution, ordinal int) stepRan {
+func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
 	select {
-	case x.places <- struct{}{}:
+	case x.slots <- struct{}{}:
 	case <-ctx.Done():
 		return stepRan{engineEnd: engineEnd{err: context.Cause(ctx)}}
 	}
-	defer func() { <-x.places }()
+	defer func() { <-x.slots }()
 	began := time.Now().UTC()
 	limit := x.clock.step(x.definition.Steps[ordinal])
 	ctx, cancel := context.WithTimeout(ctx, limit.left)
 	defer cancel()
-	report, err := s.supervise(ctx, *x.run, x.engines[ordinal], x.document)
+	report, err := e.supervise(ctx, *x.run, x.engines[ordinal], x.document)
 	ran := stepRan{engineEnd: engineEnd{report, err}, began: began}
 	if ctx.Err() != nil {
 		ran.exceeded = limit.exceeded
@@ -101,7 +98,7 @@ func (s *Service) runStep(ctx context.Context, x execution, ordinal int) stepRan
 
 // supervise runs an engine and returns with it, or when the context has ended and the engine has not within a grace:
 // an engine that ignores its end must not hold the worker. It is left behind then, and nothing of it is kept.
-func (s *Service) supervise(
+func (e *Executor) supervise(
 	ctx context.Context, run Run, engine engines.Engine, document engines.Document,
 ) (engines.Report, error) {
 	if err := ctx.Err(); err != nil {
@@ -120,19 +117,19 @@ func (s *Service) supervise(
 	case end := <-ended:
 		return end.report, end.err
 	case <-grace.C:
-		s.abandon(ctx, run, ended)
+		e.abandon(ctx, run, ended)
 		return engines.Report{}, ctx.Err()
 	}
 }
 
 // abandon counts an engine that is left behind until it returns, if it ever does.
-func (s *Service) abandon(ctx context.Context, run Run, ended <-chan engineEnd) {
-	s.log.ErrorContext(ctx, "left an engine behind that ignores its end", "org", run.OrgID, "run", run.ID,
-		"left_behind", s.abandoned.Add(1))
+func (e *Executor) abandon(ctx context.Context, run Run, ended <-chan engineEnd) {
+	e.log.ErrorContext(ctx, "left an engine behind that ignores its end", "org", run.OrgID, "run", run.ID,
+		"left_behind", e.abandoned.Add(1))
 	go func() {
 		<-ended
-		s.log.WarnContext(ctx, "an engine that was left behind has returned", "org", run.OrgID, "run", run.ID,
-			"left_behind", s.abandoned.Add(-1))
+		e.log.WarnContext(ctx, "an engine that was left behind has returned", "org", run.OrgID, "run", run.ID,
+			"left_behind", e.abandoned.Add(-1))
 	}()
 }
 

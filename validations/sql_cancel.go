@@ -19,12 +19,12 @@ const canceledText = "The run was canceled."
 //
 // The first end is final. To cancel a run again changes nothing and is no error; one that has ended otherwise is
 // answered with run_completed, and one whose charge is being decided with run_reserved.
-func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID, requestID string) error {
+func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID, requestID string) error {
 	auditID, err := core.NewID()
 	if err != nil {
 		return err
 	}
-	canceled, err := db.InTx(ctx, s.db, func(tx db.Tx) (bool, error) {
+	canceled, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, epoch = epoch + 1,
 				ended_at = now(), lease_until = NULL, sweep_after = NULL
@@ -44,10 +44,10 @@ func (s *Service) Cancel(ctx context.Context, principal core.Principal, id uuid.
 		return fmt.Errorf("cancel run %s: %w", id, err)
 	}
 	if canceled {
-		s.figures.Canceled()
+		e.metrics.Canceled()
 		return nil
 	}
-	run, err := s.Find(ctx, principal.OrgID, id)
+	run, err := e.runs.Find(ctx, principal.OrgID, id)
 	if err != nil || run.Result == ResultCanceled {
 		return err
 	}

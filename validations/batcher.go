@@ -23,7 +23,7 @@ const (
 
 // groups lets runs that begin or end a step at about the same time share a transaction, because one costs much more
 // than a row of it. Nobody waits in order to be grouped.
-type groups[T, R any] struct {
+type batcher[T, R any] struct {
 	members *coalesce.Batcher[T, outcome[R]]
 }
 
@@ -33,9 +33,9 @@ type outcome[R any] struct {
 	err    error
 }
 
-// newGroups makes groups whose transaction is transact, which returns one result for each item, in their order.
-func newGroups[T, R any](weigh func(T) int, transact func(context.Context, []T) ([]R, error)) groups[T, R] {
-	return groups[T, R]{coalesce.New(coalesce.Limits{
+// newBatcher makes groups whose transaction is transact, which returns one result for each item, in their order.
+func newBatcher[T, R any](weigh func(T) int, transact func(context.Context, []T) ([]R, error)) batcher[T, R] {
+	return batcher[T, R]{coalesce.New(coalesce.Limits{
 		Batches: groupsAtOnce, MinBatch: groupMembers, OverlapAfter: groupPatience,
 		Members: groupMembers, Weight: groupMembers + groupFindings,
 		Waiting: groupWaiting, WaitingWeight: groupWaiting * (groupMembers + groupFindings),
@@ -46,7 +46,7 @@ func newGroups[T, R any](weigh func(T) int, transact func(context.Context, []T) 
 }
 
 // do has the transaction done for the item. Once its turn has come it is done, whatever becomes of the context.
-func (g groups[T, R]) do(ctx context.Context, item T) (R, error) {
+func (g batcher[T, R]) do(ctx context.Context, item T) (R, error) {
 	done, err := g.members.Do(ctx, item)
 	if err != nil {
 		return done.result, fmt.Errorf("wait for the turn: %w", err)

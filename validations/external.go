@@ -11,8 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
-// firstCallPause is what the first repetition of a call waits at most.
-const firstCallPause = 500 * time.Millisecond
+// maxFirstRetryPause is what the first repetition of a call waits at most.
+const maxFirstRetryPause = 500 * time.Millisecond
 
 // ExternalConfig says how external validators are called.
 type ExternalConfig struct {
@@ -43,24 +43,24 @@ func (x externalStep) key() string {
 
 // executeExternal calls the validator, or goes on where an earlier execution of the step has stopped. It reports
 // whether there is nothing left to do here: the run is completed, or it waits for a callback without a lease.
-func (s *Service) executeExternal(ctx context.Context, x externalStep) (bool, error) {
-	call, err := s.beginCall(ctx, *x.run, x.ordinal)
+func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, error) {
+	call, err := e.beginCall(ctx, *x.run, x.ordinal)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case call.State == callAnswered:
-		return s.useAnswer(ctx, x, call)
+		return e.useAnswer(ctx, x, call)
 	case call.State == callFailed:
 		return false, errLeaseLost
 	case call.Overdue:
-		return s.endCall(ctx, x, call, CategoryTimeout, "did not send its answer in time.")
+		return e.endCall(ctx, x, call, CategoryTimeout, "did not send its answer in time.")
 	case call.State == callWaiting:
-		return s.awaitCallback(ctx, x, call)
+		return e.awaitCallback(ctx, x, call)
 	case !call.Fresh && !x.engine.Idempotent:
-		return s.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+		return e.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
 	default:
-		return s.callValidator(ctx, x, call)
+		return e.callValidator(ctx, x, call)
 	}
 }
 
@@ -68,31 +68,31 @@ func (s *Service) executeExternal(ctx context.Context, x externalStep) (bool, er
 const unknownOutcome = "may have been called, and its answer was lost. It is not called again, because the workflow " +
 	"says that a call must not be repeated."
 
-func (s *Service) callValidator(ctx context.Context, x externalStep, call externalCall) (bool, error) {
-	request, err := s.newCall(ctx, x, call)
+func (e *Executor) callValidator(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+	request, err := e.newCall(ctx, x, call)
 	if err != nil {
 		return false, err
 	}
 	limit := x.clock.step(x.step())
 	callCtx, cancel := context.WithTimeout(ctx, limit.left)
 	defer cancel()
-	answer, err := s.validators.Do(callCtx, request)
+	answer, err := e.validators.Do(callCtx, request)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "external validator failed", "org", x.run.OrgID, "run", x.run.ID, "step", x.ordinal,
+		e.log.WarnContext(ctx, "external validator failed", "org", x.run.OrgID, "run", x.run.ID, "step", x.ordinal,
 			"error", err)
-		return s.endUnanswered(ctx, x, call, err, callCtx.Err() != nil)
+		return e.endUnanswered(ctx, x, call, err, callCtx.Err() != nil)
 	}
 	if answer.Accepted() {
-		return s.awaitCallback(ctx, x, call)
+		return e.awaitCallback(ctx, x, call)
 	}
-	return s.takeAnswer(ctx, x, call, answer.Body)
+	return e.takeAnswer(ctx, x, call, answer.Body)
 }
 
 // endUnanswered ends the run of a call that has failed for good, or that the step's time did not suffice for.
-func (s *Service) endUnanswered(
+func (e *Executor) endUnanswered(
 	ctx context.Context, x externalStep, call externalCall, cause error, timedOut bool,
 ) (bool, error) {
 	failure, ok := errors.AsType[*external.CallError](cause)
@@ -100,70 +100,70 @@ func (s *Service) endUnanswered(
 	case !ok:
 		return false, cause
 	case failure.Unknown() && !x.engine.Idempotent:
-		return s.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+		return e.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
 	case timedOut:
-		return s.endCall(ctx, x, call, CategoryTimeout, "did not answer in time.")
+		return e.endCall(ctx, x, call, CategoryTimeout, "did not answer in time.")
 	default:
-		return s.endCall(ctx, x, call, CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
+		return e.endCall(ctx, x, call, CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
 	}
 }
 
 // takeAnswer records an answer that can be used. One that cannot be is never a pass.
-func (s *Service) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
+func (e *Executor) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
 	if _, err := x.engine.Read(answer); err != nil {
-		return s.endCall(ctx, x, call, CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
+		return e.endCall(ctx, x, call, CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
 	}
-	first, err := s.recordAnswer(ctx, call, answer)
+	first, err := e.recordAnswer(ctx, call, answer)
 	if err != nil {
 		return false, err
 	}
 	if !first {
-		return s.executeExternal(ctx, x)
+		return e.executeExternal(ctx, x)
 	}
 	call.Answer = answer
-	return s.useAnswer(ctx, x, call)
+	return e.useAnswer(ctx, x, call)
 }
 
-func (s *Service) useAnswer(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+func (e *Executor) useAnswer(ctx context.Context, x externalStep, call externalCall) (bool, error) {
 	report, err := x.engine.Read(call.Answer)
 	if err != nil {
 		return false, fmt.Errorf("read the recorded answer of call %s: %w", call.ID, err)
 	}
-	return s.commitStep(ctx, x.run, x.definition, x.ordinal, report, call.BeganAt)
+	return e.commitStep(ctx, x.run, x.definition, x.ordinal, report, call.BeganAt)
 }
 
 // awaitCallback parks the run. The validator may be faster than this: then its answer is used at once.
-func (s *Service) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
+func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
 	if x.engine.CallbackTimeout == 0 {
-		return s.endCall(ctx, x, call, CategoryRuntimeError,
+		return e.endCall(ctx, x, call, CategoryRuntimeError,
 			"promised a later answer, which the workflow does not allow.")
 	}
 	patience := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
-	parked, err := s.parkRun(ctx, *x.run, call, patience)
+	parked, err := e.parkRun(ctx, *x.run, call, patience)
 	if err != nil || parked {
 		return parked, err
 	}
-	return s.executeExternal(ctx, x)
+	return e.executeExternal(ctx, x)
 }
 
 // endCall ends the run without an answer. An answer that has come in the meantime is used all the same.
-func (s *Service) endCall(
+func (e *Executor) endCall(
 	ctx context.Context, x externalStep, call externalCall, category ErrorCategory, what string,
 ) (bool, error) {
 	text := fmt.Sprintf("The validator of step %q %s", x.step().Name, what)
-	ended, err := s.failCall(ctx, *x.run, call, noVerdict(category, text))
+	ended, err := e.failCall(ctx, *x.run, call, noVerdict(category, text))
 	if err != nil {
 		return false, err
 	}
 	if !ended {
-		return s.executeExternal(ctx, x)
+		return e.executeExternal(ctx, x)
 	}
-	s.logNoVerdict(ctx, *x.run, category, text)
+	e.logNoVerdict(ctx, *x.run, category, text)
 	return true, nil
 }
 
-func (s *Service) newCall(ctx context.Context, x externalStep, call externalCall) (external.Call, error) {
-	secrets, err := s.signingSecrets(ctx, x.run.OrgID)
+func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCall) (external.Call, error) {
+	secrets, err := e.signingSecrets(ctx, x.run.OrgID)
 	if err != nil {
 		return external.Call{}, err
 	}
@@ -173,7 +173,7 @@ func (s *Service) newCall(ctx context.Context, x externalStep, call externalCall
 	}
 	if x.engine.CallbackTimeout > 0 {
 		envelope.Callback = &external.Callback{
-			URL:            s.cfg.External.Address + "/api/callbacks/" + call.ID.String() + "/",
+			URL:            e.cfg.External.Address + "/api/callbacks/" + call.ID.String() + "/",
 			TimeoutSeconds: int(x.engine.CallbackTimeout / time.Second),
 		}
 	}

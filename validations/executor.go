@@ -1,0 +1,105 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/external"
+)
+
+// cachedPrograms is how many compiled definitions stay in memory.
+const cachedPrograms = 256
+
+// Config bounds the execution of runs.
+type Config struct {
+	// Lease is how long a worker may be silent before another one takes the run over. The heartbeat renews the lease
+	// three times as often.
+	Lease time.Duration
+	// SweepAfter is how long a job may be lost before the sweeper stages its run again. The time doubles with every
+	// sweep of the run.
+	SweepAfter time.Duration
+	// StepTimeout and RunTimeout bound one step, and all steps of a run from the beginning of the first. A definition
+	// may set less.
+	StepTimeout time.Duration
+	RunTimeout  time.Duration
+	// MaxAttempts is how often a run is begun before it ends in ERROR.
+	MaxAttempts int
+	External    ExternalConfig
+}
+
+// Executor executes runs.
+type Executor struct {
+	db      *db.DB
+	cfg     Config
+	runs    *Service
+	staged  *jobs.Signal
+	metrics *metrics.Runs
+	log     *slog.Logger
+	// programs are never invalidated, because a definition never changes under its digest.
+	programs   *lru.Cache[Digest, program]
+	validators *external.Client
+	leases     batcher[jobs.Job, lease]
+	steps      batcher[stepEnd, stepWritten]
+	// slots are those of the runs from the queue.
+	slots slots
+	// abandoned counts engines that ignored the end of their context and still run.
+	abandoned atomic.Int64
+}
+
+// NewExecutor makes an Executor. It wakes staged when it stages jobs.
+func NewExecutor(
+	database *db.DB, cfg Config, runs *Service, staged *jobs.Signal, measured *metrics.Runs, log *slog.Logger,
+) (*Executor, error) {
+	programs, err := lru.New[Digest, program](cachedPrograms)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of programs: %w", err)
+	}
+	e := &Executor{
+		db: database, cfg: cfg, runs: runs, staged: staged, metrics: measured, log: log, programs: programs,
+		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
+		slots:      make(slots, enginesPerCPU*runtime.GOMAXPROCS(0)),
+	}
+	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
+	e.steps = newBatcher(stepEnd.rows, e.commitSteps)
+	return e, nil
+}
+
+// Tasks registers the handler of the jobs that execute runs.
+func (e *Executor) Tasks(handle func(jobs.Kind, jobs.Handler)) {
+	handle(JobExecute, e.Execute)
+}
+
+// program is a definition that is ready to be executed.
+type program struct {
+	definition Definition
+	engines    []engines.Engine
+}
+
+// program returns the compiled definition of a run, from the cache if it is there.
+func (e *Executor) program(ctx context.Context, run Run) (program, error) {
+	digest := Digest(run.DefinitionDigest)
+	if cached, ok := e.programs.Get(digest); ok {
+		return cached, nil
+	}
+	definition, err := e.runs.Definition(ctx, run.OrgID, digest)
+	if err != nil {
+		return program{}, err
+	}
+	compiled, err := definition.compile()
+	if err != nil {
+		return program{}, err
+	}
+	ready := program{definition: definition, engines: compiled}
+	e.programs.Add(digest, ready)
+	return ready, nil
+}

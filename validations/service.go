@@ -1,0 +1,30 @@
+package validations
+
+import (
+	"fmt"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// cachedDefinitions is how many definitions stay in memory.
+const cachedDefinitions = 256
+
+// Service creates, reads and purges runs. It does not execute them.
+type Service struct {
+	db         *db.DB
+	sweepAfter time.Duration
+	// definitions are never invalidated, because a definition never changes under its digest.
+	definitions *lru.Cache[Digest, Definition]
+}
+
+// NewService makes the service. A run whose job is lost is swept after sweepAfter.
+func NewService(database *db.DB, sweepAfter time.Duration) (*Service, error) {
+	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of definitions: %w", err)
+	}
+	return &Service{db: database, sweepAfter: sweepAfter, definitions: definitions}, nil
+}

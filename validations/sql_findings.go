@@ -1,0 +1,112 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// maxPlaces bounds what is looked at to tell where in a document its findings are, and which rules they broke.
+const maxPlaces = 5000
+
+const findingFields = `f.id, f.step_ordinal, f.ordinal, f.severity, f.code, f.message, f.path, f.line, f."column",
+	f."row", f.excerpt, f.count, f.sample_rows, f.assertion_id, f.truncated`
+
+// listFindings reads one page of a run's findings, in the order in which they were found, and one row more.
+func (s *Service) listFindings(ctx context.Context, run Run, cursor core.Cursor) ([]Finding, error) {
+	comparison, order := ">", "ASC"
+	if cursor.Backward {
+		comparison, order = "<", "DESC"
+	}
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+		WHERE f.org_id = $1 AND f.run_id = $2 AND ($3 = $4::uuid OR (f.step_ordinal, f.ordinal) `+comparison+`
+			(SELECT step_ordinal, ordinal FROM findings WHERE org_id = $1 AND run_id = $2 AND id = $3))
+		ORDER BY f.step_ordinal `+order+`, f.ordinal `+order+` LIMIT $5`,
+		run.OrgID, run.ID, cursor.ID, uuid.Nil, cursor.Size+1)
+	return collectFindings(run, rows, err)
+}
+
+// allFindings reads everything that is kept of what a run has found.
+func (s *Service) allFindings(ctx context.Context, run Run) ([]Finding, error) {
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+		WHERE f.org_id = $1 AND f.run_id = $2 ORDER BY f.step_ordinal, f.ordinal`, run.OrgID, run.ID)
+	return collectFindings(run, rows, err)
+}
+
+func collectFindings(run Run, rows pgx.Rows, err error) ([]Finding, error) {
+	var findings []Finding
+	if err == nil {
+		findings, err = pgx.CollectRows(rows, scanFinding)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %s: %w", run.ID, err)
+	}
+	return findings, nil
+}
+
+// firstFindings reads one finding more per step than is shown, so that truncation can be told.
+func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT id, step_ordinal, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
+			sample_rows, assertion_id, truncated
+		FROM findings WHERE org_id = $1 AND run_id = $2 AND ordinal <= $3
+		ORDER BY step_ordinal, ordinal`, orgID, runID, maxInlineIssues)
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
+	}
+	findings, err := pgx.CollectRows(rows, scanFinding)
+	if err != nil {
+		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
+	}
+	return findings, nil
+}
+
+func scanFinding(row pgx.CollectableRow) (Finding, error) {
+	var f Finding
+	err := row.Scan(&f.ID, &f.StepOrdinal, &f.Ordinal, &f.Severity, &f.Code, &f.Message, &f.Path, &f.Line, &f.Column,
+		&f.Row, &f.Excerpt, &f.Count, &f.SampleRows, &f.AssertionID, &f.Truncated)
+	return f, err
+}
+
+// place is where one finding is, and which rule it is of.
+type place struct {
+	Step     int
+	Severity engines.Severity
+	Code     string
+	Line     int
+	// Truncated says that it stands for more than are kept.
+	Truncated bool
+}
+
+// places reads where the findings of a run are.
+func (s *Service) places(ctx context.Context, run Run) ([]place, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT step_ordinal, severity, code, line, truncated FROM findings
+		WHERE org_id = $1 AND run_id = $2 ORDER BY step_ordinal, ordinal LIMIT $3`, run.OrgID, run.ID, maxPlaces)
+	if err != nil {
+		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
+	if err != nil {
+		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
+	}
+	return found, nil
+}
+
+// firstFinding reads the finding that people should look at first: an error where there is one.
+func (s *Service) firstFinding(ctx context.Context, run Run) (*Finding, error) {
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+		WHERE f.org_id = $1 AND f.run_id = $2
+		ORDER BY array_position(ARRAY['ERROR', 'WARNING', 'INFO'], f.severity), f.step_ordinal, f.ordinal LIMIT 1`,
+		run.OrgID, run.ID)
+	found, err := collectFindings(run, rows, err)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
