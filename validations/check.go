@@ -22,8 +22,7 @@ const checkTimeout = 24 * time.Hour
 
 // What is said of steps that were skipped.
 const (
-	notOffline  = "it calls another service, which only a server does"
-	notExecuted = "it was not executed to its end"
+	notOffline = "it calls another service, which only a server does"
 )
 
 // NewChecker compiles a definition in which Definition.Check finds no fault.
@@ -54,7 +53,7 @@ func (c *Checker) Check(
 				checked = withStep(checked, reportStep(step, report))
 				continue
 			}
-			checked.Result, checked.Error, note = problem.result, problem.text, notExecuted
+			checked.Result, checked.Error, note = problem.result, problem.text, NoteNotExecuted
 		}
 		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: note}
 		checked.Steps = append(checked.Steps, skipped)
@@ -98,7 +97,7 @@ func withStep(checked formats.Document, step formats.Step) formats.Document {
 // skipped says why a step is not to be run after what was found so far; "" lets it run.
 func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 	if soFar.Error != "" {
-		return notExecuted
+		return NoteNotExecuted
 	}
 	for i, done := range soFar.Steps {
 		if done.Status == formats.StatusFailed && !c.definition.Steps[i].ContinueOnFailure {

@@ -52,17 +52,17 @@ func TestChecker(t *testing.T) {
 		"SurvivesAPanic": {
 			checkerOf(make([]Step, 2), panicking, passing), "ERROR", `Step "Step": the engine panicked: on purpose`,
 			[]formats.Status{"SKIPPED", "SKIPPED"},
-			[]string{notExecuted, notExecuted},
+			[]string{NoteNotExecuted, NoteNotExecuted},
 		},
 		"SaysWhatBroke": {
 			checkerOf(make([]Step, 1), broken), "ERROR", `Step "Step": the disk is gone`,
 			[]formats.Status{"SKIPPED"},
-			[]string{notExecuted},
+			[]string{NoteNotExecuted},
 		},
 		"EndsInTime": {
 			checkerOf([]Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT", `Step "Step" took longer than 1s.`,
 			[]formats.Status{"SKIPPED"},
-			[]string{notExecuted},
+			[]string{NoteNotExecuted},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

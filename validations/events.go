@@ -45,7 +45,7 @@ func (e event) encode() ([]byte, error) {
 // story is what has happened to a run so far.
 type story struct {
 	events   []event
-	progress progress
+	progress Progress
 }
 
 // last is the id of the last event so far.
@@ -89,5 +89,5 @@ func tell(run Run, orgSlug string, steps int, done []StepRun) story {
 	if run.State == StateCompleted {
 		events = append(events, event{eventIDFirstStep + steps, eventRunCompleted, renderRun(run, orgSlug)})
 	}
-	return story{events: events, progress: progressOf(run)}
+	return story{events: events, progress: run.Progress()}
 }

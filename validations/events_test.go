@@ -1,7 +1,6 @@
 package validations
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -55,58 +54,6 @@ func TestStory(t *testing.T) {
 			got.Counts != want.Counts || got.Error != "" || got.EndedAt != "" {
 			t.Errorf("%s shows %+v, want the run as it was then", told.events[i].name, got)
 		}
-	}
-}
-
-// waited waits for progress with a loop that asks.
-func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond progress, begin func()) bool {
-	tb.Helper()
-	ctx, cancel := context.WithCancel(tb.Context())
-	defer cancel()
-	go func() {
-		ticker := time.NewTicker(time.Millisecond)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			if _, err := waiters.RunOnce(ctx); err != nil && ctx.Err() == nil {
-				tb.Errorf("RunOnce: %v", err)
-			}
-			<-ticker.C
-		}
-	}()
-	return waiters.await(ctx, runKey{OrgID: job.OrgID, ID: job.SubjectID}, beyond, 200*time.Millisecond, begin)
-}
-
-func TestWaiters(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	waiters := NewWaiters(b.db)
-	job := b.start(t, passing)
-	for _, tt := range []struct {
-		name   string
-		beyond progress
-		begin  string
-		want   bool
-	}{
-		{"NothingHappens", 0, `SELECT $1::uuid`, false},
-		{"ItStarts", 0, `UPDATE validation_runs SET state = 'RUNNING', started_at = now() WHERE id = $1`, true},
-		{"ItIsWhereItWas", 1, `SELECT $1::uuid`, false},
-		{"AStepIsDone", 1, `UPDATE validation_runs SET recovery_point = 1 WHERE id = $1`, true},
-		{"TheEndIsAwaited", progressCompleted - 1, `SELECT $1::uuid`, false},
-		{
-			"ItEnds", progressCompleted - 1, `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
-			ended_at = now(), sweep_after = NULL WHERE id = $1`, true,
-		},
-	} {
-		if got := b.waited(t, waiters, job, tt.beyond, func() { b.exec(t, tt.begin, job.SubjectID) }); got != tt.want {
-			t.Errorf("%s: moved = %t, want %t", tt.name, got, tt.want)
-		}
-	}
-	if len(waiters.waiting) != 0 {
-		t.Errorf("still waiting = %d, want nobody", len(waiters.waiting))
-	}
-	waiters.close()
-	if waiters.open() || b.waited(t, waiters, job, progressCompleted, func() {}) {
-		t.Error("somebody can wait although the process is to stop")
 	}
 }
 

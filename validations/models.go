@@ -1,6 +1,7 @@
 package validations
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -134,6 +135,24 @@ type Run struct {
 // TableName names the table.
 func (Run) TableName() string {
 	return "validation_runs"
+}
+
+// Progress counts how far a run is: 0 while it is pending, then 1 and the completed steps, then ProgressCompleted.
+type Progress int32
+
+// ProgressCompleted is the progress of a completed run.
+const ProgressCompleted Progress = math.MaxInt32
+
+// Progress returns how far the run is.
+func (r Run) Progress() Progress {
+	switch r.State {
+	case StatePending:
+		return 0
+	case StateRunning:
+		return Progress(1 + r.RecoveryPoint) //nolint:gosec // a definition has 50 steps at most
+	default:
+		return ProgressCompleted
+	}
 }
 
 // StepRun is the result of one step of a run, written once.

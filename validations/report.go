@@ -10,6 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
+// NoteNotExecuted is what a report says about a step without a result.
+const NoteNotExecuted = "it was not executed to its end"
+
 // FindingBody is one finding in the list of a run's findings.
 type FindingBody struct {
 	StepID string `json:"step_id"`
@@ -40,7 +43,7 @@ func reportRun(detail runDetail, name string) formats.Document {
 		result, executed := done[i]
 		if !executed {
 			document.Steps = append(document.Steps, formats.Step{
-				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: notExecuted,
+				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: NoteNotExecuted,
 			})
 			continue
 		}

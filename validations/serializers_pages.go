@@ -226,7 +226,7 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 	}
 	for _, run := range runs {
 		if run.State != StateCompleted {
-			values.Add("run", seenRun{run.ID, progressOf(run.Run)}.String())
+			values.Add("run", seenRun{run.ID, run.Progress()}.String())
 		}
 	}
 	if !values.Has("runs") && !values.Has("run") {

@@ -115,7 +115,7 @@ func newRunView(
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
-		view.events = eventsAddress(base, url.Values{"run": {seenRun{run.ID, progressOf(run)}.String()}})
+		view.events = eventsAddress(base, url.Values{"run": {seenRun{run.ID, run.Progress()}.String()}})
 	}
 	var err error
 	if view.MayRerun {

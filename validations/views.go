@@ -78,7 +78,7 @@ func (a *App) awaitRun(c echo.Context) (RunBody, error) {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	a.Waiters.awaitEnd(ctx, runKey{OrgID: principal.OrgID, ID: id}, wait, func() {})
+	a.Waiters.AwaitEnd(ctx, RunKey{OrgID: principal.OrgID, ID: id}, wait)
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 

@@ -33,7 +33,7 @@ func (a *App) streamEvents(c echo.Context) error {
 	}
 	// What cannot be read was not issued here, and the client gets the whole story.
 	seen, err := strconv.Atoi(c.Request().Header.Get("Last-Event-ID"))
-	if err == nil && told.progress == progressCompleted && seen >= told.last() {
+	if err == nil && told.progress == ProgressCompleted && seen >= told.last() {
 		// The one answer that keeps a client from coming back for more.
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -68,7 +68,7 @@ type stream struct {
 func (s *stream) follow(told story) error {
 	ctx := s.c.Request().Context()
 	for {
-		if err := s.sendUnseen(told); err != nil || told.progress == progressCompleted {
+		if err := s.sendUnseen(told); err != nil || told.progress == ProgressCompleted {
 			return err
 		}
 		moved, err := s.await(ctx, told.progress)
@@ -83,10 +83,10 @@ func (s *stream) follow(told story) error {
 
 // await returns when the run has got on, or false when the stream is to end: the client has gone, the process is to
 // stop, or the stream is old enough.
-func (s *stream) await(ctx context.Context, beyond progress) (bool, error) {
-	run := runKey{OrgID: s.principal.OrgID, ID: s.runID}
-	for ctx.Err() == nil && s.app.Waiters.open() && time.Now().Before(s.ends) {
-		if s.app.Waiters.await(ctx, run, beyond, heartbeat, func() {}) {
+func (s *stream) await(ctx context.Context, beyond Progress) (bool, error) {
+	run := RunKey{OrgID: s.principal.OrgID, ID: s.runID}
+	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.ends) {
+		if s.app.Waiters.Await(ctx, run, beyond, heartbeat) {
 			return true, nil
 		}
 		if err := s.beat(); err != nil {

@@ -61,7 +61,7 @@ func (a *App) watchEvents(c echo.Context) error {
 // seenRun is a run and how far a page shows it to be.
 type seenRun struct {
 	id       uuid.UUID
-	progress progress
+	progress Progress
 }
 
 // sight is what a page shows.
@@ -111,7 +111,7 @@ func parseSeenRun(text string) (seenRun, bool) {
 		return seenRun{id, -1}, ok
 	}
 	n, err := strconv.ParseInt(far, 10, 32)
-	return seenRun{id, progress(n)}, err == nil
+	return seenRun{id, Progress(n)}, err == nil
 }
 
 // mark names what the page has been told of, as the id of an event.
@@ -134,7 +134,7 @@ func (s *sight) resume(id string) {
 	s.told = told
 	for i, text := range parts[1:] {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-			s.runs[i].progress = progress(n)
+			s.runs[i].progress = Progress(n)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (s *sight) over() bool {
 		return false
 	}
 	for _, run := range s.runs {
-		if run.progress != progressCompleted {
+		if run.progress != ProgressCompleted {
 			return false
 		}
 	}
@@ -153,14 +153,14 @@ func (s *sight) over() bool {
 }
 
 // watches are what can change.
-func (s *sight) watches() []watch {
-	var watches []watch
+func (s *sight) watches() []Watch {
+	var watches []Watch
 	if s.list {
-		watches = append(watches, watch{runKey: runKey{OrgID: s.orgID, ID: s.told}, newer: true})
+		watches = append(watches, Watch{RunKey: RunKey{OrgID: s.orgID, ID: s.told}, Newer: true})
 	}
 	for _, run := range s.runs {
-		if run.progress != progressCompleted {
-			watches = append(watches, watch{runKey: runKey{OrgID: s.orgID, ID: run.id}, beyond: run.progress})
+		if run.progress != ProgressCompleted {
+			watches = append(watches, Watch{RunKey: RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
 		}
 	}
 	return watches
@@ -191,11 +191,11 @@ func (s *Service) changes(ctx context.Context, seen *sight) ([]pageEvent, error)
 	}
 	for i, run := range seen.runs {
 		now, there := found[run.id]
-		if far := progressOf(now); there && far > run.progress {
+		if far := now.Progress(); there && far > run.progress {
 			seen.runs[i].progress = far
 			events = append(events, pageEvent{name: "run", Say: newsOf(now, run.progress)})
 		} else if !there {
-			seen.runs[i].progress = progressCompleted
+			seen.runs[i].progress = ProgressCompleted
 		}
 	}
 	if !seen.list {
@@ -226,7 +226,7 @@ func newerWords(n int) string {
 }
 
 // newsOf says what has become of a run that was as far as before.
-func newsOf(run Run, before progress) string {
+func newsOf(run Run, before Progress) string {
 	switch {
 	case run.State == StateCompleted:
 		return "Run of " + run.WorkflowSlug + " finished: " + endWords(run)
@@ -298,8 +298,8 @@ func (s *pageStream) tell(events []pageEvent) error {
 // await returns when something may have changed, or false when the stream is to end: the visitor has gone, or may not
 // look any more, the process is to stop, or the stream is old enough.
 func (s *pageStream) await(ctx context.Context) (bool, error) {
-	for ctx.Err() == nil && s.app.Waiters.open() && time.Now().Before(s.ends) {
-		if s.app.Waiters.awaitAny(ctx, s.sight.watches(), heartbeat, func() {}) {
+	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.ends) {
+		if s.app.Waiters.AwaitAny(ctx, s.sight.watches(), heartbeat) {
 			return true, nil
 		}
 		if lasts, err := s.app.Sessions.Lasts(s.c); err != nil || !lasts {

@@ -2,40 +2,21 @@ package validations
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// WaitInterval is how often the database is asked for all waiting requests of the process together.
+// WaitInterval is how often the database is asked about the runs that requests wait for.
 const WaitInterval = 100 * time.Millisecond
 
-// progress is how far a run is: 0 pending, then one more than the steps that are done, and progressCompleted.
-type progress int32
-
-const progressCompleted progress = math.MaxInt32
-
-func progressOf(run Run) progress {
-	switch run.State {
-	case StatePending:
-		return 0
-	case StateRunning:
-		return progress(1 + run.RecoveryPoint) //nolint:gosec // a definition has 50 steps at most
-	default:
-		return progressCompleted
-	}
-}
-
-// Waiters lets requests wait for runs to get on. However many wait, one query per WaitInterval asks
-// for them all, and none while nobody waits.
+// Waiters lets requests wait for the progress of runs. However many requests wait, one query per WaitInterval asks for
+// all of them, and no query is sent while none waits.
 type Waiters struct {
 	db *db.DB
 
@@ -44,54 +25,57 @@ type Waiters struct {
 	closed  chan struct{}
 }
 
-// runKey names a run.
-type runKey struct {
+// RunKey names a run.
+type RunKey struct {
 	OrgID uuid.UUID
 	ID    uuid.UUID
 }
 
-// watch is what somebody waits for: that a run has got beyond where it was or, where newer is set, that its
-// organization has a newer one.
-type watch struct {
-	runKey
-	beyond progress
-	newer  bool
+// Watch is an event to wait for: that the run's progress is beyond Beyond. If Newer is set, it is that the organization
+// has a run newer than this one.
+type Watch struct {
+	RunKey
+
+	Beyond Progress
+	Newer  bool
 }
 
-// waiter waits until something that it watches has happened.
+// waiter is a request that waits until one of its watches has happened.
 type waiter struct {
-	watches []watch
-	moved   chan struct{}
+	watches  []Watch
+	happened chan struct{}
 }
 
-// NewWaiters makes Waiters; a loop has to call RunOnce.
+// NewWaiters makes Waiters. A loop has to call RunOnce every WaitInterval.
 func NewWaiters(database *db.DB) *Waiters {
 	return &Waiters{db: database, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
 }
 
-// awaitEnd calls begin and returns when the run is completed, when the time is over or when ctx ends,
-// whatever is first. An end that begin sets off is not missed.
-func (w *Waiters) awaitEnd(ctx context.Context, run runKey, limit time.Duration, begin func()) {
-	w.await(ctx, run, progressCompleted-1, limit, begin)
+// AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops.
+func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) {
+	w.Await(ctx, run, ProgressCompleted-1, limit)
 }
 
-// await is awaitEnd for any progress beyond one that is known. It reports whether there was some.
-func (w *Waiters) await(
-	ctx context.Context, run runKey, beyond progress, limit time.Duration, begin func(),
-) bool {
-	return w.awaitAny(ctx, []watch{{runKey: run, beyond: beyond}}, limit, begin)
+// Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
+func (w *Waiters) Await(ctx context.Context, run RunKey, beyond Progress, limit time.Duration) bool {
+	return w.AwaitAny(ctx, []Watch{{RunKey: run, Beyond: beyond}}, limit)
 }
 
-// awaitAny is await for whichever of several things happens first.
-func (w *Waiters) awaitAny(ctx context.Context, watches []watch, limit time.Duration, begin func()) bool {
-	own := &waiter{watches: watches, moved: make(chan struct{})}
+// AwaitAny is Await for the first of several events.
+func (w *Waiters) AwaitAny(ctx context.Context, watches []Watch, limit time.Duration) bool {
+	return w.await(ctx, watches, limit, func() {})
+}
+
+// await calls begin once the waiter is registered, so that an event which begin causes is not missed.
+func (w *Waiters) await(ctx context.Context, watches []Watch, limit time.Duration, begin func()) bool {
+	own := &waiter{watches: watches, happened: make(chan struct{})}
 	w.enter(own)
 	defer w.leave(own)
 	begin()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-own.moved:
+	case <-own.happened:
 		return true
 	case <-timer.C:
 	case <-w.closed:
@@ -100,68 +84,51 @@ func (w *Waiters) awaitAny(ctx context.Context, watches []watch, limit time.Dura
 	return false
 }
 
-// RunOnce asks for everything that is watched, with one query, and lets those go for whom it has happened. It returns
-// 0, because asking again at once would tell nothing new.
+// RunOnce asks for all watches with one query and releases the waiters whose event has happened. It always returns 0,
+// because there is nothing to gain from asking again at once.
 func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
-	var watches []watch
-	var watchers []*waiter
+	var watches []Watch
+	var owners []*waiter
 	for _, one := range w.all() {
-		for _, watched := range one.watches {
-			watches, watchers = append(watches, watched), append(watchers, one)
+		for _, watch := range one.watches {
+			watches, owners = append(watches, watch), append(owners, one)
 		}
 	}
 	if len(watches) == 0 {
 		return 0, nil
 	}
-	rows, err := w.db.Pool.Query(ctx, `
-		SELECT w.place FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[]) WITH ORDINALITY
-			AS w (org_id, id, beyond, newer, place)
-		LEFT JOIN validation_runs AS r ON r.org_id = w.org_id AND r.id = w.id AND NOT w.newer
-		WHERE CASE WHEN w.newer
-			THEN EXISTS (SELECT FROM validation_runs AS n WHERE n.org_id = w.org_id AND n.id > w.id)
-			ELSE w.beyond < (CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point
-				WHEN 'COMPLETED' THEN $5 END)
-			END`,
-		db.Column(watches, func(one *watch) uuid.UUID { return one.OrgID }),
-		db.Column(watches, func(one *watch) uuid.UUID { return one.ID }),
-		db.Column(watches, func(one *watch) int32 { return int32(one.beyond) }),
-		db.Column(watches, func(one *watch) bool { return one.newer }),
-		int32(progressCompleted))
+	happened, err := findHappened(ctx, w.db, watches)
 	if err != nil {
-		return 0, fmt.Errorf("look for runs that have got on: %w", err)
+		return 0, err
 	}
-	moved, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		return 0, fmt.Errorf("look for runs that have got on: %w", err)
-	}
-	for _, place := range moved {
-		w.release(watchers[place-1])
+	for _, index := range happened {
+		w.release(owners[index])
 	}
 	return 0, nil
 }
 
-// release lets a waiter go, unless another did so in the meantime.
-func (w *Waiters) release(one *waiter) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, waits := w.waiting[one]; waits {
-		close(one.moved)
-		delete(w.waiting, one)
-	}
-}
-
-// close lets everybody go, now and from now on. It may be called once.
-func (w *Waiters) close() {
-	close(w.closed)
-}
-
-// open reports whether waiting still makes sense: false once the process is to stop.
-func (w *Waiters) open() bool {
+// Open reports whether requests may still wait. It is false once the process stops.
+func (w *Waiters) Open() bool {
 	select {
 	case <-w.closed:
 		return false
 	default:
 		return true
+	}
+}
+
+// close releases all waiters, now and from now on. It may be called once.
+func (w *Waiters) close() {
+	close(w.closed)
+}
+
+// release ends the waiter's wait. Another goroutine may have done so already.
+func (w *Waiters) release(one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, waits := w.waiting[one]; waits {
+		close(one.happened)
+		delete(w.waiting, one)
 	}
 }
 
