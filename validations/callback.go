@@ -47,9 +47,20 @@ func (e *Executor) findPromise(ctx context.Context, receipt uuid.UUID) (promise,
 	return p, nil
 }
 
-// acceptCallback makes a signed answer the one that counts and lets the run go on. It reports false where the answer
-// changes nothing: another has come first, its time is over, or the run has ended.
-func (e *Executor) acceptCallback(ctx context.Context, p promise, signature string, answer []byte) (bool, error) {
+// AcceptCallback makes a signed answer the one that counts and resumes the run. The body is read once the receipt is
+// known. It returns false if the answer changes nothing: another answer came first, the callback is late, or the run
+// has ended.
+func (e *Executor) AcceptCallback(
+	ctx context.Context, receipt uuid.UUID, signature string, body func() ([]byte, error),
+) (bool, error) {
+	p, err := e.findPromise(ctx, receipt)
+	if err != nil {
+		return false, err
+	}
+	answer, err := body()
+	if err != nil {
+		return false, err
+	}
 	secrets, err := e.signingSecrets(ctx, p.call.OrgID)
 	if err != nil {
 		return false, err

@@ -154,13 +154,6 @@ func TestCallbackRefused(t *testing.T) {
 	b.wantCallback(t, callback{}, http.StatusOK, true)
 }
 
-func TestCallbackIsLimited(t *testing.T) {
-	t.Parallel()
-	b := setupLimited(t, testConfig(), allowing(false))
-	b.parked(t)
-	b.wantCallback(t, callback{}, http.StatusTooManyRequests, false)
-}
-
 func TestCallbackTakesThePreviousSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())

@@ -30,11 +30,6 @@ type externalBundle struct {
 
 func setupExternal(tb testing.TB, cfg Config) externalBundle {
 	tb.Helper()
-	return setupLimited(tb, cfg, allowing(true))
-}
-
-func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
-	tb.Helper()
 	router := echo.New()
 	router.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)
 	callbacks := httptest.NewServer(router)
@@ -43,11 +38,7 @@ func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Address: callbacks.URL,
 	}
 	b := externalBundle{testBundle: setup(tb, cfg)}
-	app, err := New(Deps{Runs: b.runs, Executor: b.executor, Callbacks: limit})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	app.Routes(router.Group("/api"))
+	router.POST("/api/callbacks/:id/", b.acceptCallback)
 	secret, err := b.executor.SigningSecret(tb.Context(), b.orgID)
 	if err != nil {
 		tb.Fatal(err)
@@ -60,15 +51,16 @@ func setupLimited(tb testing.TB, cfg Config, limit Limiter) externalBundle {
 	return b
 }
 
-// allowing is a limiter with one answer.
-type allowing bool
-
-// Allow returns the answer.
-func (a allowing) Allow(uuid.UUID) core.Allowance {
-	if a {
-		return core.Allowance{}
+// acceptCallback is the view of callbacks without its rate limit.
+func (b externalBundle) acceptCallback(c echo.Context) error {
+	receipt, signature := uuid.MustParse(c.Param("id")), c.Request().Header.Get(core.HeaderSignature)
+	accepted, err := b.executor.AcceptCallback(c.Request().Context(), receipt, signature, func() ([]byte, error) {
+		return core.ReadBody(c, engines.MaxAnswerBytes, echo.MIMEApplicationJSON)
+	})
+	if err != nil {
+		return err
 	}
-	return core.Allowance{Wait: time.Minute}
+	return c.JSON(http.StatusOK, map[string]bool{"accepted": accepted})
 }
 
 // startHTTP starts a run with one http step, whose configuration has these members besides the address.

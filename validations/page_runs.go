@@ -2,9 +2,142 @@ package validations
 
 import (
 	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
+
+// runsPageQuery is the query of the page of runs.
+type runsPageQuery struct {
+	Cursor string `query:"cursor"`
+	RunFilter
+}
+
+// filtered reports whether anything narrows the list.
+func (q runsPageQuery) filtered() bool {
+	return q.RunFilter != RunFilter{}
+}
+
+// values are the filters that are set.
+func (q runsPageQuery) values() url.Values {
+	values := url.Values{}
+	for name, value := range map[string]string{
+		"state": q.State, "result": q.Result, "source": q.Source, "workflow": q.Workflow,
+		"idempotency_key": q.IdempotencyKey, "since": q.Since, "until": q.Until,
+	} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return values
+}
+
+// formTime is how people write a time, in UTC.
+const formTime = "2006-01-02 15:04"
+
+// readTime reads a time as people or programs write it.
+func readTime(name, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	for _, layout := range []string{
+		formTime, time.DateTime, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
+	} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.Format(time.RFC3339), nil
+		}
+	}
+	return text, core.InvalidParameter(name, "must be a day or a time like 2026-03-01 09:30, in UTC")
+}
+
+// SinceField is Since as the form shows it.
+func (q runsPageQuery) SinceField() string { return withoutZone(q.Since) }
+
+// UntilField is Until as the form shows it.
+func (q runsPageQuery) UntilField() string { return withoutZone(q.Until) }
+
+func withoutZone(text string) string {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC().Format(formTime)
+	}
+	return text
+}
+
+// runsPage is GET /app/orgs/{org}/runs/.
+func (a *App) runsPage(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	query, cursor, err := a.runsQuery(c)
+	base := pages.Base(principal.OrgSlug)
+	if refusal := pages.Refusal(err); refusal != nil {
+		view := newRunsView(base, query, core.Page[listedRun]{})
+		view.Problem = refusal
+		return a.pages.Render(c, pages.RefusalStatus(c, refusal), "runs",
+			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
+	}
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	// Before the list is read, so that a run that comes in between is told.
+	newest, err := a.Runs.Newest(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	found, err := a.Runs.ListFiltered(ctx, a.Keys, principal.OrgID, query.RunFilter, cursor)
+	if err != nil {
+		return err
+	}
+	rows, err := a.listed(ctx, principal.OrgID, found.Runs)
+	if err != nil {
+		return err
+	}
+	address := *c.Request().URL
+	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
+	view := newRunsView(base, query, page.GoesOn(cursor, found.Stopped, address))
+	if found.Stopped != uuid.Nil {
+		view.LookedAt = MaxScanned
+	}
+	if len(rows) == 0 {
+		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
+			return err
+		}
+	}
+	return a.pages.Render(c, http.StatusOK, "runs", pages.Page{
+		Title: "Runs", Section: pages.SectionRuns, Events: runsEvents(base, query, newest, page.Results),
+		Data: view,
+	})
+}
+
+// runsQuery reads the query also where it is refused, so that the form can show what was entered.
+func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
+	var query runsPageQuery
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
+		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
+	var err error
+	if query.Since, err = readTime("since", strings.TrimSpace(query.Since)); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if query.Until, err = readTime("until", strings.TrimSpace(query.Until)); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if err := a.Validator.Query(&query); err != nil {
+		return query, core.Cursor{}, err
+	}
+	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()
+	return query, cursor, err
+}
 
 // listedRun is a run of a list, with the name of its document and how often its key was replayed.
 type listedRun struct {
@@ -39,4 +172,123 @@ func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []Run) ([]listed
 		}
 	}
 	return rows, nil
+}
+
+// listRow is a run in a list.
+type listRow struct {
+	ID       string
+	Address  string
+	Pill     pages.Pill
+	Filename string
+	Workflow string
+	Version  int
+	// Findings is what was found, in words; "" while that is not known.
+	Findings string
+	Source   string
+	Key      string
+	KeyLabel string
+	Replays  int64
+	// Took is "" before the run has ended.
+	Took      string
+	CreatedAt time.Time
+}
+
+// newListRow shows a run below the address of the organization's pages.
+func newListRow(base string, run listedRun) listRow {
+	row := listRow{
+		ID: run.ID.String(), Address: base + "runs/" + run.ID.String() + "/", Pill: runPill(run.Run),
+		Filename: documentName(run.Filename), Workflow: run.WorkflowSlug, Version: run.WorkflowVersion,
+		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
+		Replays: run.Replays, CreatedAt: run.CreatedAt,
+	}
+	if run.State != StateCompleted {
+		return row
+	}
+	row.Findings = foundIn(run.Run)
+	if run.StartedAt != nil && run.EndedAt != nil {
+		row.Took = pages.Took(run.EndedAt.Sub(*run.StartedAt))
+	}
+	return row
+}
+
+// runsView is the list of runs.
+type runsView struct {
+	core.Page[listRow]
+	Filter   filterView
+	Filtered bool
+	Problem  *core.Error
+	// Newest is the address of the list's beginning, for what has come since.
+	Newest string
+	// First says that no page comes before this one.
+	First bool
+	// FirstRun is a command that starts a run, for those who have none.
+	FirstRun string
+	// LookedAt is how many runs were looked at for a page that is not full though there are more of them; 0 for others.
+	LookedAt int64
+}
+
+// newRunsView shows a page of runs, which has its own address in the links to the next ones.
+func newRunsView(base string, query runsPageQuery, page core.Page[listedRun]) runsView {
+	return runsView{
+		Page:   core.MapPage(page, func(run listedRun) listRow { return newListRow(base, run) }),
+		Filter: newFilterView(query), Filtered: query.filtered(), First: query.Cursor == "",
+		Newest: base + "runs/?" + query.values().Encode(),
+	}
+}
+
+// filterView is the form of filters with what is chosen in it.
+type filterView struct {
+	runsPageQuery
+
+	States, Results, Sources []option
+}
+
+// option is a choice of a form.
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+func newFilterView(query runsPageQuery) filterView {
+	return filterView{
+		runsPageQuery: query,
+		States: options(query.State, "", "Any state", string(StatePending), "Waiting", string(StateRunning), "Running",
+			string(StateCompleted), "Completed"),
+		Results: options(query.Result, "", "Any result", string(ResultPass), "Passed", string(ResultFail), "Failed",
+			string(ResultError), "Platform error", string(ResultTimedOut), "Timed out",
+			string(ResultCanceled), "Canceled"),
+		Sources: options(query.Source, "", "Any source", string(SourceAPI), "API",
+			string(SourceDashboard), "Dashboard", string(SourceCLI), "Command line"),
+	}
+}
+
+// options makes choices from pairs of a value and its label.
+func options(chosen string, pairs ...string) []option {
+	choices := make([]option, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		choices = append(choices, option{Value: pairs[i], Label: pairs[i+1], Chosen: pairs[i] == chosen})
+	}
+	return choices
+}
+
+// runsEvents is the address of what tells a list that there is something new: newer runs, and runs in it that get on.
+// An older page of it on which all runs have ended has none.
+func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []listedRun) string {
+	values := query.values()
+	if query.Cursor == "" {
+		values.Set("runs", newest.String())
+	}
+	for _, run := range runs {
+		if run.State != StateCompleted {
+			values.Add("run", shownRun{run.ID, run.Progress()}.String())
+		}
+	}
+	if !values.Has("runs") && !values.Has("run") {
+		return ""
+	}
+	return eventsAddress(base, values)
+}
+
+func eventsAddress(base string, values url.Values) string {
+	return base + "events/?" + values.Encode()
 }

@@ -2,7 +2,6 @@ package validations
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -59,19 +58,18 @@ func reportRun(detail runDetail, name string) formats.Document {
 
 // verdict reads what a run has come to, as reports show it.
 func (s *Service) verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
-	detail, err := s.runDetail(ctx, orgID, id)
+	detail, err := s.runSteps(ctx, orgID, id)
 	if err != nil {
 		return formats.Verdict{}, err
 	}
 	if detail.findings, err = s.allFindings(ctx, detail.run); err != nil {
 		return formats.Verdict{}, err
 	}
-	var filename string
-	err = s.db.Pool.QueryRow(ctx, `SELECT filename FROM submissions WHERE org_id = $1 AND id = $2`,
-		orgID, detail.run.SubmissionID).Scan(&filename)
+	submission, err := s.Submission(ctx, orgID, detail.run.SubmissionID)
 	if err != nil {
-		return formats.Verdict{}, fmt.Errorf("read submission %s: %w", detail.run.SubmissionID, err)
+		return formats.Verdict{}, err
 	}
+	filename := submission.Filename
 	if filename == "" {
 		filename = "document"
 	}

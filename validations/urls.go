@@ -12,7 +12,7 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/", a.listRuns)
 	api.GET("/runs/:id/", a.getRun)
 	api.GET("/runs/:id/findings/", a.listFindings)
-	api.GET("/runs/:id/events/", a.streamEvents)
+	api.GET("/runs/:id/events/", a.runEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
 	api.GET("/v1/orgs/:org/runs/:id/", a.getRunV1, core.OwnOrganization)
 	api.GET("/signing-secret/", a.showSecret)
@@ -27,5 +27,5 @@ func (a *App) Pages(web *echo.Group) {
 	web.GET(pages.OrgRoute+"/runs/:id/", a.runPage)
 	web.GET(pages.OrgRoute+"/runs/:id/findings/:format/", a.downloadFindings)
 	web.POST(pages.OrgRoute+"/runs/:id/cancel/", a.cancelForm)
-	web.GET(pages.OrgRoute+"/events/", a.watchEvents)
+	web.GET(pages.OrgRoute+"/events/", a.pageEvents)
 }

@@ -50,15 +50,10 @@ func (a *App) acceptCallback(c echo.Context) error {
 		return core.NewError(core.CodeNotFound, "There is no such receipt.")
 	}
 	ctx := c.Request().Context()
-	promise, err := a.Executor.findPromise(ctx, receipt)
-	if err != nil {
-		return err
-	}
-	answer, err := core.ReadBody(c, engines.MaxAnswerBytes, echo.MIMEApplicationJSON)
-	if err != nil {
-		return err
-	}
-	accepted, err := a.Executor.acceptCallback(ctx, promise, c.Request().Header.Get(core.HeaderSignature), answer)
+	signature := c.Request().Header.Get(core.HeaderSignature)
+	accepted, err := a.Executor.AcceptCallback(ctx, receipt, signature, func() ([]byte, error) {
+		return core.ReadBody(c, engines.MaxAnswerBytes, echo.MIMEApplicationJSON)
+	})
 	if err != nil {
 		return err
 	}

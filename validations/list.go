@@ -55,12 +55,31 @@ func (s *Service) runSteps(ctx context.Context, orgID, id uuid.UUID) (runDetail,
 	if detail.definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
 		return runDetail{}, err
 	}
-	detail.steps, err = gorm.G[StepRun](s.db.Gorm).Where("org_id = ? AND run_id = ?", orgID, id).
+	detail.steps, err = s.Steps(ctx, run)
+	return detail, err
+}
+
+// Steps reads the results of a run's steps up to the recovery point of the run. Steps that were committed after the run
+// was read are left out, so that the run and its steps fit together.
+func (s *Service) Steps(ctx context.Context, run Run) ([]StepRun, error) {
+	steps, err := gorm.G[StepRun](s.db.Gorm).
+		Where("org_id = ? AND run_id = ? AND ordinal < ?", run.OrgID, run.ID, run.RecoveryPoint).
 		Order("ordinal").Find(ctx)
 	if err != nil {
-		return runDetail{}, fmt.Errorf("read the steps of run %s: %w", id, err)
+		return nil, fmt.Errorf("read the steps of run %s: %w", run.ID, err)
 	}
-	return detail, nil
+	return steps, nil
+}
+
+// Submission reads a submission of the organization without its document.
+func (s *Service) Submission(ctx context.Context, orgID, id uuid.UUID) (Submission, error) {
+	submission, err := gorm.G[Submission](s.db.Gorm).
+		Select("org_id", "id", "media_type", "filename", "name", "short_description", "size", "sha256").
+		Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
+	if err != nil {
+		return Submission{}, fmt.Errorf("read submission %s: %w", id, err)
+	}
+	return submission, nil
 }
 
 // Find reads one run of the organization, without its steps.
@@ -174,8 +193,8 @@ func (s *Service) filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 	return names, nil
 }
 
-// newest returns the id of the organization's newest run; the zero UUID where there is none.
-func (s *Service) newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error) {
+// Newest returns the id of the organization's newest run; the zero UUID where there is none.
+func (s *Service) Newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error) {
 	runs, err := s.List(ctx, orgID, RunFilter{}, core.Cursor{})
 	if err != nil || len(runs) == 0 {
 		return uuid.Nil, err
@@ -183,8 +202,8 @@ func (s *Service) newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error
 	return runs[0].ID, nil
 }
 
-// countNewer counts the runs that pass the filter and are newer than a run, up to a limit.
-func (s *Service) countNewer(
+// CountNewer counts the runs that pass the filter and are newer than a run, up to a limit.
+func (s *Service) CountNewer(
 	ctx context.Context, orgID uuid.UUID, filter RunFilter, than uuid.UUID, limit int,
 ) (int, error) {
 	newer := core.Cursor{ID: than, Backward: true, Size: limit - 1}
@@ -192,11 +211,11 @@ func (s *Service) countNewer(
 	return len(runs), err
 }
 
-// progresses reads how far each of some runs is, with what it has come to.
-func (s *Service) progresses(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
+// FindAll reads some runs of the organization. Runs that do not exist are not in the map.
+func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
 	runs, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read how far runs are: %w", err)
+		return nil, fmt.Errorf("read runs: %w", err)
 	}
 	found := make(map[uuid.UUID]Run, len(runs))
 	for _, run := range runs {

@@ -13,9 +13,13 @@ import (
 )
 
 const (
-	// writeLimit bounds how long a client may leave what it is sent untaken.
-	writeLimit = 10 * time.Second
-	// streamsPerHolder bounds the open streams of one token, and of the pages of one visitor, in one process.
+	// heartbeatInterval is how often an idle stream sends a comment, so that proxies do not close the connection.
+	heartbeatInterval = 15 * time.Second
+	// maxStreamAge bounds the life of a stream. Clients reconnect by themselves, and their token is checked again.
+	maxStreamAge = 5 * time.Minute
+	// writeTimeout bounds how long a client may take to read what it is sent.
+	writeTimeout = 10 * time.Second
+	// streamsPerHolder bounds the open streams of one token, or of one visitor's pages, in one process.
 	streamsPerHolder = 8
 )
 
@@ -29,20 +33,20 @@ func (w eventWriter) begin() {
 	header := w.c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/event-stream")
 	header.Set(echo.HeaderCacheControl, "no-store")
-	// nginx would gather what is to arrive at once.
+	// nginx would otherwise buffer the events.
 	header.Set("X-Accel-Buffering", "no")
 	w.c.Response().WriteHeader(http.StatusOK)
 }
 
-// beat says that a silent stream is still there.
+// beat sends a comment, which clients ignore.
 func (w eventWriter) beat() error {
 	return w.send([]byte(": still here\n\n"))
 }
 
 func (w eventWriter) send(text []byte) error {
 	control := http.NewResponseController(w.c.Response())
-	// Not every server has deadlines; without one the write waits as long as the connection lives.
-	_ = control.SetWriteDeadline(time.Now().Add(writeLimit))
+	// A server without deadlines, such as a test's, waits as long as the connection lives.
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := w.c.Response().Write(text); err != nil {
 		return fmt.Errorf("send events: %w", err)
 	}
@@ -52,7 +56,7 @@ func (w eventWriter) send(text []byte) error {
 	return nil
 }
 
-// streams counts the open streams of each holder.
+// streams counts the open streams of each holder: a token, or a visitor.
 type streams struct {
 	mu   sync.Mutex
 	open map[uuid.UUID]int
@@ -62,7 +66,7 @@ func newStreams() *streams {
 	return &streams{open: make(map[uuid.UUID]int)}
 }
 
-// enter reports whether the holder may open another stream; leave has to follow where it may.
+// enter reports whether the holder may open another stream. If so, the caller has to call leave.
 func (s *streams) enter(holder uuid.UUID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

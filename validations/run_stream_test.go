@@ -11,48 +11,39 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-
-	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// told lists a story's events as id and name.
-func (b *testBundle) told(tb testing.TB, job jobs.Job) string {
-	tb.Helper()
-	told, err := b.runs.story(tb.Context(), b.orgID, "org", job.SubjectID)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	names := make([]string, len(told.events))
-	for i, e := range told.events {
+// names lists the events as id and name.
+func (h history) names() string {
+	names := make([]string, len(h.events))
+	for i, e := range h.events {
 		names[i] = fmt.Sprintf("%d %s", e.id, e.name)
 	}
 	return strings.Join(names, ", ")
 }
 
-func TestStory(t *testing.T) {
+func TestHistory(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
-	job := b.start(t, passing, failing, panicking)
-	if got, want := b.told(t, job), "1 run.created"; got != want {
-		t.Errorf("story before = %q, want %q", got, want)
+	now := time.Now()
+	run := Run{State: StatePending, Result: ResultUnknown, CreatedAt: now}
+	if got, want := newHistory(run, "org", 3, nil).names(), "1 run.created"; got != want {
+		t.Errorf("events of a pending run = %q, want %q", got, want)
 	}
-	b.execute(t, job)
+	run.State, run.Result, run.Error, run.ErrorCount = StateCompleted, ResultError, "Step 3 failed.", 2
+	run.Attempts, run.RecoveryPoint, run.StartedAt, run.EndedAt = 2, 2, &now, &now
+	past := newHistory(run, "org", 3, []StepRun{{Ordinal: 0}, {Ordinal: 1}})
 	want := "1 run.created, 2 run.started, 3 step.completed, 4 step.completed, 6 run.completed"
-	if got := b.told(t, job); got != want {
-		t.Errorf("story after = %q, want %q", got, want)
-	}
-	told, err := b.runs.story(t.Context(), b.orgID, "org", job.SubjectID)
-	if err != nil {
-		t.Fatal(err)
+	if got := past.names(); got != want {
+		t.Errorf("events of a completed run = %q, want %q", got, want)
 	}
 	for i, want := range []RunBody{
 		{State: StatePending, Result: ResultUnknown, Status: "PENDING"},
 		{State: StateRunning, Result: ResultUnknown, Status: "RUNNING"},
 	} {
-		got, ok := told.events[i].data.(RunBody)
+		got, ok := past.events[i].data.(RunBody)
 		if !ok || got.State != want.State || got.Result != want.Result || got.Status != want.Status ||
 			got.Counts != want.Counts || got.Error != "" || got.EndedAt != "" {
-			t.Errorf("%s shows %+v, want the run as it was then", told.events[i].name, got)
+			t.Errorf("%s shows %+v, want the run as it was then", past.events[i].name, got)
 		}
 	}
 }
@@ -63,16 +54,16 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
-		silent := &stream{
+		silent := &runStream{
 			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: NewWaiters(nil)}},
-			ends: time.Now().Add(streamLife),
+			deadline: time.Now().Add(maxStreamAge),
 		}
 		moved, err := silent.await(t.Context(), 0)
 		if moved || err != nil {
 			t.Errorf("await = %t, %v, want false and no error", moved, err)
 		}
 		got := strings.Count(answer.Body.String(), ": still here\n\n")
-		if want := int(streamLife / heartbeat); got != want {
+		if want := int(maxStreamAge / heartbeatInterval); got != want {
 			t.Errorf("comments = %d, want %d", got, want)
 		}
 	})

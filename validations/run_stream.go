@@ -1,0 +1,109 @@
+package validations
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// runEvents is GET /api/runs/{id}/events/. It sends the events of the run so far, and then each further event until
+// the run is completed.
+func (a *App) runEvents(c echo.Context) error {
+	principal, id, err := callerAndRun(c)
+	if err != nil {
+		return err
+	}
+	past, err := a.history(c.Request().Context(), principal, id)
+	if err != nil {
+		return err
+	}
+	// An id that is no number was not issued here, so the client gets all events.
+	lastSent, err := strconv.Atoi(c.Request().Header.Get("Last-Event-ID"))
+	if err == nil && past.progress == ProgressCompleted && lastSent >= past.lastID() {
+		// 204 is the one answer after which a client does not reconnect.
+		return c.NoContent(http.StatusNoContent)
+	}
+	if !a.streams.enter(principal.TokenID) {
+		return core.RateLimited(
+			fmt.Sprintf("This token has %d streams of events open.", streamsPerHolder), heartbeatInterval)
+	}
+	defer a.streams.leave(principal.TokenID)
+	stream := &runStream{
+		eventWriter: eventWriter{c}, app: a, principal: principal, runID: id, lastSent: lastSent,
+		deadline: time.Now().Add(maxStreamAge),
+	}
+	stream.begin()
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	return stream.follow(past)
+}
+
+// runStream sends the events of one run to one client.
+type runStream struct {
+	eventWriter
+
+	app       *App
+	principal core.Principal
+	runID     uuid.UUID
+	// lastSent is the id of the last event that the client has received.
+	lastSent int
+	deadline time.Time
+}
+
+// follow sends the past events and then each further event.
+func (s *runStream) follow(past history) error {
+	ctx := s.c.Request().Context()
+	for {
+		if err := s.sendNew(past); err != nil || past.progress == ProgressCompleted {
+			return err
+		}
+		moved, err := s.await(ctx, past.progress)
+		if err != nil || !moved {
+			return err
+		}
+		if past, err = s.app.history(ctx, s.principal, s.runID); err != nil {
+			return err
+		}
+	}
+}
+
+// await returns true when the run has progressed. It returns false when the stream is to end: the client has
+// disconnected, the process stops, or the stream has reached its deadline.
+func (s *runStream) await(ctx context.Context, beyond Progress) (bool, error) {
+	run := RunKey{OrgID: s.principal.OrgID, ID: s.runID}
+	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.deadline) {
+		if s.app.Waiters.Await(ctx, run, beyond, heartbeatInterval) {
+			return true, nil
+		}
+		if err := s.beat(); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// sendNew sends the events after the last one sent.
+func (s *runStream) sendNew(past history) error {
+	for _, event := range past.events {
+		if event.id <= s.lastSent {
+			continue
+		}
+		text, err := event.encode()
+		if err != nil {
+			return err
+		}
+		if err := s.send(text); err != nil {
+			return err
+		}
+		s.lastSent = event.id
+	}
+	return nil
+}

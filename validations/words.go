@@ -1,0 +1,116 @@
+package validations
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+const (
+	// shortID is how many characters of an id people need to tell runs apart: the last, which are random.
+	shortID = 8
+	// shortKey is how much of a key stands in a list.
+	shortKey = 40
+	// unnamed stands for a document that came without a name.
+	unnamed = "document"
+)
+
+// runPill says in a word how a run is. What is our fault looks different from what is wrong with the document.
+func runPill(run Run) pages.Pill {
+	if run.State == StatePending {
+		return pages.NewPill("idle", "Waiting")
+	}
+	if run.State == StateRunning {
+		return pages.NewPill("run", "Running")
+	}
+	switch run.Result {
+	case ResultPass:
+		if run.WarningCount > 0 {
+			return pages.NewPill("warn", "Passed with warnings")
+		}
+		return pages.NewPill("ok", "Passed")
+	case ResultFail:
+		return pages.NewPill("fail", "Failed")
+	case ResultTimedOut:
+		return pages.NewPill("error", "Timed out")
+	case ResultCanceled:
+		return pages.NewPill("idle", "Canceled")
+	default:
+		return pages.NewPill("error", "Platform error")
+	}
+}
+
+// runSign is how a run is, for the title of a page.
+func runSign(run Run) string {
+	switch {
+	case run.State != StateCompleted:
+		return "◔"
+	case run.Result == ResultFail:
+		return "✗ " + pages.Number(run.ErrorCount)
+	case run.Result == ResultPass && run.WarningCount > 0:
+		return "! " + pages.Number(run.WarningCount)
+	case run.Result == ResultPass:
+		return "✓"
+	case run.Result == ResultCanceled:
+		return "–"
+	default:
+		return "! error"
+	}
+}
+
+func shortened(id uuid.UUID) string {
+	text := id.String()
+	return text[len(text)-shortID:]
+}
+
+// documentName is the name of a document as it can stand in a page: nothing in it turns the direction of writing.
+func documentName(filename string) string {
+	if filename == "" {
+		return unnamed
+	}
+	return formats.Clean(filename)
+}
+
+// keyLabel cuts a key to what a list has room for.
+func keyLabel(key string) string {
+	if len(key) <= shortKey {
+		return key
+	}
+	return key[:shortKey] + "…"
+}
+
+// counted writes a number with its noun.
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return pages.Number(n) + " " + noun + "s"
+}
+
+// foundIn says what a run has found as shortly as it can be said.
+func foundIn(run Run) string {
+	switch {
+	case run.ErrorCount > 0 && run.WarningCount > 0:
+		return counted(run.ErrorCount, "error") + ", " + counted(run.WarningCount, "warning")
+	case run.ErrorCount > 0:
+		return counted(run.ErrorCount, "error")
+	case run.WarningCount > 0:
+		return counted(run.WarningCount, "warning")
+	case run.Result != ResultPass:
+		return ""
+	default:
+		return "none"
+	}
+}
+
+func sourceName(source Source) string {
+	switch source {
+	case SourceDashboard:
+		return "Dashboard"
+	case SourceCLI:
+		return "Command line"
+	default:
+		return "API"
+	}
+}
