@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/web"
 )
 
 // externalStage is a stage with an external validator behind harbour's workflow "external".
@@ -30,7 +31,7 @@ func setupExternal(tb testing.TB) externalStage {
 		settings.BaseURL = "https://validations.example/"
 	})}
 	answer := s.must(tb, http.StatusOK, call{path: "/api/signing-secret/", token: s.Harbour.Tokens.Owner})
-	s.secret = decoded[validations.SecretBody](tb, answer).Secret
+	s.secret = decoded[web.SecretBody](tb, answer).Secret
 	s.validator = validator.New(s.secret)
 	listener := httptest.NewServer(s.validator)
 	tb.Cleanup(listener.Close)
@@ -108,7 +109,7 @@ func TestExternalValidator(t *testing.T) {
 			s.callback(t, validator.AnswerOf(true), s.secret, now).to("/api/callbacks/"+unknownID+"/"))
 		for _, accepted := range []bool{true, false} {
 			got := s.must(t, http.StatusOK, s.callback(t, validator.AnswerOf(true), s.secret, now))
-			if decoded[validations.CallbackBody](t, got).Accepted != accepted {
+			if decoded[web.CallbackBody](t, got).Accepted != accepted {
 				t.Errorf("callback = %s, want accepted = %t", got.body, accepted)
 			}
 		}
@@ -122,8 +123,8 @@ func TestExternalValidator(t *testing.T) {
 func TestSigningSecret(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	read := func(token string) validations.SecretBody {
-		return decoded[validations.SecretBody](t, s.must(t, http.StatusOK,
+	read := func(token string) web.SecretBody {
+		return decoded[web.SecretBody](t, s.must(t, http.StatusOK,
 			call{path: "/api/signing-secret/", token: token}))
 	}
 	c := s.console(t)
@@ -136,7 +137,7 @@ func TestSigningSecret(t *testing.T) {
 	if code != 0 || rotated == shown {
 		t.Errorf("signing-secret rotate = %d, want another secret; %s", code, complaint)
 	}
-	want := validations.SecretBody{Secret: strings.TrimSpace(rotated), Previous: core.Optional(first.Secret)}
+	want := web.SecretBody{Secret: strings.TrimSpace(rotated), Previous: core.Optional(first.Secret)}
 	if got := read(s.Harbour.Tokens.Owner); got != want {
 		t.Error("the API does not show the rotated secret with the previous one")
 	}

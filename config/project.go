@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/web"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
@@ -47,7 +48,7 @@ type Project struct {
 	requests *ratelimit.Local
 
 	users       *users.App
-	validations *validations.App
+	validations *web.App
 	workflows   *workflows.App
 
 	keys       *idempotency.App
@@ -114,7 +115,7 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.validations, err = validations.New(validations.Deps{
+	p.validations, err = web.New(web.Deps{
 		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector, Sessions: p.users,
 		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: settings.Address(),
 		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond),

@@ -112,7 +112,7 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	if order.Principal.UserID != uuid.Nil {
 		prepared.Run.CreatedBy = &order.Principal.UserID
 	}
-	body := renderRun(prepared.Run, order.Principal.OrgSlug)
+	body := RenderRun(prepared.Run, order.Principal.OrgSlug)
 	body.Steps = renderSteps(prepared.Run, order.Workflow.Definition, nil, nil)
 	prepared.Answer, err = json.Marshal(body)
 	if err != nil {

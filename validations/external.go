@@ -58,14 +58,14 @@ func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, e
 	case call.State == callWaiting:
 		return e.awaitCallback(ctx, x, call)
 	case !call.Fresh && !x.engine.Idempotent:
-		return e.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+		return e.endCall(ctx, x, call, CategoryRuntimeError, UnknownOutcome)
 	default:
 		return e.callValidator(ctx, x, call)
 	}
 }
 
 // unknownOutcome ends a run whose validator must not be called twice.
-const unknownOutcome = "may have been called, and its answer was lost. It is not called again, because the workflow " +
+const UnknownOutcome = "may have been called, and its answer was lost. It is not called again, because the workflow " +
 	"says that a call must not be repeated."
 
 func (e *Executor) callValidator(ctx context.Context, x externalStep, call externalCall) (bool, error) {
@@ -100,7 +100,7 @@ func (e *Executor) endUnanswered(
 	case !ok:
 		return false, cause
 	case failure.Unknown() && !x.engine.Idempotent:
-		return e.endCall(ctx, x, call, CategoryRuntimeError, unknownOutcome)
+		return e.endCall(ctx, x, call, CategoryRuntimeError, UnknownOutcome)
 	case timedOut:
 		return e.endCall(ctx, x, call, CategoryTimeout, "did not answer in time.")
 	default:

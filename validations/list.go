@@ -28,34 +28,34 @@ type RunFilter struct {
 const idSlack = time.Minute
 
 // runDetail is a run with everything that its page shows.
-type runDetail struct {
-	run        Run
-	definition Definition
-	steps      []StepRun
-	findings   []Finding
+type RunDetail struct {
+	Run        Run
+	Definition Definition
+	Steps      []StepRun
+	Findings   []Finding
 }
 
 // runDetail reads one run of the organization with its steps and the first findings of each.
-func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
-	detail, err := s.runSteps(ctx, orgID, id)
+func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (RunDetail, error) {
+	detail, err := s.Detail(ctx, orgID, id)
 	if err != nil {
-		return runDetail{}, err
+		return RunDetail{}, err
 	}
-	detail.findings, err = s.firstFindings(ctx, orgID, id)
+	detail.Findings, err = s.firstFindings(ctx, orgID, id)
 	return detail, err
 }
 
 // runSteps reads one run of the organization with its steps, without findings.
-func (s *Service) runSteps(ctx context.Context, orgID, id uuid.UUID) (runDetail, error) {
+func (s *Service) Detail(ctx context.Context, orgID, id uuid.UUID) (RunDetail, error) {
 	run, err := s.Find(ctx, orgID, id)
 	if err != nil {
-		return runDetail{}, err
+		return RunDetail{}, err
 	}
-	detail := runDetail{run: run}
-	if detail.definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
-		return runDetail{}, err
+	detail := RunDetail{Run: run}
+	if detail.Definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
+		return RunDetail{}, err
 	}
-	detail.steps, err = s.Steps(ctx, run)
+	detail.Steps, err = s.Steps(ctx, run)
 	return detail, err
 }
 
@@ -114,8 +114,8 @@ func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id 
 	if err != nil {
 		return RunBody{}, err
 	}
-	body := renderRun(detail.run, orgSlug)
-	body.Steps = renderSteps(detail.run, detail.definition, detail.steps, detail.findings)
+	body := RenderRun(detail.Run, orgSlug)
+	body.Steps = renderSteps(detail.Run, detail.Definition, detail.Steps, detail.Findings)
 	return body, nil
 }
 
@@ -180,7 +180,7 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 }
 
 // filenames reads the names of documents by the ids of their submissions.
-func (s *Service) filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	found, err := gorm.G[Submission](s.db.Gorm).Select("id", "filename").
 		Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
 	if err != nil {

@@ -134,7 +134,7 @@ func TestClientStatus(t *testing.T) {
 		{Run{State: StateCompleted, Result: ResultCanceled}, "CANCELED", true},
 		{Run{State: StateCompleted, Result: ResultTimedOut, ErrorCategory: CategoryTimeout}, "TIMED_OUT", true},
 	} {
-		body := renderRun(tt.run, "org")
+		body := RenderRun(tt.run, "org")
 		if body.Status != tt.want || (body.UserFriendlyError != "") != tt.friendly {
 			t.Errorf("status of %s %s = %s, %q, want %s", tt.run.State, tt.run.Result, body.Status,
 				body.UserFriendlyError, tt.want)

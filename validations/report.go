@@ -19,8 +19,8 @@ type FindingBody struct {
 }
 
 // reportRun turns a run into a document of a report. Whatever kept it from being checked to the end is its error.
-func reportRun(detail runDetail, name string) formats.Document {
-	run := detail.run
+func reportRun(detail RunDetail, name string) formats.Document {
+	run := detail.Run
 	document := formats.Document{Name: name, Run: run.ID.String(), Result: formats.Result(run.Result)}
 	switch {
 	case run.State != StateCompleted:
@@ -31,14 +31,14 @@ func reportRun(detail runDetail, name string) formats.Document {
 		document.Error = run.Error
 	}
 	findings := make(map[int][]engines.Finding)
-	for _, finding := range detail.findings {
+	for _, finding := range detail.Findings {
 		findings[finding.StepOrdinal] = append(findings[finding.StepOrdinal], finding.Finding)
 	}
-	done := make(map[int]StepRun, len(detail.steps))
-	for _, step := range detail.steps {
+	done := make(map[int]StepRun, len(detail.Steps))
+	for _, step := range detail.Steps {
 		done[step.Ordinal] = step
 	}
-	for i, step := range detail.definition.Steps {
+	for i, step := range detail.Definition.Steps {
 		result, executed := done[i]
 		if !executed {
 			document.Steps = append(document.Steps, formats.Step{
@@ -57,15 +57,15 @@ func reportRun(detail runDetail, name string) formats.Document {
 }
 
 // verdict reads what a run has come to, as reports show it.
-func (s *Service) verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
-	detail, err := s.runSteps(ctx, orgID, id)
+func (s *Service) Verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
+	detail, err := s.Detail(ctx, orgID, id)
 	if err != nil {
 		return formats.Verdict{}, err
 	}
-	if detail.findings, err = s.allFindings(ctx, detail.run); err != nil {
+	if detail.Findings, err = s.allFindings(ctx, detail.Run); err != nil {
 		return formats.Verdict{}, err
 	}
-	submission, err := s.Submission(ctx, orgID, detail.run.SubmissionID)
+	submission, err := s.Submission(ctx, orgID, detail.Run.SubmissionID)
 	if err != nil {
 		return formats.Verdict{}, err
 	}
@@ -74,7 +74,7 @@ func (s *Service) verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Ver
 		filename = "document"
 	}
 	return formats.Verdict{
-		Workflow: detail.run.WorkflowSlug, At: detail.run.CreatedAt,
+		Workflow: detail.Run.WorkflowSlug, At: detail.Run.CreatedAt,
 		Documents: []formats.Document{reportRun(detail, filename)},
 	}, nil
 }

@@ -82,7 +82,7 @@ func RunAddress(id uuid.UUID) string {
 }
 
 // renderRun renders a run without its steps.
-func renderRun(run Run, orgSlug string) RunBody {
+func RenderRun(run Run, orgSlug string) RunBody {
 	body := RunBody{
 		ID:                run.ID,
 		Workflow:          run.WorkflowID,
@@ -119,7 +119,7 @@ func renderRun(run Run, orgSlug string) RunBody {
 func renderSteps(run Run, definition Definition, done []StepRun, findings []Finding) []StepBody {
 	issues := make(map[int][]IssueBody)
 	for _, finding := range findings {
-		issues[finding.StepOrdinal] = append(issues[finding.StepOrdinal], renderIssue(finding))
+		issues[finding.StepOrdinal] = append(issues[finding.StepOrdinal], RenderIssue(finding))
 	}
 	results := make(map[int]StepRun, len(done))
 	for _, step := range done {
@@ -129,15 +129,15 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 	for i, step := range definition.Steps {
 		result, ok := results[i]
 		if !ok {
-			steps[i] = renderStepWithoutResult(run, step, i)
+			steps[i] = RenderStepWithoutResult(run, step, i)
 			continue
 		}
-		steps[i] = renderStep(result, issues[i])
+		steps[i] = RenderStep(result, issues[i])
 	}
 	return steps
 }
 
-func renderStep(step StepRun, issues []IssueBody) StepBody {
+func RenderStep(step StepRun, issues []IssueBody) StepBody {
 	truncated := step.Truncated || len(issues) > maxInlineIssues
 	if len(issues) > maxInlineIssues {
 		issues = issues[:maxInlineIssues]
@@ -152,7 +152,7 @@ func renderStep(step StepRun, issues []IssueBody) StepBody {
 	}
 }
 
-func renderIssue(f Finding) IssueBody {
+func RenderIssue(f Finding) IssueBody {
 	rows := f.SampleRows
 	if rows == nil {
 		rows = []int{}
@@ -166,7 +166,7 @@ func renderIssue(f Finding) IssueBody {
 
 // renderStepWithoutResult shows a step that has not been executed to its end. Where it is the one that ended the run,
 // it says why.
-func renderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
+func RenderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
 	body := StepBody{StepID: step.ID, Name: step.Name, Status: StepPending, Issues: []IssueBody{}}
 	reached := ordinal == run.RecoveryPoint
 	switch {

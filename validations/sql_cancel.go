@@ -12,7 +12,7 @@ import (
 )
 
 // canceledText is what a canceled run says of its end.
-const canceledText = "The run was canceled."
+const CanceledText = "The run was canceled."
 
 // Cancel ends a run that has not ended yet. Whoever executes it has no lease any more: nothing that it still finds is
 // written, and its next heartbeat stops it. A job that is staged or queued finds the run completed and does nothing.
@@ -29,7 +29,7 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 			UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, epoch = epoch + 1,
 				ended_at = now(), lease_until = NULL, sweep_after = NULL
 			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'`,
-			principal.OrgID, id, canceledText)
+			principal.OrgID, id, CanceledText)
 		if err != nil || tag.RowsAffected() == 0 {
 			return false, err
 		}

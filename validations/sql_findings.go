@@ -12,13 +12,13 @@ import (
 )
 
 // maxPlaces bounds what is looked at to tell where in a document its findings are, and which rules they broke.
-const maxPlaces = 5000
+const MaxPlaces = 5000
 
 const findingFields = `f.id, f.step_ordinal, f.ordinal, f.severity, f.code, f.message, f.path, f.line, f."column",
 	f."row", f.excerpt, f.count, f.sample_rows, f.assertion_id, f.truncated`
 
 // listFindings reads one page of a run's findings, in the order in which they were found, and one row more.
-func (s *Service) listFindings(ctx context.Context, run Run, cursor core.Cursor) ([]Finding, error) {
+func (s *Service) ListFindings(ctx context.Context, run Run, cursor core.Cursor) ([]Finding, error) {
 	comparison, order := ">", "ASC"
 	if cursor.Backward {
 		comparison, order = "<", "DESC"
@@ -74,7 +74,7 @@ func scanFinding(row pgx.CollectableRow) (Finding, error) {
 }
 
 // place is where one finding is, and which rule it is of.
-type place struct {
+type FindingPlace struct {
 	Step     int
 	Severity engines.Severity
 	Code     string
@@ -84,14 +84,14 @@ type place struct {
 }
 
 // places reads where the findings of a run are.
-func (s *Service) places(ctx context.Context, run Run) ([]place, error) {
+func (s *Service) FindingPlaces(ctx context.Context, run Run) ([]FindingPlace, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT step_ordinal, severity, code, line, truncated FROM findings
-		WHERE org_id = $1 AND run_id = $2 ORDER BY step_ordinal, ordinal LIMIT $3`, run.OrgID, run.ID, maxPlaces)
+		WHERE org_id = $1 AND run_id = $2 ORDER BY step_ordinal, ordinal LIMIT $3`, run.OrgID, run.ID, MaxPlaces)
 	if err != nil {
 		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FindingPlace])
 	if err != nil {
 		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
 	}
@@ -99,7 +99,7 @@ func (s *Service) places(ctx context.Context, run Run) ([]place, error) {
 }
 
 // firstFinding reads the finding that people should look at first: an error where there is one.
-func (s *Service) firstFinding(ctx context.Context, run Run) (*Finding, error) {
+func (s *Service) FirstFinding(ctx context.Context, run Run) (*Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2
 		ORDER BY array_position(ARRAY['ERROR', 'WARNING', 'INFO'], f.severity), f.step_ordinal, f.ordinal LIMIT 1`,

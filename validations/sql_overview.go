@@ -14,15 +14,15 @@ import (
 
 const (
 	// overviewRuns bounds how many of the last day's runs are counted; the newest are.
-	overviewRuns = 10_000
+	OverviewRuns = 10_000
 	// overviewSpan holds the hours of the overview, the one that has begun among them, with an hour to spare.
 	overviewSpan = 25 * time.Hour
 	// maxLate is how many runs are counted that are late.
-	maxLate = 100
+	MaxLate = 100
 )
 
 // hourResults counts the runs that were started in an hour by their results.
-type hourResults struct {
+type HourResults struct {
 	Hour   time.Time
 	Passed int64
 	Failed int64
@@ -34,12 +34,12 @@ type hourResults struct {
 	Since *time.Time
 }
 
-func (h hourResults) total() int64 {
+func (h HourResults) Total() int64 {
 	return h.Passed + h.Failed + h.Errors + h.Other
 }
 
 // durations is how long runs took that have ended with a verdict, from their start.
-type durations struct {
+type Durations struct {
 	Runs        int64
 	Median, P95 time.Duration
 	// Waited95 is the wait for their execution that 95 % of them did not exceed.
@@ -47,25 +47,25 @@ type durations struct {
 }
 
 // lateRuns counts the runs that should have moved by now, up to maxLate.
-type lateRuns struct {
+type LateRuns struct {
 	Pending, Running int64
 }
 
 // recent is what became of the newest runs of the last 24 hours.
-type recent struct {
-	hours []hourResults
-	took  durations
-	late  lateRuns
+type Overview struct {
+	Hours []HourResults
+	Took  Durations
+	Late  LateRuns
 }
 
 // recent reads what the overview tells of runs, in one round trip.
-func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
-	var found recent
+func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, error) {
+	var found Overview
 	var reads db.Reads
 	// The database says which hours these are; the id only keeps older runs from being read.
 	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
-	reads.Queue(db.AllInto(&found.hours, func(row pgx.CollectableRow) (hourResults, error) {
-		return scanHour(row, &found.took)
+	reads.Queue(db.AllInto(&found.Hours, func(row pgx.CollectableRow) (HourResults, error) {
+		return scanHour(row, &found.Took)
 	}), `
 		WITH span AS (SELECT date_trunc('hour', now(), 'UTC') - interval '23 hours' AS first),
 		newest AS (
@@ -88,20 +88,20 @@ func (s *Service) recent(ctx context.Context, orgID uuid.UUID) (recent, error) {
 				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY took), 0),
 				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
 			FROM verdicts)
-		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, overviewRuns)
-	reads.Queue(db.OneInto(&found.late, pgx.RowToStructByPos[lateRuns]), `
+		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, OverviewRuns)
+	reads.Queue(db.OneInto(&found.Late, pgx.RowToStructByPos[LateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM validation_runs
-			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, maxLate)
+			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, MaxLate)
 	if err := s.db.Read(ctx, &reads); err != nil {
-		return recent{}, fmt.Errorf("read the newest runs: %w", err)
+		return Overview{}, fmt.Errorf("read the newest runs: %w", err)
 	}
 	return found, nil
 }
 
 // scanHour reads an hour and what is in each row, the durations of the runs of all hours.
-func scanHour(row pgx.CollectableRow, d *durations) (hourResults, error) {
-	var h hourResults
+func scanHour(row pgx.CollectableRow, d *Durations) (HourResults, error) {
+	var h HourResults
 	var median, p95, waited float64
 	err := row.Scan(&h.Hour, &h.Passed, &h.Failed, &h.Errors, &h.Other, &h.Since, &d.Runs, &median, &p95, &waited)
 	d.Median, d.P95, d.Waited95 = core.Seconds(median), core.Seconds(p95), core.Seconds(waited)

@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -61,11 +62,11 @@ func (a *App) overviewPage(c echo.Context) error {
 }
 
 func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overviewView, error) {
-	found, err := a.Runs.recent(ctx, orgID)
+	found, err := a.Runs.Overview(ctx, orgID)
 	if err != nil {
 		return overviewView{}, err
 	}
-	starts, err := a.Keys.Hours(ctx, orgID, found.hours[0].Hour)
+	starts, err := a.Keys.Hours(ctx, orgID, found.Hours[0].Hour)
 	if err != nil {
 		return overviewView{}, err
 	}
@@ -82,7 +83,7 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 
 // latest reads the newest runs for the overview's list.
 func (a *App) latest(ctx context.Context, orgID uuid.UUID) ([]listedRun, error) {
-	runs, err := a.Runs.List(ctx, orgID, RunFilter{}, core.Cursor{Size: latestRuns})
+	runs, err := a.Runs.List(ctx, orgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ type overviewView struct {
 	// CountedSince is set when not all runs of the last 24 hours are counted.
 	CountedSince *time.Time
 	Latency      latency
-	Took         durations
+	Took         validations.Durations
 	Latest       []listRow
 	// Newest is the address of the page itself, for what has come since.
 	Newest string
@@ -117,17 +118,17 @@ type attention struct {
 	Address string
 }
 
-func newAttention(base string, stuck int64, late lateRuns) attention {
+func newAttention(base string, stuck int64, late validations.LateRuns) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
-		Count: stuck + lateCount, More: stuck == idempotency.MaxStuck || lateCount == maxLate,
+		Count: stuck + lateCount, More: stuck == idempotency.MaxStuck || lateCount == validations.MaxLate,
 		Text: "no key is stuck and no run is late", Address: base + "keys/",
 	}
 	var parts []string
 	if lateCount > 0 {
-		state := StatePending
+		state := validations.StatePending
 		if late.Pending == 0 {
-			state = StateRunning
+			state = validations.StateRunning
 		}
 		a.Address = base + "runs/?state=" + string(state)
 		parts = append(parts, counted(lateCount, "late run"))
@@ -167,24 +168,24 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 
 // newOverviewView puts the numbers together; what was read of runs covers the last 24 hours.
 func newOverviewView(
-	base string, found recent, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
+	base string, found validations.Overview, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
 ) overviewView {
 	view := overviewView{
-		Attention: newAttention(base, stuck, found.late), Quota: newQuotaTile(usage), Took: found.took,
-		Hours: newHoursChart(base, found.hours, starts.Replays), Latency: newLatency(starts.Took), Newest: base,
+		Attention: newAttention(base, stuck, found.Late), Quota: newQuotaTile(usage), Took: found.Took,
+		Hours: newHoursChart(base, found.Hours, starts.Replays), Latency: newLatency(starts.Took), Newest: base,
 	}
-	for _, hour := range found.hours {
-		view.Runs.Total += hour.total()
+	for _, hour := range found.Hours {
+		view.Runs.Total += hour.Total()
 		view.Runs.Failed += hour.Failed
 		view.Runs.Errors += hour.Errors
 		if view.CountedSince == nil {
 			view.CountedSince = hour.Since
 		}
 	}
-	if view.Runs.Total < overviewRuns {
+	if view.Runs.Total < validations.OverviewRuns {
 		view.CountedSince = nil
 	}
-	view.Runs.Address = base + "runs/?" + between(found.hours[0].Hour, time.Time{}).Encode()
+	view.Runs.Address = base + "runs/?" + between(found.Hours[0].Hour, time.Time{}).Encode()
 	view.Replays = view.Hours.Total(len(view.Hours.Series) - 1)
 	return view
 }
@@ -198,7 +199,7 @@ func between(since, until time.Time) url.Values {
 	return values
 }
 
-func newHoursChart(base string, hours []hourResults, replays map[time.Time]int64) pages.Bars {
+func newHoursChart(base string, hours []validations.HourResults, replays map[time.Time]int64) pages.Bars {
 	chart := pages.Bars{Rows: "Hour (UTC)", Series: []pages.Series{
 		{Name: "passed", Tone: "ok"},
 		{Name: "failed", Tone: "fail"},

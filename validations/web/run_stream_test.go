@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // names lists the events as id and name.
@@ -25,22 +26,22 @@ func (h history) names() string {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	run := Run{State: StatePending, Result: ResultUnknown, CreatedAt: now}
+	run := validations.Run{State: validations.StatePending, Result: validations.ResultUnknown, CreatedAt: now}
 	if got, want := newHistory(run, "org", 3, nil).names(), "1 run.created"; got != want {
 		t.Errorf("events of a pending run = %q, want %q", got, want)
 	}
-	run.State, run.Result, run.Error, run.ErrorCount = StateCompleted, ResultError, "Step 3 failed.", 2
+	run.State, run.Result, run.Error, run.ErrorCount = validations.StateCompleted, validations.ResultError, "Step 3 failed.", 2
 	run.Attempts, run.RecoveryPoint, run.StartedAt, run.EndedAt = 2, 2, &now, &now
-	past := newHistory(run, "org", 3, []StepRun{{Ordinal: 0}, {Ordinal: 1}})
+	past := newHistory(run, "org", 3, []validations.StepRun{{Ordinal: 0}, {Ordinal: 1}})
 	want := "1 run.created, 2 run.started, 3 step.completed, 4 step.completed, 6 run.completed"
 	if got := past.names(); got != want {
 		t.Errorf("events of a completed run = %q, want %q", got, want)
 	}
-	for i, want := range []RunBody{
-		{State: StatePending, Result: ResultUnknown, Status: "PENDING"},
-		{State: StateRunning, Result: ResultUnknown, Status: "RUNNING"},
+	for i, want := range []validations.RunBody{
+		{State: validations.StatePending, Result: validations.ResultUnknown, Status: "PENDING"},
+		{State: validations.StateRunning, Result: validations.ResultUnknown, Status: "RUNNING"},
 	} {
-		got, ok := past.events[i].data.(RunBody)
+		got, ok := past.events[i].data.(validations.RunBody)
 		if !ok || got.State != want.State || got.Result != want.Result || got.Status != want.Status ||
 			got.Counts != want.Counts || got.Error != "" || got.EndedAt != "" {
 			t.Errorf("%s shows %+v, want the run as it was then", past.events[i].name, got)
@@ -55,7 +56,7 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		silent := &runStream{
-			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: NewWaiters(nil)}},
+			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: validations.NewWaiters(nil)}},
 			deadline: time.Now().Add(maxStreamAge),
 		}
 		moved, err := silent.await(t.Context(), 0)

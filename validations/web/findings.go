@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -39,17 +40,17 @@ func (a *App) listFindings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	definition, err := a.Runs.Definition(ctx, principal.OrgID, Digest(run.DefinitionDigest))
+	definition, err := a.Runs.Definition(ctx, principal.OrgID, validations.Digest(run.DefinitionDigest))
 	if err != nil {
 		return err
 	}
-	findings, err := a.Runs.listFindings(ctx, run, cursor)
+	findings, err := a.Runs.ListFindings(ctx, run, cursor)
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, findings, func(f Finding) uuid.UUID { return f.ID }, *c.Request().URL)
-	return c.JSON(http.StatusOK, core.MapPage(page, func(f Finding) FindingBody {
-		return FindingBody{StepID: definition.Steps[f.StepOrdinal].ID, IssueBody: renderIssue(f)}
+	page := core.NewPage(cursor, findings, func(f validations.Finding) uuid.UUID { return f.ID }, *c.Request().URL)
+	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) validations.FindingBody {
+		return validations.FindingBody{StepID: definition.Steps[f.StepOrdinal].ID, IssueBody: validations.RenderIssue(f)}
 	}))
 }
 
@@ -63,7 +64,7 @@ func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats
 
 // report writes everything that is kept of what a run has found.
 func (a *App) report(ctx context.Context, orgID, id uuid.UUID, format formats.Format) ([]byte, error) {
-	verdict, err := a.Runs.verdict(ctx, orgID, id)
+	verdict, err := a.Runs.Verdict(ctx, orgID, id)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 //go:embed templates/validations/*.html
@@ -19,7 +20,7 @@ var templates embed.FS
 
 // Keys reads idempotency keys.
 type Keys interface {
-	KeyUses
+	validations.KeyUses
 
 	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
 	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
@@ -55,9 +56,9 @@ type Limiter interface {
 
 // Deps are the services that the views call.
 type Deps struct {
-	Runs      *Service
-	Executor  *Executor
-	Waiters   *Waiters
+	Runs      *validations.Service
+	Executor  *validations.Executor
+	Waiters   *validations.Waiters
 	Keys      Keys
 	Sessions  Sessions
 	Usage     Usage

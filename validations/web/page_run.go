@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -97,11 +98,11 @@ const findingsPerPage = 100
 
 // runReport is a run with everything that its page shows. The findings are one page of them and one more.
 type runReport struct {
-	runDetail
-	submission Submission
+	validations.RunDetail
+	submission validations.Submission
 	// first is the finding to begin with; nil where nothing was found or nothing is kept.
-	first  *Finding
-	places []place
+	first  *validations.Finding
+	places []validations.FindingPlace
 	key    keyUse
 }
 
@@ -113,28 +114,28 @@ type keyUse struct {
 
 // runReport reads a run for its page.
 func (a *App) runReport(ctx context.Context, orgID, id uuid.UUID, cursor core.Cursor) (runReport, error) {
-	detail, err := a.Runs.runSteps(ctx, orgID, id)
+	detail, err := a.Runs.Detail(ctx, orgID, id)
 	if err != nil {
 		return runReport{}, err
 	}
-	report := runReport{runDetail: detail}
-	if report.findings, err = a.Runs.listFindings(ctx, detail.run, cursor); err != nil {
+	report := runReport{RunDetail: detail}
+	if report.Findings, err = a.Runs.ListFindings(ctx, detail.Run, cursor); err != nil {
 		return runReport{}, err
 	}
-	if report.places, err = a.Runs.places(ctx, detail.run); err != nil {
+	if report.places, err = a.Runs.FindingPlaces(ctx, detail.Run); err != nil {
 		return runReport{}, err
 	}
-	if report.first, err = a.Runs.firstFinding(ctx, detail.run); err != nil {
+	if report.first, err = a.Runs.FirstFinding(ctx, detail.Run); err != nil {
 		return runReport{}, err
 	}
-	if report.submission, err = a.Runs.Submission(ctx, orgID, detail.run.SubmissionID); err != nil {
+	if report.submission, err = a.Runs.Submission(ctx, orgID, detail.Run.SubmissionID); err != nil {
 		return runReport{}, err
 	}
-	report.key, err = a.keyOf(ctx, detail.run)
+	report.key, err = a.keyOf(ctx, detail.Run)
 	return report, err
 }
 
-func (a *App) keyOf(ctx context.Context, run Run) (keyUse, error) {
+func (a *App) keyOf(ctx context.Context, run validations.Run) (keyUse, error) {
 	if run.IdempotencyKeyID == nil {
 		return keyUse{}, nil
 	}
@@ -225,8 +226,8 @@ func downloads() []download {
 func newRunView(
 	principal core.Principal, report runReport, cursor core.Cursor, address url.URL, now time.Time,
 ) (runView, error) {
-	run, base := report.run, pages.Base(principal.OrgSlug)
-	finished := run.State == StateCompleted
+	run, base := report.Run, pages.Base(principal.OrgSlug)
+	finished := run.State == validations.StateCompleted
 	view := runView{
 		ID: run.ID.String(), ShortID: shortened(run.ID), Address: base + "runs/" + run.ID.String() + "/",
 		Title: runSign(run) + " · " + run.WorkflowSlug + " · " + shortened(run.ID), Pill: runPill(run),
@@ -238,7 +239,7 @@ func newRunView(
 	mayAct := principal.Role.Allows(core.RoleExecutor)
 	view.MayCancel = mayAct && !finished
 	view.MayRerun = mayAct && finished && run.ContentPurgedAt == nil
-	if mayAct && run.Result == ResultFail {
+	if mayAct && run.Result == validations.ResultFail {
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
@@ -255,7 +256,7 @@ func newRunView(
 const shortDigest = 6
 
 func newRunFacts(report runReport) runFacts {
-	run, submission := report.run, report.submission
+	run, submission := report.Run, report.submission
 	return runFacts{
 		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
 		KeyKept: report.key.kept, Replays: report.key.replays, RequestID: run.RequestID, RerunOf: formatID(run.RerunOf),
@@ -292,24 +293,24 @@ func bytesOf(size int64) string {
 const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
-	run, name := report.run, documentName(report.submission.Filename)
-	if run.State != StateCompleted {
+	run, name := report.Run, documentName(report.submission.Filename)
+	if run.State != validations.StateCompleted {
 		return waitingVerdict(report, name, now)
 	}
 	var view verdictView
-	if run.Result == ResultPass || run.Result == ResultFail {
+	if run.Result == validations.ResultPass || run.Result == validations.ResultFail {
 		view.First = firstWords(report.first)
 	}
 	switch run.Result {
-	case ResultPass:
+	case validations.ResultPass:
 		view.Lead = passedWords(run) + name + "."
-	case ResultFail:
+	case validations.ResultFail:
 		view.Lead = foundIn(run) + " in " + name + "."
 		view.Advice = "Fix the document and start a new run."
-	case ResultCanceled:
+	case validations.ResultCanceled:
 		view.Lead = "Canceled before " + name + " was checked to the end."
 		view.Advice = canceledAdvice(run)
-	case ResultTimedOut:
+	case validations.ResultTimedOut:
 		view.Lead = "Checking " + name + " took too long and was stopped."
 		view.Advice = run.Error + " Trying again is safe; a smaller document may be checked in time."
 	default:
@@ -319,7 +320,7 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 	return view
 }
 
-func passedWords(run Run) string {
+func passedWords(run validations.Run) string {
 	switch {
 	case run.WarningCount > 0:
 		return "Passed with " + counted(run.WarningCount, "warning") + ": "
@@ -331,30 +332,30 @@ func passedWords(run Run) string {
 }
 
 // canceledAdvice tells a run that was canceled from one whose charge was declined.
-func canceledAdvice(run Run) string {
-	if run.Error == canceledText {
+func canceledAdvice(run validations.Run) string {
+	if run.Error == validations.CanceledText {
 		return "Nobody has to do anything; start a new run if it is still needed."
 	}
 	return run.Error
 }
 
 // retryAdvice says whether checking the document again is safe.
-func retryAdvice(run Run) string {
-	if strings.HasSuffix(run.Error, unknownOutcome) {
+func retryAdvice(run validations.Run) string {
+	if strings.HasSuffix(run.Error, validations.UnknownOutcome) {
 		return "Ask whoever runs that validator what became of the call before you run this again."
 	}
 	return "Trying again is safe."
 }
 
 func waitingVerdict(report runReport, name string, now time.Time) verdictView {
-	run := report.run
-	if run.State == StatePending {
+	run := report.Run
+	if run.State == validations.StatePending {
 		view := verdictView{Lead: name + " waits to be checked.", IsLate: now.Sub(run.CreatedAt) > lateAfter}
 		view.Late = "No worker has taken the run yet. It is stored and will be checked; nobody has to start it again."
 		return view
 	}
 	view := verdictView{Lead: "Checking " + name + ".", IsLate: now.Sub(*run.StartedAt) > lateAfter}
-	steps := report.definition.Steps
+	steps := report.Definition.Steps
 	if run.RecoveryPoint < len(steps) {
 		view.Lead = fmt.Sprintf("Checking %s: step %d of %d, %s.", name, run.RecoveryPoint+1, len(steps),
 			formats.Clean(steps[run.RecoveryPoint].Name))
@@ -364,7 +365,7 @@ func waitingVerdict(report runReport, name string, now time.Time) verdictView {
 }
 
 // firstWords says where the finding to begin with is, and what is wrong there.
-func firstWords(first *Finding) string {
+func firstWords(first *validations.Finding) string {
 	if first == nil {
 		return ""
 	}

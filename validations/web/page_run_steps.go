@@ -1,10 +1,11 @@
-package validations
+package web
 
 import (
 	"strconv"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -40,7 +41,7 @@ type axis struct {
 	whole time.Duration
 }
 
-func newAxis(run Run, now time.Time) axis {
+func newAxis(run validations.Run, now time.Time) axis {
 	end := now
 	if run.EndedAt != nil {
 		end = *run.EndedAt
@@ -60,11 +61,11 @@ func units(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 // newStepViews tells the story of a run: it waited, and then its steps were done one after the other.
 func newStepViews(report runReport, now time.Time) []stepView {
-	run, definition, times := report.run, report.definition, newAxis(report.run, now)
+	run, definition, times := report.Run, report.Definition, newAxis(report.Run, now)
 	views := []stepView{waitView(run, times, now)}
 	before := run.StartedAt
-	results := make(map[int]StepRun, len(report.steps))
-	for _, step := range report.steps {
+	results := make(map[int]validations.StepRun, len(report.Steps))
+	for _, step := range report.Steps {
 		results[step.Ordinal] = step
 	}
 	for i, step := range definition.Steps {
@@ -90,7 +91,7 @@ func newStepViews(report runReport, now time.Time) []stepView {
 	return views
 }
 
-func waitView(run Run, times axis, now time.Time) stepView {
+func waitView(run validations.Run, times axis, now time.Time) stepView {
 	view := stepView{Name: "Queued", At: &run.CreatedAt, Pill: pages.NewPill("idle", "Waiting")}
 	end := now
 	switch {
@@ -105,17 +106,17 @@ func waitView(run Run, times axis, now time.Time) stepView {
 }
 
 // openStepView shows a step without a result. Where it is the one that ended the run, it says why.
-func openStepView(run Run, step Step, ordinal int, times axis, before *time.Time, now time.Time) stepView {
-	body := renderStepWithoutResult(run, step, ordinal)
+func openStepView(run validations.Run, step validations.Step, ordinal int, times axis, before *time.Time, now time.Time) stepView {
+	body := validations.RenderStepWithoutResult(run, step, ordinal)
 	view := stepView{Name: formats.Clean(step.Name), Note: formats.Clean(body.Error)}
 	end := now
 	switch body.Status {
-	case StepRunning:
+	case validations.StepRunning:
 		view.Pill = pages.NewPill("run", "Running")
-	case StepFailed:
+	case validations.StepFailed:
 		view.Pill = pages.NewPill("error", "Not finished")
 		end = *run.EndedAt
-	case StepSkipped:
+	case validations.StepSkipped:
 		view.Pill = pages.NewPill("idle", "Not executed")
 		return view
 	default:
@@ -130,13 +131,13 @@ func openStepView(run Run, step Step, ordinal int, times axis, before *time.Time
 }
 
 // stepPill says what a step has come to.
-func stepPill(step StepRun) pages.Pill {
+func stepPill(step validations.StepRun) pages.Pill {
 	switch {
-	case step.Status == StepFailed:
+	case step.Status == validations.StepFailed:
 		return pages.NewPill("fail", counted(step.ErrorCount, "error"))
 	case step.WarningCount > 0:
 		return pages.NewPill("warn", counted(step.WarningCount, "warning"))
-	case step.Status == StepPassed:
+	case step.Status == validations.StepPassed:
 		return pages.NewPill("ok", "Passed")
 	default:
 		return pages.NewPill("idle", "Skipped")

@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -12,17 +12,18 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // runsPageQuery is the query of the page of runs.
 type runsPageQuery struct {
 	Cursor string `query:"cursor"`
-	RunFilter
+	validations.RunFilter
 }
 
 // filtered reports whether anything narrows the list.
 func (q runsPageQuery) filtered() bool {
-	return q.RunFilter != RunFilter{}
+	return q.RunFilter != validations.RunFilter{}
 }
 
 // values are the filters that are set.
@@ -105,7 +106,7 @@ func (a *App) runsPage(c echo.Context) error {
 	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
 	view := newRunsView(base, query, page.GoesOn(cursor, found.Stopped, address))
 	if found.Stopped != uuid.Nil {
-		view.LookedAt = MaxScanned
+		view.LookedAt = validations.MaxScanned
 	}
 	if len(rows) == 0 {
 		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
@@ -141,13 +142,13 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 
 // listedRun is a run of a list, with the name of its document and how often its key was replayed.
 type listedRun struct {
-	Run
+	validations.Run
 	Filename string
 	Replays  int64
 }
 
 // listed adds to the runs of a page what a list shows beside them.
-func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []Run) ([]listedRun, error) {
+func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []validations.Run) ([]listedRun, error) {
 	submissions := make([]uuid.UUID, len(runs))
 	var keys []uuid.UUID
 	for i, run := range runs {
@@ -156,7 +157,7 @@ func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []Run) ([]listed
 			keys = append(keys, *run.IdempotencyKeyID)
 		}
 	}
-	names, err := a.Runs.filenames(ctx, orgID, submissions)
+	names, err := a.Runs.Filenames(ctx, orgID, submissions)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func newListRow(base string, run listedRun) listRow {
 		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
 		Replays: run.Replays, CreatedAt: run.CreatedAt,
 	}
-	if run.State != StateCompleted {
+	if run.State != validations.StateCompleted {
 		return row
 	}
 	row.Findings = foundIn(run.Run)
@@ -252,13 +253,13 @@ type option struct {
 func newFilterView(query runsPageQuery) filterView {
 	return filterView{
 		runsPageQuery: query,
-		States: options(query.State, "", "Any state", string(StatePending), "Waiting", string(StateRunning), "Running",
-			string(StateCompleted), "Completed"),
-		Results: options(query.Result, "", "Any result", string(ResultPass), "Passed", string(ResultFail), "Failed",
-			string(ResultError), "Platform error", string(ResultTimedOut), "Timed out",
-			string(ResultCanceled), "Canceled"),
-		Sources: options(query.Source, "", "Any source", string(SourceAPI), "API",
-			string(SourceDashboard), "Dashboard", string(SourceCLI), "Command line"),
+		States: options(query.State, "", "Any state", string(validations.StatePending), "Waiting", string(validations.StateRunning), "Running",
+			string(validations.StateCompleted), "Completed"),
+		Results: options(query.Result, "", "Any result", string(validations.ResultPass), "Passed", string(validations.ResultFail), "Failed",
+			string(validations.ResultError), "Platform error", string(validations.ResultTimedOut), "Timed out",
+			string(validations.ResultCanceled), "Canceled"),
+		Sources: options(query.Source, "", "Any source", string(validations.SourceAPI), "API",
+			string(validations.SourceDashboard), "Dashboard", string(validations.SourceCLI), "Command line"),
 	}
 }
 
@@ -279,7 +280,7 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 		values.Set("runs", newest.String())
 	}
 	for _, run := range runs {
-		if run.State != StateCompleted {
+		if run.State != validations.StateCompleted {
 			values.Add("run", shownRun{run.ID, run.Progress()}.String())
 		}
 	}

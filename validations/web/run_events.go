@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // The names of the events of a run.
@@ -46,7 +47,7 @@ func (e event) encode() ([]byte, error) {
 // history is all events of a run so far.
 type history struct {
 	events   []event
-	progress Progress
+	progress validations.Progress
 }
 
 func (h history) lastID() int {
@@ -59,7 +60,7 @@ func (a *App) history(ctx context.Context, principal core.Principal, id uuid.UUI
 	if err != nil {
 		return history{}, err
 	}
-	definition, err := a.Runs.Definition(ctx, principal.OrgID, Digest(run.DefinitionDigest))
+	definition, err := a.Runs.Definition(ctx, principal.OrgID, validations.Digest(run.DefinitionDigest))
 	if err != nil {
 		return history{}, err
 	}
@@ -71,21 +72,21 @@ func (a *App) history(ctx context.Context, principal core.Principal, id uuid.UUI
 }
 
 // newHistory orders the events of a run. Each shows the run as it was then, without steps, or a step without findings.
-func newHistory(run Run, orgSlug string, stepCount int, done []StepRun) history {
+func newHistory(run validations.Run, orgSlug string, stepCount int, done []validations.StepRun) history {
 	then := run
-	then.State, then.Result, then.Error, then.ErrorCategory = StatePending, ResultUnknown, "", CategoryNone
+	then.State, then.Result, then.Error, then.ErrorCategory = validations.StatePending, validations.ResultUnknown, "", validations.CategoryNone
 	then.ErrorCount, then.WarningCount, then.InfoCount, then.Attempts = 0, 0, 0, 0
 	then.StartedAt, then.EndedAt, then.ContentPurgedAt, then.FindingsPurgedAt = nil, nil, nil, nil
-	events := []event{{eventIDCreated, eventRunCreated, renderRun(then, orgSlug)}}
+	events := []event{{eventIDCreated, eventRunCreated, validations.RenderRun(then, orgSlug)}}
 	if run.StartedAt != nil {
-		then.State, then.StartedAt, then.Attempts = StateRunning, run.StartedAt, 1
-		events = append(events, event{eventIDStarted, eventRunStarted, renderRun(then, orgSlug)})
+		then.State, then.StartedAt, then.Attempts = validations.StateRunning, run.StartedAt, 1
+		events = append(events, event{eventIDStarted, eventRunStarted, validations.RenderRun(then, orgSlug)})
 	}
 	for _, step := range done {
-		events = append(events, event{eventIDFirstStep + step.Ordinal, eventStepCompleted, renderStep(step, nil)})
+		events = append(events, event{eventIDFirstStep + step.Ordinal, eventStepCompleted, validations.RenderStep(step, nil)})
 	}
-	if run.State == StateCompleted {
-		events = append(events, event{eventIDFirstStep + stepCount, eventRunCompleted, renderRun(run, orgSlug)})
+	if run.State == validations.StateCompleted {
+		events = append(events, event{eventIDFirstStep + stepCount, eventRunCompleted, validations.RenderRun(run, orgSlug)})
 	}
 	return history{events: events, progress: run.Progress()}
 }

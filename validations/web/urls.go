@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"github.com/labstack/echo/v4"

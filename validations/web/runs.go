@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"encoding/json"
@@ -11,12 +11,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // runsQuery is the query of the list of runs.
 type runsQuery struct {
 	core.PageQuery
-	RunFilter
+	validations.RunFilter
 }
 
 // runQuery is the query of one run.
@@ -59,26 +60,26 @@ func (a *App) getRunV1(c echo.Context) error {
 }
 
 // awaitRun reads the run that is asked for, after the wait that is asked for.
-func (a *App) awaitRun(c echo.Context) (RunBody, error) {
+func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
-		return RunBody{}, err
+		return validations.RunBody{}, err
 	}
 	var query runQuery
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
-		return RunBody{}, err
+		return validations.RunBody{}, err
 	}
 	wait, err := query.wait()
 	if err != nil {
-		return RunBody{}, err
+		return validations.RunBody{}, err
 	}
 	ctx := c.Request().Context()
 	body, err := a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
-	if err != nil || wait == 0 || body.State == StateCompleted {
+	if err != nil || wait == 0 || body.State == validations.StateCompleted {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	a.Waiters.AwaitEnd(ctx, RunKey{OrgID: principal.OrgID, ID: id}, wait)
+	a.Waiters.AwaitEnd(ctx, validations.RunKey{OrgID: principal.OrgID, ID: id}, wait)
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 
@@ -127,7 +128,7 @@ func callerAndRun(c echo.Context) (core.Principal, uuid.UUID, error) {
 const retryAfter = "1"
 
 // answerRun answers with a run, or that it is as the client has it already.
-func answerRun(c echo.Context, body RunBody) error {
+func answerRun(c echo.Context, body validations.RunBody) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("render run %s: %w", body.ID, err)
@@ -136,7 +137,7 @@ func answerRun(c echo.Context, body RunBody) error {
 	header := c.Response().Header()
 	header.Set("ETag", tag)
 	header.Set(echo.HeaderCacheControl, "private, no-cache")
-	if body.State != StateCompleted {
+	if body.State != validations.StateCompleted {
 		header.Set(echo.HeaderRetryAfter, retryAfter)
 	}
 	if core.HasVersion(c.Request(), tag) {
@@ -161,10 +162,10 @@ func (a *App) listRuns(c echo.Context) error {
 	}
 	address := *c.Request().URL
 	page := core.NewPage(cursor, found.Runs, idOf, address).GoesOn(cursor, found.Stopped, address)
-	return c.JSON(http.StatusOK, core.MapPage(page, func(run Run) RunBody { return renderRun(run, principal.OrgSlug) }))
+	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody { return validations.RenderRun(run, principal.OrgSlug) }))
 }
 
 // idOf names a run in pages.
-func idOf(run Run) uuid.UUID {
+func idOf(run validations.Run) uuid.UUID {
 	return run.ID
 }

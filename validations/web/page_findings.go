@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -59,15 +60,15 @@ type findingView struct {
 }
 
 func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
-	page := core.NewPage(cursor, report.findings, func(f Finding) uuid.UUID { return f.ID }, address)
+	page := core.NewPage(cursor, report.Findings, func(f validations.Finding) uuid.UUID { return f.ID }, address)
 	view := findingsView{Next: string(page.Next), Previous: string(page.Previous), Map: newMinimap(report)}
 	view.Summary = findingsSummary(report, len(page.Results))
 	name := documentName(report.submission.Filename)
-	for _, step := range report.steps {
+	for _, step := range report.Steps {
 		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
 			view.Steps = append(view.Steps, findingsOfStep{
 				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
-				Open: step.Status == StepFailed || report.run.Result != ResultFail, Rules: found,
+				Open: step.Status == validations.StepFailed || report.Run.Result != validations.ResultFail, Rules: found,
 			})
 		}
 	}
@@ -76,23 +77,23 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 
 // findingsSummary says how much is shown, kept and was found.
 func findingsSummary(report runReport, shown int) string {
-	run := report.run
+	run := report.Run
 	found := totalOf(run)
 	if found == 0 || run.FindingsPurgedAt != nil {
 		return ""
 	}
 	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), counted(found, "finding"))
-	if kept := len(report.places); int64(kept) < found && kept < maxPlaces {
+	if kept := len(report.places); int64(kept) < found && kept < validations.MaxPlaces {
 		summary += fmt.Sprintf("; %s are listed one by one, the others are counted", pages.Number(kept))
 	}
 	return summary + ", by rule and line."
 }
 
 // totalOf counts what a run has found, listed or not.
-func totalOf(run Run) int64 { return run.ErrorCount + run.WarningCount + run.InfoCount }
+func totalOf(run validations.Run) int64 { return run.ErrorCount + run.WarningCount + run.InfoCount }
 
 // rulesOf groups the findings of a step by their rules, in the order in which these were first broken.
-func rulesOf(report runReport, findings []Finding, step int, name string) []findingsOfRule {
+func rulesOf(report runReport, findings []validations.Finding, step int, name string) []findingsOfRule {
 	var rules []findingsOfRule
 	index := make(map[placeRule]int)
 	for _, finding := range findings {
@@ -136,7 +137,7 @@ type ruleTally struct {
 	more   bool
 }
 
-func tallyRules(places []place) map[placeRule]ruleTally {
+func tallyRules(places []validations.FindingPlace) map[placeRule]ruleTally {
 	tallies := make(map[placeRule]ruleTally)
 	for _, p := range places {
 		rule := placeRule{p.Step, p.Severity, p.Code}
@@ -177,7 +178,7 @@ func severityPill(severity engines.Severity) pages.Pill {
 	}
 }
 
-func newFindingView(f Finding, name string) findingView {
+func newFindingView(f validations.Finding, name string) findingView {
 	view := findingView{
 		ID: fmt.Sprintf("f%d-%d", f.StepOrdinal+1, f.Ordinal+1), Path: formats.Clean(f.Path),
 		Message: formats.Clean(f.Message), Copied: name, line: f.Line, Rows: rowWords(f.SampleRows),
@@ -247,7 +248,7 @@ func newMinimap(report runReport) *minimap {
 	drawn := &minimap{
 		Label: counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last),
 	}
-	if int64(len(places)) < totalOf(report.run) {
+	if int64(len(places)) < totalOf(report.Run) {
 		drawn.Label = counted(int64(len(lines)), "line") + " with findings that are listed"
 	}
 	step := spanUnits / float64(minimapMarks)

@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // runEvents is GET /api/runs/{id}/events/. It sends the events of the run so far, and then each further event until
@@ -26,7 +27,7 @@ func (a *App) runEvents(c echo.Context) error {
 	}
 	// An id that is no number was not issued here, so the client gets all events.
 	lastSent, err := strconv.Atoi(c.Request().Header.Get("Last-Event-ID"))
-	if err == nil && past.progress == ProgressCompleted && lastSent >= past.lastID() {
+	if err == nil && past.progress == validations.ProgressCompleted && lastSent >= past.lastID() {
 		// 204 is the one answer after which a client does not reconnect.
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -62,7 +63,7 @@ type runStream struct {
 func (s *runStream) follow(past history) error {
 	ctx := s.c.Request().Context()
 	for {
-		if err := s.sendNew(past); err != nil || past.progress == ProgressCompleted {
+		if err := s.sendNew(past); err != nil || past.progress == validations.ProgressCompleted {
 			return err
 		}
 		moved, err := s.await(ctx, past.progress)
@@ -77,8 +78,8 @@ func (s *runStream) follow(past history) error {
 
 // await returns true when the run has progressed. It returns false when the stream is to end: the client has
 // disconnected, the process stops, or the stream has reached its deadline.
-func (s *runStream) await(ctx context.Context, beyond Progress) (bool, error) {
-	run := RunKey{OrgID: s.principal.OrgID, ID: s.runID}
+func (s *runStream) await(ctx context.Context, beyond validations.Progress) (bool, error) {
+	run := validations.RunKey{OrgID: s.principal.OrgID, ID: s.runID}
 	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.deadline) {
 		if s.app.Waiters.Await(ctx, run, beyond, heartbeatInterval) {
 			return true, nil

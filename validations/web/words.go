@@ -1,9 +1,10 @@
-package validations
+package web
 
 import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -17,24 +18,24 @@ const (
 )
 
 // runPill says in a word how a run is. What is our fault looks different from what is wrong with the document.
-func runPill(run Run) pages.Pill {
-	if run.State == StatePending {
+func runPill(run validations.Run) pages.Pill {
+	if run.State == validations.StatePending {
 		return pages.NewPill("idle", "Waiting")
 	}
-	if run.State == StateRunning {
+	if run.State == validations.StateRunning {
 		return pages.NewPill("run", "Running")
 	}
 	switch run.Result {
-	case ResultPass:
+	case validations.ResultPass:
 		if run.WarningCount > 0 {
 			return pages.NewPill("warn", "Passed with warnings")
 		}
 		return pages.NewPill("ok", "Passed")
-	case ResultFail:
+	case validations.ResultFail:
 		return pages.NewPill("fail", "Failed")
-	case ResultTimedOut:
+	case validations.ResultTimedOut:
 		return pages.NewPill("error", "Timed out")
-	case ResultCanceled:
+	case validations.ResultCanceled:
 		return pages.NewPill("idle", "Canceled")
 	default:
 		return pages.NewPill("error", "Platform error")
@@ -42,17 +43,17 @@ func runPill(run Run) pages.Pill {
 }
 
 // runSign is how a run is, for the title of a page.
-func runSign(run Run) string {
+func runSign(run validations.Run) string {
 	switch {
-	case run.State != StateCompleted:
+	case run.State != validations.StateCompleted:
 		return "◔"
-	case run.Result == ResultFail:
+	case run.Result == validations.ResultFail:
 		return "✗ " + pages.Number(run.ErrorCount)
-	case run.Result == ResultPass && run.WarningCount > 0:
+	case run.Result == validations.ResultPass && run.WarningCount > 0:
 		return "! " + pages.Number(run.WarningCount)
-	case run.Result == ResultPass:
+	case run.Result == validations.ResultPass:
 		return "✓"
-	case run.Result == ResultCanceled:
+	case run.Result == validations.ResultCanceled:
 		return "–"
 	default:
 		return "! error"
@@ -89,7 +90,7 @@ func counted(n int64, noun string) string {
 }
 
 // foundIn says what a run has found as shortly as it can be said.
-func foundIn(run Run) string {
+func foundIn(run validations.Run) string {
 	switch {
 	case run.ErrorCount > 0 && run.WarningCount > 0:
 		return counted(run.ErrorCount, "error") + ", " + counted(run.WarningCount, "warning")
@@ -97,18 +98,18 @@ func foundIn(run Run) string {
 		return counted(run.ErrorCount, "error")
 	case run.WarningCount > 0:
 		return counted(run.WarningCount, "warning")
-	case run.Result != ResultPass:
+	case run.Result != validations.ResultPass:
 		return ""
 	default:
 		return "none"
 	}
 }
 
-func sourceName(source Source) string {
+func sourceName(source validations.Source) string {
 	switch source {
-	case SourceDashboard:
+	case validations.SourceDashboard:
 		return "Dashboard"
-	case SourceCLI:
+	case validations.SourceCLI:
 		return "Command line"
 	default:
 		return "API"

@@ -1,4 +1,4 @@
-package validations
+package web
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // pageEventsQuery is the query of a page's event stream. It says what the page shows: runs with their progress, as
@@ -23,7 +24,7 @@ type pageEventsQuery struct {
 	Runs string   `query:"runs" validate:"omitempty,uuid"`
 	// Last is the Last-Event-ID of a page that had closed its stream and opens it again.
 	Last string `query:"last"`
-	RunFilter
+	validations.RunFilter
 }
 
 // pageEvents is GET /app/orgs/{org}/events/. It sends an open page an event for every change of what the page shows,
@@ -64,7 +65,7 @@ func (a *App) pageEvents(c echo.Context) error {
 // shownRun is a run with the progress that a page shows.
 type shownRun struct {
 	id       uuid.UUID
-	progress Progress
+	progress validations.Progress
 }
 
 // String formats the run for the URL of the page's events. parseShownRun reads it.
@@ -80,13 +81,13 @@ func parseShownRun(text string) (shownRun, bool) {
 		return shownRun{id, -1}, ok
 	}
 	n, err := strconv.ParseInt(digits, 10, 32)
-	return shownRun{id, Progress(n)}, err == nil
+	return shownRun{id, validations.Progress(n)}, err == nil
 }
 
 // pageState is what a page shows after the events that were sent to it.
 type pageState struct {
 	orgID  uuid.UUID
-	filter RunFilter
+	filter validations.RunFilter
 	runs   []shownRun
 	// list is set for a page that lists the newest runs. newestListed was the organization's newest run when the list
 	// was read, and lastSent is the newest run that an event was sent for.
@@ -142,7 +143,7 @@ func (s *pageState) resume(eventID string) {
 	s.lastSent = lastSent
 	for i, text := range parts[1:] {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-			s.runs[i].progress = Progress(n)
+			s.runs[i].progress = validations.Progress(n)
 		}
 	}
 }
@@ -153,7 +154,7 @@ func (s *pageState) final() bool {
 		return false
 	}
 	for _, run := range s.runs {
-		if run.progress != ProgressCompleted {
+		if run.progress != validations.ProgressCompleted {
 			return false
 		}
 	}
@@ -161,14 +162,14 @@ func (s *pageState) final() bool {
 }
 
 // watches lists the events that change what the page shows.
-func (s *pageState) watches() []Watch {
-	var watches []Watch
+func (s *pageState) watches() []validations.Watch {
+	var watches []validations.Watch
 	if s.list {
-		watches = append(watches, Watch{RunKey: RunKey{OrgID: s.orgID, ID: s.lastSent}, Newer: true})
+		watches = append(watches, validations.Watch{RunKey: validations.RunKey{OrgID: s.orgID, ID: s.lastSent}, Newer: true})
 	}
 	for _, run := range s.runs {
-		if run.progress != ProgressCompleted {
-			watches = append(watches, Watch{RunKey: RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
+		if run.progress != validations.ProgressCompleted {
+			watches = append(watches, validations.Watch{RunKey: validations.RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
 		}
 	}
 	return watches
@@ -201,7 +202,7 @@ func (a *App) changes(ctx context.Context, state *pageState) ([]pageEvent, error
 		run, exists := found[shown.id]
 		switch {
 		case !exists:
-			state.runs[i].progress = ProgressCompleted
+			state.runs[i].progress = validations.ProgressCompleted
 		case run.Progress() > shown.progress:
 			state.runs[i].progress = run.Progress()
 			events = append(events, pageEvent{name: "run", Say: announcement(run, shown.progress)})
@@ -236,9 +237,9 @@ func newerWords(n int) string {
 }
 
 // announcement describes the change of a run since the progress that was shown.
-func announcement(run Run, shown Progress) string {
+func announcement(run validations.Run, shown validations.Progress) string {
 	switch {
-	case run.State == StateCompleted:
+	case run.State == validations.StateCompleted:
 		return "Run of " + run.WorkflowSlug + " finished: " + outcomeWords(run)
 	case shown <= 0:
 		return "Run of " + run.WorkflowSlug + " started"
@@ -247,7 +248,7 @@ func announcement(run Run, shown Progress) string {
 	}
 }
 
-func outcomeWords(run Run) string {
+func outcomeWords(run validations.Run) string {
 	if found := foundIn(run); found != "" && found != "none" {
 		return found
 	}
