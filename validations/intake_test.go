@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // document makes a document in which no two parts are alike.
@@ -25,9 +26,9 @@ func document(size int) []byte {
 }
 
 // takenIn takes a large document in.
-func (b *testBundle) takenIn(tb testing.TB, document []byte) Content {
+func (b *bundle) takenIn(tb testing.TB, document []byte) Content {
 	tb.Helper()
-	content, err := b.runs.NewIntake(b.orgID).Take(tb.Context(), document)
+	content, err := b.service.NewIntake(b.orgID).Take(tb.Context(), document)
 	if err != nil {
 		tb.Fatalf("Take: %v", err)
 	}
@@ -35,16 +36,23 @@ func (b *testBundle) takenIn(tb testing.TB, document []byte) Content {
 }
 
 // uploaded puts the chunks of an upload together.
-func (b *testBundle) uploaded(tb testing.TB, id uuid.UUID) []byte {
+func (b *bundle) uploaded(tb testing.TB, id uuid.UUID) []byte {
 	tb.Helper()
-	return one[[]byte](tb, b, `SELECT coalesce(string_agg(bytes, ''::bytea ORDER BY first_byte), ''::bytea)
+	return coretest.One[[]byte](tb, b.db, `SELECT coalesce(string_agg(bytes, ''::bytea ORDER BY first_byte), ''::bytea)
 		FROM upload_chunks WHERE org_id = $1 AND upload_id = $2`, b.orgID, id)
 }
 
-func (b *testBundle) wantUploads(tb testing.TB, uploads, chunks int64) {
+// documentOf puts the chunks of a run's document together.
+func (b *bundle) documentOf(tb testing.TB, run uuid.UUID) []byte {
 	tb.Helper()
-	gotUploads := one[int64](tb, b, `SELECT count(*) FROM uploads`)
-	gotChunks := one[int64](tb, b, `SELECT count(*) FROM upload_chunks`)
+	return b.uploaded(tb, coretest.One[uuid.UUID](tb, b.db, `SELECT upload_id FROM submissions
+		WHERE id = (SELECT submission_id FROM validation_runs WHERE id = $1)`, run))
+}
+
+func (b *bundle) wantUploads(tb testing.TB, uploads, chunks int64) {
+	tb.Helper()
+	gotUploads := coretest.One[int64](tb, b.db, `SELECT count(*) FROM uploads`)
+	gotChunks := coretest.One[int64](tb, b.db, `SELECT count(*) FROM upload_chunks`)
 	if gotUploads != uploads || gotChunks != chunks {
 		tb.Errorf("%d uploads with %d chunks, want %d with %d", gotUploads, gotChunks, uploads, chunks)
 	}
@@ -65,12 +73,12 @@ func TestIntake(t *testing.T) {
 	for name, take := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, testConfig())
+			b := newBundle(t)
 			for _, size := range []int{
 				0, 1, MaxInlineBytes - 1, MaxInlineBytes, MaxInlineBytes + 1, 2 * MaxInlineBytes, 3<<20 + 1,
 			} {
 				text := document(size)
-				content, err := take(b.runs.NewIntake(b.orgID), text)
+				content, err := take(b.service.NewIntake(b.orgID), text)
 				if err != nil {
 					t.Fatalf("%d bytes: %v", size, err)
 				}
@@ -103,14 +111,14 @@ func TestIntake(t *testing.T) {
 
 	t.Run("IsOverWhenTheDocumentBreaksOff", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
-		intake := b.runs.NewIntake(b.orgID)
+		b := newBundle(t)
+		intake := b.service.NewIntake(b.orgID)
 		broken := io.MultiReader(bytes.NewReader(document(2*MaxInlineBytes+1)), iotest.ErrReader(io.ErrUnexpectedEOF))
 		if _, err := intake.Read(t.Context(), broken, 0); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error = %v, want %v", err, io.ErrUnexpectedEOF)
 		}
 		b.wantUploads(t, 1, 2)
-		if one[bool](t, b, `SELECT size IS NOT NULL FROM uploads`) {
+		if coretest.One[bool](t, b.db, `SELECT size IS NOT NULL FROM uploads`) {
 			t.Error("the upload counts as whole")
 		}
 		intake.Discard(t.Context())
@@ -128,7 +136,7 @@ func TestIntakeThatLosesChunks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, testConfig())
+			b := newBundle(t)
 			event := readerFunc(func([]byte) (int, error) {
 				b.exec(t, statement)
 				return 0, io.EOF
@@ -136,7 +144,7 @@ func TestIntakeThatLosesChunks(t *testing.T) {
 			whole := document(3 * MaxInlineBytes)
 			arriving := io.MultiReader(bytes.NewReader(whole[:5*MaxInlineBytes/2]), event,
 				bytes.NewReader(whole[5*MaxInlineBytes/2:]))
-			_, err := b.runs.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
+			_, err := b.service.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
 			if !core.HasCode(err, core.CodeUnavailable) {
 				t.Errorf("error = %v, want %s", err, core.CodeUnavailable)
 			}
@@ -154,13 +162,13 @@ func (f readerFunc) Read(p []byte) (int, error) {
 
 func TestDiscard(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
-	intake := b.runs.NewIntake(b.orgID)
+	b := newBundle(t)
+	intake := b.service.NewIntake(b.orgID)
 	content, err := intake.Read(t.Context(), strings.NewReader(string(document(MaxInlineBytes+1))), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.createOf(t, b.workflow(t, Definition{}, passing), content); err != nil {
+	if _, err := b.create(t, b.prepared(t, b.workflow(t), content)); err != nil {
 		t.Fatal(err)
 	}
 	intake.Discard(t.Context())

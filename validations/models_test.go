@@ -4,16 +4,17 @@ import (
 	"crypto/sha256"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
-	done := b.start(t, passing)
-	b.execute(t, done)
-	pending := b.start(t, passing)
-	b.exec(t, `UPDATE validation_runs SET epoch = 2, recovery_point = 1 WHERE id = $1`, pending.SubjectID)
+	b := newBundle(t)
+	done := b.start(t)
+	b.fail(t, done)
+	pending := b.start(t)
+	b.exec(t, `UPDATE validation_runs SET epoch = 2, recovery_point = 1 WHERE id = $1`, pending)
 	for _, tt := range []struct {
 		name, statement, constraint string
 		completed                   bool
@@ -58,9 +59,9 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			id := pending.SubjectID
+			id := pending
 			if tt.completed {
-				id = done.SubjectID
+				id = done
 			}
 			_, err := b.db.Pool.Exec(t.Context(), tt.statement, id)
 			if got := db.ViolatedConstraint(err); got != tt.constraint {
@@ -72,7 +73,7 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 
 func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
+	b := newBundle(t)
 	definition := Definition{
 		Accepts: []string{"text/csv"},
 		Steps:   []Step{{ID: "a", Name: "A", Config: []byte(`{"x":1}`)}},
@@ -86,7 +87,7 @@ func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
 	if first.Digest != second.Digest || first.Digest != digest || digest != sha256.Sum256(body) {
 		t.Errorf("digests = %x, %x, want the SHA-256 of the bytes, %x", first.Digest, second.Digest, digest)
 	}
-	if n := one[int64](t, b, `SELECT count(*) FROM definitions`); n != 1 {
+	if n := coretest.One[int64](t, b.db, `SELECT count(*) FROM definitions`); n != 1 {
 		t.Errorf("definitions = %d, want 1", n)
 	}
 	for _, statement := range []string{
@@ -96,11 +97,11 @@ func TestDefinitionsAreStoredOnceAndNeverChange(t *testing.T) {
 			t.Errorf("%s succeeded, want it refused", statement)
 		}
 	}
-	read, err := b.runs.Definition(t.Context(), b.orgID, digest)
+	read, err := b.service.Definition(t.Context(), b.orgID, digest)
 	if err != nil || len(read.Steps) != 1 || string(read.Steps[0].Config) != `{"x":1}` {
 		t.Errorf("Definition = %+v, %v, want what was stored", read, err)
 	}
-	if _, err := b.runs.Definition(t.Context(), b.orgID, Digest{}); err == nil {
+	if _, err := b.service.Definition(t.Context(), b.orgID, Digest{}); err == nil {
 		t.Error("a definition that is not there was found")
 	}
 }

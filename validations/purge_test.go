@@ -13,7 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
 const day = 24 * time.Hour
@@ -27,7 +26,7 @@ type kept struct {
 	Steps                         int
 }
 
-func (b *testBundle) kept(tb testing.TB, id uuid.UUID) kept {
+func (b *bundle) kept(tb testing.TB, id uuid.UUID) kept {
 	tb.Helper()
 	const query = `SELECT s.content IS NOT NULL, EXISTS (SELECT FROM findings AS f WHERE f.run_id = r.id),
 			r.content_purged_at IS NOT NULL, r.findings_purged_at IS NOT NULL, r.error_count,
@@ -44,25 +43,25 @@ func (b *testBundle) kept(tb testing.TB, id uuid.UUID) kept {
 	return left
 }
 
-// ended executes a run with findings and lets it have ended so long ago.
-func (b *testBundle) ended(tb testing.TB, ago time.Duration) jobs.Job {
+// ended creates a run that has failed so long ago.
+func (b *bundle) ended(tb testing.TB, ago time.Duration) uuid.UUID {
 	tb.Helper()
-	job := b.start(tb, failing)
-	b.execute(tb, job)
-	b.age(tb, job, ago)
-	return job
+	id := b.start(tb)
+	b.fail(tb, id)
+	b.age(tb, id, ago)
+	return id
 }
 
-func (b *testBundle) age(tb testing.TB, job jobs.Job, ago time.Duration) {
+func (b *bundle) age(tb testing.TB, id uuid.UUID, ago time.Duration) {
 	tb.Helper()
 	b.exec(tb, `UPDATE validation_runs SET ended_at = now() - make_interval(secs => $2) WHERE id = $1`,
-		job.SubjectID, ago.Seconds())
+		id, ago.Seconds())
 }
 
 // rerun starts a run on the document of another one.
-func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
+func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 	tb.Helper()
-	run, err := b.runs.Find(tb.Context(), b.orgID, earlier.SubjectID)
+	run, err := b.service.Find(tb.Context(), b.orgID, earlier)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -85,15 +84,15 @@ func (b *testBundle) rerun(tb testing.TB, earlier jobs.Job) (jobs.Job, error) {
 		if err := documents.Require(prepared.Run); err != nil {
 			return struct{}{}, err
 		}
-		b.runs.Create(batch, prepared)
+		b.service.Create(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
-	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: FirstEpoch}, err
+	return prepared.Run.ID, err
 }
 
-func (b *testBundle) purge(tb testing.TB, policy Retention, want Purged) {
+func (b *bundle) purge(tb testing.TB, policy Retention, want Purged) {
 	tb.Helper()
-	got, err := b.runs.Purge(tb.Context(), policy)
+	got, err := b.service.Purge(tb.Context(), policy)
 	if err != nil {
 		tb.Fatalf("Purge: %v", err)
 	}
@@ -108,23 +107,23 @@ func TestPurge(t *testing.T) {
 
 	t.Run("RemovesWhatIsOldAndKeepsTheCounts", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		young, middle, old := b.ended(t, day), b.ended(t, 40*day), b.ended(t, 100*day)
-		running := b.start(t, failing)
+		running := b.start(t)
 		policy := Retention{Content: 30 * day, Findings: 90 * day}
 		b.purge(t, policy, Purged{Contents: 2, Findings: 1})
 		b.purge(t, policy, Purged{})
-		for job, want := range map[jobs.Job]kept{
+		for job, want := range map[uuid.UUID]kept{
 			young:   whole,
 			middle:  {Findings: true, ContentPurged: true, Errors: 2, Steps: 1},
 			old:     {ContentPurged: true, FindingsPurged: true, Errors: 2, Steps: 1},
 			running: {Content: true},
 		} {
-			if diff := cmp.Diff(want, b.kept(t, job.SubjectID)); diff != "" {
+			if diff := cmp.Diff(want, b.kept(t, job)); diff != "" {
 				t.Errorf("kept (-want +got):\n%s", diff)
 			}
 		}
-		body, err := b.runs.Show(t.Context(), b.orgID, "org", old.SubjectID)
+		body, err := b.service.Show(t.Context(), b.orgID, "org", old)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,19 +135,19 @@ func TestPurge(t *testing.T) {
 
 	t.Run("KeepsForEver", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		job := b.ended(t, 1000*day)
 		b.purge(t, Retention{}, Purged{})
 		b.exec(t, `UPDATE organizations SET content_retention = '0', findings_retention = '0'`)
 		b.purge(t, Retention{Content: day, Findings: day}, Purged{})
-		if diff := cmp.Diff(whole, b.kept(t, job.SubjectID)); diff != "" {
+		if diff := cmp.Diff(whole, b.kept(t, job)); diff != "" {
 			t.Errorf("kept (-want +got):\n%s", diff)
 		}
 	})
 
 	t.Run("PrefersTheOrganizationsOwnPeriod", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		b.ended(t, 2*day)
 		b.exec(t, `UPDATE organizations SET content_retention = '24 hours', findings_retention = '72 hours'`)
 		b.purge(t, Retention{Content: 30 * day, Findings: day}, Purged{Contents: 1})
@@ -156,7 +155,7 @@ func TestPurge(t *testing.T) {
 
 	t.Run("GoesOnUntilNothingIsLeft", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		b.copies(t, b.ended(t, 2*day), 2*purgeBatch+5)
 		b.purge(t, Retention{Content: day, Findings: day},
 			Purged{Contents: 2*purgeBatch + 6, Findings: 2*purgeBatch + 6})
@@ -164,7 +163,7 @@ func TestPurge(t *testing.T) {
 
 	t.Run("PassesOverWhatIsLocked", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		b.ended(t, 2*day)
 		policy := Retention{Content: day, Findings: day}
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
@@ -183,7 +182,7 @@ func TestPurge(t *testing.T) {
 }
 
 // copies multiplies a run and its submission.
-func (b *testBundle) copies(tb testing.TB, job jobs.Job, n int) {
+func (b *bundle) copies(tb testing.TB, id uuid.UUID, n int) {
 	tb.Helper()
 	coretest.Prepare(tb, b.db.Pool.Config().ConnString(), `
 		WITH ids AS (SELECT gen_random_uuid() AS run, gen_random_uuid() AS submission FROM generate_series(1, $2::int)),
@@ -197,7 +196,7 @@ func (b *testBundle) copies(tb testing.TB, job jobs.Job, n int) {
 		SELECT r.org_id, ids.run, r.workflow_id, r.workflow_version, r.workflow_slug, r.definition_digest,
 			ids.submission, r.source, r.state, r.result, r.error_category, r.error_count, r.usage_metric,
 			r.usage_period, r.request_id, r.ended_at
-		FROM ids, validation_runs AS r WHERE r.id = $1`, job.SubjectID, n)
+		FROM ids, validation_runs AS r WHERE r.id = $1`, id, n)
 }
 
 func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
@@ -206,19 +205,19 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 
 	t.Run("UntilTheYoungestIsOld", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		first := b.ended(t, 3*day)
 		second, err := b.rerun(t, first)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.purge(t, policy, Purged{})
-		b.execute(t, second)
+		b.fail(t, second)
 		b.purge(t, policy, Purged{})
 		b.age(t, second, 2*day)
 		b.purge(t, policy, Purged{Contents: 2})
-		for _, job := range []jobs.Job{first, second} {
-			if got := b.kept(t, job.SubjectID); got.Content || !got.ContentPurged {
+		for _, job := range []uuid.UUID{first, second} {
+			if got := b.kept(t, job); got.Content || !got.ContentPurged {
 				t.Errorf("kept = %+v, want the document gone for both", got)
 			}
 		}
@@ -226,7 +225,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 
 	t.Run("AndNoRerunBeginsWithoutADocument", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		first := b.ended(t, 3*day)
 		b.purge(t, policy, Purged{Contents: 1})
 		if _, err := b.rerun(t, first); !core.HasCode(err, core.CodeDocumentGone) {
@@ -236,67 +235,60 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 
 	t.Run("WhoeverIsFirst", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, testConfig())
+		b := newBundle(t)
 		for range 40 {
 			first := b.ended(t, 3*day)
 			barrier := make(chan struct{})
 			var racers sync.WaitGroup
-			var second jobs.Job
 			var refused error
 			racers.Go(func() {
 				<-barrier
-				second, refused = b.rerun(t, first)
+				_, refused = b.rerun(t, first)
 			})
 			racers.Go(func() {
 				<-barrier
-				if _, err := b.runs.Purge(t.Context(), policy); err != nil {
+				if _, err := b.service.Purge(t.Context(), policy); err != nil {
 					t.Errorf("Purge: %v", err)
 				}
 			})
 			close(barrier)
 			racers.Wait()
-			got := b.kept(t, first.SubjectID)
-			if refused == nil {
-				b.execute(t, second)
-			}
+			got := b.kept(t, first)
 			if (refused == nil) != got.Content || got.Content == got.ContentPurged ||
 				(refused != nil && !core.HasCode(refused, core.CodeDocumentGone)) {
 				t.Fatalf("rerun = %v and kept = %+v, want either the rerun or the purge", refused, got)
 			}
-		}
-		if n := one[int](t, b, `SELECT count(*) FROM validation_runs WHERE result = 'ERROR'`); n != 0 {
-			t.Errorf("runs that found no document = %d, want none", n)
 		}
 	})
 }
 
 func TestPurgeIsNotInTheWayOfStarts(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
+	b := newBundle(t)
 	b.copies(t, b.ended(t, 2*day), 3*purgeBatch)
 	var purges sync.WaitGroup
 	for range 3 {
 		purges.Go(func() {
-			if _, err := b.runs.Purge(t.Context(), Retention{Content: day, Findings: day}); err != nil {
+			if _, err := b.service.Purge(t.Context(), Retention{Content: day, Findings: day}); err != nil {
 				t.Errorf("Purge: %v", err)
 			}
 		})
 	}
 	for range 20 {
-		b.execute(t, b.start(t, passing))
+		b.fail(t, b.start(t))
 	}
 	purges.Wait()
 	b.purge(t, Retention{Content: day, Findings: day}, Purged{})
 	const purged = `SELECT count(*) FROM validation_runs
 		WHERE content_purged_at IS NOT NULL AND findings_purged_at IS NOT NULL`
-	if got, want := one[int](t, b, purged), 3*purgeBatch+1; got != want {
+	if got, want := coretest.One[int](t, b.db, purged), 3*purgeBatch+1; got != want {
 		t.Errorf("purged runs = %d, want %d", got, want)
 	}
 }
 
 func TestPurgeUsesItsIndexes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, testConfig())
+	b := newBundle(t)
 	b.copies(t, b.ended(t, 0), 20*purgeBatch)
 	b.exec(t, `ANALYZE`)
 	for statement, want := range map[string][]string{
