@@ -10,6 +10,7 @@ import (
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // waits lets requests wait, as a web process does, until the returned function is called.
@@ -17,7 +18,7 @@ func (s *stage) waits(tb testing.TB) func() {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	var parts sync.WaitGroup
-	loop := tasks.Loop{Name: "waiters", Interval: validations.WaitInterval, RunOnce: s.Waiters.RunOnce}
+	loop := tasks.Loop{Name: "waiters", Interval: execution.WaitInterval, RunOnce: s.Waiters.RunOnce}
 	parts.Go(func() { _ = loop.Run(ctx, discard()) })        // It returns nil.
 	parts.Go(func() { _ = s.Inband.Run(ctx) })               // It returns nil.
 	stop := sync.OnceFunc(func() { cancel(); parts.Wait() }) // A test may stop it before its end.

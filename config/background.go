@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 const (
@@ -116,7 +117,7 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 	}
 	if part.plays(roleWeb) {
 		loops = append(loops, tasks.Loop{
-			Name: loopWaiters, Interval: validations.WaitInterval, RunOnce: p.waiters.RunOnce,
+			Name: loopWaiters, Interval: execution.WaitInterval, RunOnce: p.waiters.RunOnce,
 		}, tasks.Loop{
 			Name: loopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },

@@ -20,7 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/tasks"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // desk is a user's place: a folder with documents, a home, and a command line that calls a service.
@@ -80,7 +80,7 @@ func (s *stage) worksOn(tb testing.TB) {
 	s.waits(tb)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan struct{})
-	loop := tasks.Loop{Name: "work", Interval: validations.WaitInterval, RunOnce: s.workOnce}
+	loop := tasks.Loop{Name: "work", Interval: execution.WaitInterval, RunOnce: s.workOnce}
 	go func() {
 		defer close(ended)
 		_ = loop.Run(ctx, discard()) // It returns nil.

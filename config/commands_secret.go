@@ -8,21 +8,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 func (p Program) signingSecretCommand() *cobra.Command {
 	group := &cobra.Command{Use: "signing-secret", Short: "Look after the secrets of external validators"}
 	group.AddCommand(
-		p.secretCommand("show", "Print an organization's signing secret", (*validations.Executor).SigningSecret),
+		p.secretCommand("show", "Print an organization's signing secret", (*execution.Executor).SigningSecret),
 		p.secretCommand("rotate", "Replace an organization's signing secret; the old one stays good for 24 hours",
-			(*validations.Executor).RotateSigningSecret))
+			(*execution.Executor).RotateSigningSecret))
 	return group
 }
 
 // secretCommand prints the secret that remains, and nothing else, so that the output can be kept as it is.
 func (p Program) secretCommand(
-	name, short string, do func(*validations.Executor, context.Context, uuid.UUID) (validations.SigningSecret, error),
+	name, short string, do func(*execution.Executor, context.Context, uuid.UUID) (execution.SigningSecret, error),
 ) *cobra.Command {
 	var org string
 	command := &cobra.Command{

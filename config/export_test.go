@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -26,10 +27,10 @@ type Cast struct {
 
 	Users     *users.Service
 	Runs      *validations.Service
-	Executor  *validations.Executor
+	Executor  *execution.Executor
 	Workflows *workflows.Service
-	Waiters   *validations.Waiters
-	Inband    *validations.Inband
+	Waiters   *execution.Waiters
+	Inband    *execution.Inband
 	Completer *idempotency.Completer
 	Activity  *idempotency.Activity
 	Redis     redis.UniversalClient

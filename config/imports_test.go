@@ -63,21 +63,29 @@ func layers() []layer {
 			},
 		},
 		{folder: "validations", may: append([]string{"users"}, foundation...)},
+		{folder: "validations/execution", may: append([]string{"validations"}, foundation...)},
+		{
+			folder: "validations/web",
+			may:    append([]string{"users", "validations", "validations/execution"}, foundation...),
+		},
 		{folder: "workflows/start/body", may: append([]string{"validations"}, foundation...)},
 		{
 			folder: "workflows/start",
-			may:    append([]string{"users", "validations", "workflows/start/body"}, foundation...),
+			may: append(
+				[]string{"users", "validations", "validations/execution", "workflows/start/body"}, foundation...),
 		},
 		{
 			folder: "workflows",
 			may: append(
-				[]string{"users", "validations", "workflows/start", "workflows/start/body"}, foundation...),
+				[]string{
+					"users", "validations", "validations/execution", "workflows/start", "workflows/start/body",
+				}, foundation...),
 		},
 		{
 			folder: "config",
 			may: append([]string{
-				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "workflows", "workflows/start",
-				"workflows/start/body",
+				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "validations/execution",
+				"validations/web", "workflows", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: ".", may: []string{"config"}},

@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/web"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
@@ -59,13 +60,13 @@ type Project struct {
 
 	activity  *idempotency.Activity
 	inspector *idempotency.Inspector
-	waiters   *validations.Waiters
-	inband    *validations.Inband
+	waiters   *execution.Waiters
+	inband    *execution.Inband
 	completer *idempotency.Completer
 
 	userService     *users.Service
 	runService      *validations.Service
-	executor        *validations.Executor
+	executor        *execution.Executor
 	workflowService *workflows.Service
 }
 
@@ -97,14 +98,14 @@ func NewProject(
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		requests:   withBurst("requests", settings.RequestsPerSecond),
 		prefetches: users.Prefetches{},
-		activity:   idempotency.NewActivity(), waiters: validations.NewWaiters(database),
+		activity:   idempotency.NewActivity(), waiters: execution.NewWaiters(database),
 		inspector:  idempotency.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = users.NewService(database, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.inband = validations.NewInband(executor, p.waiters, settings.InbandRuns, log)
+	p.inband = execution.NewInband(executor, p.waiters, settings.InbandRuns, log)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
@@ -145,11 +146,11 @@ func NewProject(
 func newExecutor(
 	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, measured *metrics.Metrics,
 	log *slog.Logger,
-) (*validations.Executor, error) {
-	executor, err := validations.NewExecutor(database, validations.Config{
+) (*execution.Executor, error) {
+	executor, err := execution.New(database, execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
-		External: validations.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
+		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 	}, runs, staged, measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install the execution of runs: %w", err)

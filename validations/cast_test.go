@@ -1,119 +1,47 @@
 package validations
 
 import (
-	"context"
-	"log/slog"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/jobs"
-	"github.com/simplevalidations/simplevalidations/core/metrics"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 func TestMain(m *testing.M) {
 	coretest.Main(m)
 }
 
-// testBundle is the service on a database of its own with one organization.
-type testBundle struct {
-	db       *db.DB
-	runs     *Service
-	executor *Executor
-	staged   *jobs.Signal
-	orgID    uuid.UUID
+// bundle is the service on a database of its own with one organization.
+type bundle struct {
+	db      *db.DB
+	service *Service
+	orgID   uuid.UUID
 }
 
-func testConfig() Config {
-	return Config{
-		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
-	}
-}
-
-func setup(tb testing.TB, cfg Config) *testBundle {
+func newBundle(tb testing.TB) *bundle {
 	tb.Helper()
-	b := &testBundle{db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New()}
+	b := &bundle{db: coretest.OpenDatabase(tb), orgID: uuid.New()}
 	var err error
-	if b.runs, err = NewService(b.db, cfg.SweepAfter); err != nil {
+	if b.service, err = NewService(b.db, time.Minute); err != nil {
 		tb.Fatalf("make service: %v", err)
-	}
-	b.executor, err = NewExecutor(b.db, cfg, b.runs, b.staged, metrics.New("").Runs, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatalf("make executor: %v", err)
 	}
 	b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'org', 'Org')`, b.orgID)
 	return b
 }
 
-// engine is an engine that a test gives to a step.
-type engine func(ctx context.Context, doc engines.Document) (engines.Report, error)
-
-// Run calls the function.
-func (e engine) Run(ctx context.Context, doc engines.Document) (engines.Report, error) {
-	return e(ctx, doc)
-}
-
-func passing(context.Context, engines.Document) (engines.Report, error) {
-	return engines.Report{}, nil
-}
-
-func failing(context.Context, engines.Document) (engines.Report, error) {
-	return engines.Report{
-		Errors: 2, Findings: []engines.Finding{{Severity: engines.SeverityError, Code: "test.bad", Message: "bad"}},
-	}, nil
-}
-
-// counting counts how often the engine was run.
-func counting(n *atomic.Int64, e engine) engine {
-	return func(ctx context.Context, doc engines.Document) (engines.Report, error) {
-		n.Add(1)
-		return e(ctx, doc)
-	}
-}
-
-// start starts a run whose steps are these engines and returns its staged job.
-func (b *testBundle) start(tb testing.TB, steps ...engine) jobs.Job {
+func (b *bundle) exec(tb testing.TB, query string, args ...any) {
 	tb.Helper()
-	return b.startDefinition(tb, Definition{}, steps...)
-}
-
-// startDefinition makes the definition's missing steps, one for each engine.
-func (b *testBundle) startDefinition(tb testing.TB, definition Definition, steps ...engine) jobs.Job {
-	tb.Helper()
-	return b.create(tb, b.workflow(tb, definition, steps...))
-}
-
-// workflow publishes the definition with its missing steps.
-func (b *testBundle) workflow(tb testing.TB, definition Definition, steps ...engine) WorkflowRef {
-	tb.Helper()
-	// The name makes the definition another than that of any other run.
-	definition.Accepts = []string{"text/" + uuid.NewString()}
-	ready := program{}
-	for i, step := range steps {
-		if i == len(definition.Steps) {
-			definition.Steps = append(definition.Steps, Step{})
-		}
-		definition.Steps[i].ID, definition.Steps[i].Name = uuid.NewString(), "Step"
-		definition.Steps[i].Type, definition.Steps[i].Config = "test", []byte("{}")
-		ready.engines = append(ready.engines, step)
+	if _, err := b.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
 	}
-	ready.definition = definition
-	ref := b.publish(tb, definition)
-	if len(steps) > 0 {
-		b.executor.programs.Add(ref.Digest, ready)
-	}
-	return ref
 }
 
 // publish stores the definition as a workflow.
-func (b *testBundle) publish(tb testing.TB, definition Definition) WorkflowRef {
+func (b *bundle) publish(tb testing.TB, definition Definition) WorkflowRef {
 	tb.Helper()
 	digest, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (Digest, error) {
 		return StoreDefinition(tb.Context(), tx, b.orgID, definition)
@@ -131,28 +59,31 @@ func (b *testBundle) publish(tb testing.TB, definition Definition) WorkflowRef {
 	return WorkflowRef{ID: id, Slug: slug, Version: 1, Definition: definition, Digest: digest}
 }
 
-func (b *testBundle) create(tb testing.TB, ref WorkflowRef) jobs.Job {
+// workflow publishes a definition with one step.
+func (b *bundle) workflow(tb testing.TB) WorkflowRef {
 	tb.Helper()
-	job, err := b.createOf(tb, ref, InlineContent([]byte("{}")))
+	return b.publish(tb, Definition{
+		Accepts: []string{"application/json"},
+		Steps:   []Step{{ID: "step", Name: "Step", Type: "test", Config: []byte("{}")}},
+	})
+}
+
+// start creates a run on a small document.
+func (b *bundle) start(tb testing.TB) uuid.UUID {
+	tb.Helper()
+	return b.startOn(tb, InlineContent([]byte("{}")))
+}
+
+func (b *bundle) startOn(tb testing.TB, content Content) uuid.UUID {
+	tb.Helper()
+	id, err := b.create(tb, b.prepared(tb, b.workflow(tb), content))
 	if err != nil {
 		tb.Fatalf("create run: %v", err)
 	}
-	return job
+	return id
 }
 
-// createOf starts a run on the content, or returns why it cannot be started.
-func (b *testBundle) createOf(tb testing.TB, ref WorkflowRef, content Content) (jobs.Job, error) {
-	tb.Helper()
-	prepared := b.prepared(tb, ref, content)
-	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-		batch := tx.NewBatch()
-		b.runs.Create(batch, prepared)
-		return struct{}{}, batch.Send(tb.Context())
-	})
-	return jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
-}
-
-func (b *testBundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepared {
+func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepared {
 	tb.Helper()
 	prepared, err := Prepare(Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: SourceAPI, RequestID: "r",
@@ -165,57 +96,27 @@ func (b *testBundle) prepared(tb testing.TB, ref WorkflowRef, content Content) P
 	return prepared
 }
 
-func (b *testBundle) execute(tb testing.TB, job jobs.Job) {
+// create creates a prepared run, or returns why it cannot be created.
+func (b *bundle) create(tb testing.TB, prepared Prepared) (uuid.UUID, error) {
 	tb.Helper()
-	if err := b.executor.Execute(tb.Context(), job); err != nil {
-		tb.Errorf("Execute = %v, want nil", err)
-	}
+	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		b.service.Create(batch, prepared)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	return prepared.Run.ID, err
 }
 
-func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
+// fail completes a run with a failed step that has two errors and one finding, as its execution does.
+func (b *bundle) fail(tb testing.TB, id uuid.UUID) {
 	tb.Helper()
-	if _, err := b.db.Pool.Exec(tb.Context(), query, args...); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-}
-
-// one reads one value.
-func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
-	tb.Helper()
-	return coretest.One[T](tb, b.db, query, args...)
-}
-
-// runRow is what execution changes of a run.
-type runRow struct {
-	State         RunState
-	Result        RunResult
-	Category      ErrorCategory
-	Errors        int64
-	RecoveryPoint int
-	Epoch         int
-	Attempts      int
-	Leased, Swept bool
-}
-
-func (b *testBundle) run(tb testing.TB, id uuid.UUID) runRow {
-	tb.Helper()
-	rows, err := b.db.Pool.Query(tb.Context(), `
-		SELECT state, result, error_category, error_count, recovery_point, epoch, attempts, lease_until IS NOT NULL,
-			sweep_after IS NOT NULL
-		FROM validation_runs WHERE id = $1`, id)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[runRow])
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return row
-}
-
-// steps lists the statuses of a run's stored steps in order.
-func (b *testBundle) steps(tb testing.TB, id uuid.UUID) string {
-	tb.Helper()
-	return one[string](tb, b, `SELECT coalesce(string_agg(ordinal || ' ' || status, ', ' ORDER BY ordinal), '')
-		FROM step_runs WHERE run_id = $1`, id)
+	b.exec(tb, `UPDATE validation_runs SET state = 'RUNNING', epoch = epoch + 1, attempts = 1, started_at = now()
+		WHERE id = $1`, id)
+	b.exec(tb, `INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, started_at,
+		ended_at) VALUES ($1, gen_random_uuid(), $2, 0, 'step', 'Step', 'FAILED', 2, now(), now())`, b.orgID, id)
+	b.exec(tb, `INSERT INTO findings (org_id, id, run_id, step_ordinal, ordinal, severity, code, message)
+		VALUES ($1, gen_random_uuid(), $2, 0, 0, 'ERROR', 'test.bad', 'bad')`, b.orgID, id)
+	b.exec(tb, `UPDATE validation_runs SET state = 'COMPLETED', result = 'FAIL', error_category = 'VALIDATION_FAILED',
+		recovery_point = 1, error_count = 2, ended_at = now(), lease_until = NULL, sweep_after = NULL
+		WHERE id = $1`, id)
 }

@@ -91,15 +91,15 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 }
 
 // errDefinition means that a definition cannot be executed by this release.
-var errDefinition = errors.New("the definition does not compile")
+var ErrDefinition = errors.New("the definition does not compile")
 
 // compile returns the engines of the steps, in their order.
-func (d Definition) compile() ([]engines.Engine, error) {
+func (d Definition) Compile() ([]engines.Engine, error) {
 	compiled := make([]engines.Engine, len(d.Steps))
 	for i, step := range d.Steps {
 		engine, problems := engines.Compile(step.Type, step.Config, engines.DefaultLimits())
 		if len(problems) > 0 {
-			return nil, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, errDefinition,
+			return nil, fmt.Errorf("step %d (%s): %w: %s %s", i, step.Name, ErrDefinition,
 				problems[0].Pointer, problems[0].Detail)
 		}
 		compiled[i] = engine

@@ -23,7 +23,7 @@ const MaxInlineBytes = 256 << 10
 const discardTimeout = time.Second
 
 // errUploadGone means that an upload is not whole: parts of it were swept, or lost in a crash of the database.
-var errUploadGone = errors.New("the upload is not whole any more")
+var ErrUploadGone = errors.New("the upload is not whole any more")
 
 // Content is what a document consists of.
 type Content struct {
@@ -170,7 +170,7 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 			WHERE org_id = $1 AND id = $2 AND size IS NULL AND $3 = (SELECT sum(octet_length(bytes)) FROM upload_chunks
 				WHERE org_id = $1 AND upload_id = $2)`, in.orgID, id, size)
 		if err == nil && tag.RowsAffected() == 0 {
-			err = errUploadGone
+			err = ErrUploadGone
 		}
 		return struct{}{}, err
 	})

@@ -95,7 +95,7 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 }
 
 // state reads how far a run is.
-func (s *Service) state(ctx context.Context, orgID, id uuid.UUID) (RunState, error) {
+func (s *Service) State(ctx context.Context, orgID, id uuid.UUID) (RunState, error) {
 	var state RunState
 	err := s.db.Pool.QueryRow(ctx, `SELECT state FROM validation_runs WHERE org_id = $1 AND id = $2`, orgID, id).
 		Scan(&state)

@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -54,7 +55,7 @@ type UsageReader interface {
 
 // New makes the app.
 func New(
-	service *Service, usage UsageReader, starter *start.Starter, inband *validations.Inband, guard *idempotency.Guard,
+	service *Service, usage UsageReader, starter *start.Starter, inband *execution.Inband, guard *idempotency.Guard,
 	limit start.RunLimiter, check *core.Validator, limits body.Limits, address string, runPages RunPages,
 	prefetches users.Prefetches,
 ) (*App, error) {

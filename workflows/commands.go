@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -77,7 +78,7 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	checker, err := validations.NewChecker(file.Definition)
+	checker, err := execution.NewChecker(file.Definition)
 	if err != nil {
 		return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
 	}
@@ -175,7 +176,7 @@ func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
 
 // check checks the document of that name, or standard input.
 func (c *checking) check(
-	ctx context.Context, checker *validations.Checker, definition validations.Definition, name string,
+	ctx context.Context, checker *execution.Checker, definition validations.Definition, name string,
 ) (formats.Document, error) {
 	mediaType, err := c.typeOf(definition, name)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 //go:embed templates/validations/*.html
@@ -57,8 +58,8 @@ type Limiter interface {
 // Deps are the services that the views call.
 type Deps struct {
 	Runs      *validations.Service
-	Executor  *validations.Executor
-	Waiters   *validations.Waiters
+	Executor  *execution.Executor
+	Waiters   *execution.Waiters
 	Keys      Keys
 	Sessions  Sessions
 	Usage     Usage

@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // pageEventsQuery is the query of a page's event stream. It says what the page shows: runs with their progress, as
@@ -162,14 +163,14 @@ func (s *pageState) final() bool {
 }
 
 // watches lists the events that change what the page shows.
-func (s *pageState) watches() []validations.Watch {
-	var watches []validations.Watch
+func (s *pageState) watches() []execution.Watch {
+	var watches []execution.Watch
 	if s.list {
-		watches = append(watches, validations.Watch{RunKey: validations.RunKey{OrgID: s.orgID, ID: s.lastSent}, Newer: true})
+		watches = append(watches, execution.Watch{RunKey: execution.RunKey{OrgID: s.orgID, ID: s.lastSent}, Newer: true})
 	}
 	for _, run := range s.runs {
 		if run.progress != validations.ProgressCompleted {
-			watches = append(watches, validations.Watch{RunKey: validations.RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
+			watches = append(watches, execution.Watch{RunKey: execution.RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
 		}
 	}
 	return watches

@@ -18,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -333,7 +334,7 @@ func passedWords(run validations.Run) string {
 
 // canceledAdvice tells a run that was canceled from one whose charge was declined.
 func canceledAdvice(run validations.Run) string {
-	if run.Error == validations.CanceledText {
+	if run.Error == execution.CanceledText {
 		return "Nobody has to do anything; start a new run if it is still needed."
 	}
 	return run.Error
@@ -341,7 +342,7 @@ func canceledAdvice(run validations.Run) string {
 
 // retryAdvice says whether checking the document again is safe.
 func retryAdvice(run validations.Run) string {
-	if strings.HasSuffix(run.Error, validations.UnknownOutcome) {
+	if strings.HasSuffix(run.Error, execution.UnknownOutcome) {
 		return "Ask whoever runs that validator what became of the call before you run this again."
 	}
 	return "Trying again is safe."

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // runEvents is GET /api/runs/{id}/events/. It sends the events of the run so far, and then each further event until
@@ -79,7 +80,7 @@ func (s *runStream) follow(past history) error {
 // await returns true when the run has progressed. It returns false when the stream is to end: the client has
 // disconnected, the process stops, or the stream has reached its deadline.
 func (s *runStream) await(ctx context.Context, beyond validations.Progress) (bool, error) {
-	run := validations.RunKey{OrgID: s.principal.OrgID, ID: s.runID}
+	run := execution.RunKey{OrgID: s.principal.OrgID, ID: s.runID}
 	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.deadline) {
 		if s.app.Waiters.Await(ctx, run, beyond, heartbeatInterval) {
 			return true, nil

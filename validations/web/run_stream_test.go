@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // names lists the events as id and name.
@@ -56,7 +57,7 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		silent := &runStream{
-			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: validations.NewWaiters(nil)}},
+			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: execution.NewWaiters(nil)}},
 			deadline: time.Now().Add(maxStreamAge),
 		}
 		moved, err := silent.await(t.Context(), 0)

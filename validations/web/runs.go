@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // runsQuery is the query of the list of runs.
@@ -79,7 +80,7 @@ func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	a.Waiters.AwaitEnd(ctx, validations.RunKey{OrgID: principal.OrgID, ID: id}, wait)
+	a.Waiters.AwaitEnd(ctx, execution.RunKey{OrgID: principal.OrgID, ID: id}, wait)
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
@@ -26,7 +27,7 @@ type API struct {
 	starter  *Starter
 	versions Versions
 	runs     *validations.Service
-	inband   *validations.Inband
+	inband   *execution.Inband
 	guard    *idempotency.Guard
 	limit    RunLimiter
 	limits   body.Limits
@@ -34,7 +35,7 @@ type API struct {
 
 // NewAPI makes the API of a Starter.
 func NewAPI(
-	starter *Starter, versions Versions, inband *validations.Inband, limit RunLimiter, limits body.Limits,
+	starter *Starter, versions Versions, inband *execution.Inband, limit RunLimiter, limits body.Limits,
 ) *API {
 	return &API{
 		starter: starter, versions: versions, runs: starter.runs, inband: inband, guard: starter.guard, limit: limit,

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
@@ -41,12 +42,12 @@ type Config struct {
 type Executor struct {
 	db      *db.DB
 	cfg     Config
-	runs    *Service
+	runs    *validations.Service
 	staged  *jobs.Signal
 	metrics *metrics.Runs
 	log     *slog.Logger
 	// programs are never invalidated, because a definition never changes under its digest.
-	programs   *lru.Cache[Digest, program]
+	programs   *lru.Cache[validations.Digest, program]
 	validators *external.Client
 	leases     batcher[jobs.Job, lease]
 	steps      batcher[stepEnd, stepWritten]
@@ -57,10 +58,10 @@ type Executor struct {
 }
 
 // NewExecutor makes an Executor. It wakes staged when it stages jobs.
-func NewExecutor(
-	database *db.DB, cfg Config, runs *Service, staged *jobs.Signal, measured *metrics.Runs, log *slog.Logger,
+func New(
+	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, measured *metrics.Runs, log *slog.Logger,
 ) (*Executor, error) {
-	programs, err := lru.New[Digest, program](cachedPrograms)
+	programs, err := lru.New[validations.Digest, program](cachedPrograms)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
@@ -76,18 +77,18 @@ func NewExecutor(
 
 // Tasks registers the handler of the jobs that execute runs.
 func (e *Executor) Tasks(handle func(jobs.Kind, jobs.Handler)) {
-	handle(JobExecute, e.Execute)
+	handle(validations.JobExecute, e.Execute)
 }
 
 // program is a definition that is ready to be executed.
 type program struct {
-	definition Definition
+	definition validations.Definition
 	engines    []engines.Engine
 }
 
 // program returns the compiled definition of a run, from the cache if it is there.
-func (e *Executor) program(ctx context.Context, run Run) (program, error) {
-	digest := Digest(run.DefinitionDigest)
+func (e *Executor) program(ctx context.Context, run validations.Run) (program, error) {
+	digest := validations.Digest(run.DefinitionDigest)
 	if cached, ok := e.programs.Get(digest); ok {
 		return cached, nil
 	}
@@ -95,7 +96,7 @@ func (e *Executor) program(ctx context.Context, run Run) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	compiled, err := definition.compile()
+	compiled, err := definition.Compile()
 	if err != nil {
 		return program{}, err
 	}

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -13,7 +14,7 @@ import (
 // Checker runs a definition on documents in this process, as a worker does. It has no database, so nothing is kept,
 // and no network: steps that call other services are skipped.
 type Checker struct {
-	definition Definition
+	definition validations.Definition
 	engines    []engines.Engine
 }
 
@@ -26,8 +27,8 @@ const (
 )
 
 // NewChecker compiles a definition in which Definition.Check finds no fault.
-func NewChecker(definition Definition) (*Checker, error) {
-	compiled, err := definition.compile()
+func NewChecker(definition validations.Definition) (*Checker, error) {
+	compiled, err := definition.Compile()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (c *Checker) Check(
 				checked = withStep(checked, reportStep(step, report))
 				continue
 			}
-			checked.Result, checked.Error, note = problem.result, problem.text, NoteNotExecuted
+			checked.Result, checked.Error, note = problem.result, problem.text, validations.NoteNotExecuted
 		}
 		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: note}
 		checked.Steps = append(checked.Steps, skipped)
@@ -97,7 +98,7 @@ func withStep(checked formats.Document, step formats.Step) formats.Document {
 // skipped says why a step is not to be run after what was found so far; "" lets it run.
 func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 	if soFar.Error != "" {
-		return NoteNotExecuted
+		return validations.NoteNotExecuted
 	}
 	for i, done := range soFar.Steps {
 		if done.Status == formats.StatusFailed && !c.definition.Steps[i].ContinueOnFailure {
@@ -110,7 +111,7 @@ func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 	return ""
 }
 
-func reportStep(step Step, report engines.Report) formats.Step {
+func reportStep(step validations.Step, report engines.Report) formats.Step {
 	status := formats.StatusPassed
 	if report.Errors > 0 {
 		status = formats.StatusFailed

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -10,19 +10,20 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // ending is how a run completes.
 type ending struct {
-	result   RunResult
-	category ErrorCategory
+	result   validations.RunResult
+	category validations.ErrorCategory
 	text     string
 }
 
 // completion is that a run is completed, which the zero value is not.
 type completion struct {
-	result RunResult
+	result validations.RunResult
 	// took is the time since the run's first step began.
 	took time.Duration
 }
@@ -31,21 +32,21 @@ type completion struct {
 // the epoch. The last step, and a failing one that does not let the run go on, complete the run in the
 // same transaction.
 func (e *Executor) commitStep(
-	ctx context.Context, run *Run, definition Definition, ordinal int, report engines.Report, began time.Time,
+	ctx context.Context, run *validations.Run, definition validations.Definition, ordinal int, report engines.Report, began time.Time,
 ) (bool, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return false, err
 	}
 	step := definition.Steps[ordinal]
-	stepRun := StepRun{
-		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name, Status: StepPassed,
+	stepRun := validations.StepRun{
+		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name, Status: validations.StepPassed,
 		ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings), InfoCount: int64(report.Infos),
 		Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
 	}
 	failed := report.Errors > 0
 	if failed {
-		stepRun.Status = StepFailed
+		stepRun.Status = validations.StepFailed
 	}
 	done := stepEnd{
 		epoch: run.Epoch, stepRun: stepRun, findings: report.Findings, called: step.Type == engines.KindHTTP,
@@ -77,7 +78,7 @@ func (e *Executor) counted(completed completion) bool {
 }
 
 // giveUp ends a run for which the document is not to blame.
-func (e *Executor) giveUp(ctx context.Context, run Run, category ErrorCategory, text string) error {
+func (e *Executor) giveUp(ctx context.Context, run validations.Run, category validations.ErrorCategory, text string) error {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))
 	})
@@ -89,34 +90,34 @@ func (e *Executor) giveUp(ctx context.Context, run Run, category ErrorCategory, 
 	return nil
 }
 
-func (e *Executor) logNoVerdict(ctx context.Context, run Run, category ErrorCategory, text string) {
+func (e *Executor) logNoVerdict(ctx context.Context, run validations.Run, category validations.ErrorCategory, text string) {
 	e.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
 		"attempts", run.Attempts, "reason", text)
 }
 
-func noVerdict(category ErrorCategory, text string) ending {
-	result := ResultError
-	if category == CategoryTimeout {
-		result = ResultTimedOut
+func noVerdict(category validations.ErrorCategory, text string) ending {
+	result := validations.ResultError
+	if category == validations.CategoryTimeout {
+		result = validations.ResultTimedOut
 	}
 	return ending{result: result, category: category, text: text}
 }
 
 func verdict(errorCount int64) ending {
 	if errorCount == 0 {
-		return ending{result: ResultPass}
+		return ending{result: validations.ResultPass}
 	}
 	noun := "errors"
 	if errorCount == 1 {
 		noun = "error"
 	}
 	return ending{
-		result: ResultFail, category: CategoryValidationFailed,
+		result: validations.ResultFail, category: validations.CategoryValidationFailed,
 		text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
 	}
 }
 
-func complete(ctx context.Context, tx db.Tx, run Run, end ending) (completion, error) {
+func complete(ctx context.Context, tx db.Tx, run validations.Run, end ending) (completion, error) {
 	var took float64
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"sync"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // sweep sweeps and wants that many runs staged.
@@ -138,13 +139,13 @@ func TestSweptRunIsExecutedOnceWhateverTheQueueStillHolds(t *testing.T) {
 	b.exec(t, `DELETE FROM staged_jobs`)
 	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 	b.sweep(t, 1)
-	swept := jobs.Job{Kind: JobExecute, OrgID: b.orgID, SubjectID: old.SubjectID, Epoch: 2}
+	swept := jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: old.SubjectID, Epoch: 2}
 	for _, job := range []jobs.Job{old, swept, old, swept} {
 		b.execute(t, job)
 	}
 	if n.Load() != 1 {
 		t.Errorf("engine runs = %d, want 1", n.Load())
 	}
-	b.wantRun(t, swept, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1},
+	b.wantRun(t, swept, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1},
 		"0 PASSED")
 }

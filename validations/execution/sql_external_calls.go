@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // callState is how far the call of an external validator is.
@@ -43,7 +44,7 @@ type externalCall struct {
 
 // beginCall makes the call's row, or finds it: whoever makes it is the first to call. Only the holder of the lease
 // gets one.
-func (e *Executor) beginCall(ctx context.Context, run Run, ordinal int) (externalCall, error) {
+func (e *Executor) beginCall(ctx context.Context, run validations.Run, ordinal int) (externalCall, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return externalCall{}, err
@@ -81,7 +82,7 @@ func (e *Executor) recordAnswer(ctx context.Context, call externalCall, answer [
 // parkRun gives the lease back until the callback comes, or until its time is over, when the sweeper takes the run up
 // again. Waiting is no attempt. The epoch moves on, so that a heartbeat that is still under way does not renew the
 // lease. It reports false where the answer is there already.
-func (e *Executor) parkRun(ctx context.Context, run Run, call externalCall, patience time.Duration) (bool, error) {
+func (e *Executor) parkRun(ctx context.Context, run validations.Run, call externalCall, patience time.Duration) (bool, error) {
 	return db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
@@ -109,7 +110,7 @@ func (e *Executor) parkRun(ctx context.Context, run Run, call externalCall, pati
 }
 
 // failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
-func (e *Executor) failCall(ctx context.Context, run Run, call externalCall, end ending) (bool, error) {
+func (e *Executor) failCall(ctx context.Context, run validations.Run, call externalCall, end ending) (bool, error) {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE external_calls SET state = 'FAILED'

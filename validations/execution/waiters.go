@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // WaitInterval is how often the database is asked about the runs that requests wait for.
@@ -36,7 +37,7 @@ type RunKey struct {
 type Watch struct {
 	RunKey
 
-	Beyond Progress
+	Beyond validations.Progress
 	Newer  bool
 }
 
@@ -53,11 +54,11 @@ func NewWaiters(database *db.DB) *Waiters {
 
 // AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops.
 func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) {
-	w.Await(ctx, run, ProgressCompleted-1, limit)
+	w.Await(ctx, run, validations.ProgressCompleted-1, limit)
 }
 
 // Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
-func (w *Waiters) Await(ctx context.Context, run RunKey, beyond Progress, limit time.Duration) bool {
+func (w *Waiters) Await(ctx context.Context, run RunKey, beyond validations.Progress, limit time.Duration) bool {
 	return w.AwaitAny(ctx, []Watch{{RunKey: run, Beyond: beyond}}, limit)
 }
 

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -29,13 +30,13 @@ type timeLimit struct {
 	exceeded string
 }
 
-func newRunClock(definition Definition, cfg Config, elapsed time.Duration) runClock {
+func newRunClock(definition validations.Definition, cfg Config, elapsed time.Duration) runClock {
 	limit := bounded(definition.TimeoutSeconds, cfg.RunTimeout)
 	return runClock{runLimit: limit, stepLimit: cfg.StepTimeout, deadline: time.Now().Add(limit - elapsed)}
 }
 
 // step returns the limit of a step that is to begin now: its own, or what is left of the run's.
-func (c runClock) step(step Step) timeLimit {
+func (c runClock) step(step validations.Step) timeLimit {
 	limit := bounded(step.TimeoutSeconds, c.stepLimit)
 	if left := time.Until(c.deadline); left < limit {
 		return timeLimit{
@@ -99,7 +100,7 @@ func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRa
 // supervise runs an engine and returns with it, or when the context has ended and the engine has not within a grace:
 // an engine that ignores its end must not hold the worker. It is left behind then, and nothing of it is kept.
 func (e *Executor) supervise(
-	ctx context.Context, run Run, engine engines.Engine, document engines.Document,
+	ctx context.Context, run validations.Run, engine engines.Engine, document engines.Document,
 ) (engines.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return engines.Report{}, err
@@ -123,7 +124,7 @@ func (e *Executor) supervise(
 }
 
 // abandon counts an engine that is left behind until it returns, if it ever does.
-func (e *Executor) abandon(ctx context.Context, run Run, ended <-chan engineEnd) {
+func (e *Executor) abandon(ctx context.Context, run validations.Run, ended <-chan engineEnd) {
 	e.log.ErrorContext(ctx, "left an engine behind that ignores its end", "org", run.OrgID, "run", run.ID,
 		"left_behind", e.abandoned.Add(1))
 	go func() {

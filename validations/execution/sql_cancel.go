@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // canceledText is what a canceled run says of its end.
@@ -48,10 +49,10 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 		return nil
 	}
 	run, err := e.runs.Find(ctx, principal.OrgID, id)
-	if err != nil || run.Result == ResultCanceled {
+	if err != nil || run.Result == validations.ResultCanceled {
 		return err
 	}
-	if run.State == StateCompleted {
+	if run.State == validations.StateCompleted {
 		return runCompleted(run)
 	}
 	reserved := core.NewError(core.CodeRunReserved,
@@ -60,7 +61,7 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 	return reserved
 }
 
-func runCompleted(run Run) error {
+func runCompleted(run validations.Run) error {
 	return core.NewError(core.CodeRunCompleted,
 		fmt.Sprintf("The run has already ended with %s, which is final.", run.Result))
 }

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -57,7 +58,7 @@ func (e *Executor) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64
 			SELECT first_byte, bytes FROM upload_chunks WHERE org_id = $1 AND upload_id = $2 AND first_byte <= $3
 			ORDER BY first_byte DESC LIMIT 1`, orgID, id, at).Scan(&begin, &chunk)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && at >= begin+int64(len(chunk)) {
-			err = errUploadGone
+			err = validations.ErrUploadGone
 		}
 		if err != nil {
 			// Only told and not wrapped: the io.EOF of a broken connection is not the end of the document.

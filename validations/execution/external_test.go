@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 
 func TestExternalStep(t *testing.T) {
 	t.Parallel()
-	passed := runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1}
-	failed := runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 2, 1, false, false}
-	broken := runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 0, 2, 1, false, false}
+	passed := runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1}
+	failed := runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 2, 1, false, false}
+	broken := runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1, false, false}
 	for _, tt := range []struct {
 		// The first attempt goes like this, every further one is answered.
 		behavior validator.Behavior
@@ -68,7 +69,7 @@ func TestExternalStep(t *testing.T) {
 				t.Errorf("run (-want +got):\n%s", diff)
 			}
 			text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
-			if !strings.Contains(text, tt.text) || tt.want.Result == ResultPass && text != "" {
+			if !strings.Contains(text, tt.text) || tt.want.Result == validations.ResultPass && text != "" {
 				t.Errorf("error = %q, want %q in it", text, tt.text)
 			}
 			if b.call(t, job).Answer {
@@ -97,7 +98,7 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 	job := b.startHTTP(t, "")
 	b.work(t)
 	b.wantCalls(t, 0)
-	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1, false, false}, "")
 	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
 	if !strings.Contains(text, "its address is not one that may be called") || strings.Contains(text, "0.0.0.0") {
 		t.Errorf("error = %q, want that the address may not be called, without the address", text)
@@ -111,14 +112,14 @@ func TestExternalStepTimesOut(t *testing.T) {
 	job := b.startBounded(t, 1, "")
 	b.work(t)
 	b.wantCalls(t, 1)
-	b.wantRun(t, job, runRow{StateCompleted, ResultTimedOut, CategoryTimeout, 0, 0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0, 2, 1, false, false}, "")
 }
 
 // A holder dies at some moment of the call, and another one takes the run over.
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
 	for moment, acted := range map[validator.Moment]bool{validator.Received: false, validator.Acted: true} {
-		for config, result := range map[string]RunResult{"": ResultPass, once: ResultError} {
+		for config, result := range map[string]validations.RunResult{"": validations.ResultPass, once: validations.ResultError} {
 			t.Run(string(moment)+config, func(t *testing.T) {
 				t.Parallel()
 				b := setupExternal(t, testConfig())
@@ -142,7 +143,7 @@ func TestExternalStepAfterACrash(t *testing.T) {
 				b.takeOver(t, job)
 				b.work(t)
 				attempts := 2
-				if result == ResultError {
+				if result == validations.ResultError {
 					attempts = 1
 				}
 				b.wantCalls(t, attempts)
@@ -170,7 +171,7 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 				}
 			})
 			b.execute(t, job)
-			if got := b.run(t, job.SubjectID); got.State != StateRunning || got.Epoch != 3 {
+			if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Epoch != 3 {
 				t.Errorf("run after the stale holder = %+v, want it running under epoch 3", got)
 			}
 			if got := b.call(t, job); got.State != callAnswered || !got.Answer {
@@ -181,7 +182,7 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 				t.Errorf("staged = %d, want 1", n)
 			}
 			b.wantCalls(t, 1)
-			b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 4, 2, false, false},
+			b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 4, 2, false, false},
 				"0 FAILED")
 		})
 	}
@@ -201,7 +202,7 @@ func TestExternalStepContradiction(t *testing.T) {
 	})
 	b.work(t)
 	b.wantCalls(t, 2)
-	b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 2, 1, false, false},
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 2, 1, false, false},
 		"0 FAILED")
 }
 

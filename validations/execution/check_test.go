@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // checkerOf is a checker of steps whose engines are these; the steps may say how they go on.
-func checkerOf(steps []Step, run ...engine) *Checker {
-	checker := &Checker{definition: Definition{Steps: steps}}
+func checkerOf(steps []validations.Step, run ...engine) *Checker {
+	checker := &Checker{definition: validations.Definition{Steps: steps}}
 	for i := range steps {
 		checker.definition.Steps[i].ID, checker.definition.Steps[i].Name = "id", "Step"
 		checker.engines = append(checker.engines, run[i])
@@ -32,37 +33,37 @@ func TestChecker(t *testing.T) {
 		notes    []string
 	}{
 		"Pass": {
-			checkerOf(make([]Step, 1), passing), "PASS", "", []formats.Status{passed}, []string{""},
+			checkerOf(make([]validations.Step, 1), passing), "PASS", "", []formats.Status{passed}, []string{""},
 		},
 		"StopsAtAFailure": {
-			checkerOf(make([]Step, 2), failing, passing), "FAIL", "",
+			checkerOf(make([]validations.Step, 2), failing, passing), "FAIL", "",
 			[]formats.Status{failed, "SKIPPED"},
 			[]string{"", "an earlier step failed"},
 		},
 		"GoesOnWhereItMay": {
-			checkerOf([]Step{{ContinueOnFailure: true}, {}}, failing, passing), "FAIL", "",
+			checkerOf([]validations.Step{{ContinueOnFailure: true}, {}}, failing, passing), "FAIL", "",
 			[]formats.Status{failed, passed},
 			[]string{"", ""},
 		},
 		"CallsNobody": {
-			checkerOf([]Step{{Type: engines.KindHTTP}, {}}, broken, passing), "PASS", "",
+			checkerOf([]validations.Step{{Type: engines.KindHTTP}, {}}, broken, passing), "PASS", "",
 			[]formats.Status{"SKIPPED", passed},
 			[]string{notOffline, ""},
 		},
 		"SurvivesAPanic": {
-			checkerOf(make([]Step, 2), panicking, passing), "ERROR", `Step "Step": the engine panicked: on purpose`,
+			checkerOf(make([]validations.Step, 2), panicking, passing), "ERROR", `Step "Step": the engine panicked: on purpose`,
 			[]formats.Status{"SKIPPED", "SKIPPED"},
-			[]string{NoteNotExecuted, NoteNotExecuted},
+			[]string{validations.NoteNotExecuted, validations.NoteNotExecuted},
 		},
 		"SaysWhatBroke": {
-			checkerOf(make([]Step, 1), broken), "ERROR", `Step "Step": the disk is gone`,
+			checkerOf(make([]validations.Step, 1), broken), "ERROR", `Step "Step": the disk is gone`,
 			[]formats.Status{"SKIPPED"},
-			[]string{NoteNotExecuted},
+			[]string{validations.NoteNotExecuted},
 		},
 		"EndsInTime": {
-			checkerOf([]Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT", `Step "Step" took longer than 1s.`,
+			checkerOf([]validations.Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT", `Step "Step" took longer than 1s.`,
 			[]formats.Status{"SKIPPED"},
-			[]string{NoteNotExecuted},
+			[]string{validations.NoteNotExecuted},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestChecker(t *testing.T) {
 		stop := errors.New("stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(stop)
-		_, err := checkerOf(make([]Step, 1), blocked).Check(ctx, "doc", engines.Document{}, func(int) {})
+		_, err := checkerOf(make([]validations.Step, 1), blocked).Check(ctx, "doc", engines.Document{}, func(int) {})
 		if !errors.Is(err, stop) {
 			t.Errorf("error = %v, want %v", err, stop)
 		}

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -35,7 +36,7 @@ func (b *testBundle) text(tb testing.TB, job jobs.Job) string {
 // timedOut is a run that has timed out behind so many steps.
 func timedOut(steps int) runRow {
 	return runRow{
-		State: StateCompleted, Result: ResultTimedOut, Category: CategoryTimeout, RecoveryPoint: steps, Epoch: 2,
+		State: validations.StateCompleted, Result: validations.ResultTimedOut, Category: validations.CategoryTimeout, RecoveryPoint: steps, Epoch: 2,
 		Attempts: 1,
 	}
 }
@@ -46,7 +47,7 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("ADefinitionSetsLessThanTheOperator", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		job := b.startDefinition(t, Definition{Steps: []Step{{TimeoutSeconds: 1}}}, blocked)
+		job := b.startDefinition(t, validations.Definition{Steps: []validations.Step{{TimeoutSeconds: 1}}}, blocked)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(0), "")
 		if got, want := b.text(t, job), `Step "Step" took longer than 1s.`; got != want {
@@ -59,7 +60,7 @@ func TestTimeLimits(t *testing.T) {
 		cfg := testConfig()
 		cfg.StepTimeout, cfg.RunTimeout = 20*time.Millisecond, 40*time.Millisecond
 		b := setup(t, cfg)
-		job := b.startDefinition(t, Definition{TimeoutSeconds: 60, Steps: []Step{{TimeoutSeconds: 60}}}, blocked)
+		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 60, Steps: []validations.Step{{TimeoutSeconds: 60}}}, blocked)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(0), "")
 		if got, want := b.text(t, job), `Step "Step" took longer than 20ms.`; got != want {
@@ -70,7 +71,7 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("TheRunsLimitEndsAStepInItsMiddle", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		job := b.startDefinition(t, Definition{TimeoutSeconds: 1}, passing, blocked, panicking)
+		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 1}, passing, blocked, panicking)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(1), "0 PASSED")
 		if got, want := b.text(t, job), `The run took longer than 1s; it had come to step "Step".`; got != want {
@@ -81,7 +82,7 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("TheRunsLimitHoldsOverTakeovers", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		job := b.startDefinition(t, Definition{TimeoutSeconds: 60}, panicking)
+		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 60}, panicking)
 		b.exec(t, `UPDATE validation_runs SET state = 'RUNNING', attempts = 1, lease_until = now(),
 			started_at = now() - interval '61 seconds'`)
 		b.execute(t, job)
@@ -118,7 +119,7 @@ func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
 	b := setup(t, cfg)
 	poison := []jobs.Job{
 		b.start(t, panicking), b.start(t, deaf(t)), b.start(t, blocked), b.start(t, broken),
-		b.startDefinition(t, Definition{Steps: []Step{{ID: "s", Name: "S", Type: "unheard", Config: []byte("{}")}}}),
+		b.startDefinition(t, validations.Definition{Steps: []validations.Step{{ID: "s", Name: "S", Type: "unheard", Config: []byte("{}")}}}),
 	}
 	var good []jobs.Job
 	for range 20 {
@@ -139,7 +140,7 @@ func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
 	close(queue)
 	workers.Wait()
 	for _, job := range good {
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
 			"0 PASSED")
 	}
 	got := one[int](t, b, `SELECT count(*) FROM validation_runs WHERE result IN ('ERROR', 'TIMED_OUT')`)
@@ -174,7 +175,7 @@ func TestARunWithoutItsDocumentIsNotBlamedOnIt(t *testing.T) {
 	job := b.start(t, failing)
 	b.exec(t, `UPDATE submissions SET content = NULL`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategorySystemError, 0, 0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0, 0, 2, 1, false, false}, "")
 	if got := b.text(t, job); !strings.Contains(got, "no longer kept") {
 		t.Errorf("error = %q, want that the document is no longer kept", got)
 	}
@@ -207,7 +208,7 @@ func TestAStepWaitsForAPlaceOutsideOfItsTime(t *testing.T) {
 		t.Errorf("engines at once = %d, want 1", most.Load())
 	}
 	for _, job := range started {
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
 			"0 PASSED")
 	}
 }

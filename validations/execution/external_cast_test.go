@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -75,9 +76,9 @@ func (b externalBundle) startBounded(tb testing.TB, seconds int, members string)
 		members = "," + members
 	}
 	config := []byte(`{"url":"` + b.url + `"` + members + `}`)
-	return b.create(tb, b.publish(tb, Definition{
+	return b.create(tb, b.publish(tb, validations.Definition{
 		Accepts: []string{"text/" + uuid.NewString()}, TimeoutSeconds: seconds,
-		Steps: []Step{{ID: "check", Name: "Check", Type: engines.KindHTTP, Config: config}},
+		Steps: []validations.Step{{ID: "check", Name: "Check", Type: engines.KindHTTP, Config: config}},
 	}))
 }
 

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -34,7 +35,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("Cancel = %v, want nil", err)
 			}
 		}
-		want := runRow{State: StateCompleted, Result: ResultCanceled, Epoch: 2}
+		want := runRow{State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2}
 		for _, epoch := range []int{1, 2, 3} {
 			job.Epoch = epoch
 			b.execute(t, job)
@@ -67,7 +68,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("Execute = %v, want nil", err)
 		}
 		b.wantRun(t, job, runRow{
-			State: StateCompleted, Result: ResultCanceled, RecoveryPoint: 1, Epoch: 3, Attempts: 1,
+			State: validations.StateCompleted, Result: validations.ResultCanceled, RecoveryPoint: 1, Epoch: 3, Attempts: 1,
 		}, "0 PASSED")
 	})
 
@@ -90,7 +91,7 @@ func TestCancel(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultCanceled, Epoch: 3, Attempts: 1}, "")
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 3, Attempts: 1}, "")
 	})
 
 	for name, tt := range map[string]struct {
@@ -130,7 +131,7 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 	const rounds = 1000
 	b := setup(t, testConfig())
 	begun, finish := make(chan struct{}), make(chan struct{})
-	definition := Definition{Accepts: []string{"text/race"}, Steps: []Step{{ID: "s", Name: "S", Type: "test"}}}
+	definition := validations.Definition{Accepts: []string{"text/race"}, Steps: []validations.Step{{ID: "s", Name: "S", Type: "test"}}}
 	definition.Steps[0].Config = []byte("{}")
 	ref := b.publish(t, definition)
 	b.executor.programs.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{
@@ -160,9 +161,9 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 		racers.Wait()
 		result := b.run(t, job.SubjectID).Result
 		switch {
-		case err == nil && result == ResultCanceled:
+		case err == nil && result == validations.ResultCanceled:
 			canceled++
-		case core.HasCode(err, core.CodeRunCompleted) && result == ResultPass:
+		case core.HasCode(err, core.CodeRunCompleted) && result == validations.ResultPass:
 		default:
 			t.Fatalf("Cancel = %v with result %s, want nil with CANCELED or run_completed with PASS", err, result)
 		}

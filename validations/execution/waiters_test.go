@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // waited waits for progress with a loop that asks.
-func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond Progress, begin func()) bool {
+func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond validations.Progress, begin func()) bool {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	defer cancel()
@@ -34,7 +35,7 @@ func TestWaiters(t *testing.T) {
 	job := b.start(t, passing)
 	for _, tt := range []struct {
 		name   string
-		beyond Progress
+		beyond validations.Progress
 		begin  string
 		want   bool
 	}{
@@ -42,9 +43,9 @@ func TestWaiters(t *testing.T) {
 		{"ItStarts", 0, `UPDATE validation_runs SET state = 'RUNNING', started_at = now() WHERE id = $1`, true},
 		{"ItIsWhereItWas", 1, `SELECT $1::uuid`, false},
 		{"AStepIsDone", 1, `UPDATE validation_runs SET recovery_point = 1 WHERE id = $1`, true},
-		{"TheEndIsAwaited", ProgressCompleted - 1, `SELECT $1::uuid`, false},
+		{"TheEndIsAwaited", validations.ProgressCompleted - 1, `SELECT $1::uuid`, false},
 		{
-			"ItEnds", ProgressCompleted - 1, `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
+			"ItEnds", validations.ProgressCompleted - 1, `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
 			ended_at = now(), sweep_after = NULL WHERE id = $1`, true,
 		},
 	} {
@@ -56,7 +57,7 @@ func TestWaiters(t *testing.T) {
 		t.Errorf("still waiting = %d, want nobody", len(waiters.waiting))
 	}
 	waiters.close()
-	if waiters.Open() || b.waited(t, waiters, job, ProgressCompleted, func() {}) {
+	if waiters.Open() || b.waited(t, waiters, job, validations.ProgressCompleted, func() {}) {
 		t.Error("somebody can wait although the process is to stop")
 	}
 }

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -12,19 +12,20 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // promise is a call whose answer may come as a callback.
 type promise struct {
 	call    externalCall
-	run     Run
+	run     validations.Run
 	ordinal int
 }
 
 // open reports whether an answer would still count.
 func (p promise) open() bool {
-	return p.run.State == StateRunning && !p.call.Overdue &&
+	return p.run.State == validations.StateRunning && !p.call.Overdue &&
 		(p.call.State == callCalling || p.call.State == callWaiting)
 }
 
@@ -112,8 +113,8 @@ func (e *Executor) claimReceipt(ctx context.Context, p promise, answer []byte) (
 }
 
 // resume stages a run that nobody holds.
-func (e *Executor) resume(ctx context.Context, tx db.Tx, run Run) error {
-	job := jobs.Job{Kind: JobExecute, OrgID: run.OrgID, SubjectID: run.ID}
+func (e *Executor) resume(ctx context.Context, tx db.Tx, run validations.Run) error {
+	job := jobs.Job{Kind: validations.JobExecute, OrgID: run.OrgID, SubjectID: run.ID}
 	err := tx.QueryRow(ctx, `
 		UPDATE validation_runs SET epoch = epoch + 1, sweep_after = now() + $3::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND state = 'RUNNING' AND lease_until IS NULL

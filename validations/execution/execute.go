@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -24,7 +25,7 @@ func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 type execution struct {
 	program
 
-	run      *Run
+	run      *validations.Run
 	document engines.Document
 	clock    runClock
 	slots    slots
@@ -52,19 +53,19 @@ func (e *Executor) execute(ctx context.Context, job jobs.Job, slots slots) error
 func (e *Executor) executeLeased(ctx context.Context, held lease, slots slots) error {
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
-		return e.giveUp(ctx, run, CategorySystemError,
+		return e.giveUp(ctx, run, validations.CategorySystemError,
 			fmt.Sprintf("The run was begun %d times and never came to its end.", run.Attempts-1))
 	}
 	ready, err := e.program(ctx, run)
-	if errors.Is(err, errDefinition) {
-		return e.giveUp(ctx, run, CategorySystemError, err.Error())
+	if errors.Is(err, validations.ErrDefinition) {
+		return e.giveUp(ctx, run, validations.CategorySystemError, err.Error())
 	}
 	if err != nil {
 		return err
 	}
 	document, err := e.document(ctx, held)
 	if errors.Is(err, errDocumentGone) {
-		return e.giveUp(ctx, run, CategorySystemError, "The document is no longer kept, so it could not be checked.")
+		return e.giveUp(ctx, run, validations.CategorySystemError, "The document is no longer kept, so it could not be checked.")
 	}
 	if err != nil {
 		return err
@@ -102,12 +103,12 @@ func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (b
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case ran.exceeded != "":
-		return true, e.giveUp(ctx, *x.run, CategoryTimeout, ran.exceeded)
+		return true, e.giveUp(ctx, *x.run, validations.CategoryTimeout, ran.exceeded)
 	case errors.Is(ran.err, errUnread):
 		return false, ran.err
 	case ran.err != nil:
 		e.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
-		return true, e.giveUp(ctx, *x.run, CategoryRuntimeError,
+		return true, e.giveUp(ctx, *x.run, validations.CategoryRuntimeError,
 			fmt.Sprintf("Step %q could not be executed.", x.definition.Steps[ordinal].Name))
 	}
 	return e.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // Inband executes runs in the process that has started them, for requests that wait for the result. A run that finds
@@ -63,8 +64,8 @@ func (i *Inband) serve(ctx context.Context) {
 // WaitNew waits for the end of a run that has just been created, and executes it here if a slot is free. It returns
 // when the run is completed, when the limit is over or when ctx ends.
 func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
-	job := jobs.Job{Kind: JobExecute, OrgID: orgID, SubjectID: id, Epoch: FirstEpoch}
-	end := Watch{RunKey: RunKey{OrgID: orgID, ID: id}, Beyond: ProgressCompleted - 1}
+	job := jobs.Job{Kind: validations.JobExecute, OrgID: orgID, SubjectID: id, Epoch: validations.FirstEpoch}
+	end := Watch{RunKey: RunKey{OrgID: orgID, ID: id}, Beyond: validations.ProgressCompleted - 1}
 	i.waiters.await(ctx, []Watch{end}, limit, func() {
 		select {
 		case i.offers <- job:
@@ -75,8 +76,8 @@ func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Du
 
 // Wait waits for the end of a run that was created earlier. It does not wait if the run's state cannot be read.
 func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
-	state, err := i.executor.runs.state(ctx, orgID, id)
-	if err != nil || state == StateCompleted {
+	state, err := i.executor.runs.State(ctx, orgID, id)
+	if err != nil || state == validations.StateCompleted {
 		return
 	}
 	i.waiters.AwaitEnd(ctx, RunKey{OrgID: orgID, ID: id}, limit)

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"strings"
@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // end is what clients read of how a run has ended.
 type end struct {
-	Result   RunResult
+	Result   validations.RunResult
 	Status   string
-	Category ErrorCategory
+	Category validations.ErrorCategory
 	Error    string
 	// Friendly is the beginning of the sentence for people.
 	Friendly string
@@ -22,7 +23,7 @@ type end struct {
 }
 
 // end reads it as the API shows it.
-func (b *testBundle) end(tb testing.TB, body RunBody) end {
+func (b *testBundle) end(tb testing.TB, body validations.RunBody) end {
 	tb.Helper()
 	friendly, _, _ := strings.Cut(body.UserFriendlyError, ".")
 	steps := make([]string, len(body.Steps))
@@ -45,75 +46,75 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 		"The document was checked and has errors", "The check took too long and was stopped",
 		"The run was canceled before the document was checked"
 	const unexecuted = `Step "Step" could not be executed.`
-	goOn := Definition{Steps: []Step{{ContinueOnFailure: true}}}
+	goOn := validations.Definition{Steps: []validations.Step{{ContinueOnFailure: true}}}
 	for name, tt := range map[string]struct {
-		definition Definition
+		definition validations.Definition
 		engines    []engine
 		before     string
 		want       end
 	}{
-		"Passed": {Definition{}, []engine{passing}, "", end{ResultPass, "SUCCEEDED", "", "", "", "PASSED"}},
+		"Passed": {validations.Definition{}, []engine{passing}, "", end{validations.ResultPass, "SUCCEEDED", "", "", "", "PASSED"}},
 		"Failed": {
-			Definition{},
+			validations.Definition{},
 			[]engine{failing, passing},
 			"",
-			end{ResultFail, "FAILED", CategoryValidationFailed, "The document has 2 errors.", theirs, "FAILED SKIPPED"},
+			end{validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.", theirs, "FAILED SKIPPED"},
 		},
 		"EngineFailed": {
-			Definition{},
+			validations.Definition{},
 			[]engine{passing, broken},
 			"",
-			end{ResultError, "FAILED", CategoryRuntimeError, unexecuted, ours, "PASSED FAILED!"},
+			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours, "PASSED FAILED!"},
 		},
 		"EngineFailedAfterErrorsWereFound": {
 			goOn,
 			[]engine{failing, panicking},
 			"",
-			end{ResultError, "FAILED", CategoryRuntimeError, unexecuted, ours, "FAILED FAILED!"},
+			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours, "FAILED FAILED!"},
 		},
 		"StepTookTooLong": {
-			Definition{},
+			validations.Definition{},
 			[]engine{blocked, passing},
 			"",
 			end{
-				ResultTimedOut, "TIMED_OUT", CategoryTimeout, `Step "Step" took longer than 200ms.`, late,
+				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout, `Step "Step" took longer than 200ms.`, late,
 				"FAILED! SKIPPED",
 			},
 		},
 		"RunTookTooLong": {
-			Definition{},
+			validations.Definition{},
 			[]engine{passing},
 			`UPDATE validation_runs SET started_at = now() - interval '2 hours' WHERE id = $1`,
 			end{
-				ResultTimedOut, "TIMED_OUT", CategoryTimeout,
+				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
 				`The run took longer than 1h0m0s; it had come to step "Step".`, late, "FAILED!",
 			},
 		},
 		"NeverCameToItsEnd": {
-			Definition{},
+			validations.Definition{},
 			[]engine{passing},
 			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
 			end{
-				ResultError, "FAILED", CategorySystemError, "The run was begun 3 times and never came to its end.",
+				validations.ResultError, "FAILED", validations.CategorySystemError, "The run was begun 3 times and never came to its end.",
 				ours, "FAILED!",
 			},
 		},
 		"DocumentWasGone": {
-			Definition{},
+			validations.Definition{},
 			[]engine{failing},
 			`UPDATE submissions SET content = NULL FROM validation_runs AS r WHERE r.id = $1
 				AND submissions.id = r.submission_id`,
 			end{
-				ResultError, "FAILED", CategorySystemError,
+				validations.ResultError, "FAILED", validations.CategorySystemError,
 				"The document is no longer kept, so it could not be checked.", ours, "FAILED!",
 			},
 		},
 		"Canceled": {
-			Definition{},
+			validations.Definition{},
 			[]engine{passing},
 			`UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = 'The run was canceled.',
 				ended_at = now(), sweep_after = NULL WHERE id = $1`,
-			end{ResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
+			end{validations.ResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

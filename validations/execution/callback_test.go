@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"net/http"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const later = `"callback_timeout_seconds":3600`
@@ -23,7 +24,7 @@ func (b externalBundle) parked(tb testing.TB) jobs.Job {
 	job := b.startHTTP(tb, later)
 	b.validator.Script(validator.Promise)
 	b.work(tb)
-	want := runRow{State: StateRunning, Result: ResultUnknown, Epoch: 3, Swept: true}
+	want := runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Swept: true}
 	if diff := cmp.Diff(want, b.run(tb, job.SubjectID)); diff != "" {
 		tb.Fatalf("parked run (-want +got):\n%s", diff)
 	}
@@ -48,7 +49,7 @@ func TestCallback(t *testing.T) {
 			t.Errorf("staged = %d, want 1", n)
 		}
 		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 5, Attempts: 1},
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 5, Attempts: 1},
 			"0 PASSED")
 	})
 
@@ -63,7 +64,7 @@ func TestCallback(t *testing.T) {
 			t.Error("a second callback has changed the run")
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 1, 1, 5, 1, false, false},
+		b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 5, 1, false, false},
 			"0 FAILED")
 		before = b.version(t, job)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -80,7 +81,7 @@ func TestCallback(t *testing.T) {
 		b.validator.Script(validator.Hasty)
 		b.work(t)
 		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
 			"0 PASSED")
 		if n := b.work(t); n != 0 {
 			t.Errorf("staged = %d, want 0", n)
@@ -98,7 +99,7 @@ func TestCallback(t *testing.T) {
 		b.takeOver(t, job)
 		b.work(t)
 		b.wantCalls(t, 1)
-		if got := b.run(t, job.SubjectID); got.Result != ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
 			t.Errorf("run = %+v, want PASS", got)
 		}
 	})
@@ -115,7 +116,7 @@ func TestCallback(t *testing.T) {
 			b.work(t)
 		}
 		b.wantCalls(t, 1)
-		if got := b.run(t, job.SubjectID); got.State != StateRunning || got.Attempts != 0 || got.Leased {
+		if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Attempts != 0 || got.Leased {
 			t.Errorf("run = %+v, want it parked without an attempt", got)
 		}
 		b.wantCallback(t, callback{}, http.StatusOK, true)
@@ -178,7 +179,7 @@ func TestCallbackTooLate(t *testing.T) {
 			t.Fatalf("Sweep = %d, %v, want 1", n, err)
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{StateCompleted, ResultTimedOut, CategoryTimeout, 0, 0, 5, 1, false, false}, "")
+		b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0, 5, 1, false, false}, "")
 		b.wantCallback(t, callback{}, http.StatusOK, false)
 		b.wantCalls(t, 1)
 	})
@@ -216,7 +217,7 @@ func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
 	b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', sweep_after = NULL,
 		ended_at = now() - interval '2 hours'`)
 	for _, kept := range []time.Duration{3 * time.Hour, time.Hour} {
-		if _, err := b.runs.Purge(t.Context(), Retention{Findings: kept}); err != nil {
+		if _, err := b.runs.Purge(t.Context(), validations.Retention{Findings: kept}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := b.call(t, job).Answer, kept > 2*time.Hour; got != want {
@@ -251,9 +252,9 @@ func TestCallbacksAtOnce(t *testing.T) {
 	if n := b.work(t); accepted.Load() != 1 || n != 1 {
 		t.Errorf("accepted = %d with %d jobs, want 1 with 1", accepted.Load(), n)
 	}
-	want := ResultFail
+	want := validations.ResultFail
 	if passes.Load() == 1 {
-		want = ResultPass
+		want = validations.ResultPass
 	}
 	if got := b.run(t, job.SubjectID); got.Result != want || got.Epoch != 5 {
 		t.Errorf("run = %+v, want %s, as the accepted callback says, under epoch 5", got, want)
@@ -280,16 +281,16 @@ func TestCallbackAgainstTheEndOfItsTime(t *testing.T) {
 			}
 			accepted.Store(won)
 		})
-		for b.run(t, job.SubjectID).State != StateCompleted {
+		for b.run(t, job.SubjectID).State != validations.StateCompleted {
 			if _, err := b.executor.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			b.work(t)
 		}
 		sender.Wait()
-		want := ResultTimedOut
+		want := validations.ResultTimedOut
 		if accepted.Load() {
-			want = ResultPass
+			want = validations.ResultPass
 		}
 		if got := b.run(t, job.SubjectID); got.Result != want {
 			t.Errorf("run = %+v with accepted = %t, want %s", got, accepted.Load(), want)

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -18,7 +19,7 @@ import (
 type stepEnd struct {
 	// epoch is that of the lease under which the step was executed.
 	epoch    int
-	stepRun  StepRun
+	stepRun  validations.StepRun
 	findings []engines.Finding
 	// called tells that an external validator has answered, whose answer is not needed any more.
 	called bool
@@ -129,7 +130,7 @@ type foundBy struct {
 	engines.Finding
 
 	id      uuid.UUID
-	stepRun *StepRun
+	stepRun *validations.StepRun
 	ordinal int
 }
 
@@ -198,7 +199,7 @@ func arrayText(numbers []int) string {
 // queueForgetting removes answers whose findings are written. The rows of the calls stay, so that a validator is told
 // of a late callback that it is late.
 func queueForgetting(batch *db.Batch, ends []stepEnd) {
-	var called []*StepRun
+	var called []*validations.StepRun
 	for i := range ends {
 		if ends[i].called {
 			called = append(called, &ends[i].stepRun)
@@ -212,6 +213,6 @@ func queueForgetting(batch *db.Batch, ends []stepEnd) {
 		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS e (org_id, step_run_id)
 		JOIN step_runs AS s ON s.org_id = e.org_id AND s.id = e.step_run_id
 		WHERE c.org_id = s.org_id AND c.run_id = s.run_id AND c.ordinal = s.ordinal`,
-		db.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).OrgID }),
-		db.IDColumn(called, func(step **StepRun) *uuid.UUID { return &(*step).ID }))
+		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
+		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }))
 }

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -46,7 +47,7 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 	if err != nil {
 		return err
 	}
-	if run.State == StateCompleted {
+	if run.State == validations.StateCompleted {
 		return runCompleted(run)
 	}
 	return fmt.Errorf("requeue run %s: %w", id, errNotWaiting)
@@ -69,7 +70,7 @@ func (e *Executor) Sweep(ctx context.Context) (int, error) {
 				sweep_after = now() + power(2, least(sweeps, $3)) * $4::bigint * interval '1 millisecond'
 			FROM due WHERE r.org_id = due.org_id AND r.id = due.id
 			RETURNING $1::text, r.org_id, r.id, r.epoch`,
-			JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds())
+			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds())
 		if err != nil {
 			return 0, fmt.Errorf("find runs to sweep: %w", err)
 		}

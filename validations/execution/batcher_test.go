@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"slices"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -32,8 +33,8 @@ func endOf(held lease) stepEnd {
 	return stepEnd{
 		epoch:    held.run.Epoch,
 		findings: []engines.Finding{{Severity: engines.SeverityWarning, Code: "test.odd", Message: "odd"}},
-		stepRun: StepRun{
-			OrgID: held.run.OrgID, ID: uuid.New(), RunID: held.run.ID, StepID: "s", Name: "S", Status: StepPassed,
+		stepRun: validations.StepRun{
+			OrgID: held.run.OrgID, ID: uuid.New(), RunID: held.run.ID, StepID: "s", Name: "S", Status: validations.StepPassed,
 			WarningCount: 1,
 		},
 		ending: verdict(0),
@@ -88,7 +89,7 @@ func TestStepsOfAGroup(t *testing.T) {
 		}
 		for i, held := range leases {
 			kept := held.run.ID != lost
-			completed := b.run(t, held.run.ID).State == StateCompleted
+			completed := b.run(t, held.run.ID).State == validations.StateCompleted
 			steps, findings := b.steps(t, held.run.ID) != "", b.findings(t, held.run.ID) == 1
 			if written[i].fenced != kept || completed != kept || steps != kept || findings != kept {
 				t.Errorf("run %d: fenced, completed, step, finding = %t, %t, %t, %t, want %t",
@@ -108,7 +109,7 @@ func TestStepsOfAGroup(t *testing.T) {
 			t.Errorf("error of the one at fault = %v, want that of the severity", outcomes[1].err)
 		}
 		for i, held := range leases {
-			completed := b.run(t, held.run.ID).State == StateCompleted
+			completed := b.run(t, held.run.ID).State == validations.StateCompleted
 			if want := i != 1; completed != want || outcomes[i].result.fenced != want {
 				t.Errorf("run %d: completed, fenced = %t, %t, want %t", i, completed, outcomes[i].result.fenced, want)
 			}
@@ -120,7 +121,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	var n atomic.Int64
-	ref := b.workflow(t, Definition{}, counting(&n, failing))
+	ref := b.workflow(t, validations.Definition{}, counting(&n, failing))
 	var workers sync.WaitGroup
 	var staged []jobs.Job
 	for range 50 {
@@ -134,7 +135,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	if n.Load() != 50 {
 		t.Errorf("engine runs = %d, want one for each of 50 runs", n.Load())
 	}
-	want := runRow{StateCompleted, ResultFail, CategoryValidationFailed, 2, 1, 2, 1, false, false}
+	want := runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2, 1, false, false}
 	for _, job := range staged {
 		b.wantRun(t, job, want, "0 FAILED")
 		if got := b.findings(t, job.SubjectID); got != 1 {

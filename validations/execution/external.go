@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
@@ -24,15 +25,15 @@ type ExternalConfig struct {
 
 // externalStep is a step that another service does.
 type externalStep struct {
-	run        *Run
-	definition Definition
+	run        *validations.Run
+	definition validations.Definition
 	ordinal    int
 	engine     *engines.HTTP
 	document   engines.Document
 	clock      runClock
 }
 
-func (x externalStep) step() Step {
+func (x externalStep) step() validations.Step {
 	return x.definition.Steps[x.ordinal]
 }
 
@@ -54,11 +55,11 @@ func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, e
 	case call.State == callFailed:
 		return false, errLeaseLost
 	case call.Overdue:
-		return e.endCall(ctx, x, call, CategoryTimeout, "did not send its answer in time.")
+		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not send its answer in time.")
 	case call.State == callWaiting:
 		return e.awaitCallback(ctx, x, call)
 	case !call.Fresh && !x.engine.Idempotent:
-		return e.endCall(ctx, x, call, CategoryRuntimeError, UnknownOutcome)
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
 	default:
 		return e.callValidator(ctx, x, call)
 	}
@@ -100,18 +101,18 @@ func (e *Executor) endUnanswered(
 	case !ok:
 		return false, cause
 	case failure.Unknown() && !x.engine.Idempotent:
-		return e.endCall(ctx, x, call, CategoryRuntimeError, UnknownOutcome)
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
 	case timedOut:
-		return e.endCall(ctx, x, call, CategoryTimeout, "did not answer in time.")
+		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not answer in time.")
 	default:
-		return e.endCall(ctx, x, call, CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
 	}
 }
 
 // takeAnswer records an answer that can be used. One that cannot be is never a pass.
 func (e *Executor) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
 	if _, err := x.engine.Read(answer); err != nil {
-		return e.endCall(ctx, x, call, CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
 	}
 	first, err := e.recordAnswer(ctx, call, answer)
 	if err != nil {
@@ -135,7 +136,7 @@ func (e *Executor) useAnswer(ctx context.Context, x externalStep, call externalC
 // awaitCallback parks the run. The validator may be faster than this: then its answer is used at once.
 func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
 	if x.engine.CallbackTimeout == 0 {
-		return e.endCall(ctx, x, call, CategoryRuntimeError,
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
 			"promised a later answer, which the workflow does not allow.")
 	}
 	patience := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
@@ -148,7 +149,7 @@ func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call exter
 
 // endCall ends the run without an answer. An answer that has come in the meantime is used all the same.
 func (e *Executor) endCall(
-	ctx context.Context, x externalStep, call externalCall, category ErrorCategory, what string,
+	ctx context.Context, x externalStep, call externalCall, category validations.ErrorCategory, what string,
 ) (bool, error) {
 	text := fmt.Sprintf("The validator of step %q %s", x.step().Name, what)
 	ended, err := e.failCall(ctx, *x.run, call, noVerdict(category, text))

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -24,7 +25,7 @@ func largeDocument(size int) []byte {
 }
 
 // takenIn takes a large document in.
-func (b *testBundle) takenIn(tb testing.TB, document []byte) Content {
+func (b *testBundle) takenIn(tb testing.TB, document []byte) validations.Content {
 	tb.Helper()
 	content, err := b.runs.NewIntake(b.orgID).Take(tb.Context(), document)
 	if err != nil {
@@ -50,7 +51,7 @@ func reading(want []byte) engine {
 // large starts a run on a large document and returns its job.
 func (b *testBundle) large(tb testing.TB, text []byte, steps ...engine) jobs.Job {
 	tb.Helper()
-	job, err := b.createOf(tb, b.workflow(tb, Definition{}, steps...), b.takenIn(tb, text))
+	job, err := b.createOf(tb, b.workflow(tb, validations.Definition{}, steps...), b.takenIn(tb, text))
 	if err != nil {
 		tb.Fatalf("create run: %v", err)
 	}
@@ -63,10 +64,10 @@ func TestRunOfALargeDocument(t *testing.T) {
 	t.Run("ReadsItFromItsChunks", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		text := largeDocument(2*MaxInlineBytes + 7)
+		text := largeDocument(2*validations.MaxInlineBytes + 7)
 		job := b.large(t, text, reading(text), passing)
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
 			t.Errorf("run = %+v, want one that passed", got)
 		}
 	})
@@ -74,17 +75,17 @@ func TestRunOfALargeDocument(t *testing.T) {
 	t.Run("IsBegunAgainWhenTheDocumentCannotBeRead", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		text := largeDocument(2 * MaxInlineBytes)
+		text := largeDocument(2 * validations.MaxInlineBytes)
 		job := b.large(t, text, reading(text))
 		b.exec(t, `UPDATE upload_chunks SET first_byte = 7 WHERE first_byte = 0`)
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.State != StateRunning || got.Leased || !got.Swept {
+		if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Leased || !got.Swept {
 			t.Errorf("run = %+v, want one that waits for another attempt", got)
 		}
 		b.exec(t, `UPDATE upload_chunks SET first_byte = 0 WHERE first_byte = 7`)
 		job.Epoch++
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
 			t.Errorf("run = %+v, want one that passed", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -29,54 +30,54 @@ func (b *testBundle) wantRun(tb testing.TB, job jobs.Job, want runRow, steps str
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	again := Step{ContinueOnFailure: true}
+	again := validations.Step{ContinueOnFailure: true}
 	for _, tt := range []struct {
 		name       string
-		definition Definition
+		definition validations.Definition
 		engines    []engine
 		want       runRow
 		steps      string
 	}{
 		{
 			"PassesWhenEveryStepPasses",
-			Definition{},
+			validations.Definition{},
 			[]engine{passing, passing},
-			runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 2, Epoch: 2, Attempts: 1},
+			runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2, Epoch: 2, Attempts: 1},
 			"0 PASSED, 1 PASSED",
 		},
 		{
 			"EndsAtTheFirstFailingStep",
-			Definition{},
+			validations.Definition{},
 			[]engine{failing, passing},
-			runRow{StateCompleted, ResultFail, CategoryValidationFailed, 2, 1, 2, 1, false, false},
+			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2, 1, false, false},
 			"0 FAILED",
 		},
 		{
 			"GoesOnWhereTheStepSaysSo",
-			Definition{Steps: []Step{again}},
+			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing, failing},
-			runRow{StateCompleted, ResultFail, CategoryValidationFailed, 4, 3, 2, 1, false, false},
+			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 4, 3, 2, 1, false, false},
 			"0 FAILED, 1 PASSED, 2 FAILED",
 		},
 		{
 			"FailsWhenOnlyAnEarlierStepFailed",
-			Definition{Steps: []Step{again}},
+			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing},
-			runRow{StateCompleted, ResultFail, CategoryValidationFailed, 2, 2, 2, 1, false, false},
+			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 2, 2, 1, false, false},
 			"0 FAILED, 1 PASSED",
 		},
 		{
 			"IsNotToBlameTheDocumentForAPanic",
-			Definition{},
+			validations.Definition{},
 			[]engine{passing, panicking},
-			runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 1, 2, 1, false, false},
+			runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 1, 2, 1, false, false},
 			"0 PASSED",
 		},
 		{
 			"IsNotToBlameTheDocumentForAnError",
-			Definition{},
+			validations.Definition{},
 			[]engine{broken},
-			runRow{StateCompleted, ResultError, CategoryRuntimeError, 0, 0, 2, 1, false, false},
+			runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1, false, false},
 			"",
 		},
 	} {
@@ -117,7 +118,7 @@ func TestExecuteEndsStepsThatTakeTooLong(t *testing.T) {
 			t.Parallel()
 			job := b.start(t, step)
 			b.execute(t, job)
-			b.wantRun(t, job, runRow{StateCompleted, ResultTimedOut, CategoryTimeout, 0, 0, 2, 1, false, false}, "")
+			b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0, 2, 1, false, false}, "")
 		})
 	}
 }
@@ -202,7 +203,7 @@ func TestExecuteIsDoneOnceByMany(t *testing.T) {
 	if n.Load() != 2 {
 		t.Errorf("engine runs = %d, want one for each step", n.Load())
 	}
-	b.wantRun(t, job, runRow{StateCompleted, ResultFail, CategoryValidationFailed, 2, 2, 2, 1, false, false},
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 2, 2, 1, false, false},
 		"0 PASSED, 1 FAILED")
 }
 
@@ -233,7 +234,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 		if b.version(t, stale) != before {
 			t.Error("the stale holder wrote the run")
 		}
-		b.wantRun(t, stale, runRow{State: StateRunning, Result: ResultUnknown, Epoch: 3, Attempts: 1, Swept: true}, "")
+		b.wantRun(t, stale, runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1, Swept: true}, "")
 	})
 
 	t.Run("TheStaleHolderIsStopped", func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 			t.Errorf("Execute = %v, want nil", err)
 		}
 		b.wantRun(t, job,
-			runRow{State: StateRunning, Result: ResultUnknown, Epoch: 3, Attempts: 1, Leased: true, Swept: true}, "")
+			runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1, Leased: true, Swept: true}, "")
 	})
 
 	t.Run("NobodyTakesALivingHoldersLease", func(t *testing.T) {
@@ -284,7 +285,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2, Attempts: 1},
 			"0 PASSED")
 	})
 }
@@ -305,7 +306,7 @@ func TestExecuteResumesBehindTheLastStep(t *testing.T) {
 		t.Fatalf("Execute = %v, want nil: the sweeper brings the run back", err)
 	}
 	b.wantRun(t, job,
-		runRow{State: StateRunning, Result: ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true}, "0 PASSED")
+		runRow{State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true}, "0 PASSED")
 	b.exec(t, `DELETE FROM staged_jobs`)
 	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 	if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
@@ -313,7 +314,7 @@ func TestExecuteResumesBehindTheLastStep(t *testing.T) {
 	}
 	job.Epoch = one[int](t, b, `SELECT epoch FROM staged_jobs`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{State: StateCompleted, Result: ResultPass, RecoveryPoint: 2, Epoch: 4, Attempts: 1},
+	b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2, Epoch: 4, Attempts: 1},
 		"0 PASSED, 1 PASSED")
 	if first.Load() != 1 || second.Load() != 2 {
 		t.Errorf("engine runs = %d, %d, want 1 of the done step and 2 of the interrupted one", first.Load(),
@@ -328,7 +329,7 @@ func TestExecuteGivesUpInTheEnd(t *testing.T) {
 	job := b.start(t, counting(&n, passing))
 	b.exec(t, `UPDATE validation_runs SET attempts = 3`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategorySystemError, 0, 0, 2, 4, false, false}, "")
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0, 0, 2, 4, false, false}, "")
 	if text := one[string](t, b, `SELECT error FROM validation_runs`); !strings.Contains(text, "3 times") ||
 		n.Load() != 0 {
 		t.Errorf("error = %q after %d engine runs, want it to say 3 times, after none", text, n.Load())
@@ -338,9 +339,9 @@ func TestExecuteGivesUpInTheEnd(t *testing.T) {
 func TestExecuteWithoutAWorkingDefinition(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	job := b.startDefinition(t, Definition{Steps: []Step{{ID: "s", Name: "S", Type: "unheard", Config: []byte("{}")}}})
+	job := b.startDefinition(t, validations.Definition{Steps: []validations.Step{{ID: "s", Name: "S", Type: "unheard", Config: []byte("{}")}}})
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{StateCompleted, ResultError, CategorySystemError, 0, 0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0, 0, 2, 1, false, false}, "")
 }
 
 func TestFindingsAreStoredWhateverTheDocumentHolds(t *testing.T) {

@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // findHappened returns the indexes of the watches whose event has happened. The progress of a run is computed as
@@ -26,7 +27,7 @@ func findHappened(ctx context.Context, database *db.DB, watches []Watch) ([]int,
 		db.IDColumn(watches, func(w *Watch) *uuid.UUID { return &w.ID }),
 		db.Column(watches, func(w *Watch) int32 { return int32(w.Beyond) }),
 		db.Column(watches, func(w *Watch) bool { return w.Newer }),
-		int32(ProgressCompleted))
+		int32(validations.ProgressCompleted))
 	if err != nil {
 		return nil, fmt.Errorf("look for the progress of runs: %w", err)
 	}

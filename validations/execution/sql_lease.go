@@ -1,4 +1,4 @@
-package validations
+package execution
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -25,8 +26,8 @@ const (
 type lease struct {
 	// held is false where there is nothing to execute.
 	held       bool
-	run        Run
-	submission Submission
+	run        validations.Run
+	submission validations.Submission
 	// elapsed is how long ago the run's first step began, and waited how long the run had waited for that, where it
 	// begins with this lease.
 	elapsed time.Duration
@@ -98,7 +99,7 @@ func readLeases(rows pgx.Rows, asked []jobs.Job) ([]lease, error) {
 
 // lost renews the lease and reports whether another holder has the run. A failed renewal is tried again at
 // the next beat, and if none gets through the lease ends by itself.
-func (e *Executor) lost(ctx context.Context, run Run) bool {
+func (e *Executor) lost(ctx context.Context, run validations.Run) bool {
 	tag, err := e.db.Pool.Exec(ctx, `
 		UPDATE validation_runs SET lease_until = now() + $4::bigint * interval '1 millisecond',
 			sweep_after = now() + (1 + (attempts - 1) * random()) * $4::bigint * interval '1 millisecond'
@@ -110,7 +111,7 @@ func (e *Executor) lost(ctx context.Context, run Run) bool {
 // release gives the lease back so that the sweeper can stage the run again soon. An attempt that this process
 // broke off itself, because it is to stop, does not count: no number of deployments ends a run. It must work after
 // the caller's context has ended; when it fails, the lease ends by itself.
-func (e *Executor) release(ctx context.Context, run Run) {
+func (e *Executor) release(ctx context.Context, run validations.Run) {
 	uncounted := 0
 	if errors.Is(ctx.Err(), context.Canceled) {
 		uncounted = 1
