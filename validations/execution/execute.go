@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -18,7 +19,7 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // run's, or whose run is leased or completed, does nothing: the database decides, whatever the queue
 // delivers and however often. An error asks the queue for another delivery.
 func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
-	return e.execute(ctx, job, e.slots)
+	return e.execute(ctx, job, e.places)
 }
 
 // execution is a run in the course of its steps.
@@ -28,10 +29,10 @@ type execution struct {
 	run      *validations.Run
 	document engines.Document
 	clock    runClock
-	slots    slots
+	places   *share.Places
 }
 
-func (e *Executor) execute(ctx context.Context, job jobs.Job, slots slots) error {
+func (e *Executor) execute(ctx context.Context, job jobs.Job, places *share.Places) error {
 	held, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
@@ -41,7 +42,7 @@ func (e *Executor) execute(ctx context.Context, job jobs.Job, slots slots) error
 		return nil
 	}
 	run := held.run
-	err = e.executeLeased(ctx, held, slots)
+	err = e.executeLeased(ctx, held, places)
 	if err == nil || errors.Is(err, errLeaseLost) {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (e *Executor) execute(ctx context.Context, job jobs.Job, slots slots) error
 	return nil
 }
 
-func (e *Executor) executeLeased(ctx context.Context, held lease, slots slots) error {
+func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.Places) error {
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
 		return e.giveUp(ctx, run, validations.CategorySystemError,
@@ -71,7 +72,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, slots slots) e
 		return err
 	}
 	x := execution{
-		program: ready, run: &run, document: document, slots: slots,
+		program: ready, run: &run, document: document, places: places,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
 	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {

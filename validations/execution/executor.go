@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
@@ -51,8 +52,8 @@ type Executor struct {
 	validators *external.Client
 	leases     batcher[jobs.Job, lease]
 	steps      batcher[stepEnd, stepWritten]
-	// slots are those of the runs from the queue.
-	slots slots
+	// places are those of the engines of runs from the queue.
+	places *share.Places
 	// abandoned counts engines that ignored the end of their context and still run.
 	abandoned atomic.Int64
 }
@@ -68,7 +69,7 @@ func New(
 	e := &Executor{
 		db: database, cfg: cfg, runs: runs, staged: staged, metrics: measured, log: log, programs: programs,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
-		slots:      make(slots, enginesPerCPU*runtime.GOMAXPROCS(0)),
+		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)

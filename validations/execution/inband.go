@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -17,17 +18,23 @@ import (
 type Inband struct {
 	executor *Executor
 	waiters  *Waiters
-	// slots are not shared with the runs from the queue: a waiting request does not wait for long runs as well.
-	slots slots
+	// places are not shared with the runs from the queue: a waiting request does not wait for long runs as well.
+	places *share.Places
+	count  int
 	// offers is unbuffered: a free slot takes an offer at once, or nobody does.
 	offers chan jobs.Job
 	log    *slog.Logger
+
+	mu sync.Mutex
+	// executing counts the runs of each organization that are executed here.
+	executing map[uuid.UUID]int
 }
 
 // NewInband makes an Inband that executes this many runs at once. With 0 every run is left to the workers.
 func NewInband(executor *Executor, waiters *Waiters, count int, log *slog.Logger) *Inband {
 	return &Inband{
-		executor: executor, waiters: waiters, slots: make(slots, count), offers: make(chan jobs.Job), log: log,
+		executor: executor, waiters: waiters, places: share.New(count, 0), count: count, offers: make(chan jobs.Job), log: log,
+		executing: make(map[uuid.UUID]int),
 	}
 }
 
@@ -35,7 +42,7 @@ func NewInband(executor *Executor, waiters *Waiters, count int, log *slog.Logger
 // server's shutdown, and returns when the interrupted executions have released their leases.
 func (i *Inband) Run(ctx context.Context) error {
 	var executions sync.WaitGroup
-	for range cap(i.slots) {
+	for range i.count {
 		executions.Go(func() { i.serve(ctx) })
 	}
 	<-ctx.Done()
@@ -50,14 +57,36 @@ func (i *Inband) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case job := <-i.offers:
-			if err := i.executor.execute(ctx, job, i.slots); err != nil {
+			if err := i.executor.execute(ctx, job, i.places); err != nil {
 				i.log.WarnContext(ctx, "run left to the workers", "run", job.SubjectID, "error", err)
 			}
+			i.leave(job.OrgID)
 			// Without this the request would wait for the next tick as well.
 			if _, err := i.waiters.RunOnce(ctx); err != nil && ctx.Err() == nil {
 				i.log.WarnContext(ctx, "waiting requests not released", "run", job.SubjectID, "error", err)
 			}
 		}
+	}
+}
+
+// enter counts a run of an organization, unless the organization has half of the slots already. What it leaves to the
+// workers gets its turn there, and the next organization finds a free slot here.
+func (i *Inband) enter(org uuid.UUID) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.executing[org] >= max(1, i.count/2) {
+		return false
+	}
+	i.executing[org]++
+	return true
+}
+
+func (i *Inband) leave(org uuid.UUID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.executing[org]--
+	if i.executing[org] == 0 {
+		delete(i.executing, org)
 	}
 }
 
@@ -67,9 +96,13 @@ func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Du
 	job := jobs.Job{Kind: validations.JobExecute, OrgID: orgID, SubjectID: id, Epoch: validations.FirstEpoch}
 	end := Watch{RunKey: RunKey{OrgID: orgID, ID: id}, Beyond: validations.ProgressCompleted - 1}
 	i.waiters.await(ctx, []Watch{end}, limit, func() {
+		if !i.enter(orgID) {
+			return
+		}
 		select {
 		case i.offers <- job:
 		default:
+			i.leave(orgID)
 		}
 	})
 }

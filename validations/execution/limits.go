@@ -59,9 +59,6 @@ func bounded(seconds int, most time.Duration) time.Duration {
 // their time limits.
 const enginesPerCPU = 4
 
-// slots bound how many engines run at once: each takes a place in the channel.
-type slots chan struct{}
-
 // engineEnd is how an engine has ended.
 type engineEnd struct {
 	report engines.Report
@@ -79,12 +76,11 @@ type stepRan struct {
 
 // runStep runs the engine of a step when there is a place for it, and the step's time begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
-	select {
-	case x.slots <- struct{}{}:
-	case <-ctx.Done():
-		return stepRan{engineEnd: engineEnd{err: context.Cause(ctx)}}
+	leave, err := x.places.Take(ctx, x.run.OrgID, 0)
+	if err != nil {
+		return stepRan{engineEnd: engineEnd{err: err}}
 	}
-	defer func() { <-x.slots }()
+	defer leave()
 	began := time.Now().UTC()
 	limit := x.clock.step(x.definition.Steps[ordinal])
 	ctx, cancel := context.WithTimeout(ctx, limit.left)

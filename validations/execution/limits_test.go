@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,7 +187,7 @@ func TestAStepWaitsForAPlaceOutsideOfItsTime(t *testing.T) {
 	cfg := testConfig()
 	cfg.StepTimeout = time.Second
 	b := setup(t, cfg)
-	b.executor.slots = make(slots, 1)
+	b.executor.places = share.New(1, 0)
 	var busy, most atomic.Int64
 	step := func(context.Context, engines.Document) (engines.Report, error) {
 		most.Store(max(most.Load(), busy.Add(1)))
