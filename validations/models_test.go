@@ -20,7 +20,7 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 		completed                   bool
 	}{
 		{
-			"ResultIsFinal", `UPDATE validation_runs SET result = 'FAIL' WHERE id = $1`, "tr_validation_runs_progress",
+			"ResultIsFinal", `UPDATE validation_runs SET result = 'PASS' WHERE id = $1`, "tr_validation_runs_progress",
 			true,
 		},
 		{

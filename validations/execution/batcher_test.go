@@ -14,8 +14,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// leaseGroup starts as many runs of one step and leases them in one transaction.
-func (b *testBundle) leaseGroup(tb testing.TB, n int) []lease {
+// leaseBatch starts as many runs of one step and leases them in one transaction.
+func (b *testBundle) leaseBatch(tb testing.TB, n int) []lease {
 	tb.Helper()
 	asked := make([]jobs.Job, n)
 	for i := range asked {
@@ -46,7 +46,7 @@ func (b *testBundle) findings(tb testing.TB, id uuid.UUID) int {
 	return one[int](tb, b, `SELECT count(*) FROM findings WHERE run_id = $1`, id)
 }
 
-func TestLeasesOfAGroup(t *testing.T) {
+func TestLeasesOfABatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	first, ended, last := b.start(t, passing), b.start(t, passing), b.start(t, passing)
@@ -73,13 +73,13 @@ func TestLeasesOfAGroup(t *testing.T) {
 	}
 }
 
-func TestStepsOfAGroup(t *testing.T) {
+func TestStepsOfABatch(t *testing.T) {
 	t.Parallel()
 
 	t.Run("OneThatHasLostItsLeaseWritesNothing", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		leases := b.leaseGroup(t, 3)
+		leases := b.leaseBatch(t, 3)
 		lost := leases[1].run.ID
 		b.exec(t, `UPDATE validation_runs SET epoch = epoch + 1 WHERE id = $1`, lost)
 		ends := []stepEnd{endOf(leases[0]), endOf(leases[1]), endOf(leases[2])}
@@ -101,10 +101,10 @@ func TestStepsOfAGroup(t *testing.T) {
 	t.Run("OneAtFaultDoesNotHarmTheOthers", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		leases := b.leaseGroup(t, 3)
+		leases := b.leaseBatch(t, 3)
 		ends := []stepEnd{endOf(leases[0]), endOf(leases[1]), endOf(leases[2])}
 		ends[1].findings[0].Severity = "ODD"
-		outcomes := together(t.Context(), ends, b.executor.commitSteps)
+		outcomes := transactAll(t.Context(), ends, b.executor.commitSteps)
 		if got := db.ViolatedConstraint(outcomes[1].err); got != "ck_findings_severity" {
 			t.Errorf("error of the one at fault = %v, want that of the severity", outcomes[1].err)
 		}

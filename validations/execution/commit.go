@@ -2,11 +2,8 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -115,21 +112,4 @@ func verdict(errorCount int64) ending {
 		result: validations.ResultFail, category: validations.CategoryValidationFailed,
 		text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
 	}
-}
-
-func complete(ctx context.Context, tx db.Tx, run validations.Run, end ending) (completion, error) {
-	var took float64
-	err := tx.QueryRow(ctx, `
-		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,
-			ended_at = now(), lease_until = NULL, sweep_after = NULL
-		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'
-		RETURNING extract(epoch FROM now() - started_at)::float8`,
-		run.OrgID, run.ID, run.Epoch, end.result, end.category, end.text).Scan(&took)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return completion{}, errLeaseLost
-	}
-	if err != nil {
-		return completion{}, fmt.Errorf("complete run %s: %w", run.ID, err)
-	}
-	return completion{result: end.result, took: core.Seconds(took)}, nil
 }

@@ -9,19 +9,17 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 var (
-	// errUnread means that the database could not be read. The cause may pass, so the run is retried.
+	// errUnread means that the database could not be read. The cause may pass, so the run is tried again.
 	errUnread       = errors.New("the document could not be read")
 	errDocumentGone = errors.New("the document is no longer kept")
 )
 
-// document is what the run's steps read, as long as the context lasts.
+// document returns the document that the steps of a run read. It can be read until the context ends.
 func (e *Executor) document(ctx context.Context, held lease) (engines.Document, error) {
 	submission := held.submission
 	document := engines.Document{
@@ -38,10 +36,10 @@ func (e *Executor) document(ctx context.Context, held lease) (engines.Document, 
 	return document, nil
 }
 
-// upload is a document in chunks. It is read from the database as it is asked for, and one chunk of it is in memory.
+// upload is a document in chunks, which are read from the database on demand. One chunk is in memory at a time.
 type upload struct {
 	size int64
-	// read returns the chunk with a byte, and where it begins.
+	// read returns the chunk that holds a byte, and the offset of the chunk.
 	read func(at int64) (int64, []byte, error)
 
 	mu    sync.Mutex
@@ -49,19 +47,11 @@ type upload struct {
 	chunk []byte
 }
 
-// uploadOf returns the content of an upload, which can be read as long as the context lasts.
 func (e *Executor) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64) *upload {
 	return &upload{size: size, read: func(at int64) (int64, []byte, error) {
-		var begin int64
-		var chunk []byte
-		err := e.db.Pool.QueryRow(ctx, `
-			SELECT first_byte, bytes FROM upload_chunks WHERE org_id = $1 AND upload_id = $2 AND first_byte <= $3
-			ORDER BY first_byte DESC LIMIT 1`, orgID, id, at).Scan(&begin, &chunk)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && at >= begin+int64(len(chunk)) {
-			err = validations.ErrUploadGone
-		}
+		begin, chunk, err := e.readChunk(ctx, orgID, id, at)
 		if err != nil {
-			// Only told and not wrapped: the io.EOF of a broken connection is not the end of the document.
+			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
 			return 0, nil, fmt.Errorf("%w: byte %d of upload %s: %s", errUnread, at, id, err.Error())
 		}
 		return begin, chunk, nil
@@ -89,7 +79,7 @@ func (u *upload) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// inMemory returns a document that does not need the database to be read any more.
+// inMemory reads an uploaded document completely, so that using it cannot fail any more.
 func inMemory(document engines.Document) (engines.Document, error) {
 	if _, ok := document.Content.(*upload); !ok {
 		return document, nil

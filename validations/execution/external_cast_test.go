@@ -54,7 +54,7 @@ func setupExternal(tb testing.TB, cfg Config) externalBundle {
 
 // acceptCallback is the view of callbacks without its rate limit.
 func (b externalBundle) acceptCallback(c echo.Context) error {
-	receipt, signature := uuid.MustParse(c.Param("id")), c.Request().Header.Get(core.HeaderSignature)
+	receipt, signature := c.Param("id"), c.Request().Header.Get(core.HeaderSignature)
 	accepted, err := b.executor.AcceptCallback(c.Request().Context(), receipt, signature, func() ([]byte, error) {
 		return core.ReadBody(c, engines.MaxAnswerBytes, echo.MIMEApplicationJSON)
 	})

@@ -10,17 +10,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// SecretBody is the organization's signing secret as its authors see it. Previous is the one before the last rotation.
+// SecretBody is the organization's signing secret. Previous is the secret before the last rotation.
 type SecretBody struct {
 	Secret   string        `json:"secret"`
 	Previous core.Optional `json:"previous"`
 }
 
-// CallbackBody tells a validator whether its answer counts.
+// CallbackBody says whether the validator's answer was the one that counts.
 type CallbackBody struct {
 	Accepted bool `json:"accepted"`
 }
 
+// showSecret is GET /api/signing-secret/.
 func (a *App) showSecret(c echo.Context) error {
 	principal, err := core.Caller(c)
 	if err != nil {
@@ -37,21 +38,17 @@ func (a *App) showSecret(c echo.Context) error {
 	return c.JSON(http.StatusOK, SecretBody{Secret: secret.Secret, Previous: core.Optional(secret.Previous)})
 }
 
+// acceptCallback is POST /api/callbacks/{id}/. It needs no token: the body is signed.
 func (a *App) acceptCallback(c echo.Context) error {
-	// The limit knows ids; what is made of the peer's address is one.
+	// Limiters count by id, so the peer's address is hashed to one.
 	peer := uuid.NewSHA1(uuid.NameSpaceURL, []byte(c.RealIP()))
 	allowance := a.Callbacks.Allow(peer)
 	allowance.Announce(c.Response().Header())
 	if !allowance.Allowed() {
 		return core.RateLimited("This address sends too many callbacks.", allowance.Wait)
 	}
-	receipt, ok := core.ParseID(c.Param("id"))
-	if !ok {
-		return core.NewError(core.CodeNotFound, "There is no such receipt.")
-	}
-	ctx := c.Request().Context()
-	signature := c.Request().Header.Get(core.HeaderSignature)
-	accepted, err := a.Executor.AcceptCallback(ctx, receipt, signature, func() ([]byte, error) {
+	ctx, signature := c.Request().Context(), c.Request().Header.Get(core.HeaderSignature)
+	accepted, err := a.Executor.AcceptCallback(ctx, c.Param("id"), signature, func() ([]byte, error) {
 		return core.ReadBody(c, engines.MaxAnswerBytes, echo.MIMEApplicationJSON)
 	})
 	if err != nil {

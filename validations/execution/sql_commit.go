@@ -2,6 +2,8 @@ package execution
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -215,4 +217,22 @@ func queueForgetting(batch *db.Batch, ends []stepEnd) {
 		WHERE c.org_id = s.org_id AND c.run_id = s.run_id AND c.ordinal = s.ordinal`,
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }))
+}
+
+// complete ends a run that is leased under the epoch, and returns errLeaseLost for any other.
+func complete(ctx context.Context, tx db.Tx, run validations.Run, end ending) (completion, error) {
+	var took float64
+	err := tx.QueryRow(ctx, `
+		UPDATE validation_runs SET state = 'COMPLETED', result = $4, error_category = $5, error = $6,
+			ended_at = now(), lease_until = NULL, sweep_after = NULL
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'
+		RETURNING extract(epoch FROM now() - started_at)::float8`,
+		run.OrgID, run.ID, run.Epoch, end.result, end.category, end.text).Scan(&took)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return completion{}, errLeaseLost
+	}
+	if err != nil {
+		return completion{}, fmt.Errorf("complete run %s: %w", run.ID, err)
+	}
+	return completion{result: end.result, took: core.Seconds(took)}, nil
 }

@@ -1,0 +1,31 @@
+// Package execution executes runs: from a staged job to stored findings, exactly one result for each run.
+//
+// # What happens, in reading order
+//
+//   - A start has inserted the run and a staged job with the run's epoch (validations.Service.Create). The enqueuer
+//     has moved the job to the queue, and a worker calls Execute (execute.go). Inband does the same in the process of
+//     a request that waits for the result (inband.go).
+//   - acquire takes the lease (sql_lease.go): one conditional update raises the epoch, counts the attempt and sets the
+//     time when the lease ends. A job with another epoch, and a run that is leased or completed, change nothing, so
+//     the queue may deliver a job twice, late or never.
+//   - While the steps run, a heartbeat renews the lease. If the update finds another epoch, the execution stops.
+//   - Each step runs in its engine, with a time limit, when a slot is free (limits.go). Steps of the kind http call a
+//     validator of somebody else (external.go): one logical call for each step, whose row says how far it is
+//     (sql_external_calls.go). If the validator promises its answer, the run gives its lease back until the callback
+//     (callback.go) or the deadline.
+//   - commitStep writes the step's result, its findings and the run's recovery point in one transaction, fenced by the
+//     epoch (commit.go, sql_commit.go). The last step completes the run in the same transaction. Steps of different
+//     runs that end at about the same time share it (batcher.go).
+//   - A document is read from its submission, or chunk by chunk from its upload (document.go).
+//
+// # What holds when something fails
+//
+// The sweeper (sql_sweep.go) stages runs again whose job was lost or whose lease has ended, each under a new epoch.
+// The next execution begins at the recovery point, so a committed step never runs again. After Config.MaxAttempts the
+// run ends in ERROR. A run that the service could not check never ends in FAIL: that result is about the document.
+//
+// Cancel (sql_cancel.go) raises the epoch as well; whatever the old holder still finds is not written.
+//
+// Checker (check.go) runs the same engines without a database, for the check command. Waiters (waiters.go) release
+// requests and streams that wait for the progress of runs.
+package execution
