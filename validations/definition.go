@@ -90,10 +90,10 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 	return problems, nil
 }
 
-// errDefinition means that a definition cannot be executed by this release.
+// ErrDefinition means that a definition cannot be executed by this release.
 var ErrDefinition = errors.New("the definition does not compile")
 
-// compile returns the engines of the steps, in their order.
+// Compile returns the engines of the steps, in their order.
 func (d Definition) Compile() ([]engines.Engine, error) {
 	compiled := make([]engines.Engine, len(d.Steps))
 	for i, step := range d.Steps {

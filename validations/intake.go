@@ -22,7 +22,7 @@ const MaxInlineBytes = 256 << 10
 // discardTimeout keeps the clean-up of a request that has failed from holding up its answer.
 const discardTimeout = time.Second
 
-// errUploadGone means that an upload is not whole: parts of it were swept, or lost in a crash of the database.
+// ErrUploadGone means that an upload is not whole: parts of it were swept, or lost in a crash of the database.
 var ErrUploadGone = errors.New("the upload is not whole any more")
 
 // Content is what a document consists of.

@@ -27,7 +27,7 @@ type RunFilter struct {
 // idSlack is far more than passes between the making of a run's id and the time that it shows.
 const idSlack = time.Minute
 
-// runDetail is a run with everything that its page shows.
+// RunDetail is a run with everything that its page shows.
 type RunDetail struct {
 	Run        Run
 	Definition Definition
@@ -94,7 +94,7 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 	return run, nil
 }
 
-// state reads how far a run is.
+// State reads how far a run is.
 func (s *Service) State(ctx context.Context, orgID, id uuid.UUID) (RunState, error) {
 	var state RunState
 	err := s.db.Pool.QueryRow(ctx, `SELECT state FROM validation_runs WHERE org_id = $1 AND id = $2`, orgID, id).
@@ -179,7 +179,7 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 	return query.Where("workflow_slug = ?", filter.Workflow)
 }
 
-// filenames reads the names of documents by the ids of their submissions.
+// Filenames reads the names of documents by the ids of their submissions.
 func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	found, err := gorm.G[Submission](s.db.Gorm).Select("id", "filename").
 		Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)

@@ -56,7 +56,7 @@ func reportRun(detail RunDetail, name string) formats.Document {
 	return document
 }
 
-// verdict reads what a run has come to, as reports show it.
+// Verdict reads what a run has come to, as reports show it.
 func (s *Service) Verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
 	detail, err := s.Detail(ctx, orgID, id)
 	if err != nil {

@@ -81,7 +81,7 @@ func RunAddress(id uuid.UUID) string {
 	return "/api/runs/" + id.String() + "/"
 }
 
-// renderRun renders a run without its steps.
+// RenderRun renders a run without its steps.
 func RenderRun(run Run, orgSlug string) RunBody {
 	body := RunBody{
 		ID:                run.ID,
@@ -164,7 +164,7 @@ func RenderIssue(f Finding) IssueBody {
 	}
 }
 
-// renderStepWithoutResult shows a step that has not been executed to its end. Where it is the one that ended the run,
+// RenderStepWithoutResult shows a step that has not been executed to its end. Where it is the one that ended the run,
 // it says why.
 func RenderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
 	body := StepBody{StepID: step.ID, Name: step.Name, Status: StepPending, Issues: []IssueBody{}}

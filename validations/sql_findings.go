@@ -11,13 +11,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// maxPlaces bounds what is looked at to tell where in a document its findings are, and which rules they broke.
+// MaxPlaces bounds what is looked at to tell where in a document its findings are, and which rules they broke.
 const MaxPlaces = 5000
 
 const findingFields = `f.id, f.step_ordinal, f.ordinal, f.severity, f.code, f.message, f.path, f.line, f."column",
 	f."row", f.excerpt, f.count, f.sample_rows, f.assertion_id, f.truncated`
 
-// listFindings reads one page of a run's findings, in the order in which they were found, and one row more.
+// ListFindings reads one page of a run's findings, in the order in which they were found, and one row more.
 func (s *Service) ListFindings(ctx context.Context, run Run, cursor core.Cursor) ([]Finding, error) {
 	comparison, order := ">", "ASC"
 	if cursor.Backward {
@@ -98,7 +98,7 @@ func (s *Service) FindingPlaces(ctx context.Context, run Run) ([]FindingPlace, e
 	return found, nil
 }
 
-// firstFinding reads the finding that people should look at first: an error where there is one.
+// FirstFinding reads the finding that people should look at first: an error where there is one.
 func (s *Service) FirstFinding(ctx context.Context, run Run) (*Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2

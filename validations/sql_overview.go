@@ -21,7 +21,7 @@ const (
 	MaxLate = 100
 )
 
-// hourResults counts the runs that were started in an hour by their results.
+// HourResults counts the runs that were started in an hour by their results.
 type HourResults struct {
 	Hour   time.Time
 	Passed int64
@@ -38,7 +38,7 @@ func (h HourResults) Total() int64 {
 	return h.Passed + h.Failed + h.Errors + h.Other
 }
 
-// durations is how long runs took that have ended with a verdict, from their start.
+// Durations is how long runs took that have ended with a verdict, from their start.
 type Durations struct {
 	Runs        int64
 	Median, P95 time.Duration
@@ -46,7 +46,7 @@ type Durations struct {
 	Waited95 time.Duration
 }
 
-// lateRuns counts the runs that should have moved by now, up to maxLate.
+// LateRuns counts the runs that should have moved by now, up to maxLate.
 type LateRuns struct {
 	Pending, Running int64
 }

@@ -91,9 +91,9 @@ func TestStepsOfABatch(t *testing.T) {
 			kept := held.run.ID != lost
 			completed := b.run(t, held.run.ID).State == validations.StateCompleted
 			steps, findings := b.steps(t, held.run.ID) != "", b.findings(t, held.run.ID) == 1
-			if written[i].fenced != kept || completed != kept || steps != kept || findings != kept {
-				t.Errorf("run %d: fenced, completed, step, finding = %t, %t, %t, %t, want %t",
-					i, written[i].fenced, completed, steps, findings, kept)
+			if written[i].written != kept || completed != kept || steps != kept || findings != kept {
+				t.Errorf("run %d: written, completed, step, finding = %t, %t, %t, %t, want %t",
+					i, written[i].written, completed, steps, findings, kept)
 			}
 		}
 	})
@@ -110,8 +110,8 @@ func TestStepsOfABatch(t *testing.T) {
 		}
 		for i, held := range leases {
 			completed := b.run(t, held.run.ID).State == validations.StateCompleted
-			if want := i != 1; completed != want || outcomes[i].result.fenced != want {
-				t.Errorf("run %d: completed, fenced = %t, %t, want %t", i, completed, outcomes[i].result.fenced, want)
+			if want := i != 1; completed != want || outcomes[i].result.written != want {
+				t.Errorf("run %d: completed, written = %t, %t, want %t", i, completed, outcomes[i].result.written, want)
 			}
 		}
 	})

@@ -18,15 +18,15 @@ import (
 
 const later = `"callback_timeout_seconds":3600`
 
-// parked starts a run whose validator has promised an answer.
-func (b externalBundle) parked(tb testing.TB) jobs.Job {
+// suspended starts a run whose validator has promised an answer.
+func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 	tb.Helper()
 	job := b.startHTTP(tb, later)
 	b.validator.Script(validator.Promise)
 	b.work(tb)
 	want := runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Swept: true}
 	if diff := cmp.Diff(want, b.run(tb, job.SubjectID)); diff != "" {
-		tb.Fatalf("parked run (-want +got):\n%s", diff)
+		tb.Fatalf("suspended run (-want +got):\n%s", diff)
 	}
 	if got := b.call(tb, job); got != (callRow{State: callWaiting, Until: true, Waiting: true}) {
 		tb.Fatalf("call = %+v, want it waiting as long as the sweeper", got)
@@ -40,7 +40,7 @@ func TestCallback(t *testing.T) {
 	t.Run("LetsTheRunGoOn", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
 			t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
 		}
@@ -56,7 +56,7 @@ func TestCallback(t *testing.T) {
 	t.Run("CountsOnce", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, http.StatusOK, true)
 		before := b.version(t, job)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -91,7 +91,7 @@ func TestCallback(t *testing.T) {
 	t.Run("FindsARunWhoseHolderHasDied", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		// As if the promise had not been written.
 		b.exec(t, `UPDATE external_calls SET state = 'CALLING', callback_until = NULL`)
 		b.exec(t, `UPDATE validation_runs SET lease_until = now() - interval '1 second', sweep_after = now()`)
@@ -107,7 +107,7 @@ func TestCallback(t *testing.T) {
 	t.Run("IsNeededOnceHoweverOftenTheRunIsTakenUp", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		for range 5 {
 			b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 			if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
@@ -117,7 +117,7 @@ func TestCallback(t *testing.T) {
 		}
 		b.wantCalls(t, 1)
 		if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Attempts != 0 || got.Leased {
-			t.Errorf("run = %+v, want it parked without an attempt", got)
+			t.Errorf("run = %+v, want it suspended without an attempt", got)
 		}
 		b.wantCallback(t, callback{}, http.StatusOK, true)
 	})
@@ -126,7 +126,7 @@ func TestCallback(t *testing.T) {
 func TestCallbackRefused(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	job := b.parked(t)
+	job := b.suspended(t)
 	before, call := b.version(t, job), b.call(t, job)
 	for _, refused := range []struct {
 		callback callback
@@ -158,7 +158,7 @@ func TestCallbackRefused(t *testing.T) {
 func TestCallbackTakesThePreviousSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	b.parked(t)
+	b.suspended(t)
 	if _, err := b.executor.RotateSigningSecret(t.Context(), b.orgID); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestCallbackTooLate(t *testing.T) {
 	t.Run("EndsTheRun", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		b.exec(t, `UPDATE external_calls SET callback_until = now()`)
 		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -198,7 +198,7 @@ func TestCallbackTooLate(t *testing.T) {
 	t.Run("AfterItsRunWasCanceled", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		job := b.parked(t)
+		job := b.suspended(t)
 		b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(),
 			sweep_after = NULL, epoch = epoch + 1`)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -212,7 +212,7 @@ func TestCallbackTooLate(t *testing.T) {
 func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	job := b.parked(t)
+	job := b.suspended(t)
 	b.wantCallback(t, callback{}, http.StatusOK, true)
 	b.exec(t, `UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', sweep_after = NULL,
 		ended_at = now() - interval '2 hours'`)
@@ -229,7 +229,7 @@ func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
 func TestCallbacksAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	job := b.parked(t)
+	job := b.suspended(t)
 	call := b.validator.Calls()[0]
 	var accepted, passes atomic.Int64
 	var senders sync.WaitGroup

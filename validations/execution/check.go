@@ -11,22 +11,22 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// Checker runs a definition on documents in this process, as a worker does. It has no database, so nothing is kept,
-// and no network: steps that call other services are skipped.
+// Checker checks documents against a definition in this process, as a worker does. It has no database, so nothing is
+// stored, and no network: steps that call other services are skipped.
 type Checker struct {
 	definition validations.Definition
 	engines    []engines.Engine
 }
 
-// checkTimeout stands for the operator's limits, of which there are none.
+// checkTimeout replaces the operator's time limits, which only a server has.
 const checkTimeout = 24 * time.Hour
 
-// What is said of steps that were skipped.
+// Why steps were skipped.
 const (
 	notOffline = "it calls another service, which only a server does"
 )
 
-// NewChecker compiles a definition in which Definition.Check finds no fault.
+// NewChecker compiles a definition that Definition.Check has accepted.
 func NewChecker(definition validations.Definition) (*Checker, error) {
 	compiled, err := definition.Compile()
 	if err != nil {
@@ -35,8 +35,8 @@ func NewChecker(definition validations.Definition) (*Checker, error) {
 	return &Checker{definition: definition, engines: compiled}, nil
 }
 
-// Check runs the steps on a document that is shown under the name, and tells observe of each that begins. The error
-// is the end of the context; whatever else keeps the document from being checked is in what is returned.
+// Check runs the steps on a document, which the result names name. It calls observe with the index of each step that
+// begins. The only error is that of the context; any other failure is part of the result.
 func (c *Checker) Check(
 	ctx context.Context, name string, document engines.Document, observe func(step int),
 ) (formats.Document, error) {
@@ -62,25 +62,25 @@ func (c *Checker) Check(
 	return checked, nil
 }
 
-// unable is why a step could not be executed to its end.
-type unable struct {
+// failure is why a step could not be executed to its end.
+type failure struct {
 	result formats.Result
 	text   string
 }
 
 func (c *Checker) runStep(
 	ctx context.Context, ordinal int, document engines.Document, limit timeLimit,
-) (engines.Report, *unable) {
+) (engines.Report, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, limit.left)
 	defer cancel()
 	end := runEngine(ctx, c.engines[ordinal], document)
 	switch {
 	case ctx.Err() != nil:
-		return engines.Report{}, &unable{formats.ResultTimedOut, limit.exceeded}
+		return engines.Report{}, &failure{formats.ResultTimedOut, limit.exceeded}
 	case end.err != nil:
-		// Behind the first line of a panic stands its stack.
+		// The first line of a panic is followed by its stack.
 		reason, _, _ := strings.Cut(end.err.Error(), "\n")
-		return engines.Report{}, &unable{
+		return engines.Report{}, &failure{
 			formats.ResultError, fmt.Sprintf("Step %q: %s", c.definition.Steps[ordinal].Name, reason),
 		}
 	}
@@ -95,7 +95,7 @@ func withStep(checked formats.Document, step formats.Step) formats.Document {
 	return checked
 }
 
-// skipped says why a step is not to be run after what was found so far; "" lets it run.
+// skipped returns why a step is skipped after the results so far, or "" if it has to run.
 func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 	if soFar.Error != "" {
 		return validations.NoteNotExecuted

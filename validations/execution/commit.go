@@ -18,16 +18,16 @@ type ending struct {
 	text     string
 }
 
-// completion is that a run is completed, which the zero value is not.
+// completion is the end of a run. The zero value means that the run is not completed.
 type completion struct {
 	result validations.RunResult
 	// took is the time since the run's first step began.
 	took time.Duration
 }
 
-// commitStep writes a step's result, its findings and the run's progress in one transaction, fenced by
-// the epoch. The last step, and a failing one that does not let the run go on, complete the run in the
-// same transaction.
+// commitStep writes a step's result, its findings and the run's recovery point in one transaction, fenced by the epoch.
+// The last step completes the run in the same transaction, and so does a failed step without continue_on_failure. It
+// reports whether the run is completed.
 func (e *Executor) commitStep(
 	ctx context.Context, run *validations.Run, definition validations.Definition, ordinal int, report engines.Report, began time.Time,
 ) (bool, error) {
@@ -46,9 +46,9 @@ func (e *Executor) commitStep(
 		stepRun.Status = validations.StepFailed
 	}
 	done := stepEnd{
-		epoch: run.Epoch, stepRun: stepRun, findings: report.Findings, called: step.Type == engines.KindHTTP,
+		epoch: run.Epoch, stepRun: stepRun, findings: report.Findings, external: step.Type == engines.KindHTTP,
 	}
-	// Nobody else counts errors under this epoch.
+	// No other execution adds errors under this epoch.
 	errorsSoFar := run.ErrorCount + int64(report.Errors)
 	if ordinal == len(definition.Steps)-1 || (failed && !step.ContinueOnFailure) {
 		done.ending = verdict(errorsSoFar)
@@ -57,7 +57,7 @@ func (e *Executor) commitStep(
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("commit step %d of run %s: %w", ordinal, run.ID, err)
-	case !written.fenced:
+	case !written.written:
 		return false, errLeaseLost
 	}
 	run.ErrorCount = errorsSoFar
@@ -65,7 +65,7 @@ func (e *Executor) commitStep(
 	return e.counted(completion{result: done.ending.result, took: written.took}), nil
 }
 
-// counted counts a run that is completed, and reports whether it is.
+// counted reports whether the run is completed, and counts it in the metrics if so.
 func (e *Executor) counted(completed completion) bool {
 	if completed.result == "" {
 		return false
@@ -74,7 +74,7 @@ func (e *Executor) counted(completed completion) bool {
 	return true
 }
 
-// giveUp ends a run for which the document is not to blame.
+// giveUp ends a run in ERROR or TIMED_OUT: the service could not check the document.
 func (e *Executor) giveUp(ctx context.Context, run validations.Run, category validations.ErrorCategory, text string) error {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))

@@ -87,7 +87,7 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 			`UPDATE validation_runs SET started_at = now() - interval '2 hours' WHERE id = $1`,
 			end{
 				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
-				`The run took longer than 1h0m0s; it had come to step "Step".`, late, "FAILED!",
+				`The run took longer than 1h0m0s; it was at step "Step".`, late, "FAILED!",
 			},
 		},
 		"NeverCameToItsEnd": {
@@ -95,7 +95,7 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
 			end{
-				validations.ResultError, "FAILED", validations.CategorySystemError, "The run was begun 3 times and never came to its end.",
+				validations.ResultError, "FAILED", validations.CategorySystemError, "The run was started 3 times and never finished.",
 				ours, "FAILED!",
 			},
 		},

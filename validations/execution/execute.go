@@ -12,17 +12,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// errLeaseLost means that another holder has taken the run over or the run has ended; whoever sees it stops.
+// errLeaseLost means that another worker has taken the run over, or that the run has ended. The execution stops.
 var errLeaseLost = errors.New("the run's lease was lost")
 
-// Execute does a run under a lease, from its recovery point to its end. A job whose epoch is not the
-// run's, or whose run is leased or completed, does nothing: the database decides, whatever the queue
-// delivers and however often. An error asks the queue for another delivery.
+// Execute executes a run under a lease, from its recovery point to its end. A job of another epoch, and a job whose run
+// is leased or completed, do nothing, so it is safe to deliver a job more than once. An error asks the queue to deliver
+// the job again.
 func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 	return e.execute(ctx, job, e.places)
 }
 
-// execution is a run in the course of its steps.
+// execution is a run whose steps are being executed.
 type execution struct {
 	program
 
@@ -37,7 +37,7 @@ func (e *Executor) execute(ctx context.Context, job jobs.Job, places *share.Plac
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
 	}
-	if !held.held {
+	if !held.acquired {
 		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
@@ -55,7 +55,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
 		return e.giveUp(ctx, run, validations.CategorySystemError,
-			fmt.Sprintf("The run was begun %d times and never came to its end.", run.Attempts-1))
+			fmt.Sprintf("The run was started %d times and never finished.", run.Attempts-1))
 	}
 	ready, err := e.program(ctx, run)
 	if errors.Is(err, validations.ErrDefinition) {
@@ -88,16 +88,16 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.
 	return nil
 }
 
-// executeStep runs one engine and commits its result. It reports whether the run is completed by it
-// or waits for somebody else.
+// executeStep runs one step and commits its result. It returns true when nothing is left to do here: the run is
+// completed, or it waits for a callback.
 func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (bool, error) {
-	if foreign, ok := x.engines[ordinal].(*engines.HTTP); ok {
-		// A call that has begun must not fail for want of the rest of its document.
+	if remote, ok := x.engines[ordinal].(*engines.HTTP); ok {
+		// A call that has begun must not fail because the rest of its document cannot be read.
 		document, err := inMemory(x.document)
 		if err != nil {
 			return false, err
 		}
-		return e.executeExternal(ctx, externalStep{x.run, x.definition, ordinal, foreign, document, x.clock})
+		return e.executeExternal(ctx, externalStep{x.run, x.definition, ordinal, remote, document, x.clock})
 	}
 	ran := e.runStep(ctx, x, ordinal)
 	switch {
@@ -115,7 +115,7 @@ func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (b
 	return e.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)
 }
 
-// cause prefers the reason for which the context was ended to the error that this led to.
+// cause returns errLeaseLost if the lost lease has canceled the context, which has led to the error.
 func cause(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errLeaseLost) {
 		return errLeaseLost

@@ -27,8 +27,8 @@ type Config struct {
 	// Lease is how long a worker may be silent before another one takes the run over. The heartbeat renews the lease
 	// three times as often.
 	Lease time.Duration
-	// SweepAfter is how long a job may be lost before the sweeper stages its run again. The time doubles with every
-	// sweep of the run.
+	// SweepAfter is how long a staged run may wait before the sweeper stages it again. It doubles with every sweep of
+	// the run.
 	SweepAfter time.Duration
 	// StepTimeout and RunTimeout bound one step, and all steps of a run from the beginning of the first. A definition
 	// may set less.

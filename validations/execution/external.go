@@ -12,18 +12,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
-// maxFirstRetryPause is what the first repetition of a call waits at most.
+// maxFirstRetryPause is the longest wait before the first retry of a call.
 const maxFirstRetryPause = 500 * time.Millisecond
 
-// ExternalConfig says how external validators are called.
+// ExternalConfig configures the calls of external validators.
 type ExternalConfig struct {
-	// Allow lists networks that may be called besides the public ones.
+	// Allow lists private networks that may be called. Public ones always may be.
 	Allow []netip.Prefix
-	// Address is how validators reach this service for their callbacks, without a slash at the end.
+	// Address is the service's public URL, which callbacks are sent to, without a slash at its end.
 	Address string
 }
 
-// externalStep is a step that another service does.
+// externalStep is a step whose document an external validator checks.
 type externalStep struct {
 	run        *validations.Run
 	definition validations.Definition
@@ -37,13 +37,14 @@ func (x externalStep) step() validations.Step {
 	return x.definition.Steps[x.ordinal]
 }
 
-// key is the same however often the step is executed, so the validator sees one call.
+// key returns the idempotency key of the call. It is the same in every execution of the step, so a validator that
+// deduplicates by key checks the document once.
 func (x externalStep) key() string {
 	return fmt.Sprintf("sv-run-%s-step-%d", x.run.ID, x.ordinal)
 }
 
-// executeExternal calls the validator, or goes on where an earlier execution of the step has stopped. It reports
-// whether there is nothing left to do here: the run is completed, or it waits for a callback without a lease.
+// executeExternal calls the validator, or continues where an earlier execution of the step has stopped. It returns true
+// when nothing is left to do here: the run is completed, or it waits for a callback without a lease.
 func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, error) {
 	call, err := e.beginCall(ctx, *x.run, x.ordinal)
 	if err != nil {
@@ -58,14 +59,14 @@ func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, e
 		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not send its answer in time.")
 	case call.State == callWaiting:
 		return e.awaitCallback(ctx, x, call)
-	case !call.Fresh && !x.engine.Idempotent:
+	case !call.New && !x.engine.Idempotent:
 		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
 	default:
 		return e.callValidator(ctx, x, call)
 	}
 }
 
-// unknownOutcome ends a run whose validator must not be called twice.
+// UnknownOutcome ends the error text of a run whose validator may have been called and must not be called twice.
 const UnknownOutcome = "may have been called, and its answer was lost. It is not called again, because the workflow " +
 	"says that a call must not be repeated."
 
@@ -92,7 +93,7 @@ func (e *Executor) callValidator(ctx context.Context, x externalStep, call exter
 	return e.takeAnswer(ctx, x, call, answer.Body)
 }
 
-// endUnanswered ends the run of a call that has failed for good, or that the step's time did not suffice for.
+// endUnanswered ends the run of a call whose retries have failed, or whose step has exceeded its time limit.
 func (e *Executor) endUnanswered(
 	ctx context.Context, x externalStep, call externalCall, cause error, timedOut bool,
 ) (bool, error) {
@@ -109,7 +110,7 @@ func (e *Executor) endUnanswered(
 	}
 }
 
-// takeAnswer records an answer that can be used. One that cannot be is never a pass.
+// takeAnswer records a valid answer. An invalid answer ends the run in ERROR and is never a pass.
 func (e *Executor) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
 	if _, err := x.engine.Read(answer); err != nil {
 		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
@@ -133,21 +134,21 @@ func (e *Executor) useAnswer(ctx context.Context, x externalStep, call externalC
 	return e.commitStep(ctx, x.run, x.definition, x.ordinal, report, call.BeganAt)
 }
 
-// awaitCallback parks the run. The validator may be faster than this: then its answer is used at once.
+// awaitCallback suspends the run until the callback. If the callback has arrived before, its answer is used at once.
 func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
 	if x.engine.CallbackTimeout == 0 {
 		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
 			"promised a later answer, which the workflow does not allow.")
 	}
-	patience := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
-	parked, err := e.parkRun(ctx, *x.run, call, patience)
-	if err != nil || parked {
-		return parked, err
+	timeout := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
+	suspended, err := e.suspendRun(ctx, *x.run, call, timeout)
+	if err != nil || suspended {
+		return suspended, err
 	}
 	return e.executeExternal(ctx, x)
 }
 
-// endCall ends the run without an answer. An answer that has come in the meantime is used all the same.
+// endCall ends the run without an answer, unless one has arrived in the meantime: that one is used.
 func (e *Executor) endCall(
 	ctx context.Context, x externalStep, call externalCall, category validations.ErrorCategory, what string,
 ) (bool, error) {

@@ -11,20 +11,20 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// engineGrace is how long an engine gets to return after its context has ended.
+// engineGrace is how long an engine has to return after its context has ended.
 const engineGrace = time.Second
 
 var errPanic = errors.New("the engine panicked")
 
-// runClock knows how long the steps of a run may take. What the run has used up was told by the database's clock, so
-// that the limit holds over crashes and takeovers; from there on this process measures the time.
+// runClock computes the time limits of a run's steps. The time elapsed before this lease comes from the database's
+// clock, so the run's limit holds across crashes and takeovers; from then on the process measures the time.
 type runClock struct {
 	runLimit  time.Duration
 	stepLimit time.Duration
 	deadline  time.Time
 }
 
-// timeLimit is how long a step may take still, and what is said of the run when it takes longer.
+// timeLimit is the time left for a step, and the run's error text if the step exceeds it.
 type timeLimit struct {
 	left     time.Duration
 	exceeded string
@@ -35,18 +35,18 @@ func newRunClock(definition validations.Definition, cfg Config, elapsed time.Dur
 	return runClock{runLimit: limit, stepLimit: cfg.StepTimeout, deadline: time.Now().Add(limit - elapsed)}
 }
 
-// step returns the limit of a step that is to begin now: its own, or what is left of the run's.
+// step returns the limit of a step that begins now: its own, or the rest of the run's if that is less.
 func (c runClock) step(step validations.Step) timeLimit {
 	limit := bounded(step.TimeoutSeconds, c.stepLimit)
 	if left := time.Until(c.deadline); left < limit {
 		return timeLimit{
-			left, fmt.Sprintf("The run took longer than %s; it had come to step %q.", c.runLimit, step.Name),
+			left, fmt.Sprintf("The run took longer than %s; it was at step %q.", c.runLimit, step.Name),
 		}
 	}
 	return timeLimit{limit, fmt.Sprintf("Step %q took longer than %s.", step.Name, limit)}
 }
 
-// bounded is the limit that a definition sets, or the operator's where it sets none or a longer one.
+// bounded returns the definition's limit, or the operator's if the definition has none or a longer one.
 func bounded(seconds int, most time.Duration) time.Duration {
 	if seconds == 0 {
 		return most
@@ -54,27 +54,26 @@ func bounded(seconds int, most time.Duration) time.Duration {
 	return min(time.Duration(seconds)*time.Second, most)
 }
 
-// enginesPerCPU times the number of CPUs is how many engines of runs from the queue one process runs at once. More runs
-// than that wait for the database or for other services at the same time; more engines would only make each other miss
-// their time limits.
+// enginesPerCPU bounds how many engines of queued runs a process runs at once. More engines would only make each other
+// exceed their time limits; runs that wait for the database or for other services need no slot.
 const enginesPerCPU = 4
 
-// engineEnd is how an engine has ended.
+// engineEnd is what an engine has returned.
 type engineEnd struct {
 	report engines.Report
 	err    error
 }
 
-// stepRan is how the engine of a step has ended.
+// stepRan is what the engine of a step has returned, and when the step began.
 type stepRan struct {
 	engineEnd
 
 	began time.Time
-	// exceeded is what is said of a step that took too long, else empty.
+	// exceeded is the run's error text if the step has taken too long, else it is empty.
 	exceeded string
 }
 
-// runStep runs the engine of a step when there is a place for it, and the step's time begins then.
+// runStep runs the engine of a step once its organization has a place. The step's time limit begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
 	leave, err := x.places.Take(ctx, x.run.OrgID, 0)
 	if err != nil {
@@ -93,8 +92,8 @@ func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRa
 	return ran
 }
 
-// supervise runs an engine and returns with it, or when the context has ended and the engine has not within a grace:
-// an engine that ignores its end must not hold the worker. It is left behind then, and nothing of it is kept.
+// supervise runs an engine until it returns. An engine that does not return within engineGrace after the end of its
+// context is abandoned, so that it does not block the worker; its result is dropped.
 func (e *Executor) supervise(
 	ctx context.Context, run validations.Run, engine engines.Engine, document engines.Document,
 ) (engines.Report, error) {
@@ -119,18 +118,18 @@ func (e *Executor) supervise(
 	}
 }
 
-// abandon counts an engine that is left behind until it returns, if it ever does.
+// abandon counts an abandoned engine until it returns, if it ever does.
 func (e *Executor) abandon(ctx context.Context, run validations.Run, ended <-chan engineEnd) {
-	e.log.ErrorContext(ctx, "left an engine behind that ignores its end", "org", run.OrgID, "run", run.ID,
-		"left_behind", e.abandoned.Add(1))
+	e.log.ErrorContext(ctx, "engine abandoned: it ignores its deadline", "org", run.OrgID, "run", run.ID,
+		"abandoned", e.abandoned.Add(1))
 	go func() {
 		<-ended
-		e.log.WarnContext(ctx, "an engine that was left behind has returned", "org", run.OrgID, "run", run.ID,
-			"left_behind", e.abandoned.Add(-1))
+		e.log.WarnContext(ctx, "abandoned engine has returned", "org", run.OrgID, "run", run.ID,
+			"abandoned", e.abandoned.Add(-1))
 	}()
 }
 
-// runEngine keeps a panic of an engine inside the step that caused it.
+// runEngine runs an engine and turns a panic into an error, so that it only fails its own run.
 func runEngine(
 	ctx context.Context, engine engines.Engine, document engines.Document,
 ) (end engineEnd) { //nolint:nonamedreturns // recover can only report through it

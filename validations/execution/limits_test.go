@@ -75,7 +75,7 @@ func TestTimeLimits(t *testing.T) {
 		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 1}, passing, blocked, panicking)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(1), "0 PASSED")
-		if got, want := b.text(t, job), `The run took longer than 1s; it had come to step "Step".`; got != want {
+		if got, want := b.text(t, job), `The run took longer than 1s; it was at step "Step".`; got != want {
 			t.Errorf("error = %q, want %q", got, want)
 		}
 	})
@@ -93,7 +93,7 @@ func TestTimeLimits(t *testing.T) {
 	})
 }
 
-func TestAnEngineThatIgnoresItsEndIsLeftBehind(t *testing.T) {
+func TestAnEngineThatIgnoresItsDeadlineIsAbandoned(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.StepTimeout = 20 * time.Millisecond
@@ -106,7 +106,7 @@ func TestAnEngineThatIgnoresItsEndIsLeftBehind(t *testing.T) {
 	b.execute(t, job)
 	b.wantRun(t, job, timedOut(0), "")
 	if got := b.executor.abandoned.Load(); got != 1 {
-		t.Errorf("engines left behind = %d, want 1", got)
+		t.Errorf("abandoned engines = %d, want 1", got)
 	}
 	close(end)
 	coretest.Eventually(t, func() bool { return b.executor.abandoned.Load() == 0 })

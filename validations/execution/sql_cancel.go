@@ -12,14 +12,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// canceledText is what a canceled run says of its end.
+// CanceledText is the error text of a canceled run.
 const CanceledText = "The run was canceled."
 
-// Cancel ends a run that has not ended yet. Whoever executes it has no lease any more: nothing that it still finds is
-// written, and its next heartbeat stops it. A job that is staged or queued finds the run completed and does nothing.
+// Cancel ends a run that has not ended yet. A worker that executes it loses the lease: its next heartbeat stops it, and
+// nothing that it finds is written. A job of the run does nothing.
 //
-// The first end is final. To cancel a run again changes nothing and is no error; one that has ended otherwise is
-// answered with run_completed, and one whose charge is being decided with run_reserved.
+// Canceling a canceled run again is no error. The errors are run_completed for a run that has ended otherwise, and
+// run_reserved for a run whose charge is being decided.
 func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID, requestID string) error {
 	auditID, err := core.NewID()
 	if err != nil {

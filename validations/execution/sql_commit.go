@@ -17,33 +17,33 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// stepEnd is what the end of a step changes.
+// stepEnd is what the end of a step writes.
 type stepEnd struct {
 	// epoch is that of the lease under which the step was executed.
 	epoch    int
 	stepRun  validations.StepRun
 	findings []engines.Finding
-	// called tells that an external validator has answered, whose answer is not needed any more.
-	called bool
-	// ending is the zero value where the run goes on.
+	// external is set for the step of an external validator, whose stored answer is no longer needed.
+	external bool
+	// ending is the zero value if further steps follow.
 	ending ending
 }
 
-// rows is how many rows it writes.
+// rows returns how many rows the end of the step writes, without that of the run.
 func (e stepEnd) rows() int {
 	return 1 + len(e.findings)
 }
 
-// stepWritten is what became of it.
+// stepWritten is the result of writing a stepEnd.
 type stepWritten struct {
-	// fenced is false where the lease was lost, and then nothing was written.
-	fenced bool
+	// written is false if the lease was lost. Then the transaction has written nothing for this step.
+	written bool
 	// took is the time since the run's first step began.
 	took time.Duration
 }
 
-// commitSteps writes the ends of steps of different runs. Each is fenced by its own epoch and recovery point. What else
-// there is to write of a step belongs to the row of the step, which is there only where the fence has let it pass.
+// commitSteps writes the ends of steps of different runs, each fenced by its own epoch and recovery point. Findings are
+// joined to the row of their step, which exists only if the fence has let the step pass.
 func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritten, error) {
 	found, err := findingsOf(ends)
 	if err != nil {
@@ -56,7 +56,7 @@ func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritt
 		if len(found) > 0 {
 			batch.Queue(writeFindings, findingColumns(found)...)
 		}
-		queueForgetting(batch, ends)
+		queueAnswerRemoval(batch, ends)
 		return written
 	})
 	if err != nil {
@@ -67,10 +67,10 @@ func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritt
 
 func readWritten(rows pgx.Rows, n int) ([]stepWritten, error) {
 	written := make([]stepWritten, n)
-	var place int
+	var number int
 	var took float64
-	_, err := pgx.ForEachRow(rows, []any{&place, &took}, func() error {
-		written[place-1] = stepWritten{fenced: true, took: core.Seconds(took)}
+	_, err := pgx.ForEachRow(rows, []any{&number, &took}, func() error {
+		written[number-1] = stepWritten{written: true, took: core.Seconds(took)}
 		return nil
 	})
 	return written, err
@@ -92,7 +92,7 @@ const writeSteps = `
 			(SELECT $13::timestamptz[]), (SELECT $14::timestamptz[]), (SELECT $15::boolean[]),
 			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
-				started_at, ended_at, completed, result, category, error, place)
+				started_at, ended_at, completed, result, category, error, number)
 		WHERE r.org_id = e.org_id AND r.id = e.run_id AND r.epoch = e.epoch AND r.state = 'RUNNING'
 			AND r.recovery_point = e.ordinal
 		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
@@ -102,7 +102,7 @@ const writeSteps = `
 		SELECT org_id, id, run_id, ordinal, step_id, name, status, errors, warnings, infos, truncated, started_at,
 			ended_at
 		FROM moved)
-	SELECT place, took FROM moved`
+	SELECT number, took FROM moved`
 
 func stepColumns(ends []stepEnd) []any {
 	return []any{
@@ -163,7 +163,8 @@ const writeFindings = `
 			sample_rows, assertion_id, truncated)
 	JOIN step_runs AS s ON s.org_id = f.org_id AND s.id = f.step_run_id`
 
-// findingColumns makes storable what findings repeat of documents, whatever that is.
+// findingColumns returns the columns of findings. Texts may repeat bytes of the document that PostgreSQL cannot store,
+// so they are made storable.
 func findingColumns(found []foundBy) []any {
 	text := func(of func(f *foundBy) string) []string {
 		return db.Column(found, func(f *foundBy) string { return core.Storable(of(f)) })
@@ -189,7 +190,7 @@ func findingColumns(found []foundBy) []any {
 	}
 }
 
-// arrayText writes numbers as PostgreSQL reads them: unnest would take an array of arrays apart.
+// arrayText formats numbers as an array in PostgreSQL's text format, because unnest flattens an array of arrays.
 func arrayText(numbers []int) string {
 	var text strings.Builder
 	for _, n := range numbers {
@@ -198,12 +199,12 @@ func arrayText(numbers []int) string {
 	return "{" + strings.TrimPrefix(text.String(), ",") + "}"
 }
 
-// queueForgetting removes answers whose findings are written. The rows of the calls stay, so that a validator is told
-// of a late callback that it is late.
-func queueForgetting(batch *db.Batch, ends []stepEnd) {
+// queueAnswerRemoval removes answers whose findings are written. The rows of the calls stay, so that a late callback is
+// answered as such.
+func queueAnswerRemoval(batch *db.Batch, ends []stepEnd) {
 	var called []*validations.StepRun
 	for i := range ends {
-		if ends[i].called {
+		if ends[i].external {
 			called = append(called, &ends[i].stepRun)
 		}
 	}

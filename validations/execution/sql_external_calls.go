@@ -18,32 +18,32 @@ import (
 type callState string
 
 const (
-	// callCalling is a call whose outcome is not known.
+	// callCalling is a call whose outcome is unknown.
 	callCalling callState = "CALLING"
-	// callWaiting is a call whose answer is to come as a callback.
+	// callWaiting is a call whose answer was promised as a callback.
 	callWaiting callState = "WAITING"
-	// callAnswered is a call with the answer that counts, whatever the validator says later.
+	// callAnswered is a call with its final answer. Later answers are ignored.
 	callAnswered callState = "ANSWERED"
-	// callFailed is a call whose run has ended without its answer.
+	// callFailed is a call whose run has ended without an answer.
 	callFailed callState = "FAILED"
 )
 
-// externalCall is the one logical call of a step.
+// externalCall is the one logical call of a step, which may take several HTTP requests.
 type externalCall struct {
 	OrgID uuid.UUID
 	ID    uuid.UUID
 	State callState
-	// Answer is set while it is needed.
+	// Answer is set until its findings are stored.
 	Answer  []byte
 	BeganAt time.Time
-	// Overdue says that a promised answer has not come in time.
+	// Overdue is set if the deadline of the callback has passed.
 	Overdue bool
-	// Fresh says that nobody has made the call before.
-	Fresh bool
+	// New is set if no request of the call was sent before.
+	New bool
 }
 
-// beginCall makes the call's row, or finds it: whoever makes it is the first to call. Only the holder of the lease
-// gets one.
+// beginCall inserts the row of the call or reads it. The execution that inserts it is the first to send a request. Only
+// the holder of the lease gets the row.
 func (e *Executor) beginCall(ctx context.Context, run validations.Run, ordinal int) (externalCall, error) {
 	id, err := core.NewID()
 	if err != nil {
@@ -64,11 +64,11 @@ func (e *Executor) beginCall(ctx context.Context, run validations.Run, ordinal i
 	if err != nil {
 		return externalCall{}, fmt.Errorf("begin the call of step %d of run %s: %w", ordinal, run.ID, err)
 	}
-	call.Fresh = call.ID == id
+	call.New = call.ID == id
 	return call, nil
 }
 
-// recordAnswer makes the answer the one that counts, unless another has come first. It reports which.
+// recordAnswer stores the answer unless another one was first. It reports whether it has stored this one.
 func (e *Executor) recordAnswer(ctx context.Context, call externalCall, answer []byte) (bool, error) {
 	tag, err := e.db.Pool.Exec(ctx, `
 		UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
@@ -79,17 +79,21 @@ func (e *Executor) recordAnswer(ctx context.Context, call externalCall, answer [
 	return tag.RowsAffected() == 1, nil
 }
 
-// parkRun gives the lease back until the callback comes, or until its time is over, when the sweeper takes the run up
-// again. Waiting is no attempt. The epoch moves on, so that a heartbeat that is still under way does not renew the
-// lease. It reports false where the answer is there already.
-func (e *Executor) parkRun(ctx context.Context, run validations.Run, call externalCall, patience time.Duration) (bool, error) {
+// suspendRun gives the lease back until the callback arrives, or until its deadline, when the sweeper stages the run.
+// It returns false if the answer has arrived already.
+//
+// A suspended run has not used up an attempt. The epoch is raised so that a heartbeat which is still under way does not
+// renew the lease.
+func (e *Executor) suspendRun(
+	ctx context.Context, run validations.Run, call externalCall, timeout time.Duration,
+) (bool, error) {
 	return db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
 			UPDATE external_calls SET state = 'WAITING',
 				callback_until = coalesce(callback_until, now() + $3::bigint * interval '1 millisecond')
 			WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
-			RETURNING callback_until`, call.OrgID, call.ID, patience.Milliseconds()).Scan(&until)
+			RETURNING callback_until`, call.OrgID, call.ID, timeout.Milliseconds()).Scan(&until)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return false, nil
 		}
@@ -100,7 +104,7 @@ func (e *Executor) parkRun(ctx context.Context, run validations.Run, call extern
 			UPDATE validation_runs SET lease_until = NULL, epoch = epoch + 1, attempts = attempts - 1, sweep_after = $4
 			WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`, run.OrgID, run.ID, run.Epoch, until)
 		if err != nil {
-			return false, fmt.Errorf("park run %s: %w", run.ID, err)
+			return false, fmt.Errorf("suspend run %s: %w", run.ID, err)
 		}
 		if tag.RowsAffected() == 0 {
 			return false, errLeaseLost
@@ -109,7 +113,7 @@ func (e *Executor) parkRun(ctx context.Context, run validations.Run, call extern
 	})
 }
 
-// failCall ends the run without the call's answer. It reports false, and changes nothing, where the answer is there.
+// failCall ends the call and its run without an answer. It returns false and changes nothing if there is an answer.
 func (e *Executor) failCall(ctx context.Context, run validations.Run, call externalCall, end ending) (bool, error) {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		tag, err := tx.Exec(ctx, `

@@ -19,18 +19,18 @@ const (
 	// signingPrefix lets secret scanners find a leaked secret.
 	signingPrefix = "svs_"
 	signingBytes  = 32
-	// rotationOverlap is how long the secret before a rotation stays good.
+	// rotationOverlap is how long the previous secret stays valid after a rotation.
 	rotationOverlap = 24 * time.Hour
 )
 
-// SigningSecret is what an organization's calls of external validators, and their callbacks, are signed with.
+// SigningSecret signs an organization's calls of external validators, and their callbacks.
 type SigningSecret struct {
 	Secret string
-	// Previous is the secret before the last rotation while it is good; else it is empty.
+	// Previous is the secret before the last rotation while it is valid, else it is empty.
 	Previous string
 }
 
-// SigningSecret returns the organization's secret. It is made when it is first asked for.
+// SigningSecret returns the organization's secret. The first call creates it.
 func (e *Executor) SigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
 	secret, err := e.findSecret(ctx, orgID)
 	if !errors.Is(err, pgx.ErrNoRows) {
@@ -44,8 +44,8 @@ func (e *Executor) SigningSecret(ctx context.Context, orgID uuid.UUID) (SigningS
 	return e.findSecret(ctx, orgID)
 }
 
-// RotateSigningSecret gives the organization a new secret. For 24 hours calls are signed with the previous one as
-// well, and callbacks may be signed with either.
+// RotateSigningSecret creates a new secret for the organization. For 24 hours, calls are signed with the previous one
+// as well, and callbacks may be signed with either.
 func (e *Executor) RotateSigningSecret(ctx context.Context, orgID uuid.UUID) (SigningSecret, error) {
 	auditID, err := core.NewID()
 	if err != nil {
@@ -85,7 +85,7 @@ func (e *Executor) findSecret(ctx context.Context, orgID uuid.UUID) (SigningSecr
 	return secret, nil
 }
 
-// signingSecrets returns every secret that is good now.
+// signingSecrets returns all valid secrets, the current one first.
 func (e *Executor) signingSecrets(ctx context.Context, orgID uuid.UUID) ([][]byte, error) {
 	secret, err := e.SigningSecret(ctx, orgID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *Executor) signingSecrets(ctx context.Context, orgID uuid.UUID) ([][]byt
 
 func newSigningSecret() string {
 	random := make([]byte, signingBytes)
-	// Read never fails (since Go 1.24 it ends the process instead).
+	// rand.Read never returns an error: since Go 1.24 it ends the process instead.
 	_, _ = rand.Read(random)
 	return signingPrefix + base64.RawURLEncoding.EncodeToString(random)
 }

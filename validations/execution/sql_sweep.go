@@ -20,10 +20,10 @@ const (
 	maxSweepDoublings = 6
 )
 
-// errNotWaiting means that a run moves by itself.
+// errNotWaiting means that there is no need to requeue a run.
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
-// Requeue lets the next sweep stage a run that has not ended, without waiting for its turn.
+// Requeue makes a run that has not ended due for the next sweep, without its back-off.
 func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
 	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
@@ -53,10 +53,11 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 	return fmt.Errorf("requeue run %s: %w", id, errNotWaiting)
 }
 
-// Sweep stages runs again that should have moved by now: pending ones whose job the queue has lost and
-// running ones whose lease has ended. A job that the enqueuer has put off counts as lost. It works from
-// tables alone and moves each run to a new epoch, so whatever the old job or the old holder still does
-// has no effect. It returns how many it staged.
+// Sweep stages overdue runs again: pending runs whose job was lost and running ones whose lease has ended. It returns
+// how many it staged.
+//
+// A job that the enqueuer has postponed counts as lost. Each run gets a new epoch, so what the old job or the old
+// holder still does has no effect. Any number of processes may sweep at once.
 func (e *Executor) Sweep(ctx context.Context) (int, error) {
 	swept, err := db.InTx(ctx, e.db, func(tx db.Tx) (int, error) {
 		rows, err := tx.Query(ctx, `
