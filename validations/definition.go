@@ -120,3 +120,11 @@ func decodeDefinition(body []byte) (Definition, error) {
 	}
 	return definition, nil
 }
+
+func baseType(mediaType string) string {
+	base, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		base, _, _ = strings.Cut(strings.ToLower(mediaType), ";")
+	}
+	return strings.TrimSpace(base)
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -92,20 +91,6 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 		return Run{}, fmt.Errorf("read run %s: %w", id, err)
 	}
 	return run, nil
-}
-
-// State reads how far a run is.
-func (s *Service) State(ctx context.Context, orgID, id uuid.UUID) (RunState, error) {
-	var state RunState
-	err := s.db.Pool.QueryRow(ctx, `SELECT state FROM validation_runs WHERE org_id = $1 AND id = $2`, orgID, id).
-		Scan(&state)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", core.NotFound("run")
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the state of run %s: %w", id, err)
-	}
-	return state, nil
 }
 
 // Show renders a run with its steps and the first findings of each.

@@ -107,10 +107,10 @@ func (i *Inband) WaitNew(ctx context.Context, orgID, id uuid.UUID, limit time.Du
 	})
 }
 
-// Wait waits for the end of a run that was created earlier. It does not wait if the run's state cannot be read.
+// Wait waits for the end of a run that was created earlier. It does not wait if the run cannot be read.
 func (i *Inband) Wait(ctx context.Context, orgID, id uuid.UUID, limit time.Duration) {
-	state, err := i.executor.runs.State(ctx, orgID, id)
-	if err != nil || state == validations.StateCompleted {
+	run, err := i.executor.runs.Find(ctx, orgID, id)
+	if err != nil || run.State == validations.StateCompleted {
 		return
 	}
 	i.waiters.AwaitEnd(ctx, RunKey{OrgID: orgID, ID: id}, limit)

@@ -1,0 +1,132 @@
+package validations
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+func queueSubmissions(batch *db.Batch, prepared []Prepared) {
+	queueAdoptions(batch, prepared)
+	batch.Queue(`
+		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
+			content, upload_id, created_at)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.ShortDescription }),
+		db.Column(prepared, func(p *Prepared) string { return p.Submission.Metadata }),
+		db.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
+}
+
+func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
+	batch.Queue(`
+		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
+			created_by, created_at, rerun_of, sweep_after)
+		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity'
+			ELSE now() + $17::bigint * interval '1 millisecond' END
+		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
+			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[],
+			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
+			created_by, created_at, rerun_of)`,
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
+		db.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
+		db.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
+		db.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
+		db.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
+		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
+		s.sweepAfter.Milliseconds())
+}
+
+// queueAdoptions keeps the uploads of prepared runs from being swept. It takes no notice of one that has been swept:
+// there, or where somebody has it already, the constraints of the submissions refuse.
+func queueAdoptions(batch *db.Batch, prepared []Prepared) {
+	var orgs, uploads []uuid.UUID
+	for _, p := range prepared {
+		if p.Submission.UploadID != nil {
+			orgs, uploads = append(orgs, p.Submission.OrgID), append(uploads, *p.Submission.UploadID)
+		}
+	}
+	if len(uploads) == 0 {
+		return
+	}
+	batch.Queue(`
+		UPDATE uploads AS u SET sweep_after = NULL FROM unnest($1::uuid[], $2::uuid[]) AS a (org_id, id)
+		WHERE u.org_id = a.org_id AND u.id = a.id`, orgs, uploads)
+}
+
+// IsUploadGone reports whether a run was refused because its document, which was taken in before, is not there any
+// more.
+func IsUploadGone(err error) bool {
+	return db.ViolatedConstraint(err) == "fk_submissions_upload"
+}
+
+// PendingDocuments are locks on documents that were queued. It is known once the batch was sent which are kept.
+type PendingDocuments struct {
+	kept *db.Future[map[uuid.UUID]bool]
+}
+
+// QueueDocumentLocks looks whether the documents of reruns are still kept. One that is stays until the transaction
+// ends, and its new run needs it from then on.
+func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
+	if len(reruns) == 0 {
+		return &PendingDocuments{kept: db.Known(map[uuid.UUID]bool{})}
+	}
+	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
+		SELECT id, content IS NOT NULL OR upload_id IS NOT NULL FROM submissions
+		WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+		ORDER BY org_id, id FOR SHARE`,
+		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}
+}
+
+// Require answers document_gone where retention has removed the run's document.
+func (p *PendingDocuments) Require(run Run) error {
+	kept, err := p.kept.Get()
+	if err != nil {
+		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)
+	}
+	if !kept[run.SubmissionID] {
+		return core.NewError(core.CodeDocumentGone,
+			"The run's document is no longer kept, so it cannot be checked again. Start a run with the document.")
+	}
+	return nil
+}
+
+func readKept(rows pgx.Rows) (map[uuid.UUID]bool, error) {
+	kept := make(map[uuid.UUID]bool)
+	for rows.Next() {
+		var id uuid.UUID
+		var there bool
+		if err := rows.Scan(&id, &there); err != nil {
+			return nil, fmt.Errorf("read whether a document is kept: %w", err)
+		}
+		kept[id] = there
+	}
+	return kept, rows.Err()
+}
