@@ -18,13 +18,13 @@ const JobExecute jobs.Kind = "validations.execute"
 // FirstEpoch is the epoch that a run is created and first staged with.
 const FirstEpoch = 1
 
-// Order says what is to be run, for whom.
+// Order is a request for a run: the workflow, the document and the caller.
 type Order struct {
 	Principal core.Principal
 	Workflow  WorkflowRef
 	Document  Document
 	Source    Source
-	// IdempotencyKey and its row's id are zero when the request has no key.
+	// IdempotencyKey and the id of its row are zero if the request has no key.
 	IdempotencyKey   string
 	IdempotencyKeyID uuid.UUID
 	RequestID        string
@@ -37,11 +37,11 @@ type WorkflowRef struct {
 	Version    int
 	Definition Definition
 	Digest     Digest
-	// Active says whether the workflow starts new runs.
+	// Active is set if the workflow starts new runs.
 	Active bool
 }
 
-// Document is what was handed in.
+// Document is a submitted document with what its sender says about it.
 type Document struct {
 	Content          Content
 	MediaType        string
@@ -51,17 +51,17 @@ type Document struct {
 	Metadata         string
 }
 
-// Prepared is a run that needs nothing but its rows: its ids are chosen and its answer is rendered.
+// Prepared is a run before its rows are inserted. Its ids are chosen and its answer is rendered.
 type Prepared struct {
 	Submission Submission
 	Run        Run
-	// Held keeps the run from being executed and counted until Charge and Launch.
+	// Held keeps the run from being executed and charged until Charge and Launch.
 	Held bool
-	// Answer is the run as JSON, as it is when it has just been created.
+	// Answer is the new run as JSON.
 	Answer []byte
 }
 
-// isRerun reports whether the run's submission is there already.
+// isRerun reports whether the run's submission exists already.
 func (p *Prepared) isRerun() bool { return p.Run.RerunOf != nil }
 
 // Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
@@ -70,7 +70,7 @@ func Prepare(order Order, now time.Time) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, err
 	}
-	// The database keeps microseconds; what is shown must be what is stored.
+	// PostgreSQL stores microseconds, and the answer must show the stored time.
 	now = now.UTC().Truncate(time.Microsecond)
 	content := order.Document.Content
 	submission := Submission{
@@ -85,7 +85,7 @@ func Prepare(order Order, now time.Time) (Prepared, error) {
 	return prepareRun(order, submission, nil, now)
 }
 
-// PrepareRerun is Prepare for the submission of an earlier run, which is checked again.
+// PrepareRerun is Prepare for a run that checks the submission of an earlier run again.
 func PrepareRerun(order Order, earlier Run, now time.Time) (Prepared, error) {
 	submission := Submission{OrgID: earlier.OrgID, ID: earlier.SubmissionID}
 	return prepareRun(order, submission, &earlier.ID, now.UTC().Truncate(time.Microsecond))
@@ -121,9 +121,9 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	return prepared, nil
 }
 
-// Create adds the rows of prepared runs to a batch: their submissions, which adopt their uploads, the runs, and their
-// staged jobs. A rerun has its submission already, and a run that is held back is not staged. The usage metric and
-// period of every other run must have been charged in the same transaction.
+// Create adds the rows of prepared runs to a batch: submissions, which adopt their uploads, runs, and staged jobs. A
+// rerun has its submission already. A held run is not staged; every other run must have been charged in the same
+// transaction, with its usage metric and period set.
 func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
 	var fresh []Prepared
 	var staged []jobs.Job

@@ -15,25 +15,25 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// Definition is what a version of a workflow does: which documents it takes and the steps it checks
-// them with. It is stored once per organization under the digest of its bytes.
+// Definition is the content of a version of a workflow: the documents that it accepts, and the steps that check them.
+// It is stored once per organization under the digest of its bytes, and never changes.
 type Definition struct {
 	// Accepts lists media types as type/subtype.
 	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
 	Steps   []Step   `json:"steps"   validate:"max=50,unique=ID,dive"`
-	// TimeoutSeconds bounds a run from its first step on; 0 is the operator's limit, which no definition extends.
+	// TimeoutSeconds bounds a run from its first step on. It cannot extend the operator's limit, and 0 means that limit.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
 
 // Step is one validator with its configuration.
 type Step struct {
-	// ID names the step in runs; it is unique within the definition and stays across versions.
+	// ID names the step in runs. It is unique within the definition and stays the same across versions.
 	ID                string          `json:"id"                  validate:"required,max=100,excludesrune=\x00"`
 	Name              string          `json:"name"                validate:"required,max=200,excludesrune=\x00"`
 	Type              string          `json:"type"                validate:"required"`
 	Config            json.RawMessage `json:"config"              validate:"required"`
 	ContinueOnFailure bool            `json:"continue_on_failure"`
-	// TimeoutSeconds bounds the step; 0 is the operator's limit, which no definition extends.
+	// TimeoutSeconds bounds the step. It cannot extend the operator's limit, and 0 means that limit.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
 
@@ -46,7 +46,7 @@ func (d Definition) Encode() ([]byte, Digest, error) {
 	if err != nil {
 		return nil, Digest{}, fmt.Errorf("encode a definition: %w", err)
 	}
-	// Strings have one spelling, so that a definition has the same digest in whatever file it is carried.
+	// Strings are written in one way, so that the digest does not depend on the escapes in the file.
 	text := jsontext.Value(body)
 	if err := text.Format(); err != nil {
 		return nil, Digest{}, fmt.Errorf("encode a definition: %w", err)
@@ -54,15 +54,15 @@ func (d Definition) Encode() ([]byte, Digest, error) {
 	return text, sha256.Sum256(text), nil
 }
 
-// Takes reports whether the definition accepts documents of the media type, by whichever of its names. Parameters are
+// Takes reports whether the definition accepts documents of the media type or of one of its aliases. Parameters are
 // ignored.
 func (d Definition) Takes(mediaType string) bool {
 	_, taken := mediatype.Choose(d.Accepts, []string{baseType(mediaType)})
 	return taken
 }
 
-// Check tries every step and returns what is wrong with their configurations and with the media types,
-// with pointers into the definition. The error means that a step could not be tried.
+// Check returns all faults in the media types and in the configurations of the steps, with JSON pointers into the
+// definition. The error means that a step could not be checked.
 func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 	var problems []engines.ConfigError
 	for i, accepted := range d.Accepts {
@@ -76,14 +76,14 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 	for i, step := range d.Steps {
 		faults, err := engines.Check(ctx, step.Type, step.Config, engines.DefaultLimits())
 		if err != nil {
-			return nil, fmt.Errorf("try step %d (%s): %w", i, step.Name, err)
+			return nil, fmt.Errorf("check step %d (%s): %w", i, step.Name, err)
 		}
 		for _, problem := range faults {
-			place := "config"
+			member := "config"
 			if problem.Code == engines.CodeUnknownKind {
-				place = "type"
+				member = "type"
 			}
-			problem.Pointer = fmt.Sprintf("/steps/%d/%s%s", i, place, problem.Pointer)
+			problem.Pointer = fmt.Sprintf("/steps/%d/%s%s", i, member, problem.Pointer)
 			problems = append(problems, problem)
 		}
 	}
@@ -107,7 +107,7 @@ func (d Definition) Compile() ([]engines.Engine, error) {
 	return compiled, nil
 }
 
-// isMediaType reports whether a document can have the media type as Takes compares it: any other would never match.
+// isMediaType reports whether the text is a media type that Takes can match.
 func isMediaType(text string) bool {
 	base, _, err := mime.ParseMediaType(text)
 	return err == nil && base == text && strings.Contains(base, "/") && !strings.Contains(base, "*")

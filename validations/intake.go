@@ -15,37 +15,36 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// MaxInlineBytes is the size up to which a document is part of its submission's row. A larger one is kept in chunks
-// of this size.
+// MaxInlineBytes is the largest document that is stored in its submission's row. A larger one is stored in chunks of
+// this size.
 const MaxInlineBytes = 256 << 10
 
-// discardTimeout keeps the clean-up of a request that has failed from holding up its answer.
+// discardTimeout bounds how long the clean-up of a failed request delays its answer.
 const discardTimeout = time.Second
 
-// ErrUploadGone means that an upload is not whole: parts of it were swept, or lost in a crash of the database.
-var ErrUploadGone = errors.New("the upload is not whole any more")
+// ErrUploadGone means that chunks of an upload are missing: they were swept, or lost in a crash of the database.
+var ErrUploadGone = errors.New("the upload is incomplete")
 
-// Content is what a document consists of.
+// Content is a document that was taken in: its bytes or its upload, its size and its digest.
 type Content struct {
-	// Bytes is the document itself where it is small, and nil where it is not.
+	// Bytes is the document up to MaxInlineBytes, and nil if it is larger.
 	Bytes []byte
-	// UploadID is the upload that has a large document.
+	// UploadID is the upload that holds a larger document.
 	UploadID uuid.UUID
 	Size     int64
 	SHA256   [sha256.Size]byte
 }
 
-// InlineContent is a document that becomes part of its submission's row.
+// InlineContent returns the content of a document that is stored in its submission's row.
 func InlineContent(document []byte) Content {
 	return Content{Bytes: document, Size: int64(len(document)), SHA256: sha256.Sum256(document)}
 }
 
-// Intake takes the documents of one request in as they arrive. A small one stays in memory. A large one goes to the
-// database chunk by chunk, each committed before the next is read, and is an orphan until a run adopts it
-// (Service.Create).
+// Intake reads the documents of one request. A small document stays in memory. A large one is stored chunk by chunk,
+// each committed before the next is read, and is an orphan until a run adopts it (Service.Create).
 //
-// The zero Intake keeps nothing of a large document but its size and digest. It is for a request whose answer is known
-// already, and which only has to prove that it is the same.
+// The zero Intake stores nothing and only computes the size and digest of a large document. It serves a replay, which
+// needs no more than the fingerprint of its request.
 type Intake struct {
 	db      *db.DB
 	orgID   uuid.UUID
@@ -57,8 +56,8 @@ func (s *Service) NewIntake(orgID uuid.UUID) *Intake {
 	return &Intake{db: s.db, orgID: orgID}
 }
 
-// Read takes a document in that is read to its end and expected to have about sizeHint bytes. An error of the reader
-// is returned wrapped, one of the database is a *core.Error.
+// Read reads a document to its end. sizeHint is its expected size, or 0. An error of the reader is returned wrapped; an
+// error of the database is a *core.Error that says that the service is unavailable.
 func (in *Intake) Read(ctx context.Context, document io.Reader, sizeHint int64) (Content, error) {
 	size := min(max(sizeHint, 0), MaxInlineBytes+1) + bytes.MinRead
 	head := bytes.NewBuffer(make([]byte, 0, size))
@@ -71,7 +70,7 @@ func (in *Intake) Read(ctx context.Context, document io.Reader, sizeHint int64) 
 	return in.store(ctx, io.MultiReader(head, document))
 }
 
-// Take takes a document in that is in memory.
+// Take is Read for a document in memory.
 func (in *Intake) Take(ctx context.Context, document []byte) (Content, error) {
 	if len(document) <= MaxInlineBytes {
 		return InlineContent(document), nil
@@ -79,12 +78,12 @@ func (in *Intake) Take(ctx context.Context, document []byte) (Content, error) {
 	return in.store(ctx, bytes.NewReader(document))
 }
 
-// Discard deletes the uploads, but what a run has adopted or is about to. When it fails, they are swept later.
+// Discard deletes the uploads of the request that no run has adopted. If it fails, they are swept later.
 func (in *Intake) Discard(ctx context.Context) {
 	if len(in.uploads) == 0 {
 		return
 	}
-	// Often enough the request has ended because its client has gone.
+	// The request's context may have ended, because its client has disconnected.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
 	_ = in.deleteUploads(ctx) // What is left is swept later.

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// RunFilter narrows a list of runs; empty members do not narrow.
+// RunFilter selects runs. Empty fields select all.
 type RunFilter struct {
 	State          string `query:"state" validate:"omitempty,oneof=PENDING RUNNING COMPLETED"`
 	Result         string `query:"result" validate:"omitempty,oneof=UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
@@ -23,10 +23,10 @@ type RunFilter struct {
 	Until          string `query:"until" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
 
-// idSlack is far more than passes between the making of a run's id and the time that it shows.
+// idSlack is far more than the time between the creation of a run's id, which begins with a time, and created_at.
 const idSlack = time.Minute
 
-// RunDetail is a run with everything that its page shows.
+// RunDetail is a run with its definition, the results of its steps, and some or all of its findings.
 type RunDetail struct {
 	Run        Run
 	Definition Definition
@@ -34,17 +34,7 @@ type RunDetail struct {
 	Findings   []Finding
 }
 
-// runDetail reads one run of the organization with its steps and the first findings of each.
-func (s *Service) runDetail(ctx context.Context, orgID, id uuid.UUID) (RunDetail, error) {
-	detail, err := s.Detail(ctx, orgID, id)
-	if err != nil {
-		return RunDetail{}, err
-	}
-	detail.Findings, err = s.firstFindings(ctx, orgID, id)
-	return detail, err
-}
-
-// runSteps reads one run of the organization with its steps, without findings.
+// Detail reads one run of the organization with its definition and steps, without findings.
 func (s *Service) Detail(ctx context.Context, orgID, id uuid.UUID) (RunDetail, error) {
 	run, err := s.Find(ctx, orgID, id)
 	if err != nil {
@@ -81,7 +71,7 @@ func (s *Service) Submission(ctx context.Context, orgID, id uuid.UUID) (Submissi
 	return submission, nil
 }
 
-// Find reads one run of the organization, without its steps.
+// Find reads one run of the organization.
 func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 	run, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id = ?", orgID, id).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -95,8 +85,11 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 
 // Show renders a run with its steps and the first findings of each.
 func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
-	detail, err := s.runDetail(ctx, orgID, id)
+	detail, err := s.Detail(ctx, orgID, id)
 	if err != nil {
+		return RunBody{}, err
+	}
+	if detail.Findings, err = s.firstFindings(ctx, orgID, id); err != nil {
 		return RunBody{}, err
 	}
 	body := RenderRun(detail.Run, orgSlug)
@@ -104,12 +97,12 @@ func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id 
 	return body, nil
 }
 
-// List reads one page of the organization's runs, newest first, and one row more.
+// List reads one page of the organization's runs, newest first, and one more run if there is a next page.
 func (s *Service) List(ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor) ([]Run, error) {
 	return s.listUpTo(ctx, orgID, filter, cursor, uuid.Nil)
 }
 
-// listUpTo is List that reads no farther than to a run; the zero UUID stands for the list's end.
+// listUpTo is List that stops at the last run. The zero UUID stands for the end of the list.
 func (s *Service) listUpTo(
 	ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, last uuid.UUID,
 ) ([]Run, error) {
@@ -144,11 +137,11 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 		}
 	}
 	if filter.State == string(StatePending) || filter.State == string(StateRunning) {
-		// As the sweeper's index has it: unfinished runs are few among all.
+		// This is the condition of the sweeper's partial index. Unfinished runs are few among all.
 		query = query.Where("sweep_after IS NOT NULL")
 	}
-	// The tags have checked the texts. PostgreSQL reads fewer forms of a time than Go, so it gets the time itself. The
-	// bounds of the ids, which begin with the time of their making, keep it to that part of the list.
+	// The tags have validated the texts. Ids begin with the time of their creation, so their bounds let the primary key
+	// answer the filter.
 	if at, err := time.Parse(time.RFC3339, filter.Since); err == nil {
 		query = query.Where("created_at >= ? AND id >= ?", at, core.FirstIDAt(at.Add(-idSlack)))
 	}
@@ -164,7 +157,7 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 	return query.Where("workflow_slug = ?", filter.Workflow)
 }
 
-// Filenames reads the names of documents by the ids of their submissions.
+// Filenames reads the names of the documents of submissions.
 func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	found, err := gorm.G[Submission](s.db.Gorm).Select("id", "filename").
 		Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
@@ -178,7 +171,7 @@ func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 	return names, nil
 }
 
-// Newest returns the id of the organization's newest run; the zero UUID where there is none.
+// Newest returns the id of the organization's newest run, or the zero UUID if there is none.
 func (s *Service) Newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error) {
 	runs, err := s.List(ctx, orgID, RunFilter{}, core.Cursor{})
 	if err != nil || len(runs) == 0 {
@@ -187,7 +180,7 @@ func (s *Service) Newest(ctx context.Context, orgID uuid.UUID) (uuid.UUID, error
 	return runs[0].ID, nil
 }
 
-// CountNewer counts the runs that pass the filter and are newer than a run, up to a limit.
+// CountNewer counts the runs that the filter selects and that are newer than a run, up to the limit.
 func (s *Service) CountNewer(
 	ctx context.Context, orgID uuid.UUID, filter RunFilter, than uuid.UUID, limit int,
 ) (int, error) {

@@ -20,10 +20,10 @@ const (
 	StateCompleted RunState = "COMPLETED"
 )
 
-// RunResult is what a completed run found.
+// RunResult is the verdict of a completed run.
 type RunResult string
 
-// The results. FAIL is about the submitted data; ERROR is about the service.
+// The results. FAIL means that the document has errors; ERROR means that the service could not check it.
 const (
 	ResultUnknown  RunResult = "UNKNOWN"
 	ResultPass     RunResult = "PASS"
@@ -45,7 +45,7 @@ const (
 	CategorySystemError      ErrorCategory = "SYSTEM_ERROR"
 )
 
-// Source is where a run was started; the server sets it.
+// Source is the program that has started a run. The server sets it.
 type Source string
 
 // The sources.
@@ -58,7 +58,7 @@ const (
 // CommandLineAgent begins the User-Agent of the command line.
 const CommandLineAgent = "simplevalidations/"
 
-// SourceOf tells which program has sent a request to the API. Nothing but what is shown depends on it.
+// SourceOf returns the program that has sent a request to the API. The source is only shown; nothing depends on it.
 func SourceOf(userAgent string) Source {
 	if strings.HasPrefix(userAgent, CommandLineAgent) {
 		return SourceCLI
@@ -78,7 +78,7 @@ const (
 	StepSkipped StepStatus = "SKIPPED"
 )
 
-// Submission is a document as it was handed in.
+// Submission is a submitted document.
 type Submission struct {
 	OrgID            uuid.UUID `gorm:"primaryKey"`
 	ID               uuid.UUID `gorm:"primaryKey"`
@@ -89,8 +89,8 @@ type Submission struct {
 	Metadata         string
 	Size             int64
 	SHA256           []byte `gorm:"column:sha256"`
-	// Content is the document where it is small, and UploadID says where it is when it is large. Without both the
-	// document is no longer kept.
+	// Content is a document up to MaxInlineBytes, and UploadID names the upload of a larger one. Both are nil once the
+	// document was purged.
 	Content   []byte
 	UploadID  *uuid.UUID
 	CreatedAt time.Time
@@ -127,7 +127,7 @@ type Run struct {
 	CreatedAt time.Time
 	StartedAt *time.Time
 	EndedAt   *time.Time
-	// ContentPurgedAt and FindingsPurgedAt are when retention has removed the document and the findings.
+	// ContentPurgedAt and FindingsPurgedAt are when the purge has removed the document and the findings.
 	ContentPurgedAt  *time.Time
 	FindingsPurgedAt *time.Time
 }
@@ -173,7 +173,7 @@ type StepRun struct {
 	EndedAt      time.Time
 }
 
-// Finding is one thing that a step has to say about the document.
+// Finding is a finding of a step in the document.
 type Finding struct {
 	OrgID       uuid.UUID `gorm:"primaryKey"`
 	ID          uuid.UUID `gorm:"primaryKey"`

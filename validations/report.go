@@ -18,7 +18,8 @@ type FindingBody struct {
 	IssueBody
 }
 
-// reportRun turns a run into a document of a report. Whatever kept it from being checked to the end is its error.
+// reportRun converts a run into a document of a report. The error of the document says why it was not checked to the
+// end.
 func reportRun(detail RunDetail, name string) formats.Document {
 	run := detail.Run
 	document := formats.Document{Name: name, Run: run.ID.String(), Result: formats.Result(run.Result)}
@@ -56,7 +57,7 @@ func reportRun(detail RunDetail, name string) formats.Document {
 	return document
 }
 
-// Verdict reads what a run has come to, as reports show it.
+// Verdict reads the result of a run with all its stored findings, for a report.
 func (s *Service) Verdict(ctx context.Context, orgID, id uuid.UUID) (formats.Verdict, error) {
 	detail, err := s.Detail(ctx, orgID, id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// maxInlineIssues is how many findings of a step a run shows itself.
+// maxInlineIssues bounds the findings of a step in the body of its run. The list of findings has them all.
 const maxInlineIssues = 100
 
 // RunBody is a run as clients see it.
@@ -43,7 +43,7 @@ type RunBody struct {
 	Steps             []StepBody    `json:"steps"`
 }
 
-// CountsBody counts everything that was found, also what was not kept.
+// CountsBody counts all findings, including those that were not stored.
 type CountsBody struct {
 	Errors   int64 `json:"errors"`
 	Warnings int64 `json:"warnings"`
@@ -78,7 +78,7 @@ type IssueBody struct {
 	Truncated   bool             `json:"truncated"`
 }
 
-// RunAddress is the run's relative address, as Location carries it.
+// RunAddress returns the path of the run, for Location.
 func RunAddress(id uuid.UUID) string {
 	return "/api/runs/" + id.String() + "/"
 }
@@ -116,8 +116,8 @@ func RenderRun(run Run, orgSlug string) RunBody {
 	return body
 }
 
-// renderSteps shows every step of the definition; what has not been executed yet is pending, or skipped
-// once the run has ended.
+// renderSteps renders every step of the definition. A step without a result is pending, or skipped if the run has
+// ended.
 func renderSteps(run Run, definition Definition, done []StepRun, findings []Finding) []StepBody {
 	issues := make(map[int][]IssueBody)
 	for _, finding := range findings {
@@ -166,8 +166,7 @@ func RenderIssue(f Finding) IssueBody {
 	}
 }
 
-// RenderStepWithoutResult shows a step that has not been executed to its end. Where it is the one that ended the run,
-// it says why.
+// RenderStepWithoutResult renders a step that was not executed to its end. If it has ended the run, its error says why.
 func RenderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
 	body := StepBody{StepID: step.ID, Name: step.Name, Status: StepPending, Issues: []IssueBody{}}
 	reached := ordinal == run.RecoveryPoint
@@ -182,7 +181,7 @@ func RenderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
 	return body
 }
 
-// clientStatus is the one word that the existing command line client reads.
+// clientStatus returns the state and the result as the one word that the existing command line client reads.
 func clientStatus(run Run) string {
 	if run.State != StateCompleted {
 		return string(run.State)
@@ -218,8 +217,8 @@ func (s *Service) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, i
 	return body.ForExistingClient(), err
 }
 
-// ForExistingClient returns the run as the /api/v1/ routes show it. Their client prints only path and message of a
-// finding, so the path names the rows of a table as well.
+// ForExistingClient returns the run as the /api/v1/ routes show it. Their client prints only the path and the message
+// of a finding, so the path includes the rows of a table.
 func (b RunBody) ForExistingClient() RunBody {
 	b.Steps = slices.Clone(b.Steps)
 	for i := range b.Steps {
@@ -232,13 +231,13 @@ func (b RunBody) ForExistingClient() RunBody {
 	return b
 }
 
-// pathWithRows puts the rows before the column: "row 5, kwh". Outside of tables it is the path.
+// pathWithRows returns the path with the rows of a table before the column: "row 5, kwh".
 func (b IssueBody) pathWithRows() string {
-	place := b.rowWords()
-	if place == "" || b.Path == "" {
-		return place + b.Path
+	rows := b.rowWords()
+	if rows == "" || b.Path == "" {
+		return rows + b.Path
 	}
-	return place + ", " + b.Path
+	return rows + ", " + b.Path
 }
 
 func (b IssueBody) rowWords() string {

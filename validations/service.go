@@ -20,7 +20,7 @@ type Service struct {
 	definitions *lru.Cache[Digest, Definition]
 }
 
-// NewService makes the service. A run whose job is lost is swept after sweepAfter.
+// NewService makes the service. The sweeper stages a new run again if no worker has taken it after sweepAfter.
 func NewService(database *db.DB, sweepAfter time.Duration) (*Service, error) {
 	definitions, err := lru.New[Digest, Definition](cachedDefinitions)
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-// MaxCountedRuns bounds what a count of runs reads. Beyond it only the newest runs are told apart.
+// MaxCountedRuns bounds the runs that CountRuns reads. They are the newest.
 const MaxCountedRuns = 100_000
 
-// maxChargeDelay is how long before its period a run may have been prepared: one that is held back is counted when its
-// charge is decided.
+// maxChargeDelay is how long before its period a run may have been created: a held run is charged when its charge is
+// decided.
 const maxChargeDelay = 24 * time.Hour
 
-// CountRuns tells the runs apart that the organization was charged in a period, by day and by workflow. It costs starts
-// nothing: ids begin with their time, so the primary key leads to the newest runs, and no more than MaxCountedRuns of
-// them are read.
+// CountRuns counts the runs that the organization was charged in a period, by day and by workflow. It needs no counters
+// that every start would have to update: the primary key leads to the newest runs, because ids begin with a time.
 func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (users.RunCounts, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH charged AS (
@@ -49,7 +48,7 @@ func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Ti
 	return counts, nil
 }
 
-// runGroup counts the runs of a day, of a workflow, or all that were read.
+// runGroup is the count of the runs of a day, of a workflow, or of all.
 type runGroup struct {
 	day      *time.Time
 	workflow *uuid.UUID
@@ -70,23 +69,23 @@ func (g runGroup) addTo(counts *users.RunCounts) {
 }
 
 const (
-	// maxUnkeyedRuns bounds how many runs of the last day are looked at, the newest.
+	// maxUnkeyedRuns bounds the runs of the last day that are scanned. They are the newest.
 	maxUnkeyedRuns = 10_000
 	// maxDuplicates bounds the list of likely duplicates.
 	maxDuplicates = 5
-	// duplicateWithin is how soon after another run a second one of the same document is likely to be a repetition.
+	// duplicateWithin is how soon after a run a second one on the same document counts as a likely duplicate.
 	duplicateWithin = 10 * time.Minute
 )
 
-// latestQuery reads the runs that are looked at. Reruns are meant to be second runs, so they do not count. $1 is the
-// organization, $2 an id before the last day, and $3 the limit.
+// latestQuery selects the runs to scan, without reruns, which are no duplicates. $1 is the organization, $2 the first
+// id of the last day, and $3 the limit.
 const latestQuery = `
 	WITH latest AS (
 		SELECT org_id, id, workflow_id, workflow_slug, submission_id, idempotency_key, created_at FROM validation_runs
 		WHERE org_id = $1 AND id >= $2 AND rerun_of IS NULL ORDER BY id DESC LIMIT $3)`
 
-// QueueWithoutKey looks how many of the organization's latest runs were started without an idempotency key, and which
-// of them are likely to be repetitions.
+// QueueWithoutKey counts the organization's latest runs that were started without an idempotency key, and lists those
+// that are likely duplicates. found is complete once the reads were sent.
 func (s *Service) QueueWithoutKey(reads *db.Reads, orgID uuid.UUID, found *idempotency.WithoutKey) {
 	since := core.FirstIDAt(time.Now().Add(-24 * time.Hour))
 	reads.Queue(db.OneInto(found, scanWithoutKey), latestQuery+`

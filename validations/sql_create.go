@@ -63,8 +63,8 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		s.sweepAfter.Milliseconds())
 }
 
-// queueAdoptions keeps the uploads of prepared runs from being swept. It takes no notice of one that has been swept:
-// there, or where somebody has it already, the constraints of the submissions refuse.
+// queueAdoptions excludes the uploads of prepared runs from the sweep. An upload that was swept or adopted before is
+// refused by the constraints of submissions.
 func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 	var orgs, uploads []uuid.UUID
 	for _, p := range prepared {
@@ -80,19 +80,18 @@ func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 		WHERE u.org_id = a.org_id AND u.id = a.id`, orgs, uploads)
 }
 
-// IsUploadGone reports whether a run was refused because its document, which was taken in before, is not there any
-// more.
+// IsUploadGone reports whether a run was refused because its upload was swept before the run could adopt it.
 func IsUploadGone(err error) bool {
 	return db.ViolatedConstraint(err) == "fk_submissions_upload"
 }
 
-// PendingDocuments are locks on documents that were queued. It is known once the batch was sent which are kept.
+// PendingDocuments are queued locks on documents. Require may be called once the batch was sent.
 type PendingDocuments struct {
 	kept *db.Future[map[uuid.UUID]bool]
 }
 
-// QueueDocumentLocks looks whether the documents of reruns are still kept. One that is stays until the transaction
-// ends, and its new run needs it from then on.
+// QueueDocumentLocks locks the documents of reruns against the purge until the transaction ends. From then on the purge
+// finds the new run, which needs the document.
 func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 	if len(reruns) == 0 {
 		return &PendingDocuments{kept: db.Known(map[uuid.UUID]bool{})}
@@ -105,7 +104,7 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}
 }
 
-// Require answers document_gone where retention has removed the run's document.
+// Require returns document_gone if the purge has removed the run's document.
 func (p *PendingDocuments) Require(run Run) error {
 	kept, err := p.kept.Get()
 	if err != nil {

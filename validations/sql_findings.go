@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// MaxPlaces bounds what is looked at to tell where in a document its findings are, and which rules they broke.
+// MaxPlaces bounds the findings of a run that FindingPlaces reads.
 const MaxPlaces = 5000
 
 const findingFields = `f.id, f.step_ordinal, f.ordinal, f.severity, f.code, f.message, f.path, f.line, f."column",
@@ -31,7 +31,7 @@ func (s *Service) ListFindings(ctx context.Context, run Run, cursor core.Cursor)
 	return collectFindings(run, rows, err)
 }
 
-// allFindings reads everything that is kept of what a run has found.
+// allFindings reads all stored findings of a run.
 func (s *Service) allFindings(ctx context.Context, run Run) ([]Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2 ORDER BY f.step_ordinal, f.ordinal`, run.OrgID, run.ID)
@@ -49,7 +49,7 @@ func collectFindings(run Run, rows pgx.Rows, err error) ([]Finding, error) {
 	return findings, nil
 }
 
-// firstFindings reads one finding more per step than is shown, so that truncation can be told.
+// firstFindings reads one finding more per step than a run shows, so that the run can say that there are more.
 func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT id, step_ordinal, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
@@ -73,32 +73,32 @@ func scanFinding(row pgx.CollectableRow) (Finding, error) {
 	return f, err
 }
 
-// place is where one finding is, and which rule it is of.
+// FindingPlace is the position of a finding in its document, and its rule.
 type FindingPlace struct {
 	Step     int
 	Severity engines.Severity
 	Code     string
 	Line     int
-	// Truncated says that it stands for more than are kept.
+	// Truncated is set if it stands for further findings, which were not stored.
 	Truncated bool
 }
 
-// places reads where the findings of a run are.
+// FindingPlaces reads the positions of a run's findings, at most MaxPlaces of them.
 func (s *Service) FindingPlaces(ctx context.Context, run Run) ([]FindingPlace, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT step_ordinal, severity, code, line, truncated FROM findings
 		WHERE org_id = $1 AND run_id = $2 ORDER BY step_ordinal, ordinal LIMIT $3`, run.OrgID, run.ID, MaxPlaces)
 	if err != nil {
-		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
+		return nil, fmt.Errorf("read the positions of the findings of run %s: %w", run.ID, err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FindingPlace])
 	if err != nil {
-		return nil, fmt.Errorf("read where the findings of run %s are: %w", run.ID, err)
+		return nil, fmt.Errorf("read the positions of the findings of run %s: %w", run.ID, err)
 	}
 	return found, nil
 }
 
-// FirstFinding reads the finding that people should look at first: an error where there is one.
+// FirstFinding reads the most severe finding, or nil if the run has none.
 func (s *Service) FirstFinding(ctx context.Context, run Run) (*Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2

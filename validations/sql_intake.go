@@ -10,9 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// lazily spares a commit its wait for the disk. The start that adopts the upload does wait, and by then all that was
-// committed before it is on the disk too.
-const lazily = "SET LOCAL synchronous_commit = off"
+// asynchronousCommit makes a commit not wait for the disk. The start that adopts the upload does wait, and its flush
+// includes all earlier commits.
+const asynchronousCommit = "SET LOCAL synchronous_commit = off"
 
 func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chunk []byte) error {
 	if in.db == nil {
@@ -20,7 +20,7 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 	}
 	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		batch.Queue(lazily)
+		batch.Queue(asynchronousCommit)
 		batch.Queue(`
 			INSERT INTO uploads (org_id, id) VALUES ($1, $2)
 			ON CONFLICT (org_id, id) DO UPDATE SET sweep_after = excluded.sweep_after`, in.orgID, id)
@@ -28,17 +28,17 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 			in.orgID, id, firstByte, chunk)
 		return struct{}{}, batch.Send(ctx)
 	})
-	return notKept(err)
+	return uploadFailed(err)
 }
 
-// seal says that the upload is whole, if it is: chunks that were committed lazily may have been lost since, and all of
-// them may have been swept while the process was frozen.
+// seal sets the size of the upload if all its chunks are there. A crash of the database may have lost some, since their
+// commits did not wait for the disk, and the sweep may have deleted all if the process was suspended for long.
 func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 	if in.db == nil {
 		return nil
 	}
 	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
-		if _, err := tx.Exec(ctx, lazily); err != nil {
+		if _, err := tx.Exec(ctx, asynchronousCommit); err != nil {
 			return struct{}{}, err
 		}
 		tag, err := tx.Exec(ctx, `
@@ -50,15 +50,15 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 		}
 		return struct{}{}, err
 	})
-	return notKept(err)
+	return uploadFailed(err)
 }
 
-// notKept tells the client that its document could not be kept.
-func notKept(err error) error {
+// uploadFailed asks the client to try again.
+func uploadFailed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return core.Unavailable(fmt.Errorf("keep a document: %w", err))
+	return core.Unavailable(fmt.Errorf("store a document: %w", err))
 }
 
 // deleteUploads deletes the uploads that no run has adopted. It skips an upload that a transaction is adopting.
@@ -73,11 +73,11 @@ func (in *Intake) deleteUploads(ctx context.Context) error {
 	return err
 }
 
-// uploadBatch keeps the transactions of the sweep short: an upload may have many megabytes.
+// uploadBatch bounds the uploads that one transaction deletes: each may have many megabytes.
 const uploadBatch = 10
 
-// SweepUploads deletes uploads that no run has adopted within an hour, or whose time is over. It passes over what is
-// being adopted right now, and returns how many it deleted.
+// SweepUploads deletes uploads that no run has adopted within an hour, and purged ones. It skips an upload that a
+// transaction is adopting, and returns how many it has deleted.
 func (s *Service) SweepUploads(ctx context.Context) (int, error) {
 	swept, err := db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
 		tag, err := tx.Exec(ctx, `

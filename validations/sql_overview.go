@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// overviewRuns bounds how many of the last day's runs are counted; the newest are.
+	// OverviewRuns bounds the runs that the overview counts. They are the newest.
 	OverviewRuns = 10_000
-	// overviewSpan holds the hours of the overview, the one that has begun among them, with an hour to spare.
+	// overviewSpan is longer than the 24 hours of the overview, by the current one.
 	overviewSpan = 25 * time.Hour
-	// maxLate is how many runs are counted that are late.
+	// MaxLate bounds the late runs that are counted.
 	MaxLate = 100
 )
 
-// HourResults counts the runs that were started in an hour by their results.
+// HourResults counts the runs that were started in an hour, by result.
 type HourResults struct {
 	Hour   time.Time
 	Passed int64
 	Failed int64
-	// Errors are ours: the service has failed, or time was up.
+	// Errors counts ERROR and TIMED_OUT: the service could not check the document.
 	Errors int64
 	// Other runs were canceled or have not ended.
 	Other int64
-	// Since is when the first of them was started; nil where there is none.
+	// Since is when the first run was started, or nil if there is none.
 	Since *time.Time
 }
 
@@ -38,31 +38,31 @@ func (h HourResults) Total() int64 {
 	return h.Passed + h.Failed + h.Errors + h.Other
 }
 
-// Durations is how long runs took that have ended with a verdict, from their start.
+// Durations are the times from start to end of the runs that have ended in PASS or FAIL.
 type Durations struct {
 	Runs        int64
 	Median, P95 time.Duration
-	// Waited95 is the wait for their execution that 95 % of them did not exceed.
+	// Waited95 is the 95th percentile of the time before their execution.
 	Waited95 time.Duration
 }
 
-// LateRuns counts the runs that should have moved by now, up to maxLate.
+// LateRuns counts overdue runs, up to MaxLate.
 type LateRuns struct {
 	Pending, Running int64
 }
 
-// recent is what became of the newest runs of the last 24 hours.
+// Overview summarizes the newest runs of the last 24 hours.
 type Overview struct {
 	Hours []HourResults
 	Took  Durations
 	Late  LateRuns
 }
 
-// recent reads what the overview tells of runs, in one round trip.
+// Overview reads the overview of the organization in one round trip.
 func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, error) {
 	var found Overview
 	var reads db.Reads
-	// The database says which hours these are; the id only keeps older runs from being read.
+	// The database's clock decides which hours these are. The id only bounds the scan.
 	from := core.FirstIDAt(time.Now().Add(-overviewSpan))
 	reads.Queue(db.AllInto(&found.Hours, func(row pgx.CollectableRow) (HourResults, error) {
 		return scanHour(row, &found.Took)
@@ -99,7 +99,7 @@ func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, erro
 	return found, nil
 }
 
-// scanHour reads an hour and what is in each row, the durations of the runs of all hours.
+// scanHour reads an hour, and the durations of all hours, which each row repeats.
 func scanHour(row pgx.CollectableRow, d *Durations) (HourResults, error) {
 	var h HourResults
 	var median, p95, waited float64
@@ -108,7 +108,7 @@ func scanHour(row pgx.CollectableRow, d *Durations) (HourResults, error) {
 	return h, err
 }
 
-// LateRun is a run of any organization that should have moved by now.
+// LateRun is an overdue run of any organization.
 type LateRun struct {
 	OrgID     uuid.UUID
 	ID        uuid.UUID
@@ -118,11 +118,11 @@ type LateRun struct {
 	CreatedAt time.Time
 }
 
-// isLate is the condition of runs that nobody executes although they were staged again, or should have been.
+// isLate is the condition of overdue runs: they were swept at least once or are due for a sweep, and have no lease.
 const isLate = `sweep_after < 'infinity' AND (sweeps > 0 OR sweep_after < now() - interval '1 minute')
 	AND (lease_until IS NULL OR lease_until <= now())`
 
-// LateEverywhere lists late runs of all organizations for operators, those first whose turn comes next.
+// LateEverywhere lists overdue runs of all organizations for operators, in the order of their sweeps.
 func (s *Service) LateEverywhere(ctx context.Context, limit int) ([]LateRun, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT org_id, id, workflow_slug, state, attempts, created_at FROM validation_runs

@@ -11,8 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// Retention is how long the documents and the findings of completed runs are kept, where an organization has no
-// period of its own; 0 is for ever.
+// Retention is how long the documents and the findings of completed runs are kept. 0 means for ever. An organization
+// may have its own periods.
 type Retention struct {
 	Content  time.Duration
 	Findings time.Duration
@@ -24,15 +24,15 @@ type Purged struct {
 	Findings int64
 }
 
-// purgeBatch keeps the transactions of the purge short: a document has megabytes, and a run thousands of findings.
+// purgeBatch bounds the runs that one transaction purges: a document may have megabytes, a run thousands of findings.
 const purgeBatch = 100
 
-// Purge removes documents and findings whose time is over, counted from the end of their runs by the database's
-// clock. Runs, steps, counts and the facts about a document (its size and digest) stay, and so do the answers that
-// idempotency keys replay. A document that reruns share is kept as long as the youngest of them needs it.
+// Purge removes expired documents and findings. Their retention begins when their run ends, by the database's clock.
+// Runs, steps, counts, the size and digest of a document, and the stored responses of idempotency keys stay. A document
+// that reruns share is kept until it has expired for the last of them.
 //
-// It works in batches and passes over what somebody else has locked, so any number may work at once, and none is in
-// the way of a start. After an error the counts tell what is gone nevertheless.
+// It works in batches and skips locked rows, so any number of processes may purge at once without blocking starts. On
+// an error, the counts are of what was removed before.
 func (s *Service) Purge(ctx context.Context, kept Retention) (Purged, error) {
 	var purged Purged
 	var err error
@@ -63,8 +63,8 @@ func inBatches(
 	}
 }
 
-// lockContents locks documents whose time is over. It asks each organization's own part of the index, because each may
-// have a period of its own, and begins with the first run of a document, which every document has.
+// lockContents locks expired documents. It scans the index for each organization, because each may have its own
+// retention. A document is found by its first run, which is no rerun.
 const lockContents = `
 	SELECT due.* FROM organizations AS o
 	CROSS JOIN LATERAL (SELECT coalesce(o.content_retention, make_interval(secs => $1)) AS kept) AS policy
@@ -81,8 +81,8 @@ const lockContents = `
 		FOR NO KEY UPDATE OF s SKIP LOCKED) AS due
 	LIMIT $2`
 
-// emptyContents asks once more whether a rerun needs the document: one that was started before the lock was had is
-// seen by a new statement alone, and none can be started behind it (QueueDocumentLocks waits for the lock).
+// emptyContents checks again whether a rerun needs the document, because a rerun that committed before the lock was
+// taken is visible only to a new statement. No rerun can commit later: QueueDocumentLocks waits for the lock.
 const emptyContents = `
 	WITH due AS (
 		SELECT d.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
@@ -94,7 +94,7 @@ const emptyContents = `
 		UPDATE submissions AS s SET content = NULL, upload_id = NULL FROM due
 		WHERE s.org_id = due.org_id AND s.id = due.submission_id),
 	orphaned AS (
-		-- The submissions are seen here as they were before.
+		-- This reads the submissions as they were before the statement.
 		UPDATE uploads AS u SET sweep_after = now()
 		FROM due JOIN submissions AS s ON s.org_id = due.org_id AND s.id = due.submission_id
 		WHERE u.org_id = s.org_id AND u.id = s.upload_id),
@@ -106,7 +106,7 @@ const emptyContents = `
 	UPDATE validation_runs AS r SET content_purged_at = now() FROM sharing
 	WHERE r.org_id = sharing.org_id AND r.id = sharing.run_id AND r.content_purged_at IS NULL`
 
-// dueContent is a document that may be removed, named by its first run.
+// dueContent is an expired document, with its first run.
 type dueContent struct {
 	OrgID        uuid.UUID
 	RunID        uuid.UUID
@@ -148,7 +148,7 @@ const deleteFindings = `
 	gone AS (
 		DELETE FROM findings AS f USING due WHERE f.org_id = due.org_id AND f.run_id = due.id),
 	forgotten AS (
-		-- Left where a run has ended between the answer of its validator and the writing of what that found.
+		-- An answer remains if its run was ended before its findings were stored.
 		UPDATE external_calls AS c SET answer = NULL FROM due
 		WHERE c.org_id = due.org_id AND c.run_id = due.id AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due

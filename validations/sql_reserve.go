@@ -14,10 +14,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// errNotReserved means that a run is not where its request's recovery point says.
-var errNotReserved = errors.New("the run is not held back as it should be")
+// errNotReserved means that the state of a run contradicts the recovery point of its request.
+var errNotReserved = errors.New("the run is not held")
 
-// Charge writes the metric and the period under which a reserved run was counted in the same transaction.
+// Charge records the metric and the period under which the same transaction has charged a held run.
 func (s *Service) Charge(
 	ctx context.Context, tx db.Tx, orgID, runID uuid.UUID, metric string, period time.Time,
 ) error {
@@ -33,7 +33,7 @@ func (s *Service) Charge(
 	return nil
 }
 
-// Launch lets a charged run go: it is staged like any other. Wake the jobs' signal after the commit.
+// Launch stages a held run that was charged. The caller wakes the jobs' signal after the commit.
 func (s *Service) Launch(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID) error {
 	var epoch int
 	err := tx.QueryRow(ctx, `
@@ -51,7 +51,7 @@ func (s *Service) Launch(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID) 
 	return batch.Send(ctx)
 }
 
-// Decline ends a reserved run that may not be started. It counts under no metric.
+// Decline ends a held run whose charge was declined. It is not charged.
 func (s *Service) Decline(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID, reason string) error {
 	tag, err := tx.Exec(ctx, `
 		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, ended_at = now(),
@@ -66,7 +66,7 @@ func (s *Service) Decline(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID,
 	return nil
 }
 
-// PendingAnswer renders a run that is held back, with the same bytes as Prepare has rendered it.
+// PendingAnswer renders a held run as Prepare has, byte for byte.
 func (s *Service) PendingAnswer(ctx context.Context, orgID, runID uuid.UUID) ([]byte, error) {
 	var slug string
 	if err := s.db.Pool.QueryRow(ctx, `SELECT slug FROM organizations WHERE id = $1`, orgID).Scan(&slug); err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// searchedRuns is among how many runs one is looked for by the id of its request: those that were started from the time
-// on that the id begins with, or the newest ones where a client has made the id.
+// searchedRuns bounds the runs that a search by request id scans: those since the time that the id begins with, or the
+// newest runs if the id has no time because a client has chosen it.
 const searchedRuns = 10_000
 
-// Search finds a run by its id, or by the id of the request that has started it.
+// Search finds a run by its id or by the id of the request that has started it.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
 	id, _ := core.ParseID(text)
 	from, order := uuid.Nil, "DESC"

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// dayRuns bounds how many of a workflow's runs are counted by day; the newest are.
+	// dayRuns bounds the runs of a workflow that are counted by day. They are the newest.
 	dayRuns = 5000
-	// ruleRuns is how many of a workflow's newest runs are looked at for failed ones, and failedRuns how many of these
-	// tell which rules fail.
+	// ruleRuns bounds the newest runs of a workflow among which failed ones are looked for, and failedRuns bounds the
+	// failed runs whose rules are counted.
 	ruleRuns   = 500
 	failedRuns = 50
-	// ruleFindings is how many findings of a step tell which rules fail, and topRules how many rules are listed.
+	// ruleFindings bounds the findings of a step that are counted, and topRules bounds the list.
 	ruleFindings = 200
 	topRules     = 5
 )
 
-// RecentResults are the results of the newest runs of each workflow, newest first and at most count of them. A run that
-// has not ended is ResultUnknown.
+// RecentResults reads the results of the newest runs of each workflow, newest first and at most count of each. A run
+// that has not ended has ResultUnknown.
 func (s *Service) RecentResults(
 	ctx context.Context, orgID uuid.UUID, workflowIDs []uuid.UUID, count int,
 ) (map[uuid.UUID][]RunResult, error) {
@@ -49,7 +49,7 @@ func (s *Service) RecentResults(
 	return results, nil
 }
 
-// DayResults counts the runs of a day by their results.
+// DayResults counts the runs of a day, by result.
 type DayResults struct {
 	Day    time.Time
 	Passed int64
@@ -61,7 +61,7 @@ type DayResults struct {
 // ResultsByDay counts a workflow's runs of the last days, today included, from the oldest day to the newest. Days
 // without runs are there too. No more than the newest 5,000 runs are counted.
 func (s *Service) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID, days int) ([]DayResults, error) {
-	// The database says which days these are; the id only keeps older runs from being read.
+	// The database's clock decides which days these are. The id only bounds the scan.
 	from := core.FirstIDAt(time.Now().AddDate(0, 0, -days-1))
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH newest AS (
@@ -86,16 +86,16 @@ func (s *Service) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID,
 
 // FailingRule is a rule that documents have failed.
 type FailingRule struct {
-	// Rule is the id of the rule, or the code of the finding where no rule has made it.
+	// Rule is the id of the rule, or the code of a finding that no rule has made.
 	Rule string
-	// Message is that of one finding.
+	// Message is the message of one of the findings.
 	Message string
-	// Runs is how many of the runs that were looked at have failed the rule.
+	// Runs is how many of the scanned runs have failed the rule.
 	Runs int64
 }
 
-// FailingRules lists which rules fail most among the newest failed runs of a workflow, and how many such runs there
-// are: at most 50, among the newest 500 of all.
+// FailingRules lists the rules that fail most often in a workflow. It scans the failed runs among the newest 500, at
+// most 50, and returns how many there are.
 func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID) ([]FailingRule, int64, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH newest AS (
