@@ -42,7 +42,7 @@ func TestRunsBehindManyOthers(t *testing.T) {
 			t.Errorf("second page = %v, next %q, want %s alone", got, second.Next, oldest)
 		}
 		html := s.visit(t, http.StatusOK, page(harbourPages+"runs/?result=FAIL", s.visitor(t, core.RoleViewer)))
-		shows(t, html, "None of the 20,000 runs that were looked at passes these filters", `rel="next"`)
+		shows(t, html, "None of the 20,000 runs that were searched matches these filters", `rel="next"`)
 	})
 
 	t.Run("AreOnTheFirstPageWhileTheirKeyIsKept", func(t *testing.T) {

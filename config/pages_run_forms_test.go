@@ -31,7 +31,7 @@ func TestCancelForm(t *testing.T) {
 		t.Errorf("audit records = %d, want 1", n)
 	}
 	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(waiting), executor)), "Canceled before document was checked",
-		"Nobody has to do anything")
+		"Start a new run if you still need the result")
 	finished := s.started(t, s.start(t, "")).ID
 	s.work(t)
 	shows(t, s.visit(t, http.StatusUnprocessableEntity, post(pageOfRun(finished)+"cancel/", executor, nil)),

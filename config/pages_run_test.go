@@ -38,8 +38,8 @@ func TestRunPage(t *testing.T) {
 	good := s.started(t, s.named(t, "", "", "good/meter-readings.csv"))
 	warned := s.started(t, s.named(t, "", "warn.csv", "warn/meter-readings.csv"))
 	s.work(t)
-	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(good.ID), viewer)), "Nothing to complain about in document.",
-		"There are none.", "none: sent again, the request would start another run", "<title>✓ · ")
+	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(good.ID), viewer)), "No errors found in document.",
+		"There are none.", "none: a retry of the request would start another run", "<title>✓ · ")
 	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(warned.ID), viewer)), "Passed with 1 warning: warn.csv.",
 		"<title>! 1 · ")
 	for _, id := range []string{uuid.NewString(), "1", "x"} {
@@ -63,7 +63,7 @@ func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 	shows(t, html, "We could not check a.csv.", "This is our fault", "A worker died.", "Trying again is safe.",
 		"Platform error", "Not finished", "<title>! error · ")
 	html = ended(`result = 'ERROR', error = $2, error_category = 'RUNTIME_ERROR'`, lost)
-	shows(t, html, "Ask whoever runs that validator")
+	shows(t, html, "Ask the operator of that validator")
 	hides(t, html, "Trying again is safe.")
 	html = ended(`result = 'TIMED_OUT', error = 'It took 60 s.', error_category = 'TIMEOUT'`)
 	shows(t, html, "took too long and was stopped", "It took 60 s.", "Timed out")

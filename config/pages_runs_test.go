@@ -36,7 +36,7 @@ func TestRunsPage(t *testing.T) {
 	viewer := s.visitor(t, core.RoleViewer)
 	list := page(harbourPages+"runs/", viewer)
 
-	shows(t, s.visit(t, http.StatusOK, list), "Nothing has been checked yet", "Idempotency-Key: ", "curl -i ",
+	shows(t, s.visit(t, http.StatusOK, list), "No runs yet", "Idempotency-Key: ", "curl -i ",
 		s.settings.Address()+"/api/workflows/")
 
 	bad := s.started(t, s.named(t, "ci-1842", "bad.csv", "bad/meter-readings.csv")).ID
@@ -72,7 +72,7 @@ func TestRunsPage(t *testing.T) {
 			t.Errorf("%s lists %v, want %v", query, got, ids)
 		}
 		if len(want) == 0 {
-			shows(t, html, "No run passes these filters.")
+			shows(t, html, "No run matches these filters.")
 		}
 	}
 	html = s.visit(t, http.StatusBadRequest, list.to(harbourPages+"runs/?result=MAYBE&workflow=kept"))

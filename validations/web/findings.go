@@ -62,7 +62,7 @@ func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats
 	return c.Blob(http.StatusOK, format.MediaType(), report)
 }
 
-// report writes everything that is kept of what a run has found.
+// report writes a report with all stored findings of a run.
 func (a *App) report(ctx context.Context, orgID, id uuid.UUID, format formats.Format) ([]byte, error) {
 	verdict, err := a.Runs.Verdict(ctx, orgID, id)
 	if err != nil {

@@ -16,43 +16,43 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// findingsView is one page of what a run has found.
+// findingsView is one page of a run's findings.
 type findingsView struct {
-	// Summary says how much of it is shown.
+	// Summary says how many of the findings are shown.
 	Summary string
 	Steps   []findingsOfStep
 	Map     *minimap
-	// Next and Previous lead to the other pages.
+	// Next and Previous link to the other pages.
 	Next, Previous string
 }
 
-// findingsOfStep is what one step has found.
+// findingsOfStep groups the findings of one step.
 type findingsOfStep struct {
 	Number int
 	Name   string
 	Pill   pages.Pill
-	// Open says that the step is to be looked at first: it failed.
+	// Open is set if the step failed, so that its findings are unfolded.
 	Open  bool
 	Rules []findingsOfRule
 }
 
-// findingsOfRule is what one rule has found in a step.
+// findingsOfRule groups the findings of one rule in a step.
 type findingsOfRule struct {
 	Code string
 	Pill pages.Pill
-	// Listed is set where not all of it is on the page.
+	// Listed is set if not all of them are on the page.
 	Listed   string
 	Findings []findingView
 }
 
-// findingView is one finding. The excerpt is cut around its cell.
+// findingView is one finding. Its excerpt is split at the marked cell.
 type findingView struct {
 	ID                  string
 	Place               string
 	Path                string
 	Message             string
 	Before, Cell, After string
-	// Copied is the place as editors and terminals understand it.
+	// Copied is the position in the form file:line:column, which editors and terminals understand.
 	Copied string
 	Rows   string
 
@@ -75,7 +75,7 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 	return view
 }
 
-// findingsSummary says how much is shown, kept and was found.
+// findingsSummary says how many findings are shown, stored and counted.
 func findingsSummary(report runReport, shown int) string {
 	run := report.Run
 	found := totalOf(run)
@@ -89,10 +89,10 @@ func findingsSummary(report runReport, shown int) string {
 	return summary + ", by rule and line."
 }
 
-// totalOf counts what a run has found, listed or not.
+// totalOf counts all findings of a run, including those that were not stored.
 func totalOf(run validations.Run) int64 { return run.ErrorCount + run.WarningCount + run.InfoCount }
 
-// rulesOf groups the findings of a step by their rules, in the order in which these were first broken.
+// rulesOf groups the findings of a step by rule, in the order of the first finding of each.
 func rulesOf(report runReport, findings []validations.Finding, step int, name string) []findingsOfRule {
 	var rules []findingsOfRule
 	index := make(map[placeRule]int)
@@ -123,16 +123,16 @@ func rulesOf(report runReport, findings []validations.Finding, step int, name st
 	return rules
 }
 
-// placeRule is a rule of a step, and how grave it is when it is broken.
+// placeRule is a rule of a step with the severity of its findings.
 type placeRule struct {
 	step     int
 	severity engines.Severity
 	code     string
 }
 
-// ruleTally is how often a rule was broken.
+// ruleTally counts the findings of a rule.
 type ruleTally struct {
-	// listed is how many findings are kept of it, and more says that it was broken more often.
+	// listed counts the stored findings. more is set if further findings were not stored.
 	listed int
 	more   bool
 }
@@ -199,7 +199,7 @@ func newFindingView(f validations.Finding, name string) findingView {
 	return view
 }
 
-// rowWords names the first rows that a finding stands for.
+// rowWords lists the sample rows of a finding.
 func rowWords(rows []int) string {
 	if len(rows) == 0 {
 		return ""
@@ -211,19 +211,19 @@ func rowWords(rows []int) string {
 	return "Data rows " + strings.Join(names, ", ")
 }
 
-// minimap shows where in a document its findings are.
+// minimap is a strip that shows the positions of the findings in the document.
 type minimap struct {
 	Label string
-	// Last is the line at the right edge; the first is at the left one.
+	// Last is the line at the right edge. Line 1 is at the left edge.
 	Last  string
 	Marks []span
 }
 
-// minimapMarks is how many places are told apart.
+// minimapMarks is the resolution of the minimap.
 const minimapMarks = 200
 
-// newMinimap draws the lines with findings; nil where there are too few lines to tell places apart. How many lines
-// follow the last finding is not known.
+// newMinimap draws the lines with findings, up to the last one: the length of the document is not known. It returns nil
+// if fewer than two lines have findings.
 func newMinimap(report runReport) *minimap {
 	places := report.places
 	last, lines := 0, make(map[int]bool)
@@ -237,7 +237,7 @@ func newMinimap(report runReport) *minimap {
 		return nil
 	}
 	tones := make(map[int]string)
-	// The gravest comes last and is seen.
+	// The most severe tone is set last, so it is the one that is seen.
 	for _, severity := range []engines.Severity{engines.SeverityInfo, engines.SeverityWarning, engines.SeverityError} {
 		for _, p := range places {
 			if p.Line > 0 && p.Severity == severity {

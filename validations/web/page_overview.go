@@ -21,19 +21,19 @@ import (
 const (
 	// latestRuns is how many runs the overview lists.
 	latestRuns = 8
-	// tickHours is how far the ticks of the time axis are apart.
+	// tickHours is the distance of the ticks on the time axis.
 	tickHours = 6
 )
 
-// overviewPage is GET /app/orgs/{org}/. The app of runs has it because it is about runs most of all; what it shows of
-// keys, quotas and workflows it asks their owners for.
+// overviewPage is GET /app/orgs/{org}/. It is mostly about runs, so this app serves it; the apps that own keys, quotas
+// and workflows provide the rest.
 func (a *App) overviewPage(c echo.Context) error {
 	principal, err := core.Caller(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	// Before the list is read, so that a run that comes in between is told.
+	// The newest run is read before the list, so that a run created in between is announced as new.
 	newest, err := a.Runs.Newest(ctx, principal.OrgID)
 	if err != nil {
 		return err
@@ -90,29 +90,29 @@ func (a *App) latest(ctx context.Context, orgID uuid.UUID) ([]listedRun, error) 
 	return a.listed(ctx, orgID, runs[:min(len(runs), latestRuns)])
 }
 
-// overviewView is how an organization is, at a glance.
+// overviewView is the overview of an organization.
 type overviewView struct {
 	Attention attention
 	Runs      runTile
-	// Replays is how many repeated requests did not start a run again.
+	// Replays counts the retried requests that did not start another run.
 	Replays int64
 	Quota   quotaTile
 	Hours   pages.Bars
-	// CountedSince is set when not all runs of the last 24 hours are counted.
+	// CountedSince is when the oldest counted run was started, if not all of the last 24 hours are counted.
 	CountedSince *time.Time
 	Latency      latency
 	Took         validations.Durations
 	Latest       []listRow
-	// Newest is the address of the page itself, for what has come since.
+	// Newest links to the page itself.
 	Newest string
-	// FirstRun is a command that starts a run, for those who have none; "" where there is no workflow for it.
+	// FirstRun is a command that starts a run, for an organization without runs; "" if it has no active workflow.
 	FirstRun string
 }
 
-// attention is what somebody should look at.
+// attention counts stuck keys and late runs.
 type attention struct {
 	Count int64
-	// More says that there is more than was counted.
+	// More is set if a limit has ended the count.
 	More    bool
 	Text    string
 	Address string
@@ -149,7 +149,7 @@ type runTile struct {
 	Address               string
 }
 
-// quotaTile is what is left of the quota; Gauge is nil where there is none.
+// quotaTile is the rest of the quota. Gauge is nil if there is no quota.
 type quotaTile struct {
 	Left  int64
 	Gauge *pages.Gauge
@@ -166,7 +166,7 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 	}
 }
 
-// newOverviewView puts the numbers together; what was read of runs covers the last 24 hours.
+// newOverviewView makes the overview of the last 24 hours.
 func newOverviewView(
 	base string, found validations.Overview, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
 ) overviewView {
@@ -190,7 +190,7 @@ func newOverviewView(
 	return view
 }
 
-// between are the filters of a list of runs for those that were started in a time; one without a limit has no end.
+// between returns the filters for runs started in a period. A zero until means no end.
 func between(since, until time.Time) url.Values {
 	values := url.Values{"since": {core.FormatTime(since)}}
 	if !until.IsZero() {
@@ -225,7 +225,7 @@ func newHoursChart(base string, hours []validations.HourResults, replays map[tim
 	return chart
 }
 
-// title says in the browser's tab when something needs attention.
+// title is the title of the browser's tab. It shows how many items need attention.
 func (v overviewView) title() string {
 	if v.Attention.Count == 0 {
 		return "Overview"

@@ -9,10 +9,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// tickBounds is how far the ticks of the latency's axis are apart: each is ten times the one before.
+// tickBounds is the distance of the ticks on the latency axis, in bounds: each tick is ten times the one before.
 const tickBounds = 3
 
-// latency is how long new starts took.
+// latency is the distribution of the latency of new starts.
 type latency struct {
 	Starts int64
 	// Median and P95 are interpolated between the bounds of the counts.
@@ -20,7 +20,7 @@ type latency struct {
 	Chart       pages.Bars
 }
 
-// newLatency shows counts of starts: one for each of metrics.StartBounds, and one beyond the last.
+// newLatency makes the distribution from a histogram: a count for each of metrics.StartBounds, and one for the rest.
 func newLatency(took []int64) latency {
 	shown := latency{Chart: pages.Bars{
 		Rows: "Up to", Narrow: true, Series: []pages.Series{{Name: "starts", Tone: "run"}},
@@ -43,8 +43,8 @@ func newLatency(took []int64) latency {
 	return shown
 }
 
-// quantile is the time that a share of all starts did not exceed, as if the starts between two bounds were spread
-// evenly. Beyond the last bound nothing more is known.
+// quantile returns a quantile of a histogram, interpolated linearly between two bounds. Beyond the last bound it is only
+// a lower limit.
 func quantile(took []int64, all int64, share float64) string {
 	rank := share * float64(all)
 	below, lower := 0.0, time.Duration(0)
@@ -58,7 +58,7 @@ func quantile(took []int64, all int64, share float64) string {
 	return "more than " + shortDuration(lower)
 }
 
-// shortDuration writes a round duration as shortly as an axis needs it.
+// shortDuration formats a round duration for an axis.
 func shortDuration(d time.Duration) string {
 	if d < time.Second {
 		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64) + " ms"

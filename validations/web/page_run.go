@@ -27,7 +27,7 @@ func (a *App) runPage(c echo.Context) error {
 	return a.showRun(c, http.StatusOK, nil)
 }
 
-// showRun answers with the page of a run, with the problem of a form on it.
+// showRun renders the page of a run. problem is why a form of the page was refused, or nil.
 func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
@@ -52,8 +52,8 @@ func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
 	})
 }
 
-// ShowRefused answers a form of a run's page that was refused: with the page and the reason on it, or with the error
-// where the page cannot help.
+// ShowRefused renders the page of a run with the reason why one of its forms was refused. It returns the error itself
+// if the visitor may not see the run.
 func (a *App) ShowRefused(c echo.Context, err error) error {
 	problem := pages.Refusal(err)
 	if problem == nil || problem.Code == core.CodeNotFound || problem.Code == core.CodePermissionDenied {
@@ -62,7 +62,7 @@ func (a *App) ShowRefused(c echo.Context, err error) error {
 	return a.showRun(c, pages.RefusalStatus(c, problem), problem)
 }
 
-// cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. What it cannot do any more is told on the run's page.
+// cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. If the run has ended already, its page says so.
 func (a *App) cancelForm(c echo.Context) error {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
@@ -97,17 +97,18 @@ func (a *App) downloadFindings(c echo.Context) error {
 // findingsPerPage is how many findings the page of a run lists at a time.
 const findingsPerPage = 100
 
-// runReport is a run with everything that its page shows. The findings are one page of them and one more.
+// runReport is everything that the page of a run shows. Findings are one page of them, and one more if there is a next
+// page.
 type runReport struct {
 	validations.RunDetail
 	submission validations.Submission
-	// first is the finding to begin with; nil where nothing was found or nothing is kept.
+	// first is the most severe finding, or nil if none is stored.
 	first  *validations.Finding
 	places []validations.FindingPlace
 	key    keyUse
 }
 
-// keyUse is what is known of a run's key.
+// keyUse says whether a run's key is still kept, and how often it was replayed.
 type keyUse struct {
 	kept    bool
 	replays int64
@@ -159,30 +160,31 @@ type runView struct {
 	Steps       []stepView
 	Findings    findingsView
 	Downloads   []download
-	// MayCancel and MayRerun say which buttons there are; RerunKey is the key of the form.
+	// MayCancel and MayRerun select the buttons. RerunKey is the idempotency key of the rerun form.
 	MayCancel, MayRerun bool
 	RerunKey            string
-	// Relaunch leads to the form for another document; "" where there is no need or the visitor may not start runs.
+	// Relaunch links to the start of a run on a fixed document; "" if the run has not failed or the visitor may not
+	// start runs.
 	Relaunch string
-	// Unfinished says that the page will change by itself.
+	// Unfinished is set until the run has ended.
 	Unfinished bool
 	events     string
 }
 
-// verdictView says in a sentence what the run has come to, and what that means.
+// verdictView is the result of a run in sentences.
 type verdictView struct {
-	// Lead is the sentence to read when there is no time for more.
+	// Lead is the result.
 	Lead string
-	// First is the finding to begin with.
+	// First is the most severe finding.
 	First string
-	// Advice says whose fault it is, and whether trying again is safe.
+	// Advice says what to do, and whether trying again is safe.
 	Advice string
-	// Late is said when the run has made its reader wait.
+	// Late is shown once the visitor has waited for lateAfter.
 	Late   string
 	IsLate bool
 }
 
-// runFacts are what else is known of a run.
+// runFacts is the list of facts about a run.
 type runFacts struct {
 	Source           string
 	Key, KeyLabel    string
@@ -204,7 +206,7 @@ type runFacts struct {
 	FindingsPurgedAt *time.Time
 }
 
-// download is a format in which the findings can be taken away.
+// download is a format in which the findings can be downloaded.
 type download struct {
 	Format formats.Format
 	Label  string
@@ -223,7 +225,7 @@ func downloads() []download {
 	}
 }
 
-// newRunView shows a run to the principal as it is now.
+// newRunView makes the page of a run for the principal.
 func newRunView(
 	principal core.Principal, report runReport, cursor core.Cursor, address url.URL, now time.Time,
 ) (runView, error) {
@@ -253,7 +255,7 @@ func newRunView(
 	return view, err
 }
 
-// shortDigest is how many bytes of a digest people compare.
+// shortDigest is how many bytes of a digest the page shows.
 const shortDigest = 6
 
 func newRunFacts(report runReport) runFacts {
@@ -277,7 +279,7 @@ func formatID(id *uuid.UUID) string {
 	return id.String()
 }
 
-// bytesOf writes a size with the unit that suits it.
+// bytesOf formats a size with a suitable unit.
 func bytesOf(size int64) string {
 	const kibi = 1024
 	switch {
@@ -290,7 +292,7 @@ func bytesOf(size int64) string {
 	}
 }
 
-// lateAfter is how long a run may keep people waiting without a word.
+// lateAfter is how long a visitor waits before the page says why.
 const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
@@ -328,14 +330,14 @@ func passedWords(run validations.Run) string {
 	case run.InfoCount > 0:
 		return "Passed with " + counted(run.InfoCount, "note") + ": "
 	default:
-		return "Nothing to complain about in "
+		return "No errors found in "
 	}
 }
 
-// canceledAdvice tells a run that was canceled from one whose charge was declined.
+// canceledAdvice returns the error text of a run whose charge was declined, which is a canceled run as well.
 func canceledAdvice(run validations.Run) string {
 	if run.Error == execution.CanceledText {
-		return "Nobody has to do anything; start a new run if it is still needed."
+		return "Start a new run if you still need the result."
 	}
 	return run.Error
 }
@@ -343,7 +345,7 @@ func canceledAdvice(run validations.Run) string {
 // retryAdvice says whether checking the document again is safe.
 func retryAdvice(run validations.Run) string {
 	if strings.HasSuffix(run.Error, execution.UnknownOutcome) {
-		return "Ask whoever runs that validator what became of the call before you run this again."
+		return "Ask the operator of that validator whether it has processed the call before you run this again."
 	}
 	return "Trying again is safe."
 }
@@ -352,7 +354,7 @@ func waitingVerdict(report runReport, name string, now time.Time) verdictView {
 	run := report.Run
 	if run.State == validations.StatePending {
 		view := verdictView{Lead: name + " waits to be checked.", IsLate: now.Sub(run.CreatedAt) > lateAfter}
-		view.Late = "No worker has taken the run yet. It is stored and will be checked; nobody has to start it again."
+		view.Late = "No worker has taken the run yet. It is stored and will be checked; do not start it again."
 		return view
 	}
 	view := verdictView{Lead: "Checking " + name + ".", IsLate: now.Sub(*run.StartedAt) > lateAfter}
@@ -361,11 +363,11 @@ func waitingVerdict(report runReport, name string, now time.Time) verdictView {
 		view.Lead = fmt.Sprintf("Checking %s: step %d of %d, %s.", name, run.RecoveryPoint+1, len(steps),
 			formats.Clean(steps[run.RecoveryPoint].Name))
 	}
-	view.Late = "This step takes its time. You can leave the page: the run goes on without it."
+	view.Late = "This step takes a while. You can leave this page; the run continues."
 	return view
 }
 
-// firstWords says where the finding to begin with is, and what is wrong there.
+// firstWords describes the most severe finding and its position.
 func firstWords(first *validations.Finding) string {
 	if first == nil {
 		return ""
@@ -384,7 +386,7 @@ func firstWords(first *validations.Finding) string {
 	return "First: " + strings.TrimRight(message, ".") + "."
 }
 
-// pathWords tells the columns of tables from the members of documents.
+// pathWords names the column of a table, or the path in any other document.
 func pathWords(f engines.Finding) string {
 	if f.Row > 0 {
 		return "column " + formats.Clean(f.Path)

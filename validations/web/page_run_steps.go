@@ -9,27 +9,27 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// stepView is a line in the story of a run: the wait for a worker, or a step.
+// stepView is an entry in the timeline of a run: the wait for a worker, or a step.
 type stepView struct {
 	// Number counts the steps from 1; the wait has 0.
 	Number int
 	Name   string
 	Pill   pages.Pill
-	// At is when it began; nil before that.
+	// At is when it began, or nil before that.
 	At *time.Time
-	// Wait and Took are durations in words; "" while they are not known.
+	// Wait and Took are durations in words; "" before they are known.
 	Wait, Took string
 	Note       string
 	Bar        span
 }
 
-// span is a part of the time that a run took, as it is drawn.
+// span is a bar on the time axis of a run.
 type span struct {
 	X, Width string
 	Tone     string
 }
 
-// spanUnits is how wide the whole time is drawn, and spanLeast the least of it that can be seen.
+// spanUnits is the width of the whole axis, and spanLeast the smallest visible width.
 const (
 	spanUnits = 1000.0
 	spanLeast = 4.0
@@ -49,7 +49,7 @@ func newAxis(run validations.Run, now time.Time) axis {
 	return axis{begin: run.CreatedAt, whole: max(end.Sub(run.CreatedAt), time.Millisecond)}
 }
 
-// span places a time on the axis. The clocks of several machines may put it a little outside.
+// span draws a period. It is clipped to the axis, because the clocks of several machines may differ.
 func (a axis) span(from, to time.Time, tone string) span {
 	left := min(max(float64(from.Sub(a.begin))/float64(a.whole)*spanUnits, 0), spanUnits-spanLeast)
 	width := float64(to.Sub(from)) / float64(a.whole) * spanUnits
@@ -59,7 +59,7 @@ func (a axis) span(from, to time.Time, tone string) span {
 
 func units(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// newStepViews tells the story of a run: it waited, and then its steps were done one after the other.
+// newStepViews makes the timeline of a run: the wait for a worker, and then the steps in their order.
 func newStepViews(report runReport, now time.Time) []stepView {
 	run, definition, times := report.Run, report.Definition, newAxis(report.Run, now)
 	views := []stepView{waitView(run, times, now)}
@@ -105,7 +105,7 @@ func waitView(run validations.Run, times axis, now time.Time) stepView {
 	return view
 }
 
-// openStepView shows a step without a result. Where it is the one that ended the run, it says why.
+// openStepView shows a step without a result. If the step has ended the run, the note says why.
 func openStepView(run validations.Run, step validations.Step, ordinal int, times axis, before *time.Time, now time.Time) stepView {
 	body := validations.RenderStepWithoutResult(run, step, ordinal)
 	view := stepView{Name: formats.Clean(step.Name), Note: formats.Clean(body.Error)}
@@ -130,7 +130,7 @@ func openStepView(run validations.Run, step validations.Step, ordinal int, times
 	return view
 }
 
-// stepPill says what a step has come to.
+// stepPill shows the result of a step.
 func stepPill(step validations.StepRun) pages.Pill {
 	switch {
 	case step.Status == validations.StepFailed:

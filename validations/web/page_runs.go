@@ -21,12 +21,12 @@ type runsPageQuery struct {
 	validations.RunFilter
 }
 
-// filtered reports whether anything narrows the list.
+// filtered reports whether a filter is set.
 func (q runsPageQuery) filtered() bool {
 	return q.RunFilter != validations.RunFilter{}
 }
 
-// values are the filters that are set.
+// values encodes the filters that are set.
 func (q runsPageQuery) values() url.Values {
 	values := url.Values{}
 	for name, value := range map[string]string{
@@ -40,10 +40,10 @@ func (q runsPageQuery) values() url.Values {
 	return values
 }
 
-// formTime is how people write a time, in UTC.
+// formTime is the layout of times in the form, in UTC.
 const formTime = "2006-01-02 15:04"
 
-// readTime reads a time as people or programs write it.
+// readTime reads a time in any of the layouts that people and programs use.
 func readTime(name, text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -89,7 +89,7 @@ func (a *App) runsPage(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	// Before the list is read, so that a run that comes in between is told.
+	// The newest run is read before the list, so that a run created in between is announced as new.
 	newest, err := a.Runs.Newest(ctx, principal.OrgID)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a *App) runsPage(c echo.Context) error {
 	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
 	view := newRunsView(base, query, page.GoesOn(cursor, found.Stopped, address))
 	if found.Stopped != uuid.Nil {
-		view.LookedAt = validations.MaxScanned
+		view.Scanned = validations.MaxScanned
 	}
 	if len(rows) == 0 {
 		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
@@ -119,7 +119,7 @@ func (a *App) runsPage(c echo.Context) error {
 	})
 }
 
-// runsQuery reads the query also where it is refused, so that the form can show what was entered.
+// runsQuery returns the query even if it is refused, so that the form can show what was entered.
 func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	var query runsPageQuery
 	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
@@ -140,14 +140,14 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	return query, cursor, err
 }
 
-// listedRun is a run of a list, with the name of its document and how often its key was replayed.
+// listedRun is a run with the name of its document and the number of its replays.
 type listedRun struct {
 	validations.Run
 	Filename string
 	Replays  int64
 }
 
-// listed adds to the runs of a page what a list shows beside them.
+// listed reads the names of the documents and the replays of the runs.
 func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []validations.Run) ([]listedRun, error) {
 	submissions := make([]uuid.UUID, len(runs))
 	var keys []uuid.UUID
@@ -183,7 +183,7 @@ type listRow struct {
 	Filename string
 	Workflow string
 	Version  int
-	// Findings is what was found, in words; "" while that is not known.
+	// Findings counts the findings in words; "" before the run has ended.
 	Findings string
 	Source   string
 	Key      string
@@ -194,7 +194,7 @@ type listRow struct {
 	CreatedAt time.Time
 }
 
-// newListRow shows a run below the address of the organization's pages.
+// newListRow makes the row of a run. base is the path of the organization's pages.
 func newListRow(base string, run listedRun) listRow {
 	row := listRow{
 		ID: run.ID.String(), Address: base + "runs/" + run.ID.String() + "/", Pill: runPill(run.Run),
@@ -218,17 +218,18 @@ type runsView struct {
 	Filter   filterView
 	Filtered bool
 	Problem  *core.Error
-	// Newest is the address of the list's beginning, for what has come since.
+	// Newest links to the first page of the list.
 	Newest string
-	// First says that no page comes before this one.
+	// First is set on the first page.
 	First bool
-	// FirstRun is a command that starts a run, for those who have none.
+	// FirstRun is a command that starts a run, for an organization without runs.
 	FirstRun string
-	// LookedAt is how many runs were looked at for a page that is not full though there are more of them; 0 for others.
-	LookedAt int64
+	// Scanned is how many runs were scanned for a page that is not full although older runs are left to scan; 0 for
+	// every other page.
+	Scanned int64
 }
 
-// newRunsView shows a page of runs, which has its own address in the links to the next ones.
+// newRunsView makes a page of the list.
 func newRunsView(base string, query runsPageQuery, page core.Page[listedRun]) runsView {
 	return runsView{
 		Page:   core.MapPage(page, func(run listedRun) listRow { return newListRow(base, run) }),
@@ -237,14 +238,14 @@ func newRunsView(base string, query runsPageQuery, page core.Page[listedRun]) ru
 	}
 }
 
-// filterView is the form of filters with what is chosen in it.
+// filterView is the form of the filters with the current choices.
 type filterView struct {
 	runsPageQuery
 
 	States, Results, Sources []option
 }
 
-// option is a choice of a form.
+// option is an option of a select.
 type option struct {
 	Value, Label string
 	Chosen       bool
@@ -263,7 +264,7 @@ func newFilterView(query runsPageQuery) filterView {
 	}
 }
 
-// options makes choices from pairs of a value and its label.
+// options makes options from pairs of a value and its label.
 func options(chosen string, pairs ...string) []option {
 	choices := make([]option, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -272,8 +273,8 @@ func options(chosen string, pairs ...string) []option {
 	return choices
 }
 
-// runsEvents is the address of what tells a list that there is something new: newer runs, and runs in it that get on.
-// An older page of it on which all runs have ended has none.
+// runsEvents returns the URL of the events of a list: newer runs, and the progress of the runs on the page. It returns
+// "" for an older page on which all runs have ended, because it cannot change.
 func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []listedRun) string {
 	values := query.values()
 	if query.Cursor == "" {

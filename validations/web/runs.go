@@ -23,11 +23,11 @@ type runsQuery struct {
 
 // runQuery is the query of one run.
 type runQuery struct {
-	// Wait is how many seconds the answer may wait for the run's end.
+	// Wait is how many seconds to wait for the end of the run.
 	Wait string `query:"wait"`
 }
 
-// maxWait is the longest that a request can ask to wait.
+// maxWait bounds the wait that a request can ask for.
 const maxWait = time.Minute
 
 func (q runQuery) wait() (time.Duration, error) {
@@ -42,7 +42,7 @@ func (q runQuery) wait() (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the time is over.
+// getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the wait is over.
 func (a *App) getRun(c echo.Context) error {
 	body, err := a.awaitRun(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *App) getRun(c echo.Context) error {
 	return answerRun(c, body)
 }
 
-// getRunV1 is GET /api/v1/orgs/{org}/runs/{id}/, which is getRun for the existing client.
+// getRunV1 is GET /api/v1/orgs/{org}/runs/{id}/: getRun for the existing client.
 func (a *App) getRunV1(c echo.Context) error {
 	body, err := a.awaitRun(c)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *App) getRunV1(c echo.Context) error {
 	return answerRun(c, body.ForExistingClient())
 }
 
-// awaitRun reads the run that is asked for, after the wait that is asked for.
+// awaitRun reads the run of the request, after the wait that the request asks for.
 func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 
-// cancelRun is POST /api/runs/{id}/cancel/. To repeat it is no error.
+// cancelRun is POST /api/runs/{id}/cancel/. Repeating it is no error.
 func (a *App) cancelRun(c echo.Context) error {
 	principal, id, err := callerAndRun(c)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *App) cancelRun(c echo.Context) error {
 	return answerRun(c, body)
 }
 
-// cancel cancels a run for who may do that.
+// cancel cancels a run if the principal may do so. A run of another organization is not found.
 func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
 	if _, err := a.Runs.Find(ctx, principal.OrgID, id); err != nil {
@@ -112,7 +112,7 @@ func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) err
 	return a.Executor.Cancel(ctx, principal, id, core.RequestID(ctx))
 }
 
-// callerAndRun returns who asks, and for which run.
+// callerAndRun returns the principal and the run's id of the request.
 func callerAndRun(c echo.Context) (core.Principal, uuid.UUID, error) {
 	principal, err := core.Caller(c)
 	if err != nil {
@@ -125,10 +125,10 @@ func callerAndRun(c echo.Context) (core.Principal, uuid.UUID, error) {
 	return principal, id, nil
 }
 
-// retryAfter is when to look again at a run that is not completed, in seconds.
+// retryAfter is how many seconds a client should wait before it polls an unfinished run again.
 const retryAfter = "1"
 
-// answerRun answers with a run, or that it is as the client has it already.
+// answerRun answers with the run, or with 304 if the client has this version already.
 func answerRun(c echo.Context, body validations.RunBody) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *App) listRuns(c echo.Context) error {
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody { return validations.RenderRun(run, principal.OrgSlug) }))
 }
 
-// idOf names a run in pages.
+// idOf is the key by which lists of runs are paged.
 func idOf(run validations.Run) uuid.UUID {
 	return run.ID
 }

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// shortID is how many characters of an id people need to tell runs apart: the last, which are random.
+	// shortID is the length of a shortened id: its last characters, which are random.
 	shortID = 8
-	// shortKey is how much of a key stands in a list.
+	// shortKey is the length of a shortened key.
 	shortKey = 40
-	// unnamed stands for a document that came without a name.
+	// unnamed replaces the name of a document without one.
 	unnamed = "document"
 )
 
-// runPill says in a word how a run is. What is our fault looks different from what is wrong with the document.
+// runPill shows the state or the result of a run. An error of the platform looks different from a failed document.
 func runPill(run validations.Run) pages.Pill {
 	if run.State == validations.StatePending {
 		return pages.NewPill("idle", "Waiting")
@@ -42,7 +42,7 @@ func runPill(run validations.Run) pages.Pill {
 	}
 }
 
-// runSign is how a run is, for the title of a page.
+// runSign shows the state or the result of a run in the title of its page.
 func runSign(run validations.Run) string {
 	switch {
 	case run.State != validations.StateCompleted:
@@ -65,7 +65,8 @@ func shortened(id uuid.UUID) string {
 	return text[len(text)-shortID:]
 }
 
-// documentName is the name of a document as it can stand in a page: nothing in it turns the direction of writing.
+// documentName returns the name of a document without control characters, such as those that change the direction of
+// text.
 func documentName(filename string) string {
 	if filename == "" {
 		return unnamed
@@ -73,7 +74,7 @@ func documentName(filename string) string {
 	return formats.Clean(filename)
 }
 
-// keyLabel cuts a key to what a list has room for.
+// keyLabel shortens a key for a list.
 func keyLabel(key string) string {
 	if len(key) <= shortKey {
 		return key
@@ -81,7 +82,7 @@ func keyLabel(key string) string {
 	return key[:shortKey] + "…"
 }
 
-// counted writes a number with its noun.
+// counted formats a number with its noun.
 func counted(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -89,7 +90,7 @@ func counted(n int64, noun string) string {
 	return pages.Number(n) + " " + noun + "s"
 }
 
-// foundIn says what a run has found as shortly as it can be said.
+// foundIn counts the findings of a run in a few words.
 func foundIn(run validations.Run) string {
 	switch {
 	case run.ErrorCount > 0 && run.WarningCount > 0:
