@@ -1,107 +1,52 @@
-// Package engines holds the validators of the product as pure functions.
+// Package engines registers the validators of the product and is what callers import.
 //
-// An engine checks one document against a configuration that was compiled and checked before. It reads neither
-// database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
-// and column. Whatever is wrong with a document is a finding; an error means that the check itself could not be
-// carried out.
-//
-// XML Schema alone needs help from outside: the program xmllint, a child process that gets document and schema through
-// pipes, opens nothing else, and is bounded in time and memory.
+// Each engine is a package below this one that builds on package engine. The aliases here name the types of engine, so
+// that a caller needs no other package.
 package engines
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"io"
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/http"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// Severity says how grave a finding is. Only SeverityError fails a step.
-type Severity string
+// What engines take and what they return.
+type (
+	ConfigError = engine.ConfigError
+	Document    = engine.Document
+	Engine      = engine.Engine
+	Finding     = engine.Finding
+	Limits      = engine.Limits
+	Promise     = engine.Promise
+	Report      = engine.Report
+	Severity    = engine.Severity
+)
 
 // The severities of findings.
 const (
-	SeverityError   Severity = "ERROR"
-	SeverityWarning Severity = "WARNING"
-	SeverityInfo    Severity = "INFO"
+	SeverityError   = engine.SeverityError
+	SeverityWarning = engine.SeverityWarning
+	SeverityInfo    = engine.SeverityInfo
 )
 
-// Finding is one thing an engine has to say about a document.
-//
-// Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
-// header, and is 0 elsewhere. Path is a JSON pointer or the name of a column. Excerpt is the line, cut around the
-// column when it is long.
-type Finding struct {
-	Severity Severity
-	Code     string
-	Message  string
-	Path     string
-	Line     int
-	Column   int
-	Row      int
-	Excerpt  string
-	// Count is how often the check failed. It is above 1 where one finding stands for many.
-	Count int
-	// SampleRows are the first rows concerned where one finding stands for many.
-	SampleRows []int
-	// AssertionID is the id of the rule that failed, empty for findings that no rule made.
-	AssertionID string
-	// Truncated says that more failed than is listed one by one.
-	Truncated bool
-}
-
-// Document is what is checked.
-type Document struct {
-	Content   io.ReaderAt
-	Size      int64
-	MediaType string
-	Filename  string
+// DefaultLimits returns the limits of the product.
+func DefaultLimits() Limits {
+	return engine.DefaultLimits()
 }
 
 // NewDocument returns a document whose content is in memory.
 func NewDocument(content []byte, mediaType, filename string) Document {
-	return Document{
-		Content:   bytes.NewReader(content),
-		Size:      int64(len(content)),
-		MediaType: mediaType,
-		Filename:  filename,
-	}
+	return engine.NewDocument(content, mediaType, filename)
 }
 
-// Report is the outcome of one run. The counters count everything that was found, also what Findings leaves out;
-// Truncated says that it leaves something out.
-type Report struct {
-	Findings  []Finding
-	Errors    int
-	Warnings  int
-	Infos     int
-	Truncated bool
+// ReadYAML reads a file that people write for the product itself, such as a workflow. The finding, if any, says why it
+// cannot be read.
+func ReadYAML(content []byte, limits Limits) (tree.YAMLText, *Finding) {
+	return tree.ReadYAML(content, limits)
 }
 
-// Engine checks documents. Run may be called by several goroutines at once. Its error is never the fault of the
-// document: it is the end of the context or a failure to read the content.
-type Engine interface {
-	Run(ctx context.Context, doc Document) (Report, error)
-}
+// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.
+type HTTP = http.Engine
 
-// ConfigError is a fault in a configuration. Pointer is the JSON pointer of the place, empty for the whole.
-type ConfigError struct {
-	Pointer string
-	Code    string
-	Detail  string
-}
-
-// Check checks a configuration as Compile does, and tries what only a trial shows: whether xmllint can compile an XML
-// Schema. Call it when a workflow is saved. The error is the end of the context or a failure of the trial itself.
-func Check(ctx context.Context, kind string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
-	engine, faults := Compile(kind, config, limits)
-	if len(faults) > 0 {
-		return faults, nil
-	}
-	if tried, ok := engine.(interface {
-		try(ctx context.Context) ([]ConfigError, error)
-	}); ok {
-		return tried.try(ctx)
-	}
-	return nil, nil
-}
+// MaxAnswerBytes is the size of the answer of an external validator.
+const MaxAnswerBytes = http.MaxAnswerBytes

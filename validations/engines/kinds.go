@@ -1,22 +1,33 @@
 package engines
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/http"
+	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
+	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xml"
+)
 
 // The kinds of engines.
 const (
 	KindEnergyPlus = "energyplus"
+	KindHTTP       = "http"
 	KindJSONSchema = "json_schema"
 	KindRules      = "rules"
 	KindTable      = "table"
 	KindXML        = "xml"
-	KindHTTP       = "http"
 )
 
 // CodeUnknownKind is the code of the fault that Compile finds in a kind that it does not know.
 const CodeUnknownKind = "config.kind"
 
-// engineKind is all that the product knows about one kind of engine.
-type engineKind struct {
+// kind is all that the product knows about one kind of engine.
+type kind struct {
 	name string
 	// title is what people call it.
 	title   string
@@ -26,24 +37,13 @@ type engineKind struct {
 }
 
 // kinds registers every engine, sorted by name. A new one is a line here.
-func kinds() []engineKind {
-	return []engineKind{
-		{KindEnergyPlus, "EnergyPlus model", compiler(compileEnergyPlus), describeEnergyPlus},
-		{KindHTTP, "Validator of another service", compiler(compileHTTP), describeHTTP},
-		{KindJSONSchema, "JSON Schema", compiler(compileSchema), describeSchema},
-		{KindRules, "Rules", compiler(compileRules), describeRules},
-		{KindTable, "Table", compiler(compileTable), describeTable},
-		{KindXML, "XML", compiler(compileXML), describeXML},
-	}
-}
-
-// Kinds returns the names of all kinds, sorted.
-func Kinds() []string {
-	var names []string
-	for _, k := range kinds() {
-		names = append(names, k.name)
-	}
-	return names
+var kinds = []kind{
+	{KindEnergyPlus, "EnergyPlus model", compiler(energyplus.Compile), energyplus.Describe},
+	{KindHTTP, "Validator of another service", compiler(http.Compile), http.Describe},
+	{KindJSONSchema, "JSON Schema", compiler(schema.Compile), schema.Describe},
+	{KindRules, "Rules", compiler(rules.Compile), rules.Describe},
+	{KindTable, "Table", compiler(table.Compile), table.Describe},
+	{KindXML, "XML", compiler(xml.Compile), xml.Describe},
 }
 
 // KindTitle is what people call a kind; a kind that is not known is called by its name.
@@ -62,6 +62,19 @@ func Describe(name string, config json.RawMessage) []Promise {
 	return nil
 }
 
+// Check checks a configuration as Compile does, and tries what only a trial shows: whether xmllint can compile an XML
+// Schema. Call it when a workflow is saved. The error is the end of the context or a failure of the trial itself.
+func Check(ctx context.Context, name string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
+	e, faults := Compile(name, config, limits)
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	if tried, ok := e.(engine.Tried); ok {
+		return tried.Try(ctx)
+	}
+	return nil, nil
+}
+
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may
 // take a second for the largest schema allowed, so call it when a workflow is published and keep the engine.
 //
@@ -69,18 +82,18 @@ func Describe(name string, config json.RawMessage) []Promise {
 func Compile(name string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	k, ok := kindOf(name)
 	if !ok {
-		return nil, []ConfigError{{Code: CodeUnknownKind, Detail: "unknown kind of validator " + quote(name)}}
+		return nil, engine.Refuse("", CodeUnknownKind, "unknown kind of validator "+engine.Quote(name))
 	}
 	return k.compile(config, limits)
 }
 
-func kindOf(name string) (engineKind, bool) {
-	for _, k := range kinds() {
+func kindOf(name string) (kind, bool) {
+	for _, k := range kinds {
 		if k.name == name {
 			return k, true
 		}
 	}
-	return engineKind{}, false
+	return kind{}, false
 }
 
 // compiler turns the constructor of one engine into that of any, which returns the engine only where its configuration
@@ -89,10 +102,10 @@ func compiler[E Engine](
 	compile func(json.RawMessage, Limits) (E, []ConfigError),
 ) func(json.RawMessage, Limits) (Engine, []ConfigError) {
 	return func(config json.RawMessage, limits Limits) (Engine, []ConfigError) {
-		engine, faults := compile(config, limits)
+		e, faults := compile(config, limits)
 		if len(faults) > 0 {
 			return nil, faults
 		}
-		return engine, nil
+		return e, nil
 	}
 }

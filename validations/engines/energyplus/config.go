@@ -1,0 +1,118 @@
+package energyplus
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// stepConfig is the configuration of an energyplus step.
+type stepConfig struct {
+	// Versions are the versions of EnergyPlus that models may be for, as "23.2".
+	Versions []string `json:"versions,omitempty"`
+	// Checks gives checks another severity than their own, or turns them off.
+	Checks map[string]string `json:"checks,omitempty"`
+	// RequiredObjects lists classes of which a model needs an object. Of the classes of one entry any will do.
+	RequiredObjects [][]string        `json:"required_objects,omitempty"`
+	Rules           []modelRuleConfig `json:"rules,omitempty"`
+}
+
+// modelRuleConfig is a rule on the facts of a model.
+type modelRuleConfig struct {
+	ID       string          `json:"id"`
+	Assert   string          `json:"assert"`
+	Message  string          `json:"message,omitempty"`
+	Severity engine.Severity `json:"severity,omitempty"`
+}
+
+// checkOff turns a check off.
+const checkOff = "OFF"
+
+func supportedVersions() []string {
+	return []string{
+		"8.9", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6",
+		"22.1", "22.2", "23.1", "23.2", "24.1", "24.2", "25.1", "25.2", "26.1",
+	}
+}
+
+// requiredObjects are those without which there is nothing to simulate. The version has a check of its own.
+func requiredObjects() [][]string {
+	return [][]string{
+		{"Building"},
+		{"GlobalGeometryRules"},
+		{"Timestep"},
+		{
+			"SimulationControl", "SizingPeriod:DesignDay", "SizingPeriod:WeatherFileDays",
+			"SizingPeriod:WeatherFileConditionType",
+		},
+	}
+}
+
+func defaultSeverities() map[string]engine.Severity {
+	return map[string]engine.Severity{
+		checkVersion:         engine.SeverityError,
+		checkRequiredObjects: engine.SeverityError,
+		checkUniqueNames:     engine.SeverityError,
+		checkReferences:      engine.SeverityError,
+		checkZoneSurfaces:    engine.SeverityWarning,
+		checkFieldCounts:     engine.SeverityError,
+		checkEncoding:        engine.SeverityWarning,
+	}
+}
+
+// severities are those of the checks that are on.
+func (c stepConfig) severities() map[string]engine.Severity {
+	severities := defaultSeverities()
+	for name, severity := range c.Checks {
+		if severity == checkOff {
+			delete(severities, name)
+			continue
+		}
+		severities[name] = engine.Severity(severity)
+	}
+	return severities
+}
+
+func (c stepConfig) checkVersions() []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	for i, version := range c.Versions {
+		if !regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`).MatchString(version) {
+			at := engine.Pointer("versions", strconv.Itoa(i))
+			faults = append(faults, engine.NewConfigError(at, "versions.invalid", `write a version as in "23.2"`))
+		}
+	}
+	return faults
+}
+
+func (c stepConfig) checkChecks() []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	known := slices.Sorted(maps.Keys(defaultSeverities()))
+	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
+		at := engine.Pointer("checks", name)
+		if !slices.Contains(known, name) {
+			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
+			faults = append(faults, engine.NewConfigError(at, "checks.unknown", detail))
+		}
+		switch c.Checks[name] {
+		case checkOff, string(engine.SeverityError), string(engine.SeverityWarning), string(engine.SeverityInfo):
+		default:
+			faults = append(faults, engine.NewConfigError(at, "checks.severity", "use ERROR, WARNING, INFO or OFF"))
+		}
+	}
+	return faults
+}
+
+func (c stepConfig) checkRequired() []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	for i, alternatives := range c.RequiredObjects {
+		if len(alternatives) == 0 || slices.Contains(alternatives, "") {
+			at := engine.Pointer("required_objects", strconv.Itoa(i))
+			faults = append(faults, engine.NewConfigError(at, "required_objects.invalid", "name at least one class"))
+		}
+	}
+	return faults
+}

@@ -1,0 +1,104 @@
+package energyplus
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// FuzzIDF reads whatever comes: it never panics, places faults inside of the text, and loses no text.
+func FuzzIDF(f *testing.F) {
+	for _, seed := range []string{
+		"Version,23.2;", "Zone,\r\n A, !- Name\n ,\r;\n", "a,b", ";", ",,,;", "! only\n", "##include x\n", "\x00",
+		"a!\n,b;", "é,ü;",
+	} {
+		f.Add(seed)
+	}
+	limits := engine.DefaultLimits()
+	limits.MaxValues = 1000
+	f.Fuzz(func(t *testing.T, text string) {
+		objects, fault := readIDF([]byte(text), limits)
+		if fault != nil {
+			if fault.At.Offset < 0 || fault.At.Offset > len(text) || fault.Message == "" {
+				t.Errorf("fault %+v lies outside of %q", fault, text)
+			}
+			return
+		}
+		separators := 0
+		for _, object := range objects {
+			separators += 1 + len(object.fields)
+			for _, token := range append([]idfToken{object.class}, object.fields...) {
+				if !strings.HasPrefix(text[token.offset:], token.text) {
+					t.Errorf("%q is not at %d of %q", token.text, token.offset, text)
+				}
+			}
+		}
+		if got := countSeparators(text); got != separators {
+			t.Errorf("texts of %q = %d, want %d", text, separators, got)
+		}
+	})
+}
+
+// countSeparators counts what ends texts, outside of comments.
+func countSeparators(text string) int {
+	n, comment := 0, false
+	for _, char := range text {
+		switch {
+		case char == '\n' || char == '\r':
+			comment = false
+		case char == '!':
+			comment = true
+		case !comment && (char == ',' || char == ';'):
+			n++
+		}
+	}
+	return n
+}
+
+// FuzzEnergyPlus checks whatever comes in either form.
+func FuzzEnergyPlus(f *testing.F) {
+	f.Add("Zone,A;Zone,a;Lights,L,A,S;Construction,C,M,N;", false)
+	f.Add(`{"Zone": {"A": {}, "a": {}}, "ZoneList": {"L": {"zones": [{"zone_name": "B"}]}}}`, true)
+	config := []byte(`{"rules": [{"id": "a", "assert": "counts.Zone > 1"}]}`)
+	e, faults := Compile(config, engine.DefaultLimits())
+	if len(faults) > 0 {
+		f.Fatalf("compile: %+v", faults)
+	}
+	f.Fuzz(func(t *testing.T, text string, isJSON bool) {
+		name := "m.idf"
+		if isJSON {
+			name = "m.epJSON"
+		}
+		report, err := e.Run(t.Context(), engine.NewDocument([]byte(text), "", name))
+		if err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		for _, finding := range report.Findings {
+			if finding.Code == "" || finding.Message == "" {
+				t.Errorf("finding = %+v, want a code and a message", finding)
+			}
+		}
+	})
+}
+
+//nolint:paralleltest // it measures time
+func TestReadingModelsTakesLinearTime(t *testing.T) {
+	measure := func(n int) time.Duration {
+		text := []byte(strings.Repeat("Zone,a!b\n,c;", n) + strings.Repeat("!", n) + "\n" + strings.Repeat(" \t", n))
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			if _, fault := readIDF(text, engine.DefaultLimits()); fault != nil {
+				t.Fatalf("read: %v", fault)
+			}
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	small, large := measure(10_000), measure(160_000)
+	if large > 16*8*max(small, time.Millisecond) {
+		t.Errorf("16 times the text took %v after %v, want about 16 times as long", large, small)
+	}
+}

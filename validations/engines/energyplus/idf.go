@@ -1,0 +1,150 @@
+package energyplus
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// idfObject is an object of an IDF: a class and its fields, as they are written.
+type idfObject struct {
+	class  idfToken
+	fields []idfToken
+}
+
+// idfToken is a text between separators, without the white space around it.
+type idfToken struct {
+	text   string
+	offset int
+}
+
+// idfReader reads an IDF in one pass. Texts end with a comma, objects with a semicolon, comments with their line;
+// nothing is quoted. As in EnergyPlus a text does not go on in the next line.
+type idfReader struct {
+	text    string
+	at      int
+	limits  engine.Limits
+	fields  int
+	objects []idfObject
+}
+
+// maxClassChars is more than any class has.
+const maxClassChars = 100
+
+// readIDF returns the objects of a model, or the first fault.
+func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.Fault) {
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		return nil, malformedIDF(at, "the file holds NUL, which no text does")
+	}
+	r := &idfReader{text: string(text), limits: limits}
+	for {
+		r.skip()
+		if r.at >= len(r.text) {
+			return r.objects, nil
+		}
+		if fault := r.object(); fault != nil {
+			return nil, fault
+		}
+	}
+}
+
+func (r *idfReader) object() *engine.Fault {
+	class, end, fault := r.token()
+	if fault != nil {
+		return fault
+	}
+	if fault := checkClass(class, end); fault != nil {
+		return fault
+	}
+	object := idfObject{class: class}
+	for end == ',' {
+		var field idfToken
+		if field, end, fault = r.token(); fault != nil {
+			return fault
+		}
+		if end == 0 {
+			message := fmt.Sprintf("the object %s is not ended by a semicolon", engine.Clip(class.text))
+			return malformedIDF(class.offset, message)
+		}
+		r.fields++
+		if r.fields > r.limits.MaxValues {
+			message := fmt.Sprintf("the model has more than %d fields", r.limits.MaxValues)
+			return engine.FaultAt("energyplus.too_large", message, field.offset)
+		}
+		object.fields = append(object.fields, field)
+	}
+	r.objects = append(r.objects, object)
+	return nil
+}
+
+// checkClass tells what is no class, and with that most files that are no IDF.
+func checkClass(class idfToken, end byte) *engine.Fault {
+	switch {
+	case strings.HasPrefix(class.text, "##"):
+		message := "macros are not read: expand " + engine.Quote(class.text) + " before"
+		return engine.FaultAt("energyplus.macro", message, class.offset)
+	case class.text == "":
+		return malformedIDF(class.offset, "a class is missing before this")
+	case len(class.text) > maxClassChars || strings.IndexFunc(class.text, notOfClass) >= 0:
+		return malformedIDF(class.offset, engine.Quote(class.text)+" is no class of EnergyPlus")
+	case end == 0:
+		return malformedIDF(class.offset, "a comma or a semicolon is missing behind "+engine.Quote(class.text))
+	default:
+		return nil
+	}
+}
+
+func notOfClass(char rune) bool {
+	letter := char >= 'a' && char <= 'z' || char >= 'A' && char <= 'Z' || char >= '0' && char <= '9'
+	return !letter && !strings.ContainsRune(" :_-/.()&", char)
+}
+
+// token reads a text and what ends it, which is 0 at the end of the file.
+func (r *idfReader) token() (idfToken, byte, *engine.Fault) {
+	r.skip()
+	start := r.at
+	length := strings.IndexAny(r.text[start:], ",;!\r\n")
+	if length < 0 {
+		length = len(r.text) - start
+	}
+	token := idfToken{text: strings.TrimRight(r.text[start:start+length], " \t"), offset: start}
+	r.at = start + length
+	r.skip()
+	if r.at >= len(r.text) {
+		return token, 0, nil
+	}
+	end := r.text[r.at]
+	if end != ',' && end != ';' {
+		if strings.HasPrefix(token.text, "##") {
+			return token, 0, nil
+		}
+		message := "a comma or a semicolon is missing at the end of this line"
+		return token, 0, malformedIDF(start+len(token.text), message)
+	}
+	r.at++
+	return token, end, nil
+}
+
+// skip passes over white space and comments.
+func (r *idfReader) skip() {
+	for r.at < len(r.text) {
+		switch r.text[r.at] {
+		case ' ', '\t', '\r', '\n', '\f', '\v':
+			r.at++
+		case '!':
+			length := strings.IndexAny(r.text[r.at:], "\r\n")
+			if length < 0 {
+				length = len(r.text) - r.at
+			}
+			r.at += length
+		default:
+			return
+		}
+	}
+}
+
+func malformedIDF(offset int, message string) *engine.Fault {
+	return engine.FaultAt("energyplus.malformed", message, offset)
+}

@@ -1,0 +1,115 @@
+package energyplus
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+)
+
+// modelRule is a compiled modelRuleConfig.
+type modelRule struct {
+	id       string
+	severity engine.Severity
+	assert   *expression.Expression
+	message  *expression.Template
+	// classes are those whose counts the rule names; a class that the model lacks has the count 0.
+	classes []string
+}
+
+func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]modelRule, []engine.ConfigError) {
+	if len(configs) > limits.MaxRules {
+		detail := fmt.Sprintf("at most %d rules are allowed", limits.MaxRules)
+		return nil, engine.Refuse("/rules", "rule.too_many", detail)
+	}
+	env, err := expression.NewEnv(limits,
+		cel.Variable("format", cel.StringType),
+		cel.Variable("version", cel.StringType),
+		cel.Variable("major", cel.IntType),
+		cel.Variable("minor", cel.IntType),
+		cel.Variable("objects", cel.IntType),
+		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
+	)
+	if err != nil {
+		return nil, engine.Refuse("", "rule.invalid", err.Error())
+	}
+	compiler := expression.NewRules(limits)
+	rules := make([]modelRule, 0, len(configs))
+	for i, config := range configs {
+		const list = "rules"
+		rule := modelRule{id: config.ID, severity: compiler.Identity(list, i, config.ID, config.Severity)}
+		rule.assert = compiler.Condition(env, config.Assert, engine.ItemPointer(list, i, "assert"))
+		rule.message = compiler.Message(env, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+		for _, e := range append(rule.message.Expressions(), rule.assert) {
+			if e != nil {
+				rule.classes = append(rule.classes, e.Reads("counts").Names...)
+			}
+		}
+		rules = append(rules, rule)
+	}
+	return rules, compiler.Faults
+}
+
+func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
+	for _, rule := range r.engine.rules {
+		f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, AssertionID: rule.id}
+		variables := r.facts(rule.classes)
+		holds, reason, err := rule.assert.Holds(ctx, variables)
+		switch {
+		case err != nil:
+			return err
+		case reason != "":
+			f.Severity, f.Message = engine.SeverityError, "not evaluated: "+reason
+		case holds:
+			continue
+		default:
+			if f.Message, err = rule.message.Render(ctx, variables); err != nil {
+				return err
+			}
+		}
+		c.Add("", f)
+	}
+	return nil
+}
+
+// facts are what rules know of a model. Counts are by the classes as the model writes them, and by those that the rule
+// names, in its spelling.
+func (r *modelRun) facts(classes []string) map[string]any {
+	counts := map[string]int64{}
+	byKey := map[string]int64{}
+	spelling := map[string]string{}
+	for _, o := range r.model.objects {
+		if _, known := spelling[o.key]; !known {
+			spelling[o.key] = o.class
+		}
+		byKey[o.key]++
+	}
+	for class, n := range byKey {
+		counts[spelling[class]] = n
+	}
+	for _, class := range classes {
+		counts[class] = byKey[foldName(class)]
+	}
+	version, _ := r.version()
+	major, minor := versionNumbers(version)
+	return map[string]any{
+		"format": r.model.format, "version": version, "major": major, "minor": minor,
+		"objects": int64(len(r.model.objects)), "counts": counts,
+	}
+}
+
+// versionNumbers are 0 where the version is unknown.
+func versionNumbers(version string) (int64, int64) {
+	before, after, _ := strings.Cut(version, ".")
+	major, majorErr := strconv.ParseInt(before, 10, 64)
+	minor, minorErr := strconv.ParseInt(after, 10, 64)
+	if majorErr != nil || minorErr != nil {
+		return 0, 0
+	}
+	return major, minor
+}

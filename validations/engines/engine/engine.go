@@ -1,0 +1,112 @@
+// Package engine is what all engines share: the interface, documents, findings and limits, and helpers for texts and
+// places.
+//
+// An engine checks one document against a configuration that was compiled and checked before. It reads neither
+// database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
+// and column. A fault of the document is a finding; an error means that the check itself could not be carried out.
+//
+// XML Schema alone needs help from outside: the program xmllint, a child process that gets document and schema through
+// pipes, opens no other file, and is bounded in time and memory.
+package engine
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// Severity says how grave a finding is. Only SeverityError fails a step.
+type Severity string
+
+// The severities of findings.
+const (
+	SeverityError   Severity = "ERROR"
+	SeverityWarning Severity = "WARNING"
+	SeverityInfo    Severity = "INFO"
+)
+
+// Finding is one thing an engine has to say about a document.
+//
+// Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
+// header, and is 0 elsewhere. Path is a JSON pointer or the name of a column. Excerpt is the line, cut around the
+// column when it is long.
+type Finding struct {
+	Severity Severity
+	Code     string
+	Message  string
+	Path     string
+	Line     int
+	Column   int
+	Row      int
+	Excerpt  string
+	// Count is how often the check failed. It is above 1 where one finding stands for many.
+	Count int
+	// SampleRows are the first rows concerned where one finding stands for many.
+	SampleRows []int
+	// AssertionID is the id of the rule that failed, empty for findings that no rule made.
+	AssertionID string
+	// Truncated says that more failed than is listed one by one.
+	Truncated bool
+}
+
+// Failure returns a finding of severity ERROR without a place.
+func Failure(code, message string) Finding {
+	return Finding{Severity: SeverityError, Code: code, Message: message}
+}
+
+// Document is what is checked.
+type Document struct {
+	Content   io.ReaderAt
+	Size      int64
+	MediaType string
+	Filename  string
+}
+
+// NewDocument returns a document whose content is in memory.
+func NewDocument(content []byte, mediaType, filename string) Document {
+	return Document{
+		Content:   bytes.NewReader(content),
+		Size:      int64(len(content)),
+		MediaType: mediaType,
+		Filename:  filename,
+	}
+}
+
+// Report is the outcome of one run. The counters count everything that was found, also what Findings leaves out;
+// Truncated says that it leaves something out.
+type Report struct {
+	Findings  []Finding
+	Errors    int
+	Warnings  int
+	Infos     int
+	Truncated bool
+}
+
+// Engine checks documents. Run may be called by several goroutines at once. Its error is never the fault of the
+// document: it is the end of the context or a failure to read the content.
+type Engine interface {
+	Run(ctx context.Context, doc Document) (Report, error)
+}
+
+// ConfigError is a fault in a configuration. Pointer is the JSON pointer of the place, empty for the whole.
+type ConfigError struct {
+	Pointer string
+	Code    string
+	Detail  string
+}
+
+// NewConfigError returns a fault at a JSON pointer.
+func NewConfigError(pointer, code, detail string) ConfigError {
+	return ConfigError{Pointer: pointer, Code: code, Detail: detail}
+}
+
+// Refuse returns the one fault of a configuration that is read no further.
+func Refuse(pointer, code, detail string) []ConfigError {
+	return []ConfigError{NewConfigError(pointer, code, detail)}
+}
+
+// Tried is an engine whose configuration can have faults that only a trial shows. Try returns them; its error is the
+// end of the context or a failure of the trial itself.
+type Tried interface {
+	Try(ctx context.Context) ([]ConfigError, error)
+}

@@ -1,0 +1,88 @@
+package engine
+
+import "time"
+
+// Limits bound what a document or a configuration may cost. A document beyond a limit gets a finding that names the
+// limit, a configuration beyond one is refused.
+type Limits struct {
+	// MaxFindings is the number of findings a report lists.
+	MaxFindings int
+	// MaxPerCheck is the number of findings one check lists one by one; the rest is folded into one more.
+	MaxPerCheck int
+	// MaxExcerpt is the length of an excerpt in characters.
+	MaxExcerpt int
+
+	// MaxTreeBytes is the size of a document that is held in memory: JSON, XML or IDF.
+	MaxTreeBytes int64
+	// MaxYAMLBytes is the same for YAML, whose parser takes a hundred times the size of what is written densely.
+	MaxYAMLBytes int64
+	// MaxDepth is how deep a JSON, YAML or XML document may nest.
+	MaxDepth int
+	// MaxValues is the number of values of a document that is held in memory. Aliases count as often as they are used.
+	MaxValues int
+	// MaxSchemaBytes bounds a schema, MaxSubSchemas a JSON Schema, whose compilation takes quadratic time.
+	MaxSchemaBytes int
+	MaxSubSchemas  int
+	// MaxSchemaWork is what checking one document by a JSON Schema may cost, in evaluations of a keyword.
+	MaxSchemaWork int64
+
+	// MaxLintTime and MaxLintBytes bound the child process that checks by XML Schema.
+	MaxLintTime  time.Duration
+	MaxLintBytes uint64
+
+	// MaxTableBytes, MaxRows and MaxColumns bound a table, which is read as a stream.
+	MaxTableBytes int64
+	MaxRows       int
+	MaxColumns    int
+	// MaxRecordBytes is the length of one row; it ends a quoted field that is never closed.
+	MaxRecordBytes int
+	// MaxUniqueBytes is the memory for finding duplicates. A million values take 21 MiB.
+	MaxUniqueBytes int64
+
+	// MaxRules is the number of rules of a step, MaxRuleChars the length of one expression.
+	MaxRules     int
+	MaxRuleChars int
+	// MaxRuleCost is what one evaluation of an expression may cost in CEL's own units.
+	MaxRuleCost uint64
+	// MaxDocumentRuleCost is MaxRuleCost for expressions on whole documents.
+	MaxDocumentRuleCost uint64
+	// MaxPatternChars is the length of a regular expression, MaxPatternWork its compiled size times its input.
+	MaxPatternChars int
+	MaxPatternWork  int64
+}
+
+// DefaultLimits returns limits that keep a run within seconds and within some hundred megabytes for trees, and within
+// 64 MiB for tables.
+func DefaultLimits() Limits {
+	const mebibyte = 1 << 20
+	return Limits{
+		MaxFindings: 1000,
+		MaxPerCheck: 100,
+		MaxExcerpt:  200,
+
+		MaxTreeBytes:   16 * mebibyte,
+		MaxYAMLBytes:   4 * mebibyte,
+		MaxDepth:       200,
+		MaxValues:      1_000_000,
+		MaxSchemaBytes: mebibyte,
+		MaxSubSchemas:  10_000,
+		MaxSchemaWork:  100_000_000,
+
+		MaxLintTime:  20 * time.Second,
+		MaxLintBytes: 1024 * mebibyte,
+
+		MaxTableBytes:  1024 * mebibyte,
+		MaxRows:        5_000_000,
+		MaxColumns:     1000,
+		MaxRecordBytes: mebibyte,
+		MaxUniqueBytes: 24 * mebibyte,
+
+		MaxRules:            100,
+		MaxRuleChars:        2000,
+		MaxRuleCost:         100_000,
+		MaxDocumentRuleCost: 10_000_000,
+
+		MaxPatternChars: 1000,
+		MaxPatternWork:  100_000_000,
+	}
+}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Pattern is an RE2 expression whose cost for an input is known before it is matched.
+type Pattern struct {
+	RE   *regexp.Regexp
+	size int64
+}
+
+// CompilePattern refuses what is too long or does not compile; RE2 has neither look-around nor back-references.
+func CompilePattern(source string, limits Limits) (Pattern, error) {
+	if len(source) > limits.MaxPatternChars {
+		return Pattern{}, fmt.Errorf("pattern is longer than %d characters", limits.MaxPatternChars)
+	}
+	parsed, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return Pattern{}, fmt.Errorf("pattern is not a regular expression of RE2: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return Pattern{}, fmt.Errorf("compile pattern: %w", err)
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return Pattern{}, fmt.Errorf("compile pattern: %w", err)
+	}
+	return Pattern{RE: re, size: int64(len(program.Inst))}, nil
+}
+
+// Work is what matching the text costs at worst.
+func (p Pattern) Work(text string) int64 {
+	return p.size * int64(len(text)+1)
+}

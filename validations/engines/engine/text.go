@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxMessage is the length of a message that a rule makes, in characters.
+const MaxMessage = 500
+
+// MaxQuoted is how much of a document's or configuration's own text a message repeats, in characters.
+const MaxQuoted = 60
+
+func firstRunes(text []byte, n int) []byte {
+	end := 0
+	for range n {
+		if end >= len(text) {
+			break
+		}
+		_, size := utf8.DecodeRune(text[end:])
+		end += size
+	}
+	return text[:end]
+}
+
+func lastRunes(text []byte, n int) []byte {
+	start := len(text)
+	for range n {
+		if start == 0 {
+			break
+		}
+		_, size := utf8.DecodeLastRune(text[:start])
+		start -= size
+	}
+	return text[start:]
+}
+
+// printable makes a text fit to be stored and shown: databases refuse NUL and broken UTF-8.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// Clip cuts a text to what a message may repeat of it.
+func Clip(text string) string {
+	return ClipTo(text, MaxQuoted)
+}
+
+// ClipTo cuts a text to so many characters and makes it printable.
+func ClipTo(text string, limit int) string {
+	head := text[:min(len(text), limit*utf8.UTFMax)]
+	if cut := firstRunes([]byte(head), limit); len(cut) < len(text) {
+		return printable(string(cut)) + "…"
+	}
+	return printable(text)
+}
+
+// Quote is clip in double quotes.
+func Quote(text string) string {
+	return `"` + Clip(text) + `"`
+}
+
+// Plural returns the count with the word for it.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// Nearest returns the candidate that a mistyped name most likely means, or "".
+func Nearest(name string, candidates []string) string {
+	const longest = 64
+	if len(name) > longest {
+		return ""
+	}
+	typed := []rune(strings.ToLower(name))
+	best, bestDistance := "", 3
+	for _, candidate := range candidates {
+		if len(candidate) > longest {
+			continue
+		}
+		distance := editDistance(typed, []rune(strings.ToLower(candidate)), bestDistance)
+		if distance < bestDistance && distance*3 <= len(candidate) {
+			best, bestDistance = candidate, distance
+		}
+	}
+	return best
+}
+
+// editDistance is the number of characters to insert, remove, replace or swap with the next, or the limit where it is
+// not below it. Documents can make it compare a million pairs, so it looks only at what can stay below the limit.
+func editDistance(x, y []rune, limit int) int {
+	if max(len(x)-len(y), len(y)-len(x)) >= limit {
+		return limit
+	}
+	older, previous, current := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	least := 0
+	for i := range x {
+		from, to := max(0, i-limit), min(len(y), i+limit+1)
+		current[from] = min(i+1, limit)
+		leastBefore := least
+		least = current[from]
+		for j := from; j < to; j++ {
+			change := previous[j]
+			if x[i] != y[j] {
+				change++
+			}
+			current[j+1] = min(change, previous[j+1]+1, current[j]+1)
+			if swapped(x, y, i, j) {
+				current[j+1] = min(current[j+1], older[j-1]+1)
+			}
+			least = min(least, current[j+1])
+		}
+		if least >= limit && leastBefore >= limit {
+			return limit
+		}
+		if to < len(y) {
+			current[to+1] = limit
+		}
+		older, previous, current = previous, current, older
+	}
+	return min(previous[len(y)], limit)
+}
+
+// swapped says whether the characters that end at i and j are each other's, the other way round.
+func swapped(x, y []rune, i, j int) bool {
+	return i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j]
+}
+
+// AtLeast is the message of what is too short, with the word for what is counted.
+func AtLeast(got, want int, one, many string) string {
+	return fmt.Sprintf("has %s, at least %d needed", Plural(got, one, many), want)
+}
+
+// AtMost is the message of what is too long.
+func AtMost(got, want int, one, many string) string {
+	return fmt.Sprintf("has %s, at most %d allowed", Plural(got, one, many), want)
+}
+
+// NotAllowed is the message of a name that is not known, with the one that may be meant.
+func NotAllowed(name string, candidates []string) string {
+	if meant := Nearest(name, candidates); meant != "" {
+		return "not allowed; did you mean " + Clip(meant) + "?"
+	}
+	return "not allowed"
+}

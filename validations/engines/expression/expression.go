@@ -1,0 +1,213 @@
+// Package expression compiles the CEL expressions of rules, and their messages, within bounds of cost.
+package expression
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
+	celoperators "cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Bounds of the parser and of what one evaluation does between two looks at the context.
+const (
+	maxExpressionDepth  = 50
+	maxExpressionNodes  = 2000
+	maxRegexProgram     = 1000
+	interruptEvery      = 100
+	expectedTextChars   = 1024
+	maxComprehensions   = 2
+	noOverloadErrorText = "no such overload"
+)
+
+// Expression is a compiled CEL expression and the names it reads of each variable.
+type Expression struct {
+	program cel.Program
+	AST     *cel.Ast
+}
+
+// Members are the members of a variable that an expression uses.
+type Members struct {
+	Names []string
+	// Whole says that the variable is also used other than by a member's name.
+	Whole bool
+}
+
+// NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process.
+func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) {
+	options := append([]cel.EnvOption{
+		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
+		cel.ParserRecursionLimit(maxExpressionDepth),
+		cel.ExpressionNodeLimit(maxExpressionNodes),
+		cel.RegexProgramSizeLimit(maxRegexProgram),
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxComprehensions)),
+		cel.Function("percent", cel.Overload("percent_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.StringType,
+			cel.BinaryBinding(percent))),
+		cel.Function("share", cel.Overload("share_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.DoubleType,
+			cel.BinaryBinding(share))),
+	}, variables...)
+	env, err := cel.NewEnv(options...)
+	if err != nil {
+		return nil, fmt.Errorf("declare variables of rules: %w", err)
+	}
+	return env, nil
+}
+
+// compileExpression checks an expression and what it may cost.
+func compile(env *cel.Env, source string, limits engine.Limits) (*Expression, error) {
+	if len(source) > limits.MaxRuleChars {
+		return nil, fmt.Errorf("the expression is longer than %d characters", limits.MaxRuleChars)
+	}
+	checked, issues := env.Compile(source)
+	if issues.Err() != nil {
+		first := issues.Errors()[0]
+		message := engine.ClipTo(first.Message, 2*engine.MaxQuoted)
+		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, message)
+	}
+	estimate, err := env.EstimateCost(checked, sizes{})
+	if err != nil {
+		return nil, fmt.Errorf("estimate cost: %w", err)
+	}
+	if estimate.Max > limits.MaxRuleCost {
+		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed", estimate.Max, limits.MaxRuleCost)
+	}
+	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
+		cel.InterruptCheckFrequency(interruptEvery))
+	if err != nil {
+		return nil, fmt.Errorf("plan expression: %w", err)
+	}
+	return &Expression{program: program, AST: checked}, nil
+}
+
+// Holds evaluates a condition. The reason is set where it could not be evaluated; the error is the context's.
+func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool, string, error) {
+	value, reason, err := e.value(ctx, variables)
+	if err != nil || reason != "" {
+		return false, reason, err
+	}
+	truth, ok := value.(types.Bool)
+	if !ok {
+		return false, "the expression is neither true nor false", nil
+	}
+	return bool(truth), "", nil
+}
+
+// value evaluates the expression. The results are those of holds.
+//
+//nolint:ireturn // CEL's values are known by this interface
+func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
+	value, _, err := e.program.ContextEval(ctx, variables)
+	switch {
+	case err == nil:
+		return value, "", nil
+	case ctx.Err() != nil:
+		return nil, "", fmt.Errorf("evaluate rule: %w", ctx.Err())
+	case strings.Contains(err.Error(), "cost limit"):
+		return nil, "it costs too much", nil
+	case strings.Contains(err.Error(), noOverloadErrorText):
+		return nil, "it does not fit the types of the values, or a value is missing", nil
+	default:
+		return nil, engine.Clip(err.Error()), nil
+	}
+}
+
+// decides says whether the expression can be true or false, as far as its type is known.
+func (e *Expression) decides() bool {
+	t := e.AST.OutputType()
+	return t.IsExactType(cel.BoolType) || t.IsExactType(cel.DynType)
+}
+
+// Reads returns what the expression uses of a variable: v.name and v["name"] read one member.
+func (e *Expression) Reads(variable string) Members {
+	found := Members{}
+	members, all := 0, 0
+	ast.PostOrderVisit(e.AST.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		switch node.Kind() {
+		case ast.IdentKind:
+			if node.AsIdent() == variable {
+				all++
+			}
+		case ast.SelectKind:
+			if isIdent(node.AsSelect().Operand(), variable) {
+				members++
+				found.Names = append(found.Names, node.AsSelect().FieldName())
+			}
+		case ast.CallKind:
+			if name, ok := IndexedName(node.AsCall()); ok && isIdent(node.AsCall().Args()[0], variable) {
+				members++
+				found.Names = append(found.Names, name)
+			}
+		default:
+		}
+	}))
+	found.Whole = all > members
+	return found
+}
+
+func isIdent(node ast.Expr, name string) bool {
+	return node.Kind() == ast.IdentKind && node.AsIdent() == name
+}
+
+// IndexedName is the name in what["name"].
+func IndexedName(call ast.CallExpr) (string, bool) {
+	if call.FunctionName() != celoperators.Index || len(call.Args()) != 2 || call.Args()[1].Kind() != ast.LiteralKind {
+		return "", false
+	}
+	name, ok := call.Args()[1].AsLiteral().(types.String)
+	return string(name), ok
+}
+
+// sizes tells the cost estimate how large values are expected to be. The limit at run holds for larger ones.
+type sizes struct{}
+
+// EstimateSize answers the size of what is not written in the expression itself.
+func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+	if node.ComputedSize() != nil {
+		return nil
+	}
+	const expectedMembers = 100
+	if node.Type() != nil && node.Type().Kind() == types.MapKind {
+		return &cost.SizeEstimate{Max: expectedMembers}
+	}
+	return &cost.SizeEstimate{Max: expectedTextChars}
+}
+
+// EstimateCallCost leaves functions to their defaults.
+//
+//nolint:gocritic // the signature is CEL's
+func (sizes) EstimateCallCost(_, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
+	return nil
+}
+
+// share is the part of a whole; of nothing it is 0, since an empty table breaks no limit.
+//
+//nolint:ireturn // CEL's functions return this interface
+func share(part, whole ref.Val) ref.Val {
+	a, okA := part.(types.Int)
+	b, okB := whole.(types.Int)
+	if !okA || !okB {
+		return types.MaybeNoSuchOverloadErr(part)
+	}
+	if b == 0 {
+		return types.Double(0)
+	}
+	return types.Double(float64(a) / float64(b))
+}
+
+// percent is share as a text with one decimal.
+//
+//nolint:ireturn // CEL's functions return this interface
+func percent(part, whole ref.Val) ref.Val {
+	ratio, ok := share(part, whole).(types.Double)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(part)
+	}
+	return types.String(fmt.Sprintf("%.1f", 100*float64(ratio)))
+}

@@ -1,0 +1,72 @@
+package expression
+
+import (
+	"regexp"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Rules compiles the rules of one step and gathers their faults.
+type Rules struct {
+	Limits engine.Limits
+	ids    map[string]bool
+	Faults []engine.ConfigError
+}
+
+// NewRules returns a compiler for the rules of one step.
+func NewRules(limits engine.Limits) *Rules {
+	return &Rules{Limits: limits, ids: map[string]bool{}}
+}
+
+// Identity checks what every rule has and returns its severity.
+func (c *Rules) Identity(list string, i int, id string, severity engine.Severity) engine.Severity {
+	if !regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`).MatchString(id) {
+		c.Fault(engine.ItemPointer(list, i, "id"), "use lower case letters, digits and underscores, at most 64")
+	}
+	if c.ids[id] {
+		c.Fault(engine.ItemPointer(list, i, "id"), "another rule has this id")
+	}
+	c.ids[id] = true
+	switch severity {
+	case "":
+		return engine.SeverityError
+	case engine.SeverityError, engine.SeverityWarning, engine.SeverityInfo:
+	default:
+		c.Fault(engine.ItemPointer(list, i, "severity"), "use ERROR, WARNING or INFO")
+	}
+	return severity
+}
+
+// Condition compiles an expression that must be true or false. It returns nil after a fault.
+func (c *Rules) Condition(env *cel.Env, source, at string) *Expression {
+	e, err := compile(env, source, c.Limits)
+	if err != nil {
+		c.Fault(at, err.Error())
+		return nil
+	}
+	if !e.decides() {
+		c.Fault(at, "the expression must be true or false")
+		return nil
+	}
+	return e
+}
+
+// Message compiles the message of a rule. Without one it is a sentence with the id of the rule.
+func (c *Rules) Message(env *cel.Env, source, id, at string) *Template {
+	if source == "" {
+		return &Template{parts: []templatePart{{text: "the rule " + id + " does not hold"}}}
+	}
+	t, err := compileTemplate(env, source, c.Limits)
+	if err != nil {
+		c.Fault(at, err.Error())
+		return &Template{}
+	}
+	return t
+}
+
+// Fault adds a fault at a JSON pointer.
+func (c *Rules) Fault(at, detail string) {
+	c.Faults = append(c.Faults, engine.ConfigError{Pointer: at, Code: "rule.invalid", Detail: detail})
+}

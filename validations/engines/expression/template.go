@@ -1,0 +1,105 @@
+package expression
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Template is the message of a rule: text with expressions in braces. Doubled braces stand for themselves.
+type Template struct {
+	parts []templatePart
+}
+
+// templatePart is a text, or an expression where there is one.
+type templatePart struct {
+	text       string
+	expression *Expression
+}
+
+func compileTemplate(env *cel.Env, source string, limits engine.Limits) (*Template, error) {
+	t := &Template{}
+	text := strings.Builder{}
+	for rest := source; rest != ""; {
+		at := strings.IndexAny(rest, "{}")
+		if at < 0 {
+			text.WriteString(rest)
+			break
+		}
+		text.WriteString(rest[:at])
+		if at+1 < len(rest) && rest[at+1] == rest[at] {
+			text.WriteByte(rest[at])
+			rest = rest[at+2:]
+			continue
+		}
+		end := strings.IndexByte(rest, '}')
+		if rest[at] == '}' || end < 0 {
+			return nil, errors.New("a brace is not closed or not opened; write it twice to mean itself")
+		}
+		compiled, err := compile(env, rest[at+1:end], limits)
+		if err != nil {
+			return nil, err
+		}
+		t.parts = append(t.parts, templatePart{text: text.String()}, templatePart{expression: compiled})
+		text.Reset()
+		rest = rest[end+1:]
+	}
+	t.parts = append(t.parts, templatePart{text: text.String()})
+	return t, nil
+}
+
+// Render fills in the values. What cannot be evaluated is shown as a question mark: the finding matters more.
+func (t *Template) Render(ctx context.Context, variables map[string]any) (string, error) {
+	var b strings.Builder
+	for _, part := range t.parts {
+		b.WriteString(part.text)
+		if part.expression == nil {
+			continue
+		}
+		value, reason, err := part.expression.value(ctx, variables)
+		switch {
+		case err != nil:
+			return "", err
+		case reason != "":
+			b.WriteByte('?')
+		default:
+			b.WriteString(showValue(value))
+		}
+	}
+	return engine.ClipTo(b.String(), engine.MaxMessage), nil
+}
+
+// Expressions are those whose variables the message needs.
+func (t *Template) Expressions() []*Expression {
+	found := []*Expression{}
+	for _, part := range t.parts {
+		if part.expression != nil {
+			found = append(found, part.expression)
+		}
+	}
+	return found
+}
+
+func showValue(value ref.Val) string {
+	switch v := value.(type) {
+	case types.String:
+		return engine.Clip(string(v))
+	case types.Double:
+		return strconv.FormatFloat(float64(v), 'f', -1, 64)
+	case types.Null:
+		return "nothing"
+	default:
+		text, ok := value.ConvertToType(types.StringType).(types.String)
+		if !ok {
+			return "?"
+		}
+		return engine.Clip(string(text))
+	}
+}

@@ -1,0 +1,245 @@
+// Package http is the engine of http steps. Another service checks the document; this package says how to call it and
+// reads its answer, and opens no connection itself.
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+const (
+	defaultAttemptTimeout = 30 * time.Second
+	maxAttemptTimeout     = 300
+	maxCallbackTimeout    = 7 * 24 * 3600
+	maxURLChars           = 2000
+	maxHTTPHeaders        = 20
+	maxHeaderChars        = 1000
+	maxParameterBytes     = 64 << 10
+	maxSeverities         = 500
+
+	// nameChars are what the labels of host names consist of and, as much as anybody needs, the names of headers.
+	nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+)
+
+// errForeign means that an HTTP engine was run like one that works by itself.
+var errForeign = errors.New("the document is checked by another service, which an engine does not call")
+
+// Engine is an engine whose work another service does. It knows where that service is, how it wants to be called and
+// how to read its answers; the call itself is made elsewhere.
+type Engine struct {
+	URL        string
+	Headers    map[string]string
+	Parameters json.RawMessage
+	// AttemptTimeout bounds one attempt of the call.
+	AttemptTimeout time.Duration
+	// Idempotent says that the call may be repeated when nobody knows what became of it.
+	Idempotent bool
+	// CallbackTimeout is how long the service may take to answer later; 0 means that it has to answer at once.
+	CallbackTimeout time.Duration
+
+	severities map[string]engine.Severity
+	limits     engine.Limits
+}
+
+// Run refuses: an engine touches no network.
+func (*Engine) Run(context.Context, engine.Document) (engine.Report, error) {
+	return engine.Report{}, errForeign
+}
+
+// stepConfig is the configuration of an HTTP step.
+type stepConfig struct {
+	URL                    string                     `json:"url"`
+	Headers                map[string]string          `json:"headers,omitempty"`
+	Parameters             json.RawMessage            `json:"parameters,omitempty"`
+	AttemptTimeoutSeconds  *int                       `json:"attempt_timeout_seconds,omitempty"`
+	Idempotent             *bool                      `json:"idempotent,omitempty"`
+	CallbackTimeoutSeconds int                        `json:"callback_timeout_seconds,omitempty"`
+	Severities             map[string]engine.Severity `json:"severities,omitempty"`
+}
+
+// Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
+func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
+	var c stepConfig
+	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
+		return nil, faults
+	}
+	faults := checkURL(c.URL)
+	faults = append(faults, checkHeaders(c.Headers)...)
+	faults = append(faults, checkParameters(c.Parameters)...)
+	faults = append(faults, checkSeverities(c.Severities)...)
+	e := &Engine{
+		URL: c.URL, Headers: c.Headers, Parameters: c.Parameters, AttemptTimeout: defaultAttemptTimeout,
+		Idempotent: c.Idempotent == nil || *c.Idempotent, severities: c.Severities, limits: limits,
+		CallbackTimeout: time.Duration(c.CallbackTimeoutSeconds) * time.Second,
+	}
+	if c.AttemptTimeoutSeconds != nil {
+		e.AttemptTimeout = time.Duration(*c.AttemptTimeoutSeconds) * time.Second
+		if *c.AttemptTimeoutSeconds < 1 || *c.AttemptTimeoutSeconds > maxAttemptTimeout {
+			detail := fmt.Sprintf("use 1 to %d seconds", maxAttemptTimeout)
+			faults = append(faults, engine.NewConfigError("/attempt_timeout_seconds", "http.timeout", detail))
+		}
+	}
+	if c.CallbackTimeoutSeconds < 0 || c.CallbackTimeoutSeconds > maxCallbackTimeout {
+		detail := fmt.Sprintf("use 1 to %d seconds, or leave it out when there are no callbacks", maxCallbackTimeout)
+		faults = append(faults, engine.NewConfigError("/callback_timeout_seconds", "http.timeout", detail))
+	}
+	return e, faults
+}
+
+// checkURL refuses what different programs read as different addresses. Which addresses may be called is decided when
+// the connection is made, not by how they are written.
+func checkURL(text string) []engine.ConfigError {
+	detail := urlFault(text)
+	if detail == "" {
+		return nil
+	}
+	return engine.Refuse(engine.Pointer("url"), "http.url", detail)
+}
+
+func urlFault(text string) string {
+	if len(text) > maxURLChars {
+		return fmt.Sprintf("use at most %d characters", maxURLChars)
+	}
+	if !isPlain(text) {
+		return "use ASCII without spaces and backslashes; write other letters as %-escapes, in host names in Punycode"
+	}
+	address, err := url.Parse(text)
+	switch {
+	case err != nil || !isWeb(address.Scheme):
+		return "use an absolute address that begins with https://"
+	case address.User != nil:
+		return "leave out user and password: everybody who may see the workflow would see them"
+	case strings.Contains(text, "#"):
+		return "leave out the fragment"
+	case !isHost(address.Hostname()) || !isPort(address):
+		return "use a host name or a plain IP address, with a port from 1 to 65535 if any"
+	default:
+		return ""
+	}
+}
+
+func isPlain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
+}
+
+func isWeb(scheme string) bool {
+	return scheme == "https" || scheme == "http"
+}
+
+// isHost takes names and the canonical form of IP addresses. Other forms of numbers (127.1, 0x7f000001) are names to
+// some programs and addresses to others.
+func isHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return !strings.Contains(host, "%")
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	for _, label := range labels {
+		if label == "" || strings.Trim(label, nameChars) != "" {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	return last[0] > '9'
+}
+
+func isPort(address *url.URL) bool {
+	port := address.Port()
+	if port == "" {
+		return !strings.HasSuffix(address.Host, ":")
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && number > 0
+}
+
+func checkHeaders(headers map[string]string) []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	if len(headers) > maxHTTPHeaders {
+		detail := fmt.Sprintf("there may be %d headers", maxHTTPHeaders)
+		faults = append(faults, engine.NewConfigError(engine.Pointer("headers"), "http.headers", detail))
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if detail := headerFault(name, headers[name]); detail != "" {
+			faults = append(faults, engine.NewConfigError(engine.Pointer("headers", name), "http.headers", detail))
+		}
+	}
+	return faults
+}
+
+func headerFault(name, value string) string {
+	lower := strings.ToLower(name)
+	switch {
+	case name == "" || len(name) > maxHeaderChars || strings.Trim(name, nameChars) != "":
+		return "is no name of a header"
+	case len(value) > maxHeaderChars || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return fmt.Sprintf("must have a value of at most %d printable ASCII characters", maxHeaderChars)
+	case isOurHeader(lower):
+		return "is set by the service itself"
+	case slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
+		func(word string) bool { return strings.Contains(lower, word) }):
+		return "looks like a secret, which everybody who may see the workflow would see; verify the signature instead"
+	default:
+		return ""
+	}
+}
+
+// isOurHeader tells headers that the call sets or that are about the connection.
+func isOurHeader(lower string) bool {
+	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "proxy-") ||
+		slices.Contains([]string{
+			"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect",
+			"host", "idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+		}, lower)
+}
+
+func checkParameters(parameters json.RawMessage) []engine.ConfigError {
+	if len(parameters) == 0 {
+		return nil
+	}
+	if jsontext.Value(parameters).Kind() != '{' || len(parameters) > maxParameterBytes {
+		detail := fmt.Sprintf("use a JSON object of at most %d bytes", maxParameterBytes)
+		return engine.Refuse(engine.Pointer("parameters"), "http.parameters", detail)
+	}
+	return nil
+}
+
+func checkSeverities(severities map[string]engine.Severity) []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	if len(severities) > maxSeverities {
+		detail := fmt.Sprintf("there may be %d of them", maxSeverities)
+		faults = append(faults, engine.NewConfigError(engine.Pointer("severities"), "http.severities", detail))
+	}
+	for _, code := range slices.Sorted(maps.Keys(severities)) {
+		if !isForeignCode(code) || !isSeverity(severities[code]) {
+			detail := "give a code of the validator's, without external., one of ERROR, WARNING and INFO"
+			at := engine.Pointer("severities", code)
+			faults = append(faults, engine.NewConfigError(at, "http.severities", detail))
+		}
+	}
+	return faults
+}
+
+func isSeverity(severity engine.Severity) bool {
+	return severity == engine.SeverityError || severity == engine.SeverityWarning || severity == engine.SeverityInfo
+}
+
+// Describe says what a step demands of documents.
+func Describe(config json.RawMessage) []engine.Promise {
+	var c stepConfig
+	if len(engine.DecodeConfig(config, &c)) > 0 {
+		return nil
+	}
+	return []engine.Promise{{Subject: c.URL, Words: "this service finds no errors in the document"}}
+}

@@ -1,0 +1,90 @@
+package engines_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		kind, config string
+		want         []engines.Promise
+	}{
+		"Table": {engines.KindTable, `{"schema":{"fields":[
+				{"name":"kwh","type":"number","constraints":{"required":true,"minimum":0,"maximum":5000}},
+				{"name":"quality","constraints":{"unique":true,"pattern":"^[AEM]$","enum":["A","E","M"]}}],
+				"primaryKey":["kwh","quality"]},
+			"row_rules":[
+				{"id":"zero","assert":"row.kwh == 0.0","when":"row.quality == 'M'","message":"found {row.kwh}"}],
+			"dataset_rules":[{"id":"some","assert":"count > 0","severity":"WARNING"}]}`, []engines.Promise{
+			{Subject: "kwh", Words: "number, never empty, at least 0, at most 5000"},
+			{Subject: "quality", Words: "any value, each value once, like ^[AEM]$, one of A, E, M"},
+			{Subject: "kwh, quality", Words: "no two rows have the same"},
+			{Subject: "zero", Expression: "row.kwh == 0.0, where row.quality == 'M'", Otherwise: "found {row.kwh}"},
+			{Subject: "some", Expression: "count > 0", Severity: engines.SeverityWarning},
+		}},
+		"JSONSchema": {
+			engines.KindJSONSchema, `{"schema":{"title":"Site","description":"A site.","required":["id","name"]}}`,
+			[]engines.Promise{
+				{Subject: "Site", Words: "the document matches the schema: A site.", Severity: engines.SeverityError},
+				{Subject: "id, name", Words: "always there"},
+			},
+		},
+		"JSONSchemaThatIsTrue": {engines.KindJSONSchema, `{"schema":true}`, []engines.Promise{
+			{Words: "the document matches the schema", Severity: engines.SeverityError},
+		}},
+		"Rules": {engines.KindRules, `{"rules":[
+				{"id":"a","path":"/x","operator":"le","value":5},
+				{"id":"b","path":"/y","assert":"value > 0","when":"value != 3","message":"no"},
+				{"id":"c","path":"/z","operator":"not_null"}]}`, []engines.Promise{
+			{Subject: "a", Expression: "/x: le 5"},
+			{Subject: "b", Expression: "/y: value > 0, where value != 3", Otherwise: "no"},
+			{Subject: "c", Expression: "/z: not_null"},
+		}},
+		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Promise{
+			{Words: "the document is well-formed XML"}, {Words: "it is valid by the XML Schema of this step"},
+		}},
+		"EnergyPlus": {engines.KindEnergyPlus, `{"versions":["23.1","23.2"],"required_objects":[["A","B"]],
+			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Promise{
+			{Words: "the model is for EnergyPlus 23.1, 23.2"},
+			{Subject: "A or B", Words: "there is an object of it"},
+			{Subject: "lit", Expression: "counts['Lights'] > 0"},
+		}},
+		"HTTP": {engines.KindHTTP, `{"url":"https://checks.example/"}`, []engines.Promise{
+			{Subject: "https://checks.example/", Words: "this service finds no errors in the document"},
+		}},
+		"Unreadable": {engines.KindTable, `{"schema":[]}`, nil},
+		"Unknown":    {"horoscope", `{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, engines.Describe(tt.kind, []byte(tt.config))); diff != "" {
+				t.Errorf("Describe (-want +got):\n%s", diff)
+			}
+			if engines.KindTitle(tt.kind) == "" {
+				t.Errorf("KindTitle(%q) is empty", tt.kind)
+			}
+		})
+	}
+}
+
+func TestEndOfContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for kind, config := range map[string]string{
+		engines.KindJSONSchema: `{"schema": {}}`,
+		engines.KindTable:      `{"schema": {"fields": [{"name": "a", "type": "string"}]}}`,
+	} {
+		_, err := compile(t, kind, config).Run(ctx, engines.NewDocument([]byte("1\n2\n"), "", ""))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error = %v, want the context's", kind, err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+)
+
+// The variables of expressions on trees: the whole document, and the value at the rule's path.
+const (
+	variableDoc   = "doc"
+	variableValue = "value"
+)
+
+// treeExpression is an expression with the places of the document that it needs.
+type treeExpression struct {
+	*expression.Expression
+	readsValue bool
+	needs      []need
+}
+
+// need is a chain of names that an expression reads of a variable.
+type need struct {
+	variable string
+	names    []string
+}
+
+func newTreeEnv(limits engine.Limits) (*cel.Env, error) {
+	registry, err := types.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	return expression.NewEnv(limits, append(treeFunctions(),
+		cel.CustomTypeAdapter(treeAdapter{registry}),
+		cel.OptionalTypes(),
+		cel.Variable(variableDoc, cel.DynType),
+		cel.Variable(variableValue, cel.DynType),
+	)...)
+}
+
+func newTreeExpression(e *expression.Expression) *treeExpression {
+	value := e.Reads(variableValue)
+	t := &treeExpression{Expression: e, readsValue: value.Whole || len(value.Names) > 0}
+	tested := []need{}
+	ast.PostOrderVisit(e.AST.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		chain, ok := chainOf(node)
+		switch {
+		case !ok || len(chain.names) == 0:
+		case node.Kind() == ast.SelectKind && node.AsSelect().IsTestOnly():
+			tested = append(tested, chain)
+		default:
+			t.needs = append(t.needs, chain)
+		}
+	}))
+	// What the expression asks for before it reads it may well be missing.
+	t.needs = slices.DeleteFunc(t.needs, func(n need) bool {
+		return slices.ContainsFunc(tested, n.below)
+	})
+	return t
+}
+
+// chainOf returns the names that lead from a variable to what the node reads.
+func chainOf(node ast.Expr) (need, bool) {
+	switch node.Kind() {
+	case ast.IdentKind:
+		name := node.AsIdent()
+		return need{variable: name}, name == variableDoc || name == variableValue
+	case ast.SelectKind:
+		chain, ok := chainOf(node.AsSelect().Operand())
+		chain.names = append(chain.names, node.AsSelect().FieldName())
+		return chain, ok
+	case ast.CallKind:
+		name, ok := expression.IndexedName(node.AsCall())
+		if !ok {
+			return need{}, false
+		}
+		chain, ok := chainOf(node.AsCall().Args()[0])
+		chain.names = append(chain.names, name)
+		return chain, ok
+	default:
+		return need{}, false
+	}
+}
+
+func (n need) below(other need) bool {
+	return n.variable == other.variable && len(n.names) >= len(other.names) &&
+		slices.Equal(n.names[:len(other.names)], other.names)
+}
+
+// explain names what is missing where that is why the expression could not be evaluated.
+func (e *treeExpression) explain(at *ruleSpot, reason string) string {
+	for _, n := range e.needs {
+		base, value := []string(nil), at.run.document.Value
+		if n.variable == variableValue {
+			base, value = at.place.tokens, at.place.value
+		}
+		for i, name := range n.names {
+			next, known := member(value, name)
+			if !known {
+				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
+				return "needs " + engine.ClipTo(missing, 2*engine.MaxQuoted) + ", which is missing"
+			}
+			value = next
+		}
+	}
+	return reason
+}

@@ -1,0 +1,117 @@
+package rules_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func TestHostileDocumentsOfRules(t *testing.T) {
+	t.Parallel()
+	var bomb strings.Builder
+	bomb.WriteString("a: &a [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
+	for c := 'b'; c <= 'k'; c++ {
+		fmt.Fprintf(&bomb, "%c: &%c [%s*%c]\n", c, c, strings.Repeat("*"+string(c-1)+", ", 9), c-1)
+	}
+	tests := []struct{ name, document, mediaType, code string }{
+		{"Depth", strings.Repeat("[", 100_000), "application/json", "json.depth"},
+		{"HugeNumber", `[1e400]`, "application/json", "json.number_range"},
+		{"LoneSurrogate", `["\ud800"]`, "application/json", "json.malformed"},
+		{"DuplicateName", `{"a": 1, "a": 2}`, "application/json", "json.duplicate_name"},
+		{"AliasBomb", bomb.String(), "application/yaml", "yaml.too_large"},
+		{"TypeIsALie", "PK\x03\x04", "application/json", "json.malformed"},
+		{"XMLIsALie", "{}", "application/xml", "xml.malformed"},
+	}
+	engine := compile(t, engines.KindRules, oneRule(`"operator": "not_null"`))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			report := run(t, engine, []byte(tt.document), tt.mediaType)
+			if len(report.Findings) != 1 || report.Findings[0].Code != tt.code || report.Errors != 1 {
+				t.Errorf("report = %+v, want one finding %s", report, tt.code)
+			}
+		})
+	}
+}
+
+func TestHostileRules(t *testing.T) {
+	t.Parallel()
+	long := `{"s": "` + strings.Repeat("a", 1_000_000) + `"}`
+	many := `{"v": {"w": [` + strings.Repeat("[1, 2],", 50_000) + `0]}}`
+	numbers := `{"n": [` + strings.Repeat("1, ", 50_000) + `0]}`
+	tests := []struct{ name, rule, document, want string }{
+		{
+			"Pattern", `"path": "/s", "operator": "matches", "value": "(.{0,500}){0,2}z"`, long,
+			"/s not evaluated: the pattern costs too much on a text of this length",
+		},
+		{
+			"PatternOfAnExpression", `"assert": "doc.s.matches('(a*)*(b*)*(c*)*$') && doc.s.contains(doc.s + doc.s)"`,
+			strings.Replace(long, "{", `{"t": 1, `, 1), "not evaluated: it costs too much",
+		},
+		{
+			"DeepEquality", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, doc == doc)"`, many,
+			"not evaluated: it costs too much",
+		},
+		{
+			"DeepMembership", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, doc in [doc])"`, many,
+			"not evaluated: it costs too much",
+		},
+		{
+			"HiddenEquality", `"assert": "[` + strings.Repeat("1,", 500) +
+				`2].all(x, [{'a': [doc] + [doc]}] == [{'a': [doc] + [doc]}])"`, many,
+			"not evaluated: it costs too much",
+		},
+		{
+			"Sums", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, sum(doc.n) > 0.0)"`, numbers,
+			"not evaluated: it costs too much",
+		},
+		{
+			"Loop", `"assert": "doc.n.all(x, x != 5 && x != 6 && x != 7)"`, numbers,
+			"not evaluated: it costs too much",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			limits := engines.DefaultLimits()
+			limits.MaxDocumentRuleCost = 200_000
+			engine := compileWithin(t, engines.KindRules, oneRule(tt.rule), limits)
+			report := run(t, engine, []byte(tt.document), "application/json")
+			same(t, 1, len(report.Findings))
+			same(t, tt.want, strings.TrimSpace(report.Findings[0].Path+" "+report.Findings[0].Message))
+		})
+	}
+
+	t.Run("DeadlineEndsTheRun", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindRules, oneRule(`"path": "/v/w/*", "assert": "doc.v.w.exists(y, y == value)"`))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := engine.Run(ctx, engines.NewDocument([]byte(many), "application/json", ""))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline's", err)
+		}
+	})
+
+	t.Run("LargeDocument", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindRules, `{"rules": [
+			{"id": "pairs", "path": "/v/w/*", "operator": "len_eq", "value": 2},
+			{"id": "small", "path": "/v/w/*/1", "operator": "lt", "value": 3, "missing": "skip"},
+			{"id": "twins", "path": "/v/w", "operator": "unique"}]}`)
+		large := strings.Replace(many, "[[", "["+strings.Repeat("[1, 2],", 150_000)+"[", 1)
+		report := run(t, engine, []byte(large), "application/json")
+		same(t, []brief{
+			{
+				"rule.pairs", "/v/w/200000", 1, 1400014, 0,
+				"not evaluated: wants a string, a list or an object, found the number 0",
+			},
+			{"rule.twins", "/v/w/1", 1, 21, 0, "element 1 equals element 0; the list has 199999 duplicates"},
+		}, briefs(report))
+	})
+}

@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// exact is a number without rounding, in a form in which equal numbers are equal: 0.digits times ten to the exponent,
+// where the digits neither start nor end with zero.
+type exact struct {
+	negative bool
+	digits   string
+	exponent int
+}
+
+// newExact reads a number of JSON. Its exponent was looked at before.
+func newExact(literal string) exact {
+	mantissa, exponent := literal, 0
+	if at := strings.IndexAny(literal, "eE"); at >= 0 {
+		mantissa = literal[:at]
+		exponent, _ = strconv.Atoi(literal[at+1:]) // JSON's grammar leaves nothing else there
+	}
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	exponent += len(digits) - len(fraction)
+	digits = strings.TrimRight(digits, "0")
+	if digits == "" {
+		return exact{}
+	}
+	return exact{negative, digits, exponent}
+}
+
+func (d exact) compare(other exact) int {
+	if d.sign() != other.sign() {
+		return cmp.Compare(d.sign(), other.sign())
+	}
+	return d.sign() * cmp.Or(cmp.Compare(d.exponent, other.exponent), cmp.Compare(d.digits, other.digits))
+}
+
+func (d exact) sign() int {
+	switch {
+	case d.digits == "":
+		return 0
+	case d.negative:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func (d exact) whole() bool {
+	return d.exponent >= len(d.digits)
+}
+
+// text is a literal of the number.
+func (d exact) text() string {
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	return sign + "0." + d.digits + "e" + strconv.Itoa(d.exponent)
+}
+
+func (d exact) float() float64 {
+	number, _ := strconv.ParseFloat(d.text(), 64) // numbers out of range were refused before
+	return number
+}
+
+// canonical is the same for equal values: numbers by what they are worth, objects whatever the order of their members.
+func canonical(value any) string {
+	var b strings.Builder
+	writeCanonical(&b, value)
+	return b.String()
+}
+
+func writeCanonical(b *strings.Builder, value any) {
+	switch v := value.(type) {
+	case nil:
+		b.WriteString("null")
+	case bool:
+		b.WriteString(strconv.FormatBool(v))
+	case json.Number:
+		b.WriteString(newExact(v.String()).text())
+	case string:
+		writeText(b, v)
+	case []any:
+		b.WriteByte('[')
+		for _, item := range v {
+			writeCanonical(b, item)
+			b.WriteByte(',')
+		}
+		b.WriteByte(']')
+	case map[string]any:
+		b.WriteByte('{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			writeText(b, name)
+			writeCanonical(b, v[name])
+			b.WriteByte(',')
+		}
+		b.WriteByte('}')
+	}
+}
+
+// writeText writes the length first, so that no text can be mistaken for something else.
+func writeText(b *strings.Builder, text string) {
+	b.WriteString(strconv.Itoa(len(text)))
+	b.WriteByte('"')
+	b.WriteString(text)
+}
+
+// instant is a date-time, or a date, which stands for its first moment in UTC.
+type instant struct {
+	time time.Time
+	date bool
+}
+
+func parseInstant(text string) (instant, bool) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return instant{day, true}, true
+	}
+	moment, err := engine.ParseDateTime(text)
+	return instant{time: moment}, err == nil
+}
+
+// end is the last moment that belongs to the instant.
+func (i instant) end() time.Time {
+	if i.date {
+		return i.time.AddDate(0, 0, 1).Add(-time.Nanosecond)
+	}
+	return i.time
+}

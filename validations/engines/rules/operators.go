@@ -1,0 +1,446 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// operator judges one value.
+type operator func(s subject) outcome
+
+// verdict is what an operator says of a value.
+type verdict int
+
+const (
+	verdictHolds verdict = iota
+	verdictFails
+	// verdictOpen means that the operator does not fit the value, which is no pass.
+	verdictOpen
+)
+
+// outcome is a verdict with the reason for it. Below leads from the value to the element that is to blame.
+type outcome struct {
+	verdict verdict
+	message string
+	below   []string
+}
+
+// subject is a value that is judged. Textual values come from XML, which knows no types: a text counts as the number or
+// the truth value that it spells.
+type subject struct {
+	value          any
+	textual        bool
+	maxPatternWork int64
+}
+
+// operatorApproxEq is the only operator with a tolerance.
+const operatorApproxEq = "approx_eq"
+
+// operators returns all operators by name.
+func operators() map[string]operatorCompiler {
+	return map[string]operatorCompiler{
+		"eq":     equal,
+		"ne":     different,
+		"in":     among,
+		"not_in": notAmong,
+
+		"lt":             ordered("is not less than", func(c int) bool { return c < 0 }),
+		"le":             ordered("is more than", func(c int) bool { return c <= 0 }),
+		"gt":             ordered("is not more than", func(c int) bool { return c > 0 }),
+		"ge":             ordered("is less than", func(c int) bool { return c >= 0 }),
+		"between":        between,
+		operatorApproxEq: approximately,
+
+		"contains":    contains,
+		"starts_with": textual("does not start with", strings.HasPrefix),
+		"ends_with":   textual("does not end with", strings.HasSuffix),
+		"matches":     matches,
+
+		"is_null":   null,
+		"not_null":  notNull,
+		"is_empty":  empty,
+		"not_empty": notEmpty,
+		"type_is":   typed,
+		"len_eq":    sized("not", func(got, want int) bool { return got == want }),
+		"len_le":    sized("more than", func(got, want int) bool { return got <= want }),
+		"len_ge":    sized("fewer than", func(got, want int) bool { return got >= want }),
+		"unique":    unique,
+
+		"before": dated("is not before", func(i, limit instant) bool { return i.time.Before(limit.time) }),
+		"after":  dated("is not after", func(i, limit instant) bool { return i.time.After(limit.time) }),
+		"within": within,
+
+		"any":  anyElement,
+		"all":  allElements,
+		"none": noElement,
+	}
+}
+
+// judge makes the message only where it is needed.
+func judge(holds bool, message func() string) outcome {
+	if holds {
+		return outcome{}
+	}
+	return outcome{verdict: verdictFails, message: message()}
+}
+
+// misfit is the outcome for a value of another type than the operator takes.
+func (s subject) misfit(want string) outcome {
+	return outcome{verdict: verdictOpen, message: "wants " + want + ", found " + s.kind()}
+}
+
+// kind names the type of the value.
+func (s subject) kind() string {
+	switch v := s.value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return "the number " + engine.Clip(v.String())
+	case string:
+		return "the string " + engine.Quote(v)
+	case []any:
+		return "a list of " + engine.Plural(len(v), "element", "elements")
+	default:
+		return "an object"
+	}
+}
+
+// shown is the value as a message repeats it.
+func (s subject) shown() string {
+	switch v := s.value.(type) {
+	case json.Number:
+		return engine.Clip(v.String())
+	case string:
+		if _, number := s.number(); number {
+			return engine.Clip(v)
+		}
+		return engine.Quote(v)
+	default:
+		return s.kind()
+	}
+}
+
+func (s subject) number() (exact, bool) {
+	switch v := s.value.(type) {
+	case json.Number:
+		return newExact(v.String()), true
+	case string:
+		if s.textual && isNumberText(v) {
+			return newExact(v), true
+		}
+	}
+	return exact{}, false
+}
+
+func isNumberText(text string) bool {
+	return len(text) <= engine.MaxNumberChars && text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 &&
+		json.Valid([]byte(text)) && engine.NumberInRange(text)
+}
+
+// forms are the canonical texts that the value is equal to.
+func (s subject) forms() []string {
+	forms := []string{canonical(s.value)}
+	text, ok := s.value.(string)
+	if !ok || !s.textual {
+		return forms
+	}
+	if number, ok := s.number(); ok {
+		forms = append(forms, number.text())
+	}
+	if text == "true" || text == "false" {
+		forms = append(forms, text)
+	}
+	return forms
+}
+
+func (s subject) equals(form string) bool {
+	return slices.Contains(s.forms(), form)
+}
+
+// elements are those of a list. An element of XML that occurs once is the only one of its name.
+func (s subject) elements() ([]any, bool) {
+	items, ok := s.value.([]any)
+	if !ok && s.textual {
+		return []any{s.value}, true
+	}
+	return items, ok
+}
+
+func (s subject) with(value any) subject {
+	s.value = value
+	return s
+}
+
+func (s subject) types() []string {
+	switch v := s.value.(type) {
+	case nil:
+		return []string{"null"}
+	case bool:
+		return []string{"boolean"}
+	case []any:
+		return []string{"array"}
+	case map[string]any:
+		return []string{"object"}
+	case string:
+		if s.textual && (v == "true" || v == "false") {
+			return []string{"string", "boolean"}
+		}
+	}
+	types := []string{}
+	if _, text := s.value.(string); text {
+		types = append(types, "string")
+	}
+	if number, ok := s.number(); ok {
+		types = append(types, "number")
+		if number.whole() {
+			types = append(types, "integer")
+		}
+	}
+	return types
+}
+
+func equal(o *operand) operator {
+	want := canonical(o.any())
+	shown := subject{value: o.value}.shown()
+	return func(s subject) outcome {
+		return judge(s.equals(want), func() string { return s.shown() + " is not " + shown })
+	}
+}
+
+func different(o *operand) operator {
+	refused := canonical(o.any())
+	return func(s subject) outcome {
+		return judge(!s.equals(refused), func() string { return s.shown() + " is not allowed" })
+	}
+}
+
+// members returns the canonical texts of the operand's list and how a message shows it.
+func members(o *operand) (map[string]bool, string) {
+	forms := map[string]bool{}
+	shown := []string{}
+	for _, item := range o.list() {
+		forms[canonical(item)] = true
+		shown = append(shown, subject{value: item}.shown())
+	}
+	return forms, engine.ClipTo(strings.Join(shown, ", "), 2*engine.MaxQuoted)
+}
+
+func among(o *operand) operator {
+	forms, list := members(o)
+	return func(s subject) outcome {
+		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
+		return judge(known, func() string { return s.shown() + " is not one of " + list })
+	}
+}
+
+func notAmong(o *operand) operator {
+	forms, _ := members(o)
+	return func(s subject) outcome {
+		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
+		return judge(!known, func() string { return s.shown() + " is not allowed" })
+	}
+}
+
+func ordered(words string, holds func(comparison int) bool) operatorCompiler {
+	return func(o *operand) operator {
+		limit := o.number()
+		shown := subject{value: o.value}.shown()
+		return func(s subject) outcome {
+			number, ok := s.number()
+			if !ok {
+				return s.misfit("a number")
+			}
+			return judge(holds(number.compare(limit)), func() string { return s.shown() + " " + words + " " + shown })
+		}
+	}
+}
+
+func between(o *operand) operator {
+	low, high := o.numbers()
+	return func(s subject) outcome {
+		number, ok := s.number()
+		if !ok {
+			return s.misfit("a number")
+		}
+		return judge(number.compare(low) >= 0 && number.compare(high) <= 0, func() string {
+			return fmt.Sprintf("%s is not from %v to %v", s.shown(), low.float(), high.float())
+		})
+	}
+}
+
+func approximately(o *operand) operator {
+	center, tolerance := o.approximate()
+	return func(s subject) outcome {
+		number, ok := s.number()
+		if !ok {
+			return s.misfit("a number")
+		}
+		return judge(math.Abs(number.float()-center) <= tolerance, func() string {
+			return fmt.Sprintf("%s is more than %v away from %v", s.shown(), tolerance, center)
+		})
+	}
+}
+
+// contains looks for a part of a text, or for an element of a list.
+func contains(o *operand) operator {
+	want := o.any()
+	part, isText := want.(string)
+	form := canonical(want)
+	shown := subject{value: want}.shown()
+	return func(s subject) outcome {
+		missing := func() string { return s.shown() + " does not contain " + shown }
+		switch v := s.value.(type) {
+		case string:
+			if !isText {
+				return s.misfit("a list")
+			}
+			return judge(strings.Contains(v, part), missing)
+		case []any:
+			return judge(slices.ContainsFunc(v, func(item any) bool { return s.with(item).equals(form) }), missing)
+		default:
+			return s.misfit("a string or a list")
+		}
+	}
+}
+
+func textual(words string, holds func(text, part string) bool) operatorCompiler {
+	return func(o *operand) operator {
+		part := o.text()
+		return func(s subject) outcome {
+			text, ok := s.value.(string)
+			if !ok {
+				return s.misfit("a string")
+			}
+			return judge(holds(text, part), func() string {
+				return engine.Quote(text) + " " + words + " " + engine.Quote(part)
+			})
+		}
+	}
+}
+
+func matches(o *operand) operator {
+	p := o.pattern()
+	return func(s subject) outcome {
+		text, ok := s.value.(string)
+		if !ok {
+			return s.misfit("a string")
+		}
+		if p.Work(text) > s.maxPatternWork {
+			return outcome{verdict: verdictOpen, message: "the pattern costs too much on a text of this length"}
+		}
+		return judge(p.RE.MatchString(text), func() string {
+			return engine.Quote(text) + " does not match " + engine.Clip(p.RE.String())
+		})
+	}
+}
+
+func null(*operand) operator {
+	return func(s subject) outcome {
+		return judge(s.value == nil, func() string { return s.shown() + " is not null" })
+	}
+}
+
+func notNull(*operand) operator {
+	return func(s subject) outcome {
+		return judge(s.value != nil, func() string { return "is null" })
+	}
+}
+
+// length is the number of characters, elements or members, and the word for one of them. Null has none.
+func (s subject) length() (int, string, bool) {
+	switch v := s.value.(type) {
+	case nil:
+		return 0, "", true
+	case string:
+		return utf8.RuneCountInString(v), "character", true
+	case []any:
+		return len(v), "element", true
+	case map[string]any:
+		return len(v), "member", true
+	default:
+		return 0, "", false
+	}
+}
+
+const sizedTypes = "a string, a list or an object"
+
+func empty(*operand) operator {
+	return func(s subject) outcome {
+		length, _, ok := s.length()
+		if !ok {
+			return s.misfit(sizedTypes)
+		}
+		return judge(length == 0, func() string { return s.shown() + " is not empty" })
+	}
+}
+
+func notEmpty(*operand) operator {
+	return func(s subject) outcome {
+		length, _, ok := s.length()
+		if !ok {
+			return s.misfit(sizedTypes)
+		}
+		return judge(length > 0, func() string { return "is empty" })
+	}
+}
+
+func sized(words string, holds func(got, want int) bool) operatorCompiler {
+	return func(o *operand) operator {
+		want := o.length()
+		return func(s subject) outcome {
+			got, unit, ok := s.length()
+			if !ok || s.value == nil {
+				return s.misfit(sizedTypes)
+			}
+			return judge(holds(got, want), func() string {
+				return fmt.Sprintf("has %s, %s %d", engine.Plural(got, unit, unit+"s"), words, want)
+			})
+		}
+	}
+}
+
+func typed(o *operand) operator {
+	want := o.types()
+	return func(s subject) outcome {
+		fits := slices.ContainsFunc(s.types(), func(name string) bool { return slices.Contains(want, name) })
+		return judge(fits, func() string { return s.kind() + " is not of type " + strings.Join(want, " or ") })
+	}
+}
+
+func dated(words string, holds func(value, limit instant) bool) operatorCompiler {
+	return func(o *operand) operator {
+		limit := o.instant()
+		shown, _ := o.value.(string)
+		return func(s subject) outcome {
+			text, _ := s.value.(string)
+			found, ok := parseInstant(text)
+			if !ok {
+				return s.misfit("a date or a date-time")
+			}
+			return judge(holds(found, limit), func() string { return text + " " + words + " " + shown })
+		}
+	}
+}
+
+func within(o *operand) operator {
+	from, to := o.period()
+	return func(s subject) outcome {
+		text, _ := s.value.(string)
+		found, ok := parseInstant(text)
+		if !ok {
+			return s.misfit("a date or a date-time")
+		}
+		return judge(!found.time.Before(from) && !found.time.After(to), func() string {
+			return text + " is outside of the period"
+		})
+	}
+}

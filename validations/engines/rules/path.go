@@ -1,0 +1,170 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
+)
+
+// treePath is a JSON pointer in which a star stands for each element of a list or each member of an object. A member
+// that is itself named so is written ~2.
+type treePath struct {
+	text  string
+	steps []pathStep
+}
+
+type pathStep struct {
+	name string
+	each bool
+}
+
+// placeState says what a path found.
+type placeState int
+
+const (
+	placeFound placeState = iota
+	// placeMissing is a place whose last token does not exist.
+	placeMissing
+	// placeClosed is a value that a star was to open and that has no elements by its type.
+	placeClosed
+)
+
+// treePlace is one result of a path. The tokens are only valid during the visit.
+type treePlace struct {
+	tokens []string
+	value  any
+	state  placeState
+}
+
+func parsePath(text string, limits engine.Limits) (treePath, error) {
+	path := treePath{text: text}
+	if text == "" {
+		return path, nil
+	}
+	tokens := strings.Split(text, "/")
+	if tokens[0] != "" {
+		return path, errors.New("a path starts with a slash or is empty")
+	}
+	if len(tokens) > limits.MaxDepth {
+		return path, fmt.Errorf("a path has at most %d parts", limits.MaxDepth)
+	}
+	escapes := strings.NewReplacer("~0", "", "~1", "", "~2", "")
+	unescape := strings.NewReplacer("~0", "~", "~1", "/", "~2", "*")
+	for _, token := range tokens[1:] {
+		if strings.Contains(escapes.Replace(token), "~") {
+			return path, errors.New("write ~0 for a tilde, ~1 for a slash and ~2 for a star in a name")
+		}
+		path.steps = append(path.steps, pathStep{name: unescape.Replace(token), each: token == "*"})
+	}
+	return path, nil
+}
+
+// single says whether the path has no star.
+func (p treePath) single() bool {
+	return !slices.ContainsFunc(p.steps, func(s pathStep) bool { return s.each })
+}
+
+// visit goes through all places of the path in the order of the document, members of an object by name.
+func (p treePath) visit(t *tree.Tree, found func(treePlace) error) error {
+	w := &walker{steps: p.steps, textual: t.Textual, found: found}
+	return w.walk(t.Value, 0)
+}
+
+// names are the tokens of a path without a star.
+func (p treePath) names() []string {
+	names := make([]string, len(p.steps))
+	for i, step := range p.steps {
+		names[i] = step.name
+	}
+	return names
+}
+
+// find follows a path without a star.
+func (p treePath) find(value any) (any, bool) {
+	for _, step := range p.steps {
+		var known bool
+		if value, known = member(value, step.name); !known {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// walker is the state of one visit.
+type walker struct {
+	steps   []pathStep
+	textual bool
+	found   func(treePlace) error
+	tokens  []string
+}
+
+func (w *walker) walk(value any, i int) error {
+	if i == len(w.steps) {
+		return w.found(treePlace{w.tokens, value, placeFound})
+	}
+	if w.steps[i].each {
+		return w.walkEach(value, i)
+	}
+	child, known := member(value, w.steps[i].name)
+	if !known {
+		return w.found(treePlace{append(w.tokens, w.steps[i].name), nil, placeMissing})
+	}
+	return w.walkBelow(w.steps[i].name, child, i)
+}
+
+func (w *walker) walkEach(value any, i int) error {
+	switch v := value.(type) {
+	case []any:
+		for at, child := range v {
+			if err := w.walkBelow(strconv.Itoa(at), child, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	case map[string]any:
+		if w.textual {
+			break
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := w.walkBelow(name, v[name], i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if w.textual {
+		// An element that occurs once is no list in XML's tree, yet it is the only one of its name.
+		return w.walk(value, i+1)
+	}
+	return w.found(treePlace{w.tokens, value, placeClosed})
+}
+
+func (w *walker) walkBelow(token string, child any, i int) error {
+	w.tokens = append(w.tokens, token)
+	err := w.walk(child, i+1)
+	w.tokens = w.tokens[:len(w.tokens)-1]
+	return err
+}
+
+// member returns a member of an object or an element of a list by its token.
+func member(value any, token string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		child, known := v[token]
+		return child, known
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err != nil || i < 0 || i >= len(v) || strconv.Itoa(i) != token {
+			return nil, false
+		}
+		return v[i], true
+	default:
+		return nil, false
+	}
+}

@@ -1,0 +1,206 @@
+// Package rules is the engine of rules steps: it checks JSON, YAML and XML documents by an organization's own rules.
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
+)
+
+// Engine checks JSON, YAML and XML documents by rules of a tenant's own.
+type Engine struct {
+	rules  []treeRule
+	limits engine.Limits
+}
+
+// treeRule is a compiled ruleConfig. It has either a check or a condition.
+type treeRule struct {
+	id       string
+	severity engine.Severity
+	path     treePath
+	// optional says that the rule has nothing to say where its path is missing.
+	optional  bool
+	guard     *treeExpression
+	check     operator
+	condition *treeExpression
+	// message is nil where the check or the rule's id say enough.
+	message *expression.Template
+}
+
+// run is the state of one run over one document.
+type run struct {
+	document *tree.Tree
+	limits   engine.Limits
+	// tallies are two of each rule: what failed and what was not evaluated.
+	tallies []*ruleTally
+}
+
+// Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
+func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
+	var c stepConfig
+	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
+		return nil, faults
+	}
+	if len(c.Rules) == 0 || len(c.Rules) > limits.MaxRules {
+		detail := fmt.Sprintf("a step has 1 to %d rules", limits.MaxRules)
+		return nil, engine.Refuse("/rules", "rule.too_many", detail)
+	}
+	compiler, err := newTreeRuleCompiler(limits)
+	if err != nil {
+		return nil, engine.Refuse("", "rule.invalid", err.Error())
+	}
+	e := &Engine{limits: limits}
+	for i, raw := range c.Rules {
+		e.rules = append(e.rules, compiler.rule(raw, i))
+	}
+	return e, compiler.Faults
+}
+
+// Run checks one document.
+func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return engine.Report{}, fmt.Errorf("check by rules: %w", err)
+	}
+	c := engine.NewCollector(e.limits)
+	t, unreadable, err := tree.ReadAny(doc, e.limits)
+	if err != nil {
+		return engine.Report{}, err
+	}
+	if unreadable != nil {
+		c.Add("", *unreadable)
+		return c.Finish(), nil
+	}
+	run := &run{document: t, limits: e.limits}
+	for i := range e.rules {
+		if err := run.check(ctx, &e.rules[i]); err != nil {
+			return engine.Report{}, err
+		}
+	}
+	run.report(c)
+	return c.Finish(), nil
+}
+
+// check applies one rule to each place of its path. Its error is the context's.
+func (r *run) check(ctx context.Context, rule *treeRule) error {
+	failed := &ruleTally{rule: rule, severity: rule.severity}
+	open := &ruleTally{rule: rule, severity: engine.SeverityError, notEvaluated: true}
+	r.tallies = append(r.tallies, failed, open)
+	at := &ruleSpot{run: r, rule: rule, failed: failed, open: open}
+	if rule.guard != nil && !rule.guard.readsValue {
+		if applies, err := at.guarded(ctx); err != nil || !applies {
+			return err
+		}
+	}
+	return rule.path.visit(r.document, func(p treePlace) error {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("check by rules: %w", err)
+		}
+		at.place = p
+		return at.check(ctx)
+	})
+}
+
+// ruleSpot is a rule at one place of the document.
+type ruleSpot struct {
+	run          *run
+	rule         *treeRule
+	failed, open *ruleTally
+	place        treePlace
+}
+
+func (s *ruleSpot) check(ctx context.Context) error {
+	switch s.place.state {
+	case placeMissing:
+		if !s.rule.optional {
+			s.fail(nil, "missing")
+		}
+		return nil
+	case placeClosed:
+		s.leaveOpen(subject{value: s.place.value}.kind() + " has no elements")
+		return nil
+	default:
+	}
+	if s.rule.guard != nil && s.rule.guard.readsValue {
+		if applies, err := s.guarded(ctx); err != nil || !applies {
+			return err
+		}
+	}
+	if s.rule.check == nil {
+		return s.checkCondition(ctx)
+	}
+	return s.checkValue(ctx)
+}
+
+func (s *ruleSpot) checkValue(ctx context.Context) error {
+	found := s.rule.check(subject{s.place.value, s.run.document.Textual, s.run.limits.MaxPatternWork})
+	switch found.verdict {
+	case verdictOpen:
+		s.leaveOpen(found.message)
+	case verdictFails:
+		return s.failWith(ctx, found)
+	default:
+	}
+	return nil
+}
+
+// guarded says whether the rule applies. A guard that cannot be evaluated leaves the rule open.
+func (s *ruleSpot) guarded(ctx context.Context) (bool, error) {
+	applies, reason, err := s.rule.guard.Holds(ctx, s.variables())
+	if reason != "" {
+		s.leaveOpen(s.rule.guard.explain(s, reason))
+	}
+	return applies, err
+}
+
+func (s *ruleSpot) checkCondition(ctx context.Context) error {
+	holds, reason, err := s.rule.condition.Holds(ctx, s.variables())
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		s.leaveOpen(s.rule.condition.explain(s, reason))
+		return nil
+	case holds:
+		return nil
+	}
+	return s.failWith(ctx, outcome{message: "the rule " + s.rule.id + " does not hold"})
+}
+
+// failWith uses the message of the rule where it has one. It is only made where it is shown.
+func (s *ruleSpot) failWith(ctx context.Context, found outcome) error {
+	message := found.message
+	if s.rule.message != nil && !s.failed.full(s.run.limits) {
+		rendered, err := s.rule.message.Render(ctx, s.variables())
+		if err != nil {
+			return err
+		}
+		message = rendered
+	}
+	s.fail(found.below, message)
+	return nil
+}
+
+func (s *ruleSpot) fail(below []string, message string) {
+	s.failed.add(s.run.limits, s.place, below, message)
+}
+
+func (s *ruleSpot) leaveOpen(reason string) {
+	s.open.add(s.run.limits, s.place, nil, "not evaluated: "+reason)
+}
+
+func (s *ruleSpot) variables() map[string]any {
+	return map[string]any{variableDoc: s.run.document.Value, variableValue: s.place.value}
+}
+
+// group names the check in what is said of many failures at once.
+func (t *ruleTally) group() string {
+	if t.notEvaluated {
+		return strings.TrimSpace(t.rule.path.text + " (not evaluated)")
+	}
+	return t.rule.path.text
+}

@@ -1,0 +1,118 @@
+package schema_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// Each of these is refused or answered at once; comparing all names in full, or counting the columns of each finding
+// from the beginning of its line, takes minutes.
+func TestHostileFailures(t *testing.T) {
+	t.Parallel()
+	names := func(letter string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"%s%05d": true, `, strings.Repeat(letter, 58), i)
+		}
+		return b.String()
+	}
+
+	t.Run("NamesThatAreAlike", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindJSONSchema,
+			schemaStep(`{"properties": {`+names("n", 1000)+`"a": true}, "additionalProperties": false}`))
+		report := run(t, engine, []byte(`{`+names("m", 60_000)+`"a": 1}`), "application/json")
+		same(t, 60_000, report.Errors)
+	})
+
+	t.Run("ManyFindingsOnOneLongLine", func(t *testing.T) {
+		t.Parallel()
+		schema := strings.Repeat(`{"required": ["a"]}, {"required": ["b"]}, `, 400)
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"prefixItems": [true, `+schema+`true]}`))
+		document := `["` + strings.Repeat("é", 7<<20) + `"` + strings.Repeat(", {}", 800) + `]`
+		report := run(t, engine, []byte(document), "application/json")
+		last := report.Findings[len(report.Findings)-1]
+		same(t, 800, report.Errors)
+		same(t, (7<<20)+3+2+799*4+1, last.Column)
+	})
+}
+
+func TestHostileSchemas(t *testing.T) {
+	t.Parallel()
+	t.Run("RecursiveReference", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"$ref": "#/$defs/a",
+			"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`))
+		report := run(t, engine, []byte(`1`), "application/json")
+		same(t, []brief{{"schema.ref", "", 1, 1, 0, "the schema refers to itself without end here"}}, briefs(report))
+	})
+
+	// Every level of the document doubles the work, so without a meter these would take longer than the universe.
+	const doubling = `{"$defs": {"n": {%s"allOf": [{"properties": {"a": {%s}}}, {"properties": {"a": {%s}}}]}}, %s}`
+	schemas := map[string]string{
+		"ByReference": fmt.Sprintf(doubling, ``, `"$ref": "#/$defs/n"`, `"$ref": "#/$defs/n"`, `"$ref": "#/$defs/n"`),
+		"ByDynamicReference": fmt.Sprintf(doubling, `"$dynamicAnchor": "n", `,
+			`"$dynamicRef": "#n"`, `"$dynamicRef": "#n"`, `"$dynamicRef": "#n"`),
+		"ByAnotherAnchor": `{"$ref": "#/$defs/start", "$defs": {
+			"evil": {"$dynamicAnchor": "n", "allOf": [{"properties": {"a": {"$ref": "#/$defs/start"}}},
+				{"properties": {"a": {"$ref": "#/$defs/start"}}}]},
+			"start": {"$id": "start", "$dynamicRef": "#n", "$defs": {"n": {"$dynamicAnchor": "n"}}}}}`,
+	}
+	deep := []byte(strings.Repeat(`{"a":`, 150) + "1" + strings.Repeat("}", 150))
+	for name, schema := range schemas {
+		t.Run("ExponentialWork"+name, func(t *testing.T) {
+			t.Parallel()
+			limits := engines.DefaultLimits()
+			limits.MaxSchemaWork = 1_000_000
+			engine := compileWithin(t, engines.KindJSONSchema, schemaStep(schema), limits)
+			for range 2 {
+				report := run(t, engine, deep, "application/json")
+				same(t, []brief{{
+					"schema.not_evaluated", "", 0, 0, 0,
+					"not evaluated: checking this document by this schema costs too much",
+				}}, briefs(report))
+			}
+			same(t, 0, run(t, engine, []byte(`{"a": {"a": 1}}`), "application/json").Errors)
+		})
+	}
+
+	t.Run("DeadlineEndsExponentialWork", func(t *testing.T) {
+		t.Parallel()
+		limits := engines.DefaultLimits()
+		limits.MaxSchemaWork = 1 << 60
+		engine := compileWithin(t, engines.KindJSONSchema, schemaStep(schemas["ByReference"]), limits)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := engine.Run(ctx, engines.NewDocument(deep, "application/json", ""))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the deadline's", err)
+		}
+	})
+
+	t.Run("CostlyPattern", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"pattern": "(.{0,500}){0,2}z"}`))
+		report := run(t, engine, []byte(`"`+strings.Repeat("a", 200_000)+`"`), "application/json")
+		same(t, []brief{{
+			"schema.not_evaluated", "", 0, 0, 0,
+			"not evaluated: a pattern costs too much on a text of this length",
+		}}, briefs(report))
+		same(t, "schema.pattern", run(t, engine, []byte(`"b"`), "application/json").Findings[0].Code)
+	})
+
+	t.Run("LargestSchemaCompilesInTime", func(t *testing.T) {
+		t.Parallel()
+		var b strings.Builder
+		for i := range 9990 {
+			fmt.Fprintf(&b, `"p%d": {"type": "null"},`, i)
+		}
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"properties": {`+b.String()+`"q": true}}`))
+		same(t, 1, run(t, engine, []byte(`{"p7": 1}`), "application/json").Errors)
+	})
+}

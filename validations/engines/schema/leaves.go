@@ -1,0 +1,201 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
+)
+
+// maxLeaves bounds the failures that are described at all. Beyond them they are only counted.
+const maxLeaves = 20_000
+
+// leaf is one failure of one keyword.
+type leaf struct {
+	// owner is the value that was checked, path what the finding points at: the same, or a member.
+	owner []string
+	path  []string
+	// atName says that the finding points at the member's name instead of its value.
+	atName  bool
+	code    string
+	message string
+	// explain says more than message. It is asked only for what is listed, because it looks for names that are alike.
+	explain func() string
+	// check names the place in the schema.
+	check string
+
+	ownerSpot *tree.Spot
+	spot      *tree.Spot
+}
+
+// leaves are the failures of a document.
+type leaves struct {
+	list     []leaf
+	unlisted map[engine.CheckKey]int
+}
+
+func (l leaf) position() engine.Position {
+	if l.atName {
+		return l.spot.Name
+	}
+	return l.spot.Value
+}
+
+func (l leaf) same(other leaf) bool {
+	return l.spot == other.spot && l.code == other.code && l.message == other.message
+}
+
+// leaves lists what made a document fail. The keywords that only combine others are passed over.
+func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationError) leaves {
+	found := leaves{unlisted: map[engine.CheckKey]int{}}
+	queue := []*jsonschema.ValidationError{failure}
+	for len(queue) > 0 {
+		e := queue[0]
+		queue = queue[1:]
+		if combines(e.ErrorKind) && len(e.Causes) > 0 {
+			queue = append(queue, e.Causes...)
+			continue
+		}
+		for _, l := range s.describe(document, e) {
+			if len(found.list) < maxLeaves {
+				found.list = append(found.list, l)
+				continue
+			}
+			found.unlisted[engine.CheckKey{Code: l.code, Path: l.check, Severity: engine.SeverityError}]++
+		}
+	}
+	return found
+}
+
+// combines says whether a failure has nothing to say beside its causes.
+func combines(k jsonschema.ErrorKind) bool {
+	switch k.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) []leaf {
+	owner := e.InstanceLocation
+	base := leaf{owner: owner, path: owner, check: checkName(e)}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return each(k.Missing, func(name string) leaf {
+			return base.with("required", "missing property '"+engine.Clip(name)+"'")
+		})
+	case *kind.AdditionalProperties:
+		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
+		return each(k.Properties, func(name string) leaf {
+			l := base.member(name).with("additionalProperties", engine.NotAllowed(name, nil))
+			l.explain = func() string { return engine.NotAllowed(name, candidates()) }
+			return l
+		})
+	case *kind.PropertyNames:
+		message := "the name " + engine.Quote(k.Property) + " is not allowed here"
+		return []leaf{base.member(k.Property).with("propertyNames", message)}
+	case *kind.FalseSchema:
+		base.atName = true
+		return []leaf{base.with(falseKeyword(e.SchemaURL), "not allowed here")}
+	default:
+		keyword, message := describeKind(valueAt(document, owner), e)
+		return []leaf{base.with(keyword, message)}
+	}
+}
+
+func (l leaf) with(keyword, message string) leaf {
+	l.code = "schema." + keyword
+	l.message = message
+	return l
+}
+
+func (l leaf) member(name string) leaf {
+	l.path = append(slices.Clone(l.owner), name)
+	l.atName = true
+	return l
+}
+
+func each(names []string, describe func(name string) leaf) []leaf {
+	found := []leaf{}
+	for _, name := range names {
+		found = append(found, describe(name))
+	}
+	return found
+}
+
+// unusedNames are the names that the schema defines and the object lacks.
+func (s *compiledSchema) unusedNames(document any, e *jsonschema.ValidationError) []string {
+	const most = 1000
+	schema := s.byLocation[e.SchemaURL]
+	members, _ := valueAt(document, e.InstanceLocation).(map[string]any)
+	if schema == nil || len(schema.Properties) > most {
+		return nil
+	}
+	unused := []string{}
+	for name := range schema.Properties {
+		if _, used := members[name]; !used {
+			unused = append(unused, name)
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}
+
+func valueAt(value any, path []string) any {
+	for _, token := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[token]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// falseKeyword names the keyword whose schema is false, as the place in the schema tells.
+func falseKeyword(location string) string {
+	keyword := location[strings.LastIndexByte(location, '/')+1:]
+	switch keyword {
+	case "unevaluatedProperties", "unevaluatedItems", "items", "additionalItems", "additionalProperties", "contains":
+		return keyword
+	default:
+		return "false"
+	}
+}
+
+// checkName is the place in the schema, without the address that only the compiler knows.
+func checkName(e *jsonschema.ValidationError) string {
+	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
+	return fragment
+}
+
+// firstLeaf is the failure that explains most: of alternatives the one that fails deepest in the document.
+func firstLeaf(e *jsonschema.ValidationError) leaf {
+	best := e
+	for len(best.Causes) > 0 {
+		next := best.Causes[0]
+		for _, cause := range best.Causes[1:] {
+			if len(cause.InstanceLocation) > len(next.InstanceLocation) {
+				next = cause
+			}
+		}
+		best = next
+	}
+	s := &compiledSchema{}
+	described := s.describe(nil, best)
+	return described[0]
+}

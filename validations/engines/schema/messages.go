@@ -1,0 +1,203 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// describeKind returns the keyword that failed and why in plain words.
+func describeKind(value any, e *jsonschema.ValidationError) (string, string) {
+	describers := []func(any, *jsonschema.ValidationError) (string, string){
+		describeValue, describeNumber, describeSize, describeArray, describeApplicator, describeOther,
+	}
+	for _, describe := range describers {
+		if keyword, message := describe(value, e); keyword != "" {
+			return keyword, message
+		}
+	}
+	return "failed", "does not satisfy the schema"
+}
+
+func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Type:
+		return "type", "want " + strings.Join(k.Want, " or ") + ", got " + k.Got
+	case *kind.Enum:
+		return "enum", show(k.Got) + " is not one of " + showAll(k.Want)
+	case *kind.Const:
+		return "const", show(k.Got) + " is not " + show(k.Want)
+	case *kind.Format:
+		message := show(k.Got) + " is not a valid " + k.Want
+		if k.Want == "regex" {
+			message += " of RE2, which has neither look-around nor back-references"
+		}
+		return "format", message
+	case *kind.Pattern:
+		return "pattern", engine.Quote(k.Got) + " does not match " + engine.Clip(k.Want)
+	default:
+		return "", ""
+	}
+}
+
+func describeNumber(value any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Minimum:
+		return "minimum", literal(value, k.Got) + " is under " + decimal(k.Want)
+	case *kind.Maximum:
+		return "maximum", literal(value, k.Got) + " is over " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "exclusiveMinimum", literal(value, k.Got) + " is not over " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "exclusiveMaximum", literal(value, k.Got) + " is not under " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return "multipleOf", literal(value, k.Got) + " is not a multiple of " + decimal(k.Want)
+	default:
+		return "", ""
+	}
+}
+
+func describeSize(_ any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.MinLength:
+		return "minLength", engine.AtLeast(k.Got, k.Want, "character", "characters")
+	case *kind.MaxLength:
+		return "maxLength", engine.AtMost(k.Got, k.Want, "character", "characters")
+	case *kind.MinItems:
+		return "minItems", engine.AtLeast(k.Got, k.Want, "item", "items")
+	case *kind.MaxItems:
+		return "maxItems", engine.AtMost(k.Got, k.Want, "item", "items")
+	case *kind.MinProperties:
+		return "minProperties", engine.AtLeast(k.Got, k.Want, "property", "properties")
+	case *kind.MaxProperties:
+		return "maxProperties", engine.AtMost(k.Got, k.Want, "property", "properties")
+	default:
+		return "", ""
+	}
+}
+
+func describeArray(_ any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.UniqueItems:
+		return "uniqueItems", fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
+	case *kind.AdditionalItems:
+		return "additionalItems", engine.Plural(k.Count, "item", "items") + " too many"
+	case *kind.Contains:
+		return "contains", "no item is as wanted"
+	case *kind.MinContains:
+		return "minContains", fmt.Sprintf("%d items are as wanted, at least %d are needed", len(k.Got), k.Want)
+	case *kind.MaxContains:
+		return "maxContains", fmt.Sprintf("%d items are as described, at most %d are allowed", len(k.Got), k.Want)
+	default:
+		return "", ""
+	}
+}
+
+func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.AnyOf:
+		return "anyOf", "matches none of the allowed forms" + closest(e)
+	case *kind.OneOf:
+		if len(k.Subschemas) > 1 {
+			return "oneOf", fmt.Sprintf("matches forms %d and %d, only one may match", k.Subschemas[0], k.Subschemas[1])
+		}
+		return "oneOf", "matches none of the allowed forms" + closest(e)
+	case *kind.Not:
+		return "not", "matches what is excluded"
+	case *kind.DependentRequired:
+		return "dependentRequired", needs(k.Prop, k.Missing)
+	case *kind.Dependency:
+		return "dependencies", needs(k.Prop, k.Missing)
+	default:
+		return "", ""
+	}
+}
+
+func describeOther(_ any, e *jsonschema.ValidationError) (string, string) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.RefCycle:
+		return "ref", "the schema refers to itself without end here"
+	case *kind.ContentEncoding:
+		return "contentEncoding", "not encoded in " + k.Want
+	case *kind.ContentMediaType:
+		return "contentMediaType", "not of the media type " + k.Want
+	case *kind.ContentSchema:
+		return "contentSchema", "the content does not satisfy its schema"
+	default:
+		return "", ""
+	}
+}
+
+// closest describes the alternative that came nearest.
+func closest(e *jsonschema.ValidationError) string {
+	if len(e.Causes) == 0 {
+		return ""
+	}
+	l := firstLeaf(e)
+	if where := engine.Pointer(l.path...); where != "" {
+		return "; nearest at " + engine.Clip(where) + ": " + l.message
+	}
+	return "; nearest: " + l.message
+}
+
+func needs(property string, missing []string) string {
+	lacking := engine.Clip(strings.Join(missing, "', '"))
+	return fmt.Sprintf("property '%s' needs property '%s'", engine.Clip(property), lacking)
+}
+
+// show writes a value of a document as JSON.
+func show(value any) string {
+	switch v := value.(type) {
+	case string:
+		return engine.Quote(v)
+	case json.Number:
+		return engine.Clip(v.String())
+	case map[string]any:
+		return "the object"
+	case []any:
+		return "the array"
+	case nil:
+		return "null"
+	default:
+		return engine.Clip(fmt.Sprint(v))
+	}
+}
+
+func showAll(values []any) string {
+	const most = 10
+	shown := []string{}
+	for _, value := range values[:min(len(values), most)] {
+		if text, ok := value.(string); ok {
+			shown = append(shown, engine.Clip(text))
+			continue
+		}
+		shown = append(shown, show(value))
+	}
+	if more := len(values) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// literal is a number as the document has it, or its value where the document is not at hand.
+func literal(value any, number *big.Rat) string {
+	if written, ok := value.(json.Number); ok {
+		return engine.Clip(written.String())
+	}
+	return decimal(number)
+}
+
+// decimal writes a bound with exactly the digits it has.
+func decimal(r *big.Rat) string {
+	digits, exact := r.FloatPrec()
+	if !exact {
+		return engine.Clip(r.RatString())
+	}
+	return engine.Clip(r.FloatString(digits))
+}

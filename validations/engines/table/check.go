@@ -1,0 +1,239 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// aggregate is what dataset rules see of a column of numbers.
+type aggregate struct {
+	count   int
+	sum     float64
+	minimum float64
+	maximum float64
+}
+
+// tallyOfRows is how many rows met a condition, and the first of them.
+type tallyOfRows struct {
+	count      int
+	sampleRows []int
+	// reason says why the condition could not be evaluated on some row.
+	reason string
+}
+
+func (a *aggregate) add(value float64) {
+	if a.count == 0 {
+		a.minimum, a.maximum = value, value
+	}
+	a.count++
+	a.sum += value
+	a.minimum, a.maximum = min(a.minimum, value), max(a.maximum, value)
+}
+
+// values are the aggregates as expressions see them. Without values there is neither minimum, maximum nor mean.
+func (a *aggregate) values() map[string]float64 {
+	values := map[string]float64{"count": float64(a.count), "sum": a.sum}
+	if a.count > 0 {
+		values["min"], values["max"], values["mean"] = a.minimum, a.maximum, a.sum/float64(a.count)
+	}
+	return values
+}
+
+// disableRules takes out the rules on columns that the file lacks, with a finding for each: they do not hold.
+func (r *run) disableRules() {
+	for i, rule := range r.engine.rowRules {
+		if lacking := r.lacking(rule.columns); lacking != "" {
+			r.disabled[i] = true
+			r.notEvaluated(rule.id, "it needs the column "+engine.Clip(lacking)+", which is missing")
+		}
+	}
+}
+
+// lacking returns the name of the first column that the file does not have.
+func (r *run) lacking(columns []int) string {
+	for _, i := range columns {
+		if !r.present[i] {
+			return r.engine.columns[i].name
+		}
+	}
+	return ""
+}
+
+// notEvaluated reports a rule without a verdict, which is never a pass, whatever the rule's own severity.
+func (r *run) notEvaluated(id, reason string) {
+	r.collector.Add("", engine.Finding{
+		Severity:    engine.SeverityError,
+		Code:        "rule." + id,
+		Message:     "not evaluated: " + reason,
+		AssertionID: id,
+	})
+}
+
+func (r *run) checkRules(ctx context.Context) error {
+	for i := range r.engine.rowRules {
+		rule := &r.engine.rowRules[i]
+		if r.disabled[i] || r.anyBroken(rule.columns) {
+			continue
+		}
+		if rule.when != nil {
+			applies, reason, err := rule.when.Holds(ctx, r.variables)
+			if err != nil {
+				return err
+			}
+			if reason != "" {
+				r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
+				continue
+			}
+			if !applies {
+				continue
+			}
+		}
+		if err := r.checkRule(ctx, rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
+	holds, reason, err := rule.assert.Holds(ctx, r.variables)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
+		return nil
+	case holds:
+		return nil
+	}
+	message := ""
+	path, _ := r.ruleTarget(rule)
+	key := engine.CheckKey{Code: "rule." + rule.id, Path: path, Severity: rule.severity}
+	if !r.collector.Full(key) {
+		if message, err = rule.message.Render(ctx, r.variables); err != nil {
+			return err
+		}
+	}
+	r.findRule(rule, rule.severity, message)
+	return nil
+}
+
+func (r *run) findRule(rule *rowRule, severity engine.Severity, message string) {
+	path, offset := r.ruleTarget(rule)
+	r.find(path, offset, engine.Finding{
+		Severity:    severity,
+		Code:        "rule." + rule.id,
+		Message:     message,
+		AssertionID: rule.id,
+	})
+}
+
+// ruleTarget is the path and the offset that a rule's findings point at: those of its column, or of the row.
+func (r *run) ruleTarget(rule *rowRule) (string, int) {
+	if rule.column < 0 || !r.present[rule.column] {
+		return "", 0
+	}
+	return r.engine.columns[rule.column].name, r.starts[rule.column]
+}
+
+// anyBroken says whether a rule would judge a value that is none of its column's type.
+func (r *run) anyBroken(columns []int) bool {
+	return slices.ContainsFunc(columns, func(i int) bool { return r.cells[i].broken })
+}
+
+// countRow evaluates the conditions of dataset rules on the current row.
+func (r *run) countRow(ctx context.Context) error {
+	for i, rule := range r.engine.datasetRules {
+		for j, counted := range rule.counts {
+			tally := &r.counts[i][j]
+			if tally.reason != "" || r.anyBroken(counted.columns) {
+				continue
+			}
+			if lacking := r.lacking(counted.columns); lacking != "" {
+				tally.reason = "it needs the column " + engine.Clip(lacking) + ", which is missing"
+				continue
+			}
+			met, reason, err := counted.condition.Holds(ctx, r.variables)
+			if err != nil {
+				return err
+			}
+			tally.reason = reason
+			tally.add(met, r.row)
+		}
+	}
+	return nil
+}
+
+func (t *tallyOfRows) add(met bool, row int) {
+	if !met {
+		return
+	}
+	t.count++
+	if len(t.sampleRows) < engine.MaxSampleRows {
+		t.sampleRows = append(t.sampleRows, row)
+	}
+}
+
+// checkDataset evaluates the rules on the whole table. A table that was not read to its end has no verdict on them.
+func (r *run) checkDataset(ctx context.Context) error {
+	for i := range r.engine.datasetRules {
+		rule := &r.engine.datasetRules[i]
+		if reason := r.datasetObstacle(i); reason != "" {
+			r.notEvaluated(rule.id, reason)
+			continue
+		}
+		variables := r.datasetVariables(i)
+		holds, reason, err := rule.assert.Holds(ctx, variables)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			r.notEvaluated(rule.id, reason)
+			continue
+		}
+		if holds {
+			continue
+		}
+		message, err := rule.message.Render(ctx, variables)
+		if err != nil {
+			return err
+		}
+		f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, Message: message, AssertionID: rule.id}
+		if len(rule.counts) == 1 {
+			f.SampleRows = r.counts[i][0].sampleRows
+		}
+		r.collector.Add("", f)
+	}
+	return nil
+}
+
+func (r *run) datasetObstacle(i int) string {
+	rule := &r.engine.datasetRules[i]
+	if !r.complete {
+		return "the table was not read to its end"
+	}
+	if lacking := r.lacking(rule.columns); lacking != "" {
+		return "it needs the column " + engine.Clip(lacking) + ", which is missing"
+	}
+	for j, tally := range r.counts[i] {
+		if tally.reason != "" {
+			return "count " + engine.Clip(rule.counts[j].name) + ": " + tally.reason
+		}
+	}
+	return ""
+}
+
+func (r *run) datasetVariables(i int) map[string]any {
+	rule := &r.engine.datasetRules[i]
+	counts := map[string]int64{}
+	for j, counted := range rule.counts {
+		counts[counted.name] = int64(r.counts[i][j].count)
+	}
+	columns := map[string]map[string]float64{}
+	for _, column := range rule.columns {
+		columns[r.engine.columns[column].name] = r.aggregates[column].values()
+	}
+	return map[string]any{"rows": int64(r.row), "count": int64(r.count), "counts": counts, "columns": columns}
+}

@@ -1,0 +1,173 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// stepConfig is the configuration of a table step.
+type stepConfig struct {
+	Schema       schemaConfig        `json:"schema"`
+	Dialect      dialectConfig       `json:"dialect,omitzero"`
+	RowRules     []rowRuleConfig     `json:"row_rules,omitempty"`
+	DatasetRules []datasetRuleConfig `json:"dataset_rules,omitempty"`
+}
+
+// tableSchema is the part of Table Schema that is checked. Its names are those of that specification.
+type schemaConfig struct {
+	Title         string          `json:"title,omitempty"`
+	Description   string          `json:"description,omitempty"`
+	Fields        []fieldConfig   `json:"fields"`
+	PrimaryKey    json.RawMessage `json:"primaryKey,omitempty"`    //nolint:tagliatelle // Table Schema's own name
+	MissingValues []string        `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
+}
+
+type fieldConfig struct {
+	Name        string      `json:"name"`
+	Type        string      `json:"type"`
+	Format      string      `json:"format,omitempty"`
+	Title       string      `json:"title,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Constraints constraints `json:"constraints,omitzero"`
+}
+
+type constraints struct {
+	Required  bool              `json:"required,omitempty"`
+	Unique    bool              `json:"unique,omitempty"`
+	Minimum   json.RawMessage   `json:"minimum,omitempty"`
+	Maximum   json.RawMessage   `json:"maximum,omitempty"`
+	MinLength *int              `json:"minLength,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	MaxLength *int              `json:"maxLength,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	Pattern   string            `json:"pattern,omitempty"`
+	Enum      []json.RawMessage `json:"enum,omitempty"`
+}
+
+// dialectConfig overrides what the media type and the name of the file say.
+type dialectConfig struct {
+	Delimiter string  `json:"delimiter,omitempty"`
+	Quote     *string `json:"quote,omitempty"`
+	Encoding  string  `json:"encoding,omitempty"`
+	Header    *bool   `json:"header,omitempty"`
+}
+
+// rowRuleConfig is a rule that must hold for every row for which When holds.
+type rowRuleConfig struct {
+	ID       string          `json:"id"`
+	Assert   string          `json:"assert"`
+	Message  string          `json:"message,omitempty"`
+	Severity engine.Severity `json:"severity,omitempty"`
+	Column   string          `json:"column,omitempty"`
+	When     string          `json:"when,omitempty"`
+}
+
+// datasetRuleConfig is a rule that must hold for the table as a whole. Counts names conditions on rows; the rule sees
+// how many rows meet each.
+type datasetRuleConfig struct {
+	ID       string            `json:"id"`
+	Assert   string            `json:"assert"`
+	Message  string            `json:"message,omitempty"`
+	Severity engine.Severity   `json:"severity,omitempty"`
+	Counts   map[string]string `json:"counts,omitempty"`
+}
+
+// checkDialect returns what is wrong with a dialect.
+func checkDialect(d dialectConfig) []engine.ConfigError {
+	faults := []engine.ConfigError{}
+	if d.Delimiter != "" && !isSeparator(d.Delimiter) {
+		detail := "use one ASCII character"
+		faults = append(faults, engine.NewConfigError("/dialect/delimiter", "dialect.delimiter", detail))
+	}
+	if d.Quote != nil && *d.Quote != "" && (!isSeparator(*d.Quote) || *d.Quote == d.Delimiter) {
+		detail := "use one ASCII character other than the delimiter, or nothing"
+		faults = append(faults, engine.NewConfigError("/dialect/quote", "dialect.quote", detail))
+	}
+	if _, known := engine.DecoderFor(d.Encoding); !known {
+		detail := "use " + engine.KnownEncodings
+		faults = append(faults, engine.NewConfigError("/dialect/encoding", "dialect.encoding", detail))
+	}
+	return faults
+}
+
+func isSeparator(text string) bool {
+	return len(text) == 1 && text[0] < 0x7f && (text[0] > ' ' || text[0] == '\t' || text[0] == ' ')
+}
+
+// dialect is how the document is written: as configured, else as its type or name says.
+func (d dialectConfig) dialect(doc engine.Document) csvDialect {
+	found := csvDialect{delimiter: ',', quote: '"'}
+	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
+	if err == nil && mediaType == "text/tab-separated-values" || strings.EqualFold(path.Ext(doc.Filename), ".tsv") {
+		found.delimiter = '\t'
+	}
+	if d.Delimiter != "" {
+		found.delimiter = d.Delimiter[0]
+	}
+	if d.Quote != nil {
+		found.quote = 0
+		if *d.Quote != "" {
+			found.quote = (*d.Quote)[0]
+		}
+	}
+	return found
+}
+
+func (d dialectConfig) hasHeader() bool {
+	return d.Header == nil || *d.Header
+}
+
+// compileColumns returns the columns of a schema, or what is wrong with them.
+func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []engine.ConfigError) {
+	faults := []engine.ConfigError{}
+	if len(schema.Fields) == 0 || len(schema.Fields) > limits.MaxColumns {
+		detail := fmt.Sprintf("a schema has 1 to %d fields", limits.MaxColumns)
+		return nil, engine.Refuse("/schema/fields", "schema.fields", detail)
+	}
+	columns := []*column{}
+	names := map[string]bool{}
+	for i, field := range schema.Fields {
+		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
+		if field.Name == "" || names[field.Name] {
+			faults = append(faults, engine.NewConfigError(at+"/name", "schema.name", "a field needs a name of its own"))
+		}
+		names[field.Name] = true
+		c, found := compileColumn(field, at, limits)
+		faults = append(faults, found...)
+		columns = append(columns, c)
+	}
+	return columns, faults
+}
+
+// primaryKey returns the columns of the key, which the specification allows to be one name or a list of names.
+func (s schemaConfig) primaryKey(columns []*column) ([]int, []engine.ConfigError) {
+	if len(s.PrimaryKey) == 0 {
+		return nil, nil
+	}
+	var list []string
+	var one string
+	if err := json.Unmarshal(s.PrimaryKey, &one); err == nil {
+		list = []string{one}
+	} else if err := json.Unmarshal(s.PrimaryKey, &list); err != nil {
+		return nil, engine.Refuse("/schema/primaryKey", "schema.primary_key", "use a name or a list of names")
+	}
+	key := []int{}
+	for _, name := range list {
+		i := columnIndex(columns, name)
+		if i < 0 {
+			detail := "there is no field " + engine.Quote(name)
+			return nil, engine.Refuse("/schema/primaryKey", "schema.primary_key", detail)
+		}
+		key = append(key, i)
+	}
+	return key, nil
+}
+
+func columnIndex(columns []*column, name string) int {
+	return slices.IndexFunc(columns, func(c *column) bool { return c.name == name })
+}

@@ -1,0 +1,176 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+)
+
+// rowRule is a compiled rowRuleConfig.
+type rowRule struct {
+	id       string
+	severity engine.Severity
+	when     *expression.Expression
+	assert   *expression.Expression
+	message  *expression.Template
+	// columns are those the rule reads; a row with a broken value in one of them is passed over, since that value has
+	// its own finding.
+	columns []int
+	// shown are those and the ones that only the message reads.
+	shown []int
+	// column is what a finding points at, -1 for the row.
+	column int
+}
+
+// datasetRule is a compiled datasetRuleConfig.
+type datasetRule struct {
+	id       string
+	severity engine.Severity
+	assert   *expression.Expression
+	message  *expression.Template
+	counts   []rowCount
+	// columns are those whose aggregates the rule reads.
+	columns []int
+}
+
+// rowCount counts the rows that meet a condition.
+type rowCount struct {
+	name      string
+	condition *expression.Expression
+	columns   []int
+}
+
+// tableRules compiles the rules of one table.
+type ruleCompiler struct {
+	*expression.Rules
+	columns []*column
+	row     *cel.Env
+	dataset *cel.Env
+}
+
+func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, error) {
+	texts := cel.MapType(cel.StringType, cel.DynType)
+	row, err := expression.NewEnv(limits, cel.Variable("row", texts))
+	if err != nil {
+		return nil, err
+	}
+	dataset, err := expression.NewEnv(limits,
+		cel.Variable("rows", cel.IntType),
+		cel.Variable("count", cel.IntType),
+		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
+		cel.Variable("columns", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DoubleType))),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &ruleCompiler{expression.NewRules(limits), columns, row, dataset}, nil
+}
+
+func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
+	const list = "row_rules"
+	rule := rowRule{id: config.ID, column: -1}
+	rule.severity = c.Identity(list, i, config.ID, config.Severity)
+	rule.assert = c.Condition(c.row, config.Assert, engine.ItemPointer(list, i, "assert"))
+	if config.When != "" {
+		rule.when = c.Condition(c.row, config.When, engine.ItemPointer(list, i, "when"))
+	}
+	rule.message = c.Message(c.row, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+	rule.columns = c.rowColumns(rule.assert, engine.ItemPointer(list, i, "assert"))
+	if len(rule.columns) == 1 {
+		rule.column = rule.columns[0]
+	}
+	rule.columns = union(rule.columns, c.rowColumns(rule.when, engine.ItemPointer(list, i, "when")))
+	if config.Column != "" {
+		if rule.column = columnIndex(c.columns, config.Column); rule.column < 0 {
+			c.Fault(engine.ItemPointer(list, i, "column"), "there is no field "+engine.Quote(config.Column))
+		}
+	}
+	rule.shown = rule.columns
+	for _, e := range rule.message.Expressions() {
+		rule.shown = union(rule.shown, c.rowColumns(e, engine.ItemPointer(list, i, "message")))
+	}
+	return rule
+}
+
+func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule {
+	const list = "dataset_rules"
+	rule := datasetRule{id: config.ID}
+	rule.severity = c.Identity(list, i, config.ID, config.Severity)
+	for _, name := range slices.Sorted(maps.Keys(config.Counts)) {
+		at := engine.ItemPointer(list, i, "counts") + engine.Pointer(name)
+		condition := c.Condition(c.row, config.Counts[name], at)
+		rule.counts = append(rule.counts, rowCount{name, condition, c.rowColumns(condition, at)})
+	}
+	if len(rule.counts) > c.Limits.MaxRules {
+		c.Fault(engine.ItemPointer(list, i, "counts"), fmt.Sprintf("at most %d counts are allowed", c.Limits.MaxRules))
+	}
+	at := engine.ItemPointer(list, i, "assert")
+	rule.assert = c.Condition(c.dataset, config.Assert, at)
+	rule.columns = c.datasetColumns(rule.assert, config.Counts, at)
+	rule.message = c.Message(c.dataset, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+	for _, e := range rule.message.Expressions() {
+		rule.columns = union(rule.columns, c.datasetColumns(e, config.Counts, engine.ItemPointer(list, i, "message")))
+	}
+	return rule
+}
+
+// rowColumns are the columns an expression reads: all where it uses the row as a whole.
+func (c *ruleCompiler) rowColumns(e *expression.Expression, at string) []int {
+	if e == nil {
+		return nil
+	}
+	found := []int{}
+	used := e.Reads("row")
+	for i, column := range c.columns {
+		if used.Whole || slices.Contains(used.Names, column.name) {
+			found = append(found, i)
+		}
+	}
+	for _, name := range used.Names {
+		if columnIndex(c.columns, name) < 0 {
+			c.Fault(at, "there is no field "+engine.Quote(name))
+		}
+	}
+	return found
+}
+
+// datasetColumns are the columns whose aggregates an expression reads.
+func (c *ruleCompiler) datasetColumns(e *expression.Expression, counts map[string]string, at string) []int {
+	if e == nil {
+		return nil
+	}
+	for _, name := range e.Reads("counts").Names {
+		if _, declared := counts[name]; !declared {
+			c.Fault(at, "the rule declares no count "+engine.Quote(name))
+		}
+	}
+	used := e.Reads("columns")
+	if used.Whole {
+		c.Fault(at, "name the columns that are meant, as in columns.NAME.sum")
+	}
+	found := []int{}
+	for _, name := range used.Names {
+		i := columnIndex(c.columns, name)
+		if i < 0 || !c.columns[i].numeric() {
+			c.Fault(at, "there is no field "+engine.Quote(name)+" with numbers")
+			continue
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+func (c *column) numeric() bool {
+	return c.kind == typeNumber || c.kind == typeInteger
+}
+
+func union(a, b []int) []int {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,324 @@
+package table_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// oneColumn is a table step with the column v of a type.
+func oneColumn(kind, constraints string) string {
+	return `{"schema": {"fields": [{"name": "n", "type": "string"},
+		{"name": "v", "type": "` + kind + `", "constraints": {` + constraints + `}}]}}`
+}
+
+func TestTableTypesAndConstraints(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, kind, constraints string
+		good                    []string
+		bad                     string
+		code, message           string
+	}{
+		{
+			"Number", "number", ``,
+			[]string{"1", "-1.5", "+.5", "1e3", ""},
+			"0x10", "csv.type.number",
+			`v "0x10" is not a number`,
+		},
+		{"NumberNaN", "number", ``, []string{"0"}, "NaN", "csv.type.number", `v "NaN" is not a number`},
+		{"NumberTooLarge", "number", ``, []string{"1e308"}, "1e400", "csv.type.number", `v "1e400" is not a number`},
+		{
+			"Integer", "integer", ``,
+			[]string{"1", "-5", "+7", "9223372036854775807"},
+			"1.5", "csv.type.integer",
+			`v "1.5" is not an integer`,
+		},
+		{
+			"DatetimeWithShortHour", "datetime", ``,
+			[]string{"2026-03-01T01:00:00Z", "2026-03-01T01:00:00.5+01:00"},
+			"2026-03-01T1:00:00Z", "csv.type.datetime",
+			`v "2026-03-01T1:00:00Z" is not a valid date-time`,
+		},
+		{
+			"IntegerTooLarge", "integer", ``,
+			[]string{"0"},
+			"9223372036854775808", "csv.type.integer",
+			`v "9223372036854775808" is not an integer`,
+		},
+		{
+			"Boolean", "boolean", ``,
+			[]string{"true", "False", "1"},
+			"yes", "csv.type.boolean",
+			`v "yes" is not true or false`,
+		},
+		{
+			"Date", "date", ``,
+			[]string{"2024-02-29"},
+			"2026-02-29", "csv.type.date",
+			`v "2026-02-29" is not a valid date`,
+		},
+		{
+			"Datetime", "datetime", ``,
+			[]string{"2026-03-01T00:00:00Z", "2026-03-01T00:00:00.5+02:00"},
+			"2026-03-01",
+			"csv.type.datetime", `v "2026-03-01" is not a valid date-time`,
+		},
+		{"Required", "string", `"required": true`, []string{"x"}, "", "csv.required", "v is missing"},
+		{"Minimum", "number", `"minimum": 0.5`, []string{"0.5"}, "0.49", "csv.minimum", "v 0.49 is less than 0.5"},
+		{
+			"Maximum", "integer", `"maximum": 9007199254740992`,
+			[]string{"9007199254740992"},
+			"9007199254740993",
+			"csv.maximum", "v 9007199254740993 is more than 9007199254740992",
+		},
+		{
+			"MinimumDate", "date", `"minimum": "2026-01-01"`,
+			[]string{"2026-01-01"},
+			"2025-12-31", "csv.minimum",
+			"v 2025-12-31 is less than 2026-01-01",
+		},
+		{
+			"MaximumDatetime", "datetime", `"maximum": "2026-01-01T00:00:00Z"`,
+			[]string{"2026-01-01T01:00:00+01:00"},
+			"2026-01-01T00:00:01Z", "csv.maximum", "v 2026-01-01T00:00:01Z is more than 2026-01-01T00:00:00Z",
+		},
+		{
+			"MinLength", "string", `"minLength": 2`,
+			[]string{"éé", ""},
+			"é", "csv.min_length",
+			`v "é" has 1 character, at least 2 needed`,
+		},
+		{
+			"MaxLength", "string", `"maxLength": 2`,
+			[]string{"éé"},
+			"abc", "csv.max_length",
+			`v "abc" has 3 characters, at most 2 allowed`,
+		},
+		{"Pattern", "string", `"pattern": "^a+$"`, []string{"aa"}, "b", "csv.pattern", `v "b" does not match ^a+$`},
+		{"Enum", "string", `"enum": ["A", "B"]`, []string{"A"}, "C", "csv.enum", `v "C" is not one of A, B`},
+		{
+			"EnumOfNumbers", "number", `"enum": [1, 2.5]`,
+			[]string{"1.0", "2.50"},
+			"2", "csv.enum",
+			`v "2" is not one of 1, 2.5`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			engine := compile(t, engines.KindTable, oneColumn(tt.kind, tt.constraints))
+			table := "n,v\n" + "ok," + strings.Join(tt.good, "\nok,") + "\n"
+			same(t, []brief{}, briefs(run(t, engine, []byte(table), "text/csv")))
+			report := run(t, engine, []byte("n,v\nbäd,"+tt.bad+"\n"), "text/csv")
+			same(t, []brief{{tt.code, "v", 2, 5, 1, tt.message}}, briefs(report))
+		})
+	}
+}
+
+func TestTableUniqueness(t *testing.T) {
+	t.Parallel()
+	t.Run("ComparesValuesInsteadOfTexts", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindTable, oneColumn("number", `"unique": true`))
+		report := run(t, engine, []byte("n,v\na,1\nb,\nc,1.0\nd,\n"), "text/csv")
+		same(t, []brief{{"csv.unique", "v", 4, 3, 3, `v "1.0" is a duplicate of line 2`}}, briefs(report))
+	})
+
+	t.Run("RepeatsTheValueAsItIs", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindTable, oneColumn("string", `"unique": true`))
+		report := run(t, engine, []byte("n,v\na,5%d\nb,5%d\n"), "text/csv")
+		same(t, []brief{{"csv.unique", "v", 3, 3, 2, `v "5%d" is a duplicate of line 2`}}, briefs(report))
+	})
+
+	t.Run("KeyMustBeComplete", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindTable, `{
+			"schema": {"fields": [{"name": "n", "type": "string"}], "primaryKey": "n"}}`)
+		report := run(t, engine, []byte("n\na\n\"\"\na\n"), "text/csv")
+		same(t, []brief{
+			{"csv.primary_key", "n", 3, 1, 2, "n is part of the primary key and is missing"},
+			{"csv.primary_key", "n", 4, 1, 3, "duplicate of line 2 (n)"},
+		}, briefs(report))
+	})
+
+	t.Run("PartsOfTheKeyDoNotRunTogether", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "a", "type": "string"},
+			{"name": "b", "type": "string"}], "primaryKey": ["a", "b"]}}`)
+		same(t, []brief{}, briefs(run(t, engine, []byte("a,b\nxy,z\nx,yz\n"), "text/csv")))
+	})
+
+	t.Run("SaysWhenItsMemoryIsSpent", func(t *testing.T) {
+		t.Parallel()
+		limits := engines.DefaultLimits()
+		limits.MaxUniqueBytes = 2000
+		engine := compileWithin(t, engines.KindTable, oneColumn("integer", `"unique": true`), limits)
+		report := run(t, engine, []byte("n,v\n"+strings.Repeat("a,1\nb,2\n", 1)+manyRows(100)), "text/csv")
+		codes := map[string]int{}
+		for _, f := range report.Findings {
+			codes[f.Code]++
+		}
+		if codes["csv.limit.unique"] != 1 {
+			t.Errorf("codes = %v, want one csv.limit.unique", codes)
+		}
+	})
+}
+
+func TestTableHeader(t *testing.T) {
+	t.Parallel()
+	const step = `{"schema": {"fields": [{"name": "name", "type": "string"}, {"name": "area", "type": "number"}],
+		"primaryKey": "name"},
+		"row_rules": [{"id": "small", "assert": "row.area < 5.0"}],
+		"dataset_rules": [{"id": "sum", "assert": "columns.area.sum < 100.0"}]}`
+	tests := []struct {
+		name, table string
+		want        []brief
+	}{
+		{"AnyOrder", "area,name\n1,a\n", []brief{}},
+		{"MistypedName", "name,aera\na,1\n", []brief{
+			{"csv.header.unknown", "aera", 1, 6, 0, "aera is not allowed; did you mean area?"},
+			{"csv.header.missing", "area", 1, 1, 0, "the header lacks the column area"},
+			{"rule.small", "", 0, 0, 0, "not evaluated: it needs the column area, which is missing"},
+			{"rule.sum", "", 0, 0, 0, "not evaluated: it needs the column area, which is missing"},
+		}},
+		{"TwiceAndEmpty", "name,area,name,\na,1,b,\n", []brief{
+			{"csv.header.duplicate", "name", 1, 11, 0, "name occurs twice"},
+			{"csv.header.empty", "", 1, 16, 0, "field 4 of the header has no name"},
+		}},
+		{"NothingAtAll", "", []brief{
+			{"csv.empty", "", 0, 0, 0, "the table is empty"},
+			{"rule.sum", "", 0, 0, 0, "not evaluated: it needs the column area, which is missing"},
+		}},
+		{"HeaderOnly", "name,area", []brief{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			same(t, tt.want, briefs(run(t, compile(t, engines.KindTable, step), []byte(tt.table), "text/csv")))
+		})
+	}
+}
+
+func TestTableDialects(t *testing.T) {
+	t.Parallel()
+	const fields = `"schema": {"fields": [{"name": "a", "type": "string"}, {"name": "b", "type": "integer"}]}`
+	tests := []struct {
+		name, dialect, table, mediaType string
+		want                            []brief
+	}{
+		{
+			"TabByMediaType", `{}`, "a\tb\nx\ty\n", "text/tab-separated-values",
+			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "y" is not an integer`}},
+		},
+		{"Semicolon", `{"delimiter": ";"}`, "a;b\n1,5;2\n", "text/csv", []brief{}},
+		{"OtherQuote", `{"quote": "'"}`, "a,b\n'x,''y',2\n", "text/csv", []brief{}},
+		{"NoQuote", `{"quote": ""}`, "a,b\n\"x,2\n", "text/csv", []brief{}},
+		{
+			"NoHeader", `{"header": false}`, "x,1\ny,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 2, 3, 2, `b "z" is not an integer`}},
+		},
+		{
+			"NoHeaderFieldCount", `{"header": false}`, "x\n", "text/csv",
+			[]brief{{"csv.row.field_count", "", 1, 1, 1, "row has 1 field, schema has 2"}},
+		},
+		{
+			"Latin1", `{"encoding": "iso-8859-1"}`, "a,b\n\xe9\xe9,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}},
+		},
+		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
+		{
+			"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv",
+			[]brief{{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`}},
+		},
+		{"QuotedLines", `{}`, "a,b\n\"x\ny\"\"\",q\nz,w\n", "text/csv", []brief{
+			{"csv.type.integer", "b", 3, 6, 1, `b "q" is not an integer`},
+			{"csv.type.integer", "b", 4, 3, 2, `b "w" is not an integer`},
+		}},
+		{"InvalidText", `{}`, "a,b\nx\xff,1\n\x00,2\n", "text/csv", []brief{
+			{"csv.encoding", "", 2, 2, 1, "the row is not text in the table's encoding"},
+			{"csv.encoding", "", 3, 1, 2, "the row is not text in the table's encoding"},
+		}},
+		{"TextBehindAQuote", `{}`, "a,b\n\"x\"y,1\nz,2\n", "text/csv", []brief{
+			{"csv.malformed", "", 2, 4, 1, "text follows the end of a quoted field"},
+		}},
+		{
+			"OpenQuote", `{}`, "a,b\nx,\"1\n2\n", "text/csv",
+			[]brief{{"csv.malformed", "", 2, 3, 1, "a quoted field is not closed"}},
+		},
+		{
+			"TooManyFields", `{}`, "a,b\nx,1,2\n", "text/csv",
+			[]brief{{"csv.row.field_count", "", 2, 1, 1, "row has 3 fields, header has 2"}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			engine := compile(t, engines.KindTable, `{`+fields+`, "dialect": `+tt.dialect+`}`)
+			same(t, tt.want, briefs(run(t, engine, []byte(tt.table), tt.mediaType)))
+		})
+	}
+}
+
+func TestTableRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, string(sample(t, "schemas/meter-readings.table-step.json")))
+	bad, good := sample(t, "bad/meter-readings.csv"), sample(t, "good/meter-readings.csv")
+	var group sync.WaitGroup
+	for i := range 32 {
+		group.Go(func() {
+			content, want := bad, 8
+			if i%2 == 0 {
+				content, want = good, 0
+			}
+			for range 20 {
+				report, err := engine.Run(t.Context(), engines.NewDocument(content, "text/csv", ""))
+				if err != nil || report.Errors != want {
+					t.Errorf("errors = %d with %v, want %d", report.Errors, err, want)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestTableFoldsWhatFailsOften(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, oneColumn("integer", ``))
+	report := run(t, engine, []byte("n,v\n"+strings.Repeat("a,x\n", 5000)+"a,1\n"), "text/csv")
+	if report.Errors != 5000 || !report.Truncated || len(report.Findings) != 101 {
+		t.Fatalf("errors = %d, truncated = %t, findings = %d, want 5000, true, 101",
+			report.Errors, report.Truncated, len(report.Findings))
+	}
+	last := report.Findings[100]
+	same(t, "v csv.type.integer failed 5000 times in all, 4900 of them not listed one by one", last.Message)
+	same(t, []int{101, 102, 103, 104, 105, 106, 107, 108, 109, 110}, last.SampleRows)
+	same(t, 5000, last.Count)
+}
+
+func TestTableShowsAnErrorBehindManyWarnings(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "v", "type": "string"}]},
+		"row_rules": [{"id": "long", "severity": "WARNING", "assert": "row.v.size() > 1"}]}`)
+	report := run(t, engine, []byte("v\n"+strings.Repeat("x\n", 200)+`""`+"\n"), "text/csv")
+	errors := slices.DeleteFunc(report.Findings, func(f engines.Finding) bool {
+		return f.Severity != engines.SeverityError
+	})
+	same(t, 1, report.Errors)
+	if len(errors) != 1 || errors[0].Line != 202 {
+		t.Errorf("findings of severity ERROR = %+v, want the one of line 202", errors)
+	}
+}
+
+func manyRows(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "row,%d\n", i+10)
+	}
+	return b.String()
+}

@@ -1,0 +1,222 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// jsonReader builds the values of a JSON document. The decoder below it refuses duplicate names, lone surrogates and
+// invalid UTF-8.
+type jsonReader struct {
+	text    []byte
+	decoder *jsontext.Decoder
+	limits  engine.Limits
+	values  int
+}
+
+// ParseJSON reads a JSON text in UTF-8.
+func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
+	r := newJSONReader(text, limits)
+	value, err := r.value(0)
+	if err != nil {
+		return nil, r.fault(err)
+	}
+	end := r.next()
+	switch _, err := r.decoder.ReadToken(); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		return nil, r.fault(err)
+	default:
+		at := engine.Position{Offset: end}
+		return nil, &engine.Fault{Code: "json.malformed", Message: "something follows the end of the document", At: at}
+	}
+	return &Tree{
+		Value:  value,
+		Lines:  engine.NewLines(text, limits.MaxExcerpt),
+		Locate: func(wanted *Spot) { locateJSON(text, limits, wanted) },
+	}, nil
+}
+
+func newJSONReader(text []byte, limits engine.Limits) *jsonReader {
+	return &jsonReader{text: text, decoder: jsontext.NewDecoder(bytes.NewBuffer(text)), limits: limits}
+}
+
+func (r *jsonReader) value(depth int) (any, error) {
+	start := r.next()
+	r.values++
+	if r.values > r.limits.MaxValues {
+		message := fmt.Sprintf("the document has more than %d values", r.limits.MaxValues)
+		return nil, engine.FaultAt("json.too_large", message, start)
+	}
+	token, err := r.decoder.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{', '[':
+		if depth >= r.limits.MaxDepth {
+			message := fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth)
+			return nil, engine.FaultAt("json.depth", message, start)
+		}
+		if token.Kind() == '[' {
+			return r.array(depth + 1)
+		}
+		return r.object(depth + 1)
+	case '"':
+		return token.String(), nil
+	case '0':
+		return r.number(token.String(), start)
+	case 't', 'f':
+		return token.Bool(), nil
+	default:
+		return nil, nil //nolint:nilnil // null is a value
+	}
+}
+
+func (r *jsonReader) object(depth int) (any, error) {
+	members := map[string]any{}
+	for r.decoder.PeekKind() != '}' {
+		name, err := r.decoder.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if members[key], err = r.value(depth); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.decoder.ReadToken()
+	return members, err
+}
+
+func (r *jsonReader) array(depth int) (any, error) {
+	items := []any{}
+	for r.decoder.PeekKind() != ']' {
+		item, err := r.value(depth)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	_, err := r.decoder.ReadToken()
+	return items, err
+}
+
+func (r *jsonReader) number(literal string, start int) (any, error) {
+	if !engine.NumberInRange(literal) {
+		message := engine.Clip(literal) + " is out of the range of numbers"
+		return nil, engine.FaultAt("json.number_range", message, start)
+	}
+	return json.Number(literal), nil
+}
+
+// next is where the next token begins: the decoder's offset stands behind the last one.
+func (r *jsonReader) next() int {
+	offset := int(r.decoder.InputOffset())
+	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
+		offset++
+	}
+	return offset
+}
+
+// fault says in plain words why the decoder stopped.
+func (r *jsonReader) fault(err error) *engine.Fault {
+	if fault, ok := errors.AsType[*engine.Fault](err); ok {
+		return fault
+	}
+	fault := &engine.Fault{Code: "json.malformed", At: engine.Position{Offset: r.next()}}
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if ok {
+		fault.At.Offset = int(syntactic.ByteOffset)
+	}
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		fault.Code = "json.duplicate_name"
+		fault.Message = fmt.Sprintf("the name %s occurs twice", engine.Quote(syntactic.JSONPointer.LastToken()))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), fault.At.Offset >= len(r.text):
+		fault.Message = "the document ends too early"
+	case strings.Contains(err.Error(), "surrogate"):
+		fault.Message = "a string holds half of a surrogate pair"
+	case strings.Contains(err.Error(), "UTF-8"):
+		fault.Code = "json.invalid_utf8"
+		fault.Message = "the text is not valid UTF-8"
+	default:
+		found, _ := strconv.Unquote(strconv.QuoteRune(rune(r.text[fault.At.Offset])))
+		fault.Message = engine.Quote(found) + " is not expected here"
+	}
+	return fault
+}
+
+// locateJSON fills in the spots of a text that was read before.
+func locateJSON(text []byte, limits engine.Limits, wanted *Spot) {
+	r := newJSONReader(text, limits)
+	// The text was read to its end before, so an error cannot occur; what it would leave is a finding without a line.
+	_ = r.locate(wanted)
+}
+
+func (r *jsonReader) locate(wanted *Spot) error {
+	if wanted == nil {
+		return r.decoder.SkipValue()
+	}
+	wanted.Value = engine.Position{Offset: r.next()}
+	if len(wanted.Children) == 0 {
+		return r.decoder.SkipValue()
+	}
+	token, err := r.decoder.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch token.Kind() {
+	case '{':
+		err = r.locateMembers(wanted)
+	case '[':
+		err = r.locateItems(wanted)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.decoder.ReadToken()
+	return err
+}
+
+func (r *jsonReader) locateMembers(wanted *Spot) error {
+	for r.decoder.PeekKind() != '}' {
+		start := r.next()
+		name, err := r.decoder.ReadToken()
+		if err != nil {
+			return err
+		}
+		below := wanted.child(name.String())
+		if below != nil {
+			below.Name = engine.Position{Offset: start}
+		}
+		if err := r.locate(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *jsonReader) locateItems(wanted *Spot) error {
+	for i := 0; r.decoder.PeekKind() != ']'; i++ {
+		below := wanted.child(strconv.Itoa(i))
+		if below != nil {
+			below.Name = engine.Position{Offset: r.next()}
+		}
+		if err := r.locate(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}

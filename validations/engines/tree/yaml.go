@@ -1,0 +1,240 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// yamlReader turns nodes into values. It works on nodes because only they know lines, and because decoding would make
+// times of dates and accept names that are no strings.
+type yamlReader struct {
+	limits engine.Limits
+	values int
+}
+
+func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
+	if at := engine.BadTextAt(text); at >= 0 {
+		message := "the text is not valid UTF-8, or holds NUL"
+		return nil, engine.FaultAt("yaml.invalid_utf8", message, at)
+	}
+	if values := countIndicators(text) / 2; values > limits.MaxValues {
+		return nil, &engine.Fault{Code: "yaml.too_large", Message: tooManyValues(limits)}
+	}
+	var document yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil {
+		return nil, yamlFault(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, yamlFault(err)
+		}
+		return nil, &engine.Fault{Code: "yaml.documents", Message: "the file holds more than one document"}
+	}
+	root := document.Content[0]
+	r := &yamlReader{limits: limits}
+	value, err := r.value(root, 0)
+	if err != nil {
+		if fault, ok := errors.AsType[*engine.Fault](err); ok {
+			return nil, fault
+		}
+		return nil, yamlFault(err)
+	}
+	return &Tree{
+		Value:  value,
+		Lines:  engine.NewLines(text, limits.MaxExcerpt),
+		Locate: func(wanted *Spot) { locateYAML(root, wanted) },
+	}, nil
+}
+
+// countIndicators counts the characters that can begin a value. A value has two of them at most, as in {a: 1, b: 2}.
+// The parser makes hundreds of bytes of each value and knows no bound, so a text with too many must not reach it.
+func countIndicators(text []byte) int {
+	const space = " \t\r\n"
+	count := 0
+	for i, c := range text {
+		switch c {
+		case ',', '[', '{':
+			count++
+		case '-', '?':
+			if i+1 == len(text) || strings.IndexByte(space, text[i+1]) >= 0 {
+				count++
+			}
+		case ':':
+			// Behind a quote the value follows without a space, as in JSON.
+			quoted := i > 0 && (text[i-1] == '"' || text[i-1] == '\'')
+			if quoted || i+1 == len(text) || strings.IndexByte(space+",[]{}", text[i+1]) >= 0 {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func tooManyValues(limits engine.Limits) string {
+	return fmt.Sprintf("the document has more than %d values, aliases included", limits.MaxValues)
+}
+
+// yamlFault takes the line from the parser's text, which is the only place where it is given.
+func yamlFault(err error) *engine.Fault {
+	if errors.Is(err, io.EOF) {
+		return &engine.Fault{Code: "yaml.malformed", Message: "the document is empty"}
+	}
+	fault := &engine.Fault{Code: "yaml.malformed", At: engine.Position{Line: 1}}
+	detail := strings.TrimPrefix(err.Error(), "yaml: ")
+	if found := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(detail); found != nil {
+		detail = strings.Replace(detail, found[0], "", 1)
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			fault.At.Line = line
+		}
+		// For these the parser gives the line before the one it means.
+		if strings.HasPrefix(detail, "did not find expected") {
+			fault.At.Line++
+		}
+	}
+	if strings.HasPrefix(detail, "unknown anchor") {
+		fault.At = engine.Position{Line: engine.LineUnknown}
+	}
+	fault.Message = "not valid YAML: " + engine.ClipTo(detail, 2*engine.MaxQuoted)
+	return fault
+}
+
+func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
+	r.values++
+	if r.values > r.limits.MaxValues {
+		return nil, nodeFault(node, "yaml.too_large", tooManyValues(r.limits))
+	}
+	if depth > r.limits.MaxDepth {
+		return nil, nodeFault(node, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return r.value(node.Alias, depth+1)
+	case yaml.MappingNode:
+		return r.mapping(node, depth+1)
+	case yaml.SequenceNode:
+		items := make([]any, 0, len(node.Content))
+		for _, child := range node.Content {
+			item, err := r.value(child, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, item)
+		}
+		return items, nil
+	default:
+		return scalar(node)
+	}
+}
+
+func (r *yamlReader) mapping(node *yaml.Node, depth int) (any, error) {
+	members := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		name, ok := memberName(key)
+		if !ok {
+			return nil, nodeFault(key, "yaml.name", "a name must be a plain value; merge keys are not supported")
+		}
+		if _, twice := members[name]; twice {
+			return nil, nodeFault(key, "yaml.duplicate_name", "the name "+engine.Quote(name)+" occurs twice")
+		}
+		value, err := r.value(node.Content[i+1], depth)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = value
+	}
+	return members, nil
+}
+
+// memberName takes names such as 1 or true as they are written, since JSON knows only strings there.
+func memberName(key *yaml.Node) (string, bool) {
+	if key.Kind == yaml.AliasNode {
+		key = key.Alias
+	}
+	return key.Value, key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
+}
+
+func scalar(node *yaml.Node) (any, error) {
+	switch node.ShortTag() {
+	case "!!null":
+		return nil, nil //nolint:nilnil // null is a value
+	case "!!bool":
+		var truth bool
+		if err := node.Decode(&truth); err != nil {
+			return nil, nodeFault(node, "yaml.malformed", engine.Quote(node.Value)+" is neither true nor false")
+		}
+		return truth, nil
+	case "!!int", "!!float":
+		literal, ok := numberLiteral(node)
+		if !ok {
+			message := engine.Quote(node.Value) + " is no number that JSON can hold"
+			return nil, nodeFault(node, "yaml.number_range", message)
+		}
+		return json.Number(literal), nil
+	default:
+		return node.Value, nil
+	}
+}
+
+// numberLiteral writes a number as JSON does. A literal that JSON allows is kept, with all its digits.
+func numberLiteral(node *yaml.Node) (string, bool) {
+	plain := strings.TrimPrefix(strings.ReplaceAll(node.Value, "_", ""), "+")
+	if json.Valid([]byte(plain)) {
+		return plain, engine.NumberInRange(plain)
+	}
+	if whole, ok := new(big.Int).SetString(plain, 0); ok && len(plain) <= engine.MaxNumberChars {
+		return whole.String(), engine.NumberInRange(whole.String())
+	}
+	number, err := strconv.ParseFloat(plain, 64)
+	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
+		return "", false
+	}
+	return strconv.FormatFloat(number, 'g', -1, 64), true
+}
+
+func nodeFault(node *yaml.Node, code, message string) *engine.Fault {
+	return &engine.Fault{Code: code, Message: message, At: engine.Position{Line: node.Line, Column: node.Column}}
+}
+
+func locateYAML(node *yaml.Node, wanted *Spot) {
+	if wanted == nil {
+		return
+	}
+	wanted.Value = engine.Position{Line: node.Line, Column: node.Column}
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if len(wanted.Children) == 0 {
+		return
+	}
+	if node.Kind == yaml.SequenceNode {
+		for i, child := range node.Content {
+			if below := wanted.child(strconv.Itoa(i)); below != nil {
+				below.Name = engine.Position{Line: child.Line, Column: child.Column}
+				locateYAML(child, below)
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		name, _ := memberName(key)
+		if below := wanted.child(name); below != nil {
+			below.Name = engine.Position{Line: key.Line, Column: key.Column}
+			locateYAML(node.Content[i+1], below)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// YAMLText is a YAML document as JSON text, whose members keep the order in which they are written, and the places of
+// its values. It is for files that people write for the product itself, such as workflows.
+type YAMLText struct {
+	JSON json.RawMessage
+	root *yaml.Node
+}
+
+// ReadYAML reads a document within the limits of trees. The finding, if any, says why it cannot be read.
+func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) {
+	// The tree is read for its checks alone: depth, size, duplicates, aliases that multiply.
+	_, finding, err := Read(engine.NewDocument(content, "application/yaml", ""), limits)
+	if finding != nil {
+		return YAMLText{}, finding
+	}
+	var document yaml.Node
+	if err == nil {
+		err = yaml.Unmarshal(engine.TrimBOM(content), &document)
+	}
+	w := &nodeWriter{limit: limits.MaxTreeBytes}
+	if err == nil {
+		err = w.node(document.Content[0])
+	}
+	if err != nil {
+		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
+		return YAMLText{}, &malformed
+	}
+	return YAMLText{JSON: w.text, root: document.Content[0]}, nil
+}
+
+// Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
+// where there is none. Both count from 1.
+func (t YAMLText) Place(at string) (int, int) {
+	node := t.root
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
+		below := childNode(node, unescape.Replace(token))
+		if below == nil {
+			break
+		}
+		node = below
+	}
+	return node.Line, node.Column
+}
+
+// childNode returns the member or the item of that name, nil where there is none.
+func childNode(node *yaml.Node, token string) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if node.Kind == yaml.SequenceNode {
+		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(node.Content) {
+			return node.Content[i]
+		}
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if name, _ := memberName(node.Content[i]); name == token {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// nodeWriter writes nodes that Read has found to be values as JSON text.
+type nodeWriter struct {
+	text []byte
+	// limit is the length of the text: an alias repeats what it names, however long that is.
+	limit int64
+}
+
+var errTooLong = errors.New("with its aliases written out the document is too long")
+
+func (w *nodeWriter) node(node *yaml.Node) error {
+	switch node.Kind {
+	case yaml.AliasNode:
+		return w.node(node.Alias)
+	case yaml.SequenceNode:
+		return w.items('[', ']', len(node.Content), func(i int) error { return w.node(node.Content[i]) })
+	case yaml.MappingNode:
+		return w.items('{', '}', len(node.Content)/2, func(i int) error {
+			name, _ := memberName(node.Content[2*i])
+			if err := w.quote(name); err != nil {
+				return err
+			}
+			w.text = append(w.text, ':')
+			return w.node(node.Content[2*i+1])
+		})
+	default:
+		return w.scalar(node)
+	}
+}
+
+func (w *nodeWriter) items(opening, closing byte, n int, item func(i int) error) error {
+	w.text = append(w.text, opening)
+	for i := range n {
+		if i > 0 {
+			w.text = append(w.text, ',')
+		}
+		if err := item(i); err != nil {
+			return err
+		}
+	}
+	w.text = append(w.text, closing)
+	return nil
+}
+
+func (w *nodeWriter) scalar(node *yaml.Node) error {
+	value, err := scalar(node)
+	if err != nil {
+		return err
+	}
+	if text, ok := value.(string); ok {
+		return w.quote(text)
+	}
+	encoded, err := json.Marshal(value)
+	w.text = append(w.text, encoded...)
+	return err
+}
+
+func (w *nodeWriter) quote(text string) error {
+	if int64(len(w.text)+len(text)) > w.limit {
+		return errTooLong
+	}
+	var err error
+	w.text, err = jsontext.AppendQuote(w.text, text)
+	return err
+}

@@ -1,0 +1,153 @@
+package xml
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// xmllint checks documents by XML Schema with the program of that name, as a child process. This is the one place where
+// an engine reaches outside of itself, because Go has no validator for XML Schema.
+//
+// Nothing of a document or schema is an argument of the child: both go through pipes, no file is written and no shell
+// is involved. The child reads no other file, has no environment, and is killed with all it started when the context or
+// its time ends.
+type xmllint struct {
+	path   string
+	time   time.Duration
+	memory uint64
+}
+
+// lintEnd is how the child ended.
+type lintEnd int
+
+// The ends. A child that ended in any other way is an error.
+const (
+	lintChecked lintEnd = iota
+	lintMalformed
+	lintSchemaInvalid
+	lintTooCostly
+)
+
+// The exit codes of xmllint.
+const (
+	exitValid         = 0
+	exitMalformed     = 1
+	exitInvalid       = 3
+	exitInvalidToo    = 4
+	exitSchemaInvalid = 5
+	exitOutOfMemory   = 9
+)
+
+// maxLintLine is how much of one line of the child's output is kept.
+const maxLintLine = 4096
+
+// killDelay is how long the pipes of a killed child are still read.
+const killDelay = time.Second
+
+// findXMLLint answers false where the program is not installed.
+func findXMLLint(limits engine.Limits) (xmllint, bool) {
+	path, err := exec.LookPath("xmllint")
+	if err != nil {
+		return xmllint{}, false
+	}
+	return xmllint{path: path, time: limits.MaxLintTime, memory: limits.MaxLintBytes}, true
+}
+
+// run checks a document and calls line for each line that the child writes. Its error is the end of the context or that
+// the child could not be run.
+func (x xmllint) run(ctx context.Context, schema, document []byte, line func(string)) (lintEnd, error) {
+	bounded, cancel := context.WithTimeout(ctx, x.time)
+	defer cancel()
+	err := x.feed(bounded, schema, document, line)
+	switch {
+	case ctx.Err() != nil:
+		return 0, fmt.Errorf("check by XML Schema: %w", ctx.Err())
+	case bounded.Err() != nil:
+		return lintTooCostly, nil
+	case err == nil:
+		return lintChecked, nil
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return 0, err
+	}
+	switch exit.ExitCode() {
+	case exitValid, exitInvalid, exitInvalidToo:
+		return lintChecked, nil
+	case exitMalformed:
+		return lintMalformed, nil
+	case exitSchemaInvalid:
+		return lintSchemaInvalid, nil
+	case exitOutOfMemory:
+		return lintTooCostly, nil
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return lintTooCostly, nil
+	}
+	return 0, fmt.Errorf("run xmllint: %w", err)
+}
+
+// feed starts the child, bounds it before it has anything to do, and gives it the schema and the document.
+func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(string)) error {
+	schemaIn, schemaOut, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	// The schema is the child's file 3, the first behind the standard ones.
+	//nolint:gosec // the program was looked up; nothing of a document or a schema is an argument
+	cmd := exec.CommandContext(ctx, x.path, "--nonet", "--nocatalogs", "--noout", "--schema", "/dev/fd/3", "-")
+	cmd.ExtraFiles = []*os.File{schemaIn}
+	cmd.Stdin = bytes.NewReader(document)
+	cmd.Env = []string{"LC_ALL=C"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killDelay
+	output, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err = errors.Join(err, schemaIn.Close()); err != nil {
+		return errors.Join(fmt.Errorf("start xmllint: %w", err), schemaOut.Close())
+	}
+	if err := confine(cmd.Process.Pid, x.memory, x.time); err != nil {
+		return errors.Join(err, cmd.Cancel(), schemaOut.Close(), cmd.Wait())
+	}
+	written := make(chan error)
+	go func() {
+		// A child that does not read all of it has ended, and how it ended tells why.
+		_, _ = schemaOut.Write(schema)
+		written <- schemaOut.Close()
+	}()
+	// All of the output is read before the child is waited for: waiting closes the pipe.
+	readErr := readLines(output, line)
+	return errors.Join(<-written, cmd.Wait(), readErr)
+}
+
+// readLines calls line for each line, which it cuts when it is long.
+func readLines(output io.Reader, line func(string)) error {
+	reader := bufio.NewReaderSize(output, maxLintLine)
+	for {
+		text, isCut, err := reader.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the output of xmllint: %w", err)
+		}
+		line(string(text))
+		for isCut && err == nil {
+			_, isCut, err = reader.ReadLine()
+		}
+	}
+}

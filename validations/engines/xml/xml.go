@@ -1,0 +1,105 @@
+// Package xml is the engine of xml steps: it checks that a document is well-formed, and valid by an XML Schema.
+package xml
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
+)
+
+// stepConfig is the configuration of an xml step. Without a schema only the form of the document is checked.
+type stepConfig struct {
+	// Schema is the text of an XML Schema.
+	Schema string `json:"schema,omitempty"`
+}
+
+// Engine checks that a document is well-formed and, where it has a schema, valid.
+type Engine struct {
+	limits engine.Limits
+	schema *schema
+}
+
+// Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
+func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
+	var c stepConfig
+	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
+		return nil, faults
+	}
+	e := &Engine{limits: limits}
+	if c.Schema == "" {
+		return e, nil
+	}
+	schema, faults := compileSchema(c.Schema, limits)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	e.schema = schema
+	return e, nil
+}
+
+// Try lets xmllint compile the schema.
+func (e *Engine) Try(ctx context.Context) ([]engine.ConfigError, error) {
+	if e.schema == nil {
+		return nil, nil
+	}
+	return e.schema.try(ctx)
+}
+
+// Run checks one document.
+func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return engine.Report{}, fmt.Errorf("check XML: %w", err)
+	}
+	c := engine.NewCollector(e.limits)
+	if doc.Size > e.limits.MaxTreeBytes {
+		message := fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, e.limits.MaxTreeBytes)
+		c.Add("", engine.Failure("xml.too_large", message))
+		return c.Finish(), nil
+	}
+	content := make([]byte, doc.Size)
+	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
+		return engine.Report{}, fmt.Errorf("read document: %w", err)
+	}
+	text, malformed := read(content, e.limits)
+	if malformed != nil {
+		c.Add("", *malformed)
+		return c.Finish(), nil
+	}
+	if e.schema != nil {
+		if err := e.schema.check(ctx, text, c); err != nil {
+			return engine.Report{}, err
+		}
+	}
+	return c.Finish(), nil
+}
+
+// readXML returns the text of a well-formed document, or why it is none.
+func read(content []byte, limits engine.Limits) ([]byte, *engine.Finding) {
+	text, fault := xmltext.Decode(content)
+	if fault == nil {
+		fault = xmltext.NewReader(text, limits).Read()
+	}
+	if fault == nil {
+		return text, nil
+	}
+	f := engine.Failure(fault.Code, fault.Message)
+	f = engine.NewLines(text, limits.MaxExcerpt).PlaceAt(f, fault.At)
+	return nil, &f
+}
+
+// Describe says what a step demands of documents.
+func Describe(config json.RawMessage) []engine.Promise {
+	var c stepConfig
+	if len(engine.DecodeConfig(config, &c)) > 0 {
+		return nil
+	}
+	promises := []engine.Promise{{Words: "the document is well-formed XML"}}
+	if c.Schema != "" {
+		promises = append(promises, engine.Promise{Words: "it is valid by the XML Schema of this step"})
+	}
+	return promises
+}

@@ -1,0 +1,79 @@
+package xmltext
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Patterns of the XML declaration: the whole of it, its beginning, and the name of its encoding.
+var (
+	declaration = regexp.MustCompile(`^<\?xml\s+version\s*=\s*(?:"1\.0"|'1\.0')` +
+		`(?:\s+encoding\s*=\s*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
+		`(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>`)
+	declarationStart = regexp.MustCompile(`^<\?xml\s`)
+	encodingName     = regexp.MustCompile(`encoding\s*=\s*["']([^"']*)`)
+	asciiName        = regexp.MustCompile(`^(?i:us-ascii|ascii)$`)
+)
+
+// Decode returns a document as UTF-8 with its declaration blanked out, so that every reader sees the same characters at
+// the same lines and columns. The text is also returned beside a fault.
+func Decode(content []byte) ([]byte, *engine.Fault) {
+	if engine.IsUTF16(content) {
+		return content, &engine.Fault{Code: "xml.encoding", Message: "UTF-16 is not read; use " + engine.KnownEncodings}
+	}
+	content = engine.TrimBOM(content)
+	declared := declaration.Find(content)
+	if declared == nil && declarationStart.Match(content) {
+		message := "the XML declaration is not one of XML 1.0"
+		return content, &engine.Fault{Code: "xml.malformed", Message: message}
+	}
+	name := ""
+	if found := encodingName.FindSubmatch(declared); found != nil {
+		name = string(found[1])
+	}
+	text, fault := toUTF8(content, name)
+	if fault != nil {
+		return content, fault
+	}
+	if at := engine.BadTextAt(text); at >= 0 {
+		message := "the text is not in its encoding, or holds NUL"
+		return text, engine.FaultAt("xml.encoding", message, at)
+	}
+	blank(text[:len(declared)])
+	return text, nil
+}
+
+// toUTF8 copies the content, since parts of the copy are blanked out.
+func toUTF8(content []byte, encoding string) ([]byte, *engine.Fault) {
+	if encoding == "" || asciiName.MatchString(encoding) {
+		encoding = "utf-8"
+	}
+	decode, known := engine.DecoderFor(encoding)
+	if !known {
+		message := fmt.Sprintf("the encoding %s is not read; use %s", engine.Quote(encoding), engine.KnownEncodings)
+		return nil, &engine.Fault{Code: "xml.encoding", Message: message}
+	}
+	text, err := io.ReadAll(decode(bytes.NewReader(content)))
+	if err != nil {
+		return nil, &engine.Fault{Code: "xml.encoding", Message: "the text is not in its encoding"}
+	}
+	return text, nil
+}
+
+// BlankDeclaration overwrites the declaration at the start of a text, if any.
+func BlankDeclaration(text []byte) {
+	blank(declaration.Find(text))
+}
+
+// blank overwrites a text with spaces and keeps its lines.
+func blank(text []byte) {
+	for i, b := range text {
+		if b != '\n' && b != '\r' {
+			text[i] = ' '
+		}
+	}
+}
