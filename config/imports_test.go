@@ -34,6 +34,10 @@ func layers() []layer {
 		"core/metrics", "core/pages", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
+	partsOfEngines := []string{
+		"validations/engines/engine", "validations/engines/expression", "validations/engines/tree",
+		"validations/engines/xmltext",
+	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
 		{folder: "core/coalesce"},
@@ -62,11 +66,25 @@ func layers() []layer {
 				"core", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/pages",
 			},
 		},
-		{folder: "validations", may: append([]string{"users"}, foundation...)},
-		{folder: "validations/execution", may: append([]string{"validations"}, foundation...)},
+		{folder: "validations/engines/engine"},
+		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
+		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
+		{
+			folder: "validations/engines/tree",
+			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
+		},
+		{folder: "validations/engines", may: partsOfEngines},
+		{folder: "core/share"},
+		{folder: "validations", may: append([]string{"users", "validations/engines"}, foundation...)},
+		{
+			folder: "validations/execution",
+			may:    append([]string{"core/share", "validations", "validations/engines"}, foundation...),
+		},
 		{
 			folder: "validations/web",
-			may:    append([]string{"users", "validations", "validations/execution"}, foundation...),
+			may: append([]string{
+				"users", "validations", "validations/engines", "validations/execution",
+			}, foundation...),
 		},
 		{folder: "workflows/start/body", may: append([]string{"validations"}, foundation...)},
 		{
@@ -76,16 +94,16 @@ func layers() []layer {
 		},
 		{
 			folder: "workflows",
-			may: append(
-				[]string{
-					"users", "validations", "validations/execution", "workflows/start", "workflows/start/body",
-				}, foundation...),
+			may: append([]string{
+				"users", "validations", "validations/engines", "validations/execution", "workflows/start",
+				"workflows/start/body",
+			}, foundation...),
 		},
 		{
 			folder: "config",
 			may: append([]string{
-				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "validations/execution",
-				"validations/web", "workflows", "workflows/start", "workflows/start/body",
+				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "validations/engines",
+				"validations/execution", "validations/web", "workflows", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: ".", may: []string{"config"}},

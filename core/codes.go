@@ -1,6 +1,9 @@
 package core
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Code names a kind of error. Clients switch on it, so a code never changes its meaning; each has a
 // page under /docs/errors/.
@@ -49,45 +52,48 @@ type CodeSpec struct {
 	Retryable bool
 }
 
+// specs has every code in the order of its status.
+var specs = []CodeSpec{
+	{CodeInvalidPayload, http.StatusBadRequest, "Invalid request body", false},
+	{CodeInvalidParameter, http.StatusBadRequest, "Invalid parameter", false},
+	{CodeKeyTooLong, http.StatusBadRequest, "Idempotency key too long", false},
+	{CodeKeyInvalid, http.StatusBadRequest, "Invalid idempotency key", false},
+	{CodeKeyRequired, http.StatusBadRequest, "Idempotency key required", false},
+	{CodeNotAuthenticated, http.StatusUnauthorized, "Not authenticated", false},
+	{CodeSignatureInvalid, http.StatusUnauthorized, "Signature not valid", false},
+	{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
+	{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
+	{CodeNotFound, http.StatusNotFound, "Not found", false},
+	{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},
+	{CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},
+	{CodeKeyInProgress, http.StatusConflict, "Request in progress", true},
+	{CodeRunReserved, http.StatusConflict, "Run is being charged", true},
+	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", false},
+	{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", false},
+	{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},
+	{CodeKeyNotReleasable, http.StatusUnprocessableEntity, "Idempotency key not releasable", false},
+	{CodeWorkflowInactive, http.StatusUnprocessableEntity, "Workflow is inactive", false},
+	{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
+	{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},
+	{CodeRunCompleted, http.StatusUnprocessableEntity, "Run has already ended", false},
+	{CodeLastOwner, http.StatusUnprocessableEntity, "Last owner", false},
+	{CodeTokenNotRotatable, http.StatusUnprocessableEntity, "Token cannot be rotated", false},
+	{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
+	{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
+	{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},
+	{CodeInternal, http.StatusInternalServerError, "Internal error", false},
+	{CodeUnavailable, http.StatusServiceUnavailable, "Temporarily unavailable", true},
+	{CodeOutcomeUnknown, http.StatusServiceUnavailable, "Outcome unknown", true},
+}
+
 // Codes lists every code in the order of its status.
 func Codes() []CodeSpec {
-	return []CodeSpec{
-		{CodeInvalidPayload, http.StatusBadRequest, "Invalid request body", false},
-		{CodeInvalidParameter, http.StatusBadRequest, "Invalid parameter", false},
-		{CodeKeyTooLong, http.StatusBadRequest, "Idempotency key too long", false},
-		{CodeKeyInvalid, http.StatusBadRequest, "Invalid idempotency key", false},
-		{CodeKeyRequired, http.StatusBadRequest, "Idempotency key required", false},
-		{CodeNotAuthenticated, http.StatusUnauthorized, "Not authenticated", false},
-		{CodeSignatureInvalid, http.StatusUnauthorized, "Signature not valid", false},
-		{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
-		{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
-		{CodeNotFound, http.StatusNotFound, "Not found", false},
-		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},
-		{CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},
-		{CodeKeyInProgress, http.StatusConflict, "Request in progress", true},
-		{CodeRunReserved, http.StatusConflict, "Run is being charged", true},
-		{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", false},
-		{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", false},
-		{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},
-		{CodeKeyNotReleasable, http.StatusUnprocessableEntity, "Idempotency key not releasable", false},
-		{CodeWorkflowInactive, http.StatusUnprocessableEntity, "Workflow is inactive", false},
-		{CodeWorkflowHasNoSteps, http.StatusUnprocessableEntity, "Workflow has no steps", false},
-		{CodeDocumentGone, http.StatusUnprocessableEntity, "Document no longer kept", false},
-		{CodeRunCompleted, http.StatusUnprocessableEntity, "Run has already ended", false},
-		{CodeLastOwner, http.StatusUnprocessableEntity, "Last owner", false},
-		{CodeTokenNotRotatable, http.StatusUnprocessableEntity, "Token cannot be rotated", false},
-		{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
-		{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
-		{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},
-		{CodeInternal, http.StatusInternalServerError, "Internal error", false},
-		{CodeUnavailable, http.StatusServiceUnavailable, "Temporarily unavailable", true},
-		{CodeOutcomeUnknown, http.StatusServiceUnavailable, "Outcome unknown", true},
-	}
+	return slices.Clone(specs)
 }
 
 // Spec returns what is always true of the code; an unknown code is an internal error.
 func (c Code) Spec() CodeSpec {
-	for _, spec := range Codes() {
+	for _, spec := range specs {
 		if spec.Code == c {
 			return spec
 		}

@@ -16,14 +16,16 @@ import (
 // HeaderRequestID names the request in answers, logs and problem documents.
 const HeaderRequestID = "Request-Id"
 
+// requestID is an id that is taken from a client.
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
 // RequestIDs gives every request an id: the client's own when it is 1 to 128 letters, digits or ._-,
 // else a fresh UUIDv7. The answer carries it.
 func RequestIDs() echo.MiddlewareFunc {
-	valid := regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			id := c.Request().Header.Get(HeaderRequestID)
-			if !valid.MatchString(id) {
+			if !requestID.MatchString(id) {
 				fresh, err := uuid.NewV7()
 				if err != nil {
 					return fmt.Errorf("make a request id: %w", err)

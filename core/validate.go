@@ -32,6 +32,9 @@ func NewValidator() *Validator {
 	return &Validator{rules: rules}
 }
 
+// fieldPointer turns the path of a field into a JSON pointer.
+var fieldPointer = strings.NewReplacer(".", "/", "[", "/", "]", "")
+
 // Fields returns what is wrong with a struct, in the order of its members; nil when nothing is.
 func (v *Validator) Fields(value any) ([]FieldError, error) {
 	err := v.rules.Struct(value)
@@ -43,11 +46,10 @@ func (v *Validator) Fields(value any) ([]FieldError, error) {
 		return nil, fmt.Errorf("check %T: %w", value, err)
 	}
 	fields := make([]FieldError, len(broken))
-	pointer := strings.NewReplacer(".", "/", "[", "/", "]", "")
 	for i, rule := range broken {
 		_, place, _ := strings.Cut(rule.Namespace(), ".")
 		fields[i] = FieldError{
-			Pointer: "/" + pointer.Replace(place),
+			Pointer: "/" + fieldPointer.Replace(place),
 			Code:    rule.Tag(),
 			Detail:  explain(rule),
 		}
@@ -97,7 +99,7 @@ func summary(what string, fields []FieldError) string {
 }
 
 func explain(rule validator.FieldError) string {
-	if text, known := plainRules()[rule.Tag()]; known {
+	if text, known := plainRules[rule.Tag()]; known {
 		return text
 	}
 	switch rule.Tag() {
@@ -121,14 +123,12 @@ func explain(rule validator.FieldError) string {
 }
 
 // plainRules are the rules whose parameter, if any, means nothing to clients.
-func plainRules() map[string]string {
-	return map[string]string{
-		"required": "must be given",
-		"uuid":     "must be a UUID",
-		"email":    "must be an e-mail address",
-		"datetime": "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z",
-		"http_url": "must be an address that begins with http:// or https://",
-	}
+var plainRules = map[string]string{
+	"required": "must be given",
+	"uuid":     "must be a UUID",
+	"email":    "must be an e-mail address",
+	"datetime": "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z",
+	"http_url": "must be an address that begins with http:// or https://",
 }
 
 // Plural returns the count with its noun, which takes an s where it is not one.

@@ -85,6 +85,12 @@ func usualPlaces() []string {
 	return places
 }
 
+// The number behind the name, as in "postgres (PostgreSQL) 15.4", and the numbers in a text.
+var (
+	majorVersion = regexp.MustCompile(`\) \d+`)
+	digits       = regexp.MustCompile(`\d+`)
+)
+
 // installedVersion asks the binary itself, as the user who will run it: this also finds out that it can.
 func installedVersion(ctx context.Context, who account, bin string) (int, error) {
 	path := filepath.Join(bin, "postgres")
@@ -92,7 +98,7 @@ func installedVersion(ctx context.Context, who account, bin string) (int, error)
 	if err != nil {
 		return 0, fmt.Errorf("run %s as user %s: %w: %s", path, who.name, err, out)
 	}
-	major := lastNumber(regexp.MustCompile(`\) \d+`).FindString(string(out)))
+	major := lastNumber(majorVersion.FindString(string(out)))
 	if major < oldestVersion {
 		return 0, fmt.Errorf("%w: %s is %q, %d or newer is needed", ErrVersion, path, strings.TrimSpace(string(out)),
 			oldestVersion)
@@ -135,7 +141,7 @@ func matches(patterns ...string) []string {
 }
 
 func lastNumber(text string) int {
-	numbers := regexp.MustCompile(`\d+`).FindAllString(text, -1)
+	numbers := digits.FindAllString(text, -1)
 	if len(numbers) == 0 {
 		return 0
 	}

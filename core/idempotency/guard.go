@@ -149,16 +149,15 @@ func misnamedKey(r *http.Request) string {
 		}
 	}
 	query := r.URL.Query()
-	misnamed := slices.IndexFunc(keyParameters(), func(name string) bool { return hasParameter(query, name) })
+	misnamed := slices.IndexFunc(keyParameters, func(name string) bool { return hasParameter(query, name) })
 	if misnamed < 0 {
 		return ""
 	}
-	return "?" + keyParameters()[misnamed] + "="
+	return "?" + keyParameters[misnamed] + "="
 }
 
-func keyParameters() []string {
-	return []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"}
-}
+// keyParameters are the names by which clients put a key into the query by mistake.
+var keyParameters = []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"}
 
 func hasParameter(query url.Values, name string) bool {
 	return query.Get(name) != ""

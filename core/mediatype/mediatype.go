@@ -70,26 +70,25 @@ type ending struct {
 	types []string
 }
 
-func endings() []ending {
-	return []ending{
-		{".json", []string{JSON}},
-		{".epjson", []string{JSON}},
-		{".geojson", []string{"application/geo+json", JSON}},
-		{".yaml", []string{YAML}},
-		{".yml", []string{YAML}},
-		{".csv", []string{CSV, Text}},
-		{".tsv", []string{TSV, Text}},
-		{".xml", []string{XML}},
-		{".idf", []string{Text, Binary}},
-		{".txt", []string{Text}},
-		{".zip", []string{zip}},
-	}
+// endings are the types that the endings of names stand for.
+var endings = []ending{
+	{".json", []string{JSON}},
+	{".epjson", []string{JSON}},
+	{".geojson", []string{"application/geo+json", JSON}},
+	{".yaml", []string{YAML}},
+	{".yml", []string{YAML}},
+	{".csv", []string{CSV, Text}},
+	{".tsv", []string{TSV, Text}},
+	{".xml", []string{XML}},
+	{".idf", []string{Text, Binary}},
+	{".txt", []string{Text}},
+	{".zip", []string{zip}},
 }
 
 // Endings lists the endings of names whose documents a workflow that accepts these types takes.
 func Endings(accepts []string) []string {
 	var taken []string
-	for _, e := range endings() {
+	for _, e := range endings {
 		if _, ok := Choose(accepts, e.types); ok {
 			taken = append(taken, e.text)
 		}
@@ -101,7 +100,7 @@ func Endings(accepts []string) []string {
 // nothing.
 func OfName(name string) []string {
 	text := strings.ToLower(path.Ext(name))
-	for _, e := range endings() {
+	for _, e := range endings {
 		if e.text == text {
 			return e.types
 		}

@@ -50,7 +50,7 @@ func Addresses() ([]string, error) {
 	for _, name := range names {
 		addresses = append(addresses, addressOf(name))
 	}
-	for folder := range folders() {
+	for folder := range folders {
 		addresses = append(addresses, addressOf(folder))
 	}
 	return addresses, nil
@@ -113,7 +113,7 @@ func (s *Site) addHome(layout *template.Template) error {
 
 // addFolders adds a page for each folder, for whoever shortens the address of a page.
 func (s *Site) addFolders(layout *template.Template) error {
-	for folder, title := range folders() {
+	for folder, title := range folders {
 		address := addressOf(folder)
 		view := pageView{
 			Title: title, Address: address, Chapters: s.navigation(address), Listed: s.inFolder(address),
@@ -128,9 +128,7 @@ func (s *Site) addFolders(layout *template.Template) error {
 func addressOf(name string) string { return root + name + "/" }
 
 // folders are the titles of the folders that pages are in.
-func folders() map[string]string {
-	return map[string]string{"guides": "Guides", "errors": "Errors", "adr": "Decisions"}
-}
+var folders = map[string]string{"guides": "Guides", "errors": "Errors", "adr": "Decisions"}
 
 func (s *Site) add(layout *template.Template, view pageView) error {
 	page, err := render(layout, view)

@@ -10,17 +10,29 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// What engines take and what they return.
 type (
+	// Engine checks documents by one configuration.
+	Engine = engine.Engine
+	// Document is what is checked.
+	Document = engine.Document
+	// Report is the outcome of one run, with its findings.
+	Report = engine.Report
+	// Finding is one thing that an engine has to say about a document.
+	Finding = engine.Finding
+	// Severity says how grave a finding is.
+	Severity = engine.Severity
+	// ConfigError is a fault in a configuration.
 	ConfigError = engine.ConfigError
-	Document    = engine.Document
-	Engine      = engine.Engine
-	Finding     = engine.Finding
-	Limits      = engine.Limits
-	Promise     = engine.Promise
-	Report      = engine.Report
-	Severity    = engine.Severity
+	// Limits bound what a document or a configuration may cost.
+	Limits = engine.Limits
+	// Promise is one thing that a step demands of documents, for people to read.
+	Promise = engine.Promise
+	// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.
+	HTTP = http.Engine
 )
+
+// MaxAnswerBytes is the size of the answer of an external validator.
+const MaxAnswerBytes = http.MaxAnswerBytes
 
 // The severities of findings.
 const (
@@ -44,9 +56,3 @@ func NewDocument(content []byte, mediaType, filename string) Document {
 func ReadYAML(content []byte, limits Limits) (tree.YAMLText, *Finding) {
 	return tree.ReadYAML(content, limits)
 }
-
-// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.
-type HTTP = http.Engine
-
-// MaxAnswerBytes is the size of the answer of an external validator.
-const MaxAnswerBytes = http.MaxAnswerBytes

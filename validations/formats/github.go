@@ -84,13 +84,19 @@ func sentence(f engines.Finding) string {
 	return f.Message
 }
 
+// Escapes of the workflow commands of GitHub Actions.
+var (
+	escapeData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	escapeProperty = strings.NewReplacer(":", "%3A", ",", "%2C")
+)
+
 // data and property escape what workflow commands would take for their own signs.
 func data(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Clean(text))
+	return escapeData.Replace(Clean(text))
 }
 
 func property(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(text))
+	return escapeProperty.Replace(data(text))
 }
 
 // Summary writes all findings as Markdown for $GITHUB_STEP_SUMMARY, the worst first, and says what does not fit.

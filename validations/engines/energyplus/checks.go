@@ -10,6 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
+// modelVersion is a version as a model states it; its group is what decides.
+var modelVersion = regexp.MustCompile(`^(\d{1,3}\.\d{1,3})(?:\.[0-9.]*)?$`)
+
 // nameSet holds the names of a group as they are written, by what they are compared as.
 type nameSet map[string]string
 
@@ -45,7 +48,7 @@ func (r *modelRun) version() (string, modelPlace) {
 		return "", modelPlace{}
 	}
 	first := objects[0].fields[0]
-	found := regexp.MustCompile(`^(\d{1,3}\.\d{1,3})(?:\.[0-9.]*)?$`).FindStringSubmatch(first.text)
+	found := modelVersion.FindStringSubmatch(first.text)
 	if found == nil {
 		return "", r.fieldPlace(objects[0], first, "version_identifier")
 	}

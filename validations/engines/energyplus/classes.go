@@ -62,11 +62,10 @@ func groupOf(class string, spec *modelClass) modelGroup {
 	return ""
 }
 
-func simpleSurfaces() []string {
-	return []string{
-		"Wall:Exterior", "Wall:Adiabatic", "Wall:Underground", "Wall:Interzone", "Roof", "Ceiling:Adiabatic",
-		"Ceiling:Interzone", "Floor:GroundContact", "Floor:Adiabatic", "Floor:Interzone",
-	}
+// simpleSurfaces are the classes of surfaces whose corners follow from few fields.
+var simpleSurfaces = []string{
+	"Wall:Exterior", "Wall:Adiabatic", "Wall:Underground", "Wall:Interzone", "Roof", "Ceiling:Adiabatic",
+	"Ceiling:Interzone", "Floor:GroundContact", "Floor:Adiabatic", "Floor:Interzone",
 }
 
 func toZone(first int) modelReference {
@@ -92,6 +91,11 @@ func every(step int, r modelReference) modelReference {
 	r.step = step
 	return r
 }
+
+// knownClasses is what is known of classes, by their keys. Nothing changes it.
+//
+//nolint:gochecknoglobals // a table that is put together of parts
+var knownClasses = modelClasses()
 
 // modelClasses returns what is known of classes, by their keys.
 func modelClasses() map[string]*modelClass {
@@ -150,7 +154,7 @@ func surfaceClasses() map[string]*modelClass {
 	for _, name := range []string{"Wall:Detailed", "RoofCeiling:Detailed", "Floor:Detailed"} {
 		classes[name] = named(18, 0, toNamed(groupConstruction, 2, construction), toZone(3)).in(groupSurface)
 	}
-	for _, name := range simpleSurfaces() {
+	for _, name := range simpleSurfaces {
 		classes[name] = named(3, 12, toNamed(groupConstruction, 2, construction), toZone(3)).in(groupSurface)
 	}
 	for _, name := range []string{

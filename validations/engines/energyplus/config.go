@@ -32,41 +32,40 @@ type modelRuleConfig struct {
 // checkOff turns a check off.
 const checkOff = "OFF"
 
-func supportedVersions() []string {
-	return []string{
-		"8.9", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6",
-		"22.1", "22.2", "23.1", "23.2", "24.1", "24.2", "25.1", "25.2", "26.1",
-	}
+// configuredVersion is a version as configurations write it.
+var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
+
+// supportedVersions are those that a model may be for where the configuration names none.
+var supportedVersions = []string{
+	"8.9", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6",
+	"22.1", "22.2", "23.1", "23.2", "24.1", "24.2", "25.1", "25.2", "26.1",
 }
 
 // requiredObjects are those without which there is nothing to simulate. The version has a check of its own.
-func requiredObjects() [][]string {
-	return [][]string{
-		{"Building"},
-		{"GlobalGeometryRules"},
-		{"Timestep"},
-		{
-			"SimulationControl", "SizingPeriod:DesignDay", "SizingPeriod:WeatherFileDays",
-			"SizingPeriod:WeatherFileConditionType",
-		},
-	}
+var requiredObjects = [][]string{
+	{"Building"},
+	{"GlobalGeometryRules"},
+	{"Timestep"},
+	{
+		"SimulationControl", "SizingPeriod:DesignDay", "SizingPeriod:WeatherFileDays",
+		"SizingPeriod:WeatherFileConditionType",
+	},
 }
 
-func defaultSeverities() map[string]engine.Severity {
-	return map[string]engine.Severity{
-		checkVersion:         engine.SeverityError,
-		checkRequiredObjects: engine.SeverityError,
-		checkUniqueNames:     engine.SeverityError,
-		checkReferences:      engine.SeverityError,
-		checkZoneSurfaces:    engine.SeverityWarning,
-		checkFieldCounts:     engine.SeverityError,
-		checkEncoding:        engine.SeverityWarning,
-	}
+// defaultSeverities are those of the checks that no configuration changes.
+var defaultSeverities = map[string]engine.Severity{
+	checkVersion:         engine.SeverityError,
+	checkRequiredObjects: engine.SeverityError,
+	checkUniqueNames:     engine.SeverityError,
+	checkReferences:      engine.SeverityError,
+	checkZoneSurfaces:    engine.SeverityWarning,
+	checkFieldCounts:     engine.SeverityError,
+	checkEncoding:        engine.SeverityWarning,
 }
 
 // severities are those of the checks that are on.
 func (c stepConfig) severities() map[string]engine.Severity {
-	severities := defaultSeverities()
+	severities := maps.Clone(defaultSeverities)
 	for name, severity := range c.Checks {
 		if severity == checkOff {
 			delete(severities, name)
@@ -80,7 +79,7 @@ func (c stepConfig) severities() map[string]engine.Severity {
 func (c stepConfig) checkVersions() []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	for i, version := range c.Versions {
-		if !regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`).MatchString(version) {
+		if !configuredVersion.MatchString(version) {
 			at := engine.Pointer("versions", strconv.Itoa(i))
 			faults = append(faults, engine.NewConfigError(at, "versions.invalid", `write a version as in "23.2"`))
 		}
@@ -90,7 +89,7 @@ func (c stepConfig) checkVersions() []engine.ConfigError {
 
 func (c stepConfig) checkChecks() []engine.ConfigError {
 	faults := []engine.ConfigError{}
-	known := slices.Sorted(maps.Keys(defaultSeverities()))
+	known := slices.Sorted(maps.Keys(defaultSeverities))
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		at := engine.Pointer("checks", name)
 		if !slices.Contains(known, name) {

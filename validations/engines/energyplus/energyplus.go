@@ -28,7 +28,6 @@ const (
 // Engine checks models for EnergyPlus without a simulation.
 type Engine struct {
 	limits     engine.Limits
-	classes    map[string]*modelClass
 	versions   []string
 	required   [][]string
 	severities map[string]engine.Severity
@@ -72,17 +71,16 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	rules, found := compileModelRules(c.Rules, limits)
 	e := &Engine{
 		limits:     limits,
-		classes:    modelClasses(),
 		versions:   c.Versions,
 		required:   c.RequiredObjects,
 		severities: c.severities(),
 		rules:      rules,
 	}
 	if len(c.Versions) == 0 {
-		e.versions = supportedVersions()
+		e.versions = supportedVersions
 	}
 	if c.RequiredObjects == nil {
-		e.required = requiredObjects()
+		e.required = requiredObjects
 	}
 	return e, append(faults, found...)
 }
@@ -129,7 +127,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 		if err != nil || unreadable != nil {
 			return nil, unreadable, err
 		}
-		m, unreadable := epJSONModel(t, e.classes)
+		m, unreadable := epJSONModel(t, knownClasses)
 		return m, unreadable, nil
 	}
 	if doc.Size > e.limits.MaxTreeBytes {
@@ -140,7 +138,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
 		return nil, nil, fmt.Errorf("read document: %w", err)
 	}
-	m, unreadable := idfModel(engine.TrimBOM(content), e.classes, e.limits)
+	m, unreadable := idfModel(engine.TrimBOM(content), knownClasses, e.limits)
 	return m, unreadable, nil
 }
 

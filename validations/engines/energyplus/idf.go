@@ -34,7 +34,7 @@ type idfReader struct {
 const maxClassChars = 100
 
 // readIDF returns the objects of a model, or the first fault.
-func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.Fault) {
+func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.ReadError) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		return nil, malformedIDF(at, "the file holds NUL, which no text does")
 	}
@@ -50,7 +50,7 @@ func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.Fault) {
 	}
 }
 
-func (r *idfReader) object() *engine.Fault {
+func (r *idfReader) object() *engine.ReadError {
 	class, end, fault := r.token()
 	if fault != nil {
 		return fault
@@ -71,7 +71,7 @@ func (r *idfReader) object() *engine.Fault {
 		r.fields++
 		if r.fields > r.limits.MaxValues {
 			message := fmt.Sprintf("the model has more than %d fields", r.limits.MaxValues)
-			return engine.FaultAt("energyplus.too_large", message, field.offset)
+			return engine.ReadErrorAt("energyplus.too_large", message, field.offset)
 		}
 		object.fields = append(object.fields, field)
 	}
@@ -80,11 +80,11 @@ func (r *idfReader) object() *engine.Fault {
 }
 
 // checkClass tells what is no class, and with that most files that are no IDF.
-func checkClass(class idfToken, end byte) *engine.Fault {
+func checkClass(class idfToken, end byte) *engine.ReadError {
 	switch {
 	case strings.HasPrefix(class.text, "##"):
 		message := "macros are not read: expand " + engine.Quote(class.text) + " before"
-		return engine.FaultAt("energyplus.macro", message, class.offset)
+		return engine.ReadErrorAt("energyplus.macro", message, class.offset)
 	case class.text == "":
 		return malformedIDF(class.offset, "a class is missing before this")
 	case len(class.text) > maxClassChars || strings.IndexFunc(class.text, notOfClass) >= 0:
@@ -102,7 +102,7 @@ func notOfClass(char rune) bool {
 }
 
 // token reads a text and what ends it, which is 0 at the end of the file.
-func (r *idfReader) token() (idfToken, byte, *engine.Fault) {
+func (r *idfReader) token() (idfToken, byte, *engine.ReadError) {
 	r.skip()
 	start := r.at
 	length := strings.IndexAny(r.text[start:], ",;!\r\n")
@@ -145,6 +145,6 @@ func (r *idfReader) skip() {
 	}
 }
 
-func malformedIDF(offset int, message string) *engine.Fault {
-	return engine.FaultAt("energyplus.malformed", message, offset)
+func malformedIDF(offset int, message string) *engine.ReadError {
+	return engine.ReadErrorAt("energyplus.malformed", message, offset)
 }

@@ -10,20 +10,20 @@ type Position struct {
 // LineUnknown is the line of a position that no parser tells.
 const LineUnknown = -1
 
-// Fault is what makes a document unreadable. It becomes a finding.
-type Fault struct {
+// ReadError is what makes a document unreadable. It becomes a finding.
+type ReadError struct {
 	Code    string
 	Message string
 	At      Position
 }
 
-// FaultAt returns a fault at a byte offset of the text.
-func FaultAt(code, message string, offset int) *Fault {
-	return &Fault{Code: code, Message: message, At: Position{Offset: offset}}
+// ReadErrorAt returns a fault at a byte offset of the text.
+func ReadErrorAt(code, message string, offset int) *ReadError {
+	return &ReadError{Code: code, Message: message, At: Position{Offset: offset}}
 }
 
-// Error makes a fault an error of the parsers' inner functions.
-func (f *Fault) Error() string {
+// Error is the message, for the parsers that return it as an error.
+func (f *ReadError) Error() string {
 	return f.Message
 }
 

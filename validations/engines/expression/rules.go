@@ -8,6 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
+var ruleID = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
 // Rules compiles the rules of one step and gathers their faults.
 type Rules struct {
 	Limits engine.Limits
@@ -22,7 +24,7 @@ func NewRules(limits engine.Limits) *Rules {
 
 // Identity checks what every rule has and returns its severity.
 func (c *Rules) Identity(list string, i int, id string, severity engine.Severity) engine.Severity {
-	if !regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`).MatchString(id) {
+	if !ruleID.MatchString(id) {
 		c.Fault(engine.ItemPointer(list, i, "id"), "use lower case letters, digits and underscores, at most 64")
 	}
 	if c.ids[id] {

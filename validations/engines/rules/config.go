@@ -60,7 +60,7 @@ func newTreeRuleCompiler(limits engine.Limits) (*treeRuleCompiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeRuleCompiler{Rules: expression.NewRules(limits), env: env, operators: operators()}, nil
+	return &treeRuleCompiler{Rules: expression.NewRules(limits), env: env, operators: operators}, nil
 }
 
 func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {

@@ -43,44 +43,42 @@ type subject struct {
 // operatorApproxEq is the only operator with a tolerance.
 const operatorApproxEq = "approx_eq"
 
-// operators returns all operators by name.
-func operators() map[string]operatorCompiler {
-	return map[string]operatorCompiler{
-		"eq":     equal,
-		"ne":     different,
-		"in":     among,
-		"not_in": notAmong,
+// operators are all operators by name. Compilers reach them through a field, since some operators compile others.
+var operators = map[string]operatorCompiler{
+	"eq":     equal,
+	"ne":     different,
+	"in":     among,
+	"not_in": notAmong,
 
-		"lt":             ordered("is not less than", func(c int) bool { return c < 0 }),
-		"le":             ordered("is more than", func(c int) bool { return c <= 0 }),
-		"gt":             ordered("is not more than", func(c int) bool { return c > 0 }),
-		"ge":             ordered("is less than", func(c int) bool { return c >= 0 }),
-		"between":        between,
-		operatorApproxEq: approximately,
+	"lt":             ordered("is not less than", func(c int) bool { return c < 0 }),
+	"le":             ordered("is more than", func(c int) bool { return c <= 0 }),
+	"gt":             ordered("is not more than", func(c int) bool { return c > 0 }),
+	"ge":             ordered("is less than", func(c int) bool { return c >= 0 }),
+	"between":        between,
+	operatorApproxEq: approximately,
 
-		"contains":    contains,
-		"starts_with": textual("does not start with", strings.HasPrefix),
-		"ends_with":   textual("does not end with", strings.HasSuffix),
-		"matches":     matches,
+	"contains":    contains,
+	"starts_with": textual("does not start with", strings.HasPrefix),
+	"ends_with":   textual("does not end with", strings.HasSuffix),
+	"matches":     matches,
 
-		"is_null":   null,
-		"not_null":  notNull,
-		"is_empty":  empty,
-		"not_empty": notEmpty,
-		"type_is":   typed,
-		"len_eq":    sized("not", func(got, want int) bool { return got == want }),
-		"len_le":    sized("more than", func(got, want int) bool { return got <= want }),
-		"len_ge":    sized("fewer than", func(got, want int) bool { return got >= want }),
-		"unique":    unique,
+	"is_null":   null,
+	"not_null":  notNull,
+	"is_empty":  empty,
+	"not_empty": notEmpty,
+	"type_is":   typed,
+	"len_eq":    sized("not", func(got, want int) bool { return got == want }),
+	"len_le":    sized("more than", func(got, want int) bool { return got <= want }),
+	"len_ge":    sized("fewer than", func(got, want int) bool { return got >= want }),
+	"unique":    unique,
 
-		"before": dated("is not before", func(i, limit instant) bool { return i.time.Before(limit.time) }),
-		"after":  dated("is not after", func(i, limit instant) bool { return i.time.After(limit.time) }),
-		"within": within,
+	"before": dated("is not before", func(i, limit instant) bool { return i.time.Before(limit.time) }),
+	"after":  dated("is not after", func(i, limit instant) bool { return i.time.After(limit.time) }),
+	"within": within,
 
-		"any":  anyElement,
-		"all":  allElements,
-		"none": noElement,
-	}
+	"any":  anyElement,
+	"all":  allElements,
+	"none": noElement,
 }
 
 // judge makes the message only where it is needed.

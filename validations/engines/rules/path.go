@@ -42,6 +42,12 @@ type treePlace struct {
 	state  placeState
 }
 
+// The escapes in a path: those of JSON pointers, and ~2 for a star that is part of a name.
+var (
+	withoutEscapes = strings.NewReplacer("~0", "", "~1", "", "~2", "")
+	unescape       = strings.NewReplacer("~0", "~", "~1", "/", "~2", "*")
+)
+
 func parsePath(text string, limits engine.Limits) (treePath, error) {
 	path := treePath{text: text}
 	if text == "" {
@@ -54,10 +60,8 @@ func parsePath(text string, limits engine.Limits) (treePath, error) {
 	if len(tokens) > limits.MaxDepth {
 		return path, fmt.Errorf("a path has at most %d parts", limits.MaxDepth)
 	}
-	escapes := strings.NewReplacer("~0", "", "~1", "", "~2", "")
-	unescape := strings.NewReplacer("~0", "~", "~1", "/", "~2", "*")
 	for _, token := range tokens[1:] {
-		if strings.Contains(escapes.Replace(token), "~") {
+		if strings.Contains(withoutEscapes.Replace(token), "~") {
 			return path, errors.New("write ~0 for a tilde, ~1 for a slash and ~2 for a star in a name")
 		}
 		path.steps = append(path.steps, pathStep{name: unescape.Replace(token), each: token == "*"})

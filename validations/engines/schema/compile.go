@@ -164,12 +164,12 @@ func (s *schemaSource) compileFault(err error) *engine.ConfigError {
 			written = load.URL
 		}
 		detail := "the reference to " + engine.Quote(written) + " leaves the schema, which is not allowed"
-		return fault("/schema" + at, "schema.ref", detail)
+		return fault("/schema"+at, "schema.ref", detail)
 	}
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if failure, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
 			l := firstLeaf(failure)
-			return fault("/schema" + engine.Pointer(l.path...), "schema.invalid", l.message)
+			return fault("/schema"+engine.Pointer(l.path...), "schema.invalid", l.message)
 		}
 	}
 	detail := strings.ReplaceAll(err.Error(), schemaURL, "")

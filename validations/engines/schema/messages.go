@@ -14,10 +14,9 @@ import (
 
 // describeKind returns the keyword that failed and why in plain words.
 func describeKind(value any, e *jsonschema.ValidationError) (string, string) {
-	describers := []func(any, *jsonschema.ValidationError) (string, string){
+	for _, describe := range []func(any, *jsonschema.ValidationError) (string, string){
 		describeValue, describeNumber, describeSize, describeArray, describeApplicator, describeOther,
-	}
-	for _, describe := range describers {
+	} {
 		if keyword, message := describe(value, e); keyword != "" {
 			return keyword, message
 		}

@@ -24,7 +24,7 @@ type jsonReader struct {
 }
 
 // ParseJSON reads a JSON text in UTF-8.
-func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
+func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	r := newJSONReader(text, limits)
 	value, err := r.value(0)
 	if err != nil {
@@ -36,8 +36,7 @@ func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
 	case err != nil:
 		return nil, r.fault(err)
 	default:
-		at := engine.Position{Offset: end}
-		return nil, &engine.Fault{Code: "json.malformed", Message: "something follows the end of the document", At: at}
+		return nil, engine.ReadErrorAt("json.malformed", "something follows the end of the document", end)
 	}
 	return &Tree{
 		Value:  value,
@@ -55,7 +54,7 @@ func (r *jsonReader) value(depth int) (any, error) {
 	r.values++
 	if r.values > r.limits.MaxValues {
 		message := fmt.Sprintf("the document has more than %d values", r.limits.MaxValues)
-		return nil, engine.FaultAt("json.too_large", message, start)
+		return nil, engine.ReadErrorAt("json.too_large", message, start)
 	}
 	token, err := r.decoder.ReadToken()
 	if err != nil {
@@ -65,7 +64,7 @@ func (r *jsonReader) value(depth int) (any, error) {
 	case '{', '[':
 		if depth >= r.limits.MaxDepth {
 			message := fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth)
-			return nil, engine.FaultAt("json.depth", message, start)
+			return nil, engine.ReadErrorAt("json.depth", message, start)
 		}
 		if token.Kind() == '[' {
 			return r.array(depth + 1)
@@ -114,7 +113,7 @@ func (r *jsonReader) array(depth int) (any, error) {
 func (r *jsonReader) number(literal string, start int) (any, error) {
 	if !engine.NumberInRange(literal) {
 		message := engine.Clip(literal) + " is out of the range of numbers"
-		return nil, engine.FaultAt("json.number_range", message, start)
+		return nil, engine.ReadErrorAt("json.number_range", message, start)
 	}
 	return json.Number(literal), nil
 }
@@ -129,11 +128,11 @@ func (r *jsonReader) next() int {
 }
 
 // fault says in plain words why the decoder stopped.
-func (r *jsonReader) fault(err error) *engine.Fault {
-	if fault, ok := errors.AsType[*engine.Fault](err); ok {
+func (r *jsonReader) fault(err error) *engine.ReadError {
+	if fault, ok := errors.AsType[*engine.ReadError](err); ok {
 		return fault
 	}
-	fault := &engine.Fault{Code: "json.malformed", At: engine.Position{Offset: r.next()}}
+	fault := &engine.ReadError{Code: "json.malformed", At: engine.Position{Offset: r.next()}}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {
 		fault.At.Offset = int(syntactic.ByteOffset)

@@ -59,8 +59,8 @@ func (s *Spot) child(token string) *Spot {
 type format struct {
 	name   string
 	limit  int64
-	decode func(content []byte) ([]byte, *engine.Fault)
-	parse  func(text []byte, limits engine.Limits) (*Tree, *engine.Fault)
+	decode func(content []byte) ([]byte, *engine.ReadError)
+	parse  func(text []byte, limits engine.Limits) (*Tree, *engine.ReadError)
 }
 
 // Read reads a whole JSON or YAML document. The finding, if any, says why it cannot be read as a tree.
@@ -108,10 +108,10 @@ func formatOf(doc engine.Document, limits engine.Limits) format {
 	return format{"json", limits.MaxTreeBytes, decodeUTF8("json"), ParseJSON}
 }
 
-func decodeUTF8(format string) func(content []byte) ([]byte, *engine.Fault) {
-	return func(content []byte) ([]byte, *engine.Fault) {
+func decodeUTF8(format string) func(content []byte) ([]byte, *engine.ReadError) {
+	return func(content []byte) ([]byte, *engine.ReadError) {
 		if engine.IsUTF16(content) {
-			return content, engine.FaultAt(format+".invalid_utf8", "the text is UTF-16; save it as UTF-8", 0)
+			return content, engine.ReadErrorAt(format+".invalid_utf8", "the text is UTF-16; save it as UTF-8", 0)
 		}
 		return engine.TrimBOM(content), nil
 	}

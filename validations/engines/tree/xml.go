@@ -20,7 +20,7 @@ const (
 // attributes nor elements inside is its text; any other is an object with its elements, its attributes as "@name" and
 // its text as "#text". Elements of one name with one parent are a list where there are several. Names are as written,
 // with their prefixes; declarations of namespaces are left out, and so is white space around texts.
-func parseXML(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
+func parseXML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	root := &xmlNode{members: map[string]any{}}
 	b := &xmlBuilder{open: []*xmlNode{root}}
 	reader := xmltext.NewReader(text, limits)

@@ -24,13 +24,13 @@ type yamlReader struct {
 	values int
 }
 
-func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
+func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	if at := engine.BadTextAt(text); at >= 0 {
 		message := "the text is not valid UTF-8, or holds NUL"
-		return nil, engine.FaultAt("yaml.invalid_utf8", message, at)
+		return nil, engine.ReadErrorAt("yaml.invalid_utf8", message, at)
 	}
 	if values := countIndicators(text) / 2; values > limits.MaxValues {
-		return nil, &engine.Fault{Code: "yaml.too_large", Message: tooManyValues(limits)}
+		return nil, &engine.ReadError{Code: "yaml.too_large", Message: tooManyValues(limits)}
 	}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -41,13 +41,13 @@ func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.Fault) {
 		if err != nil {
 			return nil, yamlFault(err)
 		}
-		return nil, &engine.Fault{Code: "yaml.documents", Message: "the file holds more than one document"}
+		return nil, &engine.ReadError{Code: "yaml.documents", Message: "the file holds more than one document"}
 	}
 	root := document.Content[0]
 	r := &yamlReader{limits: limits}
 	value, err := r.value(root, 0)
 	if err != nil {
-		if fault, ok := errors.AsType[*engine.Fault](err); ok {
+		if fault, ok := errors.AsType[*engine.ReadError](err); ok {
 			return nil, fault
 		}
 		return nil, yamlFault(err)
@@ -87,14 +87,17 @@ func tooManyValues(limits engine.Limits) string {
 	return fmt.Sprintf("the document has more than %d values, aliases included", limits.MaxValues)
 }
 
+// faultLine is the place in the text of the parser's errors.
+var faultLine = regexp.MustCompile(`line (\d+): `)
+
 // yamlFault takes the line from the parser's text, which is the only place where it is given.
-func yamlFault(err error) *engine.Fault {
+func yamlFault(err error) *engine.ReadError {
 	if errors.Is(err, io.EOF) {
-		return &engine.Fault{Code: "yaml.malformed", Message: "the document is empty"}
+		return &engine.ReadError{Code: "yaml.malformed", Message: "the document is empty"}
 	}
-	fault := &engine.Fault{Code: "yaml.malformed", At: engine.Position{Line: 1}}
+	fault := &engine.ReadError{Code: "yaml.malformed", At: engine.Position{Line: 1}}
 	detail := strings.TrimPrefix(err.Error(), "yaml: ")
-	if found := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(detail); found != nil {
+	if found := faultLine.FindStringSubmatch(detail); found != nil {
 		detail = strings.Replace(detail, found[0], "", 1)
 		if line, err := strconv.Atoi(found[1]); err == nil {
 			fault.At.Line = line
@@ -205,8 +208,8 @@ func numberLiteral(node *yaml.Node) (string, bool) {
 	return strconv.FormatFloat(number, 'g', -1, 64), true
 }
 
-func nodeFault(node *yaml.Node, code, message string) *engine.Fault {
-	return &engine.Fault{Code: code, Message: message, At: engine.Position{Line: node.Line, Column: node.Column}}
+func nodeFault(node *yaml.Node, code, message string) *engine.ReadError {
+	return &engine.ReadError{Code: code, Message: message, At: engine.Position{Line: node.Line, Column: node.Column}}
 }
 
 func locateYAML(node *yaml.Node, wanted *Spot) {

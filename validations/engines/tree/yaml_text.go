@@ -41,13 +41,15 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	return YAMLText{JSON: w.text, root: document.Content[0]}, nil
 }
 
+// unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
 // Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
 // where there is none. Both count from 1.
 func (t YAMLText) Place(at string) (int, int) {
 	node := t.root
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		below := childNode(node, unescape.Replace(token))
+		below := childNode(node, unescapePointer.Replace(token))
 		if below == nil {
 			break
 		}

@@ -13,10 +13,9 @@ import (
 
 // xmlSchema is an XML Schema that xmllint is to check documents by.
 type schema struct {
-	text    []byte
-	lint    xmllint
-	wording wording
-	limits  engine.Limits
+	text   []byte
+	lint   xmllint
+	limits engine.Limits
 }
 
 // complaint is one line of xmllint's output that is about the document.
@@ -41,7 +40,6 @@ type lintPlace struct {
 
 // complaints are what a run of xmllint says. Those beyond the limit are only counted.
 type complaints struct {
-	wording  wording
 	most     int
 	list     []*complaint
 	unlisted int
@@ -74,24 +72,24 @@ func compileSchema(source string, limits engine.Limits) (*schema, []engine.Confi
 		detail := "this server cannot check by XML Schema: the program xmllint is missing (Debian: libxml2-utils)"
 		return nil, engine.Refuse("/schema", "xml.not_installed", detail)
 	}
-	return &schema{text: text, lint: lint, wording: newWording(), limits: limits}, nil
+	return &schema{text: text, lint: lint, limits: limits}, nil
 }
 
 // readXMLSchema refuses what is no schema and what needs another file.
-func readSchema(source string, limits engine.Limits) ([]byte, *engine.Fault) {
+func readSchema(source string, limits engine.Limits) ([]byte, *engine.ReadError) {
 	text := []byte(source)
 	// A schema comes as part of a JSON text, so it is UTF-8 whatever its declaration says.
 	xmltext.BlankDeclaration(text)
 	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, attributes []xml.Attr) *engine.Fault {
+	r.Visit = func(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
 		if len(r.Open) == 1 && (e.Namespace != namespaceXSD || e.Name.Local != "schema") {
 			message := "the root element is not the schema element of XML Schema"
-			return engine.FaultAt("schema.invalid", message, e.Start)
+			return engine.ReadErrorAt("schema.invalid", message, e.Start)
 		}
 		if e.Namespace == namespaceXSD && opensFile(e.Name.Local, attributes) {
 			message := "<" + xmltext.Written(e.Name) + "> names another file, which is not allowed: " +
 				"put all into one schema"
-			return engine.FaultAt("schema.ref", message, e.Start)
+			return engine.ReadErrorAt("schema.ref", message, e.Start)
 		}
 		return nil
 	}
@@ -137,7 +135,7 @@ func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
 
 // check adds what a well-formed document fails.
 func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) error {
-	found := &complaints{wording: s.wording, most: s.limits.MaxFindings}
+	found := &complaints{most: s.limits.MaxFindings}
 	end, err := s.lint.run(ctx, s.text, text, found.add)
 	if err != nil {
 		return err
@@ -168,7 +166,7 @@ func (c *complaints) add(line string) {
 	for _, sign := range []string{"out of memory", "Memory allocation failed", "Internal error: xmlSchema"} {
 		c.costly = c.costly || strings.Contains(line, sign)
 	}
-	one, ok := c.wording.read(line)
+	one, ok := readComplaint(line)
 	if !ok {
 		return
 	}
@@ -176,12 +174,12 @@ func (c *complaints) add(line string) {
 		c.unlisted++
 		return
 	}
-	c.wording.phrase(one)
+	one.phrase()
 	c.list = append(c.list, one)
 }
 
 // locate fills in paths and columns where one element alone fits what xmllint tells of the place.
-func (c *complaints) locate(text []byte, limits engine.Limits) *engine.Fault {
+func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError {
 	if len(c.list) == 0 {
 		return nil
 	}
@@ -192,7 +190,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.Fault {
 	}
 	lines := engine.NewLines(text, limits.MaxExcerpt)
 	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.Fault {
+	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.ReadError {
 		key := lintPlace{lines.Line(e.End - 1), e.Name.Local}
 		for _, one := range wanted[key] {
 			one.place(e, r.Path(), lines)

@@ -8,12 +8,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// xmlWording turns the sentences of xmllint into findings in plain words.
-type wording struct {
-	line     *regexp.Regexp
-	subject  *regexp.Regexp
-	rephrase []rephrasing
-}
+// Patterns of xmllint's lines: the whole of one, what it is about, and a namespace in a name.
+var (
+	lintLine    = regexp.MustCompile(`^-:(\d+): (?:element (\S+): )?([A-Za-z ]+?) : (.*)$`)
+	lintSubject = regexp.MustCompile(
+		`^Element '(?:\{[^}]*\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`)
+	namespacePrefix = regexp.MustCompile(`\{[^}]*\}`)
+)
 
 // rephrasing is how one sentence of xmllint is said in plain words.
 type rephrasing struct {
@@ -21,61 +22,57 @@ type rephrasing struct {
 	words    string
 }
 
-func newWording() wording {
-	w := wording{
-		line:    regexp.MustCompile(`^-:(\d+): (?:element (\S+): )?([A-Za-z ]+?) : (.*)$`),
-		subject: regexp.MustCompile(`^Element '(?:\{[^}]*\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`),
-	}
-	const (
-		facet    = `\[facet '.*'\]`
-		identity = `identity-constraint '(?:{.*})?(.*)'`
-	)
-	for _, pair := range [][2]string{
-		{`This element is not expected\. Expected is (?:one of )?\( (.*) \)\.`, `is not expected here, but $1`},
-		{`This element is not expected\.`, `is not expected here`},
-		{`Missing child element\(s\)\. Expected is (?:one of )?\( (.*) \)\.`, `lacks an element: $1`},
-		{`No matching global declaration available for the validation root\.`, `is no root element of the schema`},
-		{`The attribute '(.*)' is required but missing\.`, `lacks the attribute $1`},
-		{`The attribute '(.*)' is not allowed\.`, `is not allowed`},
-		{`Character content .*is not allowed.*`, `may hold no text`},
-		{`Element content is not allowed.*`, `may hold no elements`},
-		{`\[facet 'pattern'\] The value '(.*)' is not accepted by the pattern '(.*)'\.`, `"$1" does not match $2`},
-		{`\[facet 'enumeration'\] The value '(.*)' is not an element of the set \{(.*)\}\.`, `"$1" is not one of $2`},
-		{facet + ` The value '(.*)' is less than the minimum value allowed \('(.*)'\)\.`, `$1 is less than $2`},
-		{facet + ` The value '(.*)' is greater than the maximum value allowed \('(.*)'\)\.`, `$1 is more than $2`},
-		{facet + ` The value '(.*)' must be greater than '(.*)'\.`, `$1 is not more than $2`},
-		{facet + ` The value '(.*)' must be less than '(.*)'\.`, `$1 is not less than $2`},
-		{
-			facet + ` The value .* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
-			`has a length of $1, at most $2 allowed`,
-		},
-		{
-			facet + ` The value .* has a length of '(.*)'; this underruns .* '(.*)'\.`,
-			`has a length of $1, at least $2 needed`,
-		},
-		{
-			facet + ` The value .* has a length of '(.*)'; this differs from .* '(.*)'\.`,
-			`has a length of $1, $2 needed`,
-		},
-		{`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is no $2`},
-		{`'(.*)' is not a valid value of .*`, `"$1" is not a valid value`},
-		{`Not all fields of key ` + identity + ` evaluate .*`, `has no valid value for the key $1`},
-		{`Duplicate key-sequence (\[.*\]) in .* ` + identity + `\.`, `repeats $1, which the key $2 allows once`},
-		{
-			`No match found for key-sequence (\[.*\]) of keyref '(?:{.*})?(.*)'\.`,
-			`refers by $2 to $1, which is not there`,
-		},
-	} {
-		sentence := regexp.MustCompile("^(?s:" + pair[0] + ")$")
-		w.rephrase = append(w.rephrase, rephrasing{sentence: sentence, words: pair[1]})
-	}
-	return w
+const (
+	facet    = `\[facet '.*'\]`
+	identity = `identity-constraint '(?:{.*})?(.*)'`
+)
+
+// rephrasings are tried in this order.
+var rephrasings = []rephrasing{
+	say(`This element is not expected\. Expected is (?:one of )?\( (.*) \)\.`, `is not expected here, but $1`),
+	say(`This element is not expected\.`, `is not expected here`),
+	say(`Missing child element\(s\)\. Expected is (?:one of )?\( (.*) \)\.`, `lacks an element: $1`),
+	say(`No matching global declaration available for the validation root\.`, `is no root element of the schema`),
+	say(`The attribute '(.*)' is required but missing\.`, `lacks the attribute $1`),
+	say(`The attribute '(.*)' is not allowed\.`, `is not allowed`),
+	say(`Character content .*is not allowed.*`, `may hold no text`),
+	say(`Element content is not allowed.*`, `may hold no elements`),
+	say(`\[facet 'pattern'\] The value '(.*)' is not accepted by the pattern '(.*)'\.`, `"$1" does not match $2`),
+	say(`\[facet 'enumeration'\] The value '(.*)' is not an element of the set \{(.*)\}\.`, `"$1" is not one of $2`),
+	say(facet+` The value '(.*)' is less than the minimum value allowed \('(.*)'\)\.`, `$1 is less than $2`),
+	say(facet+` The value '(.*)' is greater than the maximum value allowed \('(.*)'\)\.`, `$1 is more than $2`),
+	say(facet+` The value '(.*)' must be greater than '(.*)'\.`, `$1 is not more than $2`),
+	say(facet+` The value '(.*)' must be less than '(.*)'\.`, `$1 is not less than $2`),
+	say(
+		facet+` The value .* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
+		`has a length of $1, at most $2 allowed`,
+	),
+	say(
+		facet+` The value .* has a length of '(.*)'; this underruns .* '(.*)'\.`,
+		`has a length of $1, at least $2 needed`,
+	),
+	say(
+		facet+` The value .* has a length of '(.*)'; this differs from .* '(.*)'\.`,
+		`has a length of $1, $2 needed`,
+	),
+	say(`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is no $2`),
+	say(`'(.*)' is not a valid value of .*`, `"$1" is not a valid value`),
+	say(`Not all fields of key `+identity+` evaluate .*`, `has no valid value for the key $1`),
+	say(`Duplicate key-sequence (\[.*\]) in .* `+identity+`\.`, `repeats $1, which the key $2 allows once`),
+	say(
+		`No match found for key-sequence (\[.*\]) of keyref '(?:{.*})?(.*)'\.`,
+		`refers by $2 to $1, which is not there`,
+	),
 }
 
-// read takes one line of output. It answers false where the line is no complaint. What is about an element has no
-// message before phrase.
-func (w wording) read(line string) (*complaint, bool) {
-	found := w.line.FindStringSubmatch(line)
+func say(sentence, words string) rephrasing {
+	return rephrasing{regexp.MustCompile("^(?s:" + sentence + ")$"), words}
+}
+
+// readComplaint takes one line of output. It answers false where the line is no complaint. A complaint about an element
+// has no message before phrase.
+func readComplaint(line string) (*complaint, bool) {
+	found := lintLine.FindStringSubmatch(line)
 	if found == nil {
 		return nil, false
 	}
@@ -92,7 +89,7 @@ func (w wording) read(line string) (*complaint, bool) {
 	if strings.HasSuffix(found[3], "warning") {
 		one.finding.Severity = engine.SeverityWarning
 	}
-	subject := w.subject.FindStringSubmatch(found[4])
+	subject := lintSubject.FindStringSubmatch(found[4])
 	if subject == nil {
 		one.finding.Message = engine.ClipTo(found[4], engine.MaxMessage)
 		return one, true
@@ -106,7 +103,7 @@ func (w wording) read(line string) (*complaint, bool) {
 }
 
 // phrase fills in the message of a complaint about an element.
-func (w wording) phrase(c *complaint) {
+func (c *complaint) phrase() {
 	if c.sentence == "" {
 		return
 	}
@@ -114,15 +111,15 @@ func (w wording) phrase(c *complaint) {
 	if c.attribute != "" {
 		about = "attribute " + c.attribute + " of " + about
 	}
-	c.finding.Message = engine.ClipTo(about+" "+w.plain(c.sentence), engine.MaxMessage)
+	c.finding.Message = engine.ClipTo(about+" "+plainWords(c.sentence), engine.MaxMessage)
 }
 
-func (w wording) plain(sentence string) string {
-	for _, r := range w.rephrase {
+func plainWords(sentence string) string {
+	for _, r := range rephrasings {
 		if at := r.sentence.FindStringSubmatchIndex(sentence); at != nil {
 			words := string(r.sentence.ExpandString(nil, r.words, sentence, at))
 			if strings.Contains(sentence, "Expected is") {
-				words = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(words, "")
+				words = namespacePrefix.ReplaceAllString(words, "")
 			}
 			return words
 		}

@@ -31,7 +31,7 @@ type Reader struct {
 	rooted  bool
 	Open    []*Element
 	// Visit is called for each element behind its start tag where it is set. What it returns ends the reading.
-	Visit func(e *Element, attributes []xml.Attr) *engine.Fault
+	Visit func(e *Element, attributes []xml.Attr) *engine.ReadError
 	// Follow is called for each token, with its offset, where it is set. The token is only valid meanwhile.
 	Follow func(token xml.Token, start int)
 }
@@ -54,12 +54,12 @@ func NewReader(text []byte, limits engine.Limits) *Reader {
 }
 
 // Read reads to the end of the document, or to its first fault.
-func (r *Reader) Read() *engine.Fault {
+func (r *Reader) Read() *engine.ReadError {
 	for {
 		start := r.Offset()
 		if bytes.HasPrefix(r.Text[start:], []byte("<!DOCTYPE")) {
 			message := "a document type declaration is refused: no entity is expanded and no other file is read"
-			return engine.FaultAt("xml.dtd", message, start)
+			return engine.ReadErrorAt("xml.dtd", message, start)
 		}
 		token, err := r.decoder.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -95,7 +95,7 @@ func (r *Reader) Offset() int {
 	return int(r.decoder.InputOffset())
 }
 
-func (r *Reader) token(token xml.Token, start int) *engine.Fault {
+func (r *Reader) token(token xml.Token, start int) *engine.ReadError {
 	switch t := token.(type) {
 	case xml.StartElement:
 		return r.begin(t, start)
@@ -115,7 +115,7 @@ func (r *Reader) token(token xml.Token, start int) *engine.Fault {
 	return nil
 }
 
-func (r *Reader) begin(tag xml.StartElement, start int) *engine.Fault {
+func (r *Reader) begin(tag xml.StartElement, start int) *engine.ReadError {
 	if len(r.Open) == 0 && r.rooted {
 		return malformed(start, "a second root element: a document has one")
 	}
@@ -123,11 +123,11 @@ func (r *Reader) begin(tag xml.StartElement, start int) *engine.Fault {
 	r.values += 1 + len(tag.Attr)
 	if r.values > r.limits.MaxValues {
 		message := fmt.Sprintf("the document has more than %d elements and attributes", r.limits.MaxValues)
-		return engine.FaultAt("xml.too_large", message, start)
+		return engine.ReadErrorAt("xml.too_large", message, start)
 	}
 	if len(r.Open) >= r.limits.MaxDepth {
 		message := fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth)
-		return engine.FaultAt("xml.depth", message, start)
+		return engine.ReadErrorAt("xml.depth", message, start)
 	}
 	e := &Element{Name: tag.Name, Start: start, End: r.Offset(), Index: 1, prefixes: declaredPrefixes(tag.Attr)}
 	if len(r.Open) > 0 {
@@ -142,7 +142,7 @@ func (r *Reader) begin(tag xml.StartElement, start int) *engine.Fault {
 	}
 	if e.Namespace == namespaceXInclude {
 		message := "XInclude is refused: no other file is read"
-		return engine.FaultAt("xml.external", message, start)
+		return engine.ReadErrorAt("xml.external", message, start)
 	}
 	if r.Visit != nil {
 		return r.Visit(e, tag.Attr)
@@ -151,7 +151,7 @@ func (r *Reader) begin(tag xml.StartElement, start int) *engine.Fault {
 }
 
 // resolve finds the namespaces of an element and its attributes, and attributes that occur twice.
-func (r *Reader) resolve(e *Element, attributes []xml.Attr) *engine.Fault {
+func (r *Reader) resolve(e *Element, attributes []xml.Attr) *engine.ReadError {
 	var bound bool
 	if e.Namespace, bound = r.namespace(e.Name.Space); !bound || strings.Contains(e.Name.Local, ":") {
 		return unbound(e.Start, e.Name)
@@ -193,7 +193,7 @@ func (r *Reader) namespace(prefix string) (string, bool) {
 	return "", prefix == ""
 }
 
-func (r *Reader) close(tag xml.EndElement, start int) *engine.Fault {
+func (r *Reader) close(tag xml.EndElement, start int) *engine.ReadError {
 	if len(r.Open) == 0 {
 		return malformed(start, "</"+engine.Clip(Written(tag.Name))+"> closes nothing")
 	}
@@ -208,7 +208,7 @@ func (r *Reader) close(tag xml.EndElement, start int) *engine.Fault {
 }
 
 // end says what is missing where the text ends.
-func (r *Reader) end() *engine.Fault {
+func (r *Reader) end() *engine.ReadError {
 	switch {
 	case len(r.Open) > 0:
 		e := r.Open[len(r.Open)-1]
@@ -223,7 +223,7 @@ func (r *Reader) end() *engine.Fault {
 }
 
 // fault says in plain words why the decoder stopped.
-func (r *Reader) fault(err error, start int) *engine.Fault {
+func (r *Reader) fault(err error, start int) *engine.ReadError {
 	at := max(start, r.Offset()-1)
 	syntax, ok := errors.AsType[*xml.SyntaxError](err)
 	switch {
@@ -239,7 +239,7 @@ func (r *Reader) fault(err error, start int) *engine.Fault {
 		}
 		message := engine.Clip(entity) +
 			" is no entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;"
-		return engine.FaultAt("xml.entity", message, at)
+		return engine.ReadErrorAt("xml.entity", message, at)
 	default:
 		return malformed(at, "not valid XML: "+engine.ClipTo(syntax.Msg, 2*engine.MaxQuoted))
 	}
@@ -293,13 +293,13 @@ func spaced(tag []byte) bool {
 	}
 }
 
-func malformed(offset int, message string) *engine.Fault {
-	return engine.FaultAt("xml.malformed", message, offset)
+func malformed(offset int, message string) *engine.ReadError {
+	return engine.ReadErrorAt("xml.malformed", message, offset)
 }
 
-func unbound(offset int, name xml.Name) *engine.Fault {
+func unbound(offset int, name xml.Name) *engine.ReadError {
 	message := "the prefix of " + engine.Clip(Written(name)) + " is not declared"
-	return engine.FaultAt("xml.namespace", message, offset)
+	return engine.ReadErrorAt("xml.namespace", message, offset)
 }
 
 // Written is a name as the document has it.

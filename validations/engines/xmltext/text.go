@@ -21,15 +21,15 @@ var (
 
 // Decode returns a document as UTF-8 with its declaration blanked out, so that every reader sees the same characters at
 // the same lines and columns. The text is also returned beside a fault.
-func Decode(content []byte) ([]byte, *engine.Fault) {
+func Decode(content []byte) ([]byte, *engine.ReadError) {
 	if engine.IsUTF16(content) {
-		return content, &engine.Fault{Code: "xml.encoding", Message: "UTF-16 is not read; use " + engine.KnownEncodings}
+		return content, engine.ReadErrorAt("xml.encoding", "UTF-16 is not read; use "+engine.KnownEncodings, 0)
 	}
 	content = engine.TrimBOM(content)
 	declared := declaration.Find(content)
 	if declared == nil && declarationStart.Match(content) {
 		message := "the XML declaration is not one of XML 1.0"
-		return content, &engine.Fault{Code: "xml.malformed", Message: message}
+		return content, &engine.ReadError{Code: "xml.malformed", Message: message}
 	}
 	name := ""
 	if found := encodingName.FindSubmatch(declared); found != nil {
@@ -41,25 +41,25 @@ func Decode(content []byte) ([]byte, *engine.Fault) {
 	}
 	if at := engine.BadTextAt(text); at >= 0 {
 		message := "the text is not in its encoding, or holds NUL"
-		return text, engine.FaultAt("xml.encoding", message, at)
+		return text, engine.ReadErrorAt("xml.encoding", message, at)
 	}
 	blank(text[:len(declared)])
 	return text, nil
 }
 
 // toUTF8 copies the content, since parts of the copy are blanked out.
-func toUTF8(content []byte, encoding string) ([]byte, *engine.Fault) {
+func toUTF8(content []byte, encoding string) ([]byte, *engine.ReadError) {
 	if encoding == "" || asciiName.MatchString(encoding) {
 		encoding = "utf-8"
 	}
 	decode, known := engine.DecoderFor(encoding)
 	if !known {
 		message := fmt.Sprintf("the encoding %s is not read; use %s", engine.Quote(encoding), engine.KnownEncodings)
-		return nil, &engine.Fault{Code: "xml.encoding", Message: message}
+		return nil, &engine.ReadError{Code: "xml.encoding", Message: message}
 	}
 	text, err := io.ReadAll(decode(bytes.NewReader(content)))
 	if err != nil {
-		return nil, &engine.Fault{Code: "xml.encoding", Message: "the text is not in its encoding"}
+		return nil, &engine.ReadError{Code: "xml.encoding", Message: "the text is not in its encoding"}
 	}
 	return text, nil
 }

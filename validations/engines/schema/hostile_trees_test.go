@@ -1,4 +1,4 @@
-package tree_test
+package schema_test
 
 import (
 	"fmt"
