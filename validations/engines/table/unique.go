@@ -4,7 +4,8 @@ import (
 	"hash/maphash"
 )
 
-// Values are remembered in many small tables, so that one can grow without a copy of all being in memory.
+// Hashes are kept in many small tables, so that growing one copies little. A map of Go would be simpler and take 36 MiB
+// for a million values, where these take 21 MiB.
 const (
 	shards         = 256
 	firstSlots     = 16
@@ -18,9 +19,8 @@ type uniqueness struct {
 	left int64
 }
 
-// seen remembers the values of one column or key, and the line on which each stood first. Values are known by hashes
-// of 64 bits with a secret seed, beside the 8 bits that choose the shard: a false duplicate among a million values has
-// a chance of one in ten thousand millions.
+// seen holds the values of one column or key, and the line on which each stood first. Values are known by hashes of 64
+// bits with a secret seed: a false duplicate among a million values has a chance of one in thirty million.
 type seen struct {
 	shared *uniqueness
 	shards [shards]shard
@@ -50,7 +50,7 @@ func (s *seen) first(key []byte, line int) (int, bool) {
 		return 0, true
 	}
 	hash := max(1, maphash.Bytes(s.shared.seed, key))
-	target := &s.shards[s.shared.shardOf(key)]
+	target := &s.shards[hash%shards]
 	if target.used*100 >= len(target.hashes)*maxLoadPercent && !s.grow(target) {
 		s.stopped = true
 		return 0, false
@@ -63,16 +63,6 @@ func (s *seen) first(key []byte, line int) (int, bool) {
 	target.hashes[slot] = hash
 	target.lines[slot] = uint32(line) //nolint:gosec // tables have far fewer lines
 	return 0, true
-}
-
-// shardOf uses a hash of its own, so that the shard adds to what tells values apart.
-func (u *uniqueness) shardOf(key []byte) uint64 {
-	const prime, offset = 1099511628211, 14695981039346656037
-	hash := uint64(offset)
-	for _, b := range key {
-		hash = (hash ^ uint64(b)) * prime
-	}
-	return (hash >> 32) % shards
 }
 
 func (s *seen) grow(target *shard) bool {
@@ -96,7 +86,7 @@ func (s *seen) grow(target *shard) bool {
 // find returns the slot of a hash, or the free one where it belongs.
 func (t *shard) find(hash uint64) uint64 {
 	size := uint64(len(t.hashes))
-	slot := hash % size
+	slot := hash / shards % size
 	for t.hashes[slot] != 0 && t.hashes[slot] != hash {
 		slot = (slot + 1) % size
 	}
