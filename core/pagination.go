@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -69,12 +70,35 @@ func (q PageQuery) Parse() (Cursor, error) {
 	return cursor, nil
 }
 
-// BindList reads the query of a list, which embeds PageQuery, and checks it. It returns where the page begins.
-func BindList(c echo.Context, check *Validator, query interface{ Parse() (Cursor, error) }) (Cursor, error) {
+// BindList reads and checks the query of a list, and returns where the page begins. Views call ReadPage instead, unless
+// their rows are read in another way.
+func BindList(c echo.Context, check *Validator, query ListQuery) (Cursor, error) {
 	if err := BindQuery(c, check, query); err != nil {
 		return Cursor{}, err
 	}
 	return query.Parse()
+}
+
+// ListQuery is the query of a list: a struct that embeds PageQuery, with what narrows the list.
+type ListQuery interface {
+	Parse() (Cursor, error)
+}
+
+// ReadPage reads the page of a list that a request asks for. The query is filled in and checked before read is called,
+// which returns up to Size+1 rows in the order of Cursor.Window. The id is what the list is ordered by.
+func ReadPage[T any](
+	c echo.Context, check *Validator, query ListQuery, id func(T) uuid.UUID,
+	read func(ctx context.Context, cursor Cursor) ([]T, error),
+) (Page[T], error) {
+	cursor, err := BindList(c, check, query)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	rows, err := read(c.Request().Context(), cursor)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	return NewPage(cursor, rows, id, *c.Request().URL), nil
 }
 
 // Window returns how a list's query reads the page: the ids on this side of one, in this order. The

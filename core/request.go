@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
@@ -16,6 +17,34 @@ func Caller(c echo.Context) (Principal, error) {
 		return Principal{}, fmt.Errorf("route %s has no authentication", c.Path())
 	}
 	return principal, nil
+}
+
+// View answers an authenticated request.
+type View func(c echo.Context, principal Principal) error
+
+// As makes the handler of a view for principals whose role includes the needed one. All others are refused with
+// permission_denied before the view runs; the action completes the sentence "Your role may not ...".
+func As(needed Role, action string, view View) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		principal, err := Caller(c)
+		if err != nil {
+			return err
+		}
+		if err := principal.Require(needed, action); err != nil {
+			return err
+		}
+		return view(c, principal)
+	}
+}
+
+// PathID reads the id in the address. An address without a well-formed one is answered with not_found, which names
+// what was asked for.
+func PathID(c echo.Context, what string) (uuid.UUID, error) {
+	id, ok := ParseID(c.Param("id"))
+	if !ok {
+		return uuid.Nil, NotFound(what)
+	}
+	return id, nil
 }
 
 // OwnOrganization serves addresses that name an organization to those whose token is for it. For others it is not

@@ -98,7 +98,7 @@ func bearer(headers []string) (string, error) {
 func (s *Service) identify(
 	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),
 ) (core.Principal, error) {
-	cached, ok := s.holders.Get(digest)
+	cached, ok := s.tokenCache.Get(digest)
 	if !ok {
 		return s.identifyByToken(ctx, digest, prefetch)
 	}
@@ -115,7 +115,7 @@ func (s *Service) identify(
 	if valid != nil && *valid {
 		return cached.principal, nil
 	}
-	s.holders.Remove(digest)
+	s.tokenCache.Remove(digest)
 	return s.identifyByToken(ctx, digest, prefetch)
 }
 
@@ -139,7 +139,7 @@ func (s *Service) identifyByToken(
 		return core.Principal{}, core.NewError(core.CodePermissionDenied,
 			"You are no longer a member of "+holder.principal.OrgName+".")
 	default:
-		s.holders.Add(digest, *holder)
+		s.tokenCache.Add(digest, *holder)
 		return holder.principal, nil
 	}
 }

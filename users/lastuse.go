@@ -2,7 +2,6 @@ package users
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
@@ -39,12 +38,5 @@ func (s *Service) FlushLastUse(ctx context.Context) (int, error) {
 	for token, org := range used {
 		orgs, tokens = append(orgs, org), append(tokens, token)
 	}
-	_, err := s.db.Pool.Exec(ctx, `
-		UPDATE api_tokens AS t SET last_used_at = now()
-		FROM unnest($1::uuid[], $2::uuid[]) AS used (org_id, id) WHERE t.org_id = used.org_id AND t.id = used.id`,
-		orgs, tokens)
-	if err != nil {
-		return 0, fmt.Errorf("write last use: %w", err)
-	}
-	return 0, nil
+	return 0, s.updateLastUse(ctx, orgs, tokens)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// Organization is a tenant.
+// Organization is a tenant. How its keys, documents and runs are treated beyond the quota are further columns, which
+// Principal carries and the operator's commands set.
 type Organization struct {
 	ID   uuid.UUID `gorm:"primaryKey"`
 	Slug string    `validate:"required,max=63"`
@@ -24,7 +25,7 @@ type User struct {
 	Email        string    `validate:"required,email,max=254"`
 	Name         string    `validate:"max=200"`
 	PasswordHash string
-	// IsOperator says that the user runs the installation.
+	// IsOperator says that the user may see and use the operations page.
 	IsOperator bool
 	CreatedAt  time.Time
 }
@@ -35,6 +36,17 @@ type Membership struct {
 	UserID    uuid.UUID `gorm:"primaryKey"`
 	Role      core.Role
 	CreatedAt time.Time
+}
+
+// Session is a browser's session of a user.
+type Session struct {
+	Digest    []byte `gorm:"primaryKey"`
+	UserID    uuid.UUID
+	UserAgent string
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Current says that it is the session of the request.
+	Current bool `gorm:"-"`
 }
 
 // Token is an API token as it is listed. Its secret is kept nowhere.

@@ -28,14 +28,8 @@ type Retention struct {
 
 // SetRetention sets how long documents and findings are kept, also those of runs that have ended already.
 func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention Retention) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		batch := tx.NewBatch()
-		batch.Queue(`
-			UPDATE organizations SET content_retention = make_interval(secs => $2::float8),
-				findings_retention = make_interval(secs => $3::float8)
-			WHERE id = $1`, orgID, seconds(retention.Content), seconds(retention.Findings))
-		detail := describeRetention(retention)
-		return struct{}{}, s.auditOperator(ctx, batch, orgID, "organization.set_retention", detail)
+	err := s.setColumns(ctx, orgID, "organization.set_retention", describeRetention(retention), map[string]any{
+		"content_retention": periodColumn(retention.Content), "findings_retention": periodColumn(retention.Findings),
 	})
 	if db.ViolatedConstraint(err) == "ck_organizations_retention" {
 		return core.InvalidPayload("Documents and findings are kept for an hour at least and a hundred years at most.")
@@ -43,12 +37,11 @@ func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention R
 	return err
 }
 
-func seconds(period *time.Duration) *float64 {
+func periodColumn(period *time.Duration) any {
 	if period == nil {
 		return nil
 	}
-	value := period.Seconds()
-	return &value
+	return interval(*period)
 }
 
 func describeRetention(retention Retention) string {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -15,7 +14,7 @@ import (
 
 // TokenRequest asks for a new API token.
 type TokenRequest struct {
-	// ID is the token's own where the request may come twice and is to make one token; the zero UUID gets a new one.
+	// ID is chosen by a form, so that sending it twice makes one token; the zero UUID gets a new one.
 	ID     uuid.UUID
 	OrgID  uuid.UUID
 	UserID uuid.UUID
@@ -35,26 +34,18 @@ type issuedToken struct {
 // errTokenMade is the cause of the refusal of a request whose token is there already.
 var errTokenMade = errors.New("the token was made before")
 
-// tokenColumns are what a Token is read from, in the order of its members.
-const tokenColumns = `t.id, t.user_id, u.email, t.label, t.prefix, t.role, coalesce(m.role, ''), ` + tokenState + `,
-	t.replaced_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at`
-
-//nolint:gosec // no credential
-const tokenState = `CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= now() THEN 'expired'
-	ELSE 'active' END`
-
-//nolint:gosec // no credential
-const tokenTables = ` FROM api_tokens AS t JOIN users AS u ON u.id = t.user_id
-	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id WHERE t.org_id = $1 `
-
 // CreateToken makes a token on the operator's behalf and returns its secret, which is shown this once.
 func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string, error) {
 	if err := s.check.Body(request); err != nil {
 		return "", err
 	}
 	issued, err := db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		if err := requireMember(ctx, tx, request.OrgID, request.UserID); err != nil {
+		member, err := isMember(ctx, tx, request.OrgID, request.UserID)
+		if err != nil {
 			return issuedToken{}, err
+		}
+		if !member {
+			return issuedToken{}, errNotMember
 		}
 		return issueToken(ctx, tx, core.Principal{OrgID: request.OrgID}, request)
 	})
@@ -70,27 +61,7 @@ type TokenFilter struct {
 	State string `query:"state" validate:"omitempty,oneof=active expired revoked"`
 }
 
-// tokens reads one page of the tokens that the principal may see, newest first, and one row more.
-func (s *Service) tokens(
-	ctx context.Context, principal core.Principal, filter TokenFilter, cursor core.Cursor,
-) ([]Token, error) {
-	comparison, order, from := cursor.Window()
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+tokenColumns+tokenTables+`
-			AND t.id `+comparison+` $2 AND ($3 OR t.user_id = $4)
-			AND ($5 = '' OR t.user_id = nullif($5, '')::uuid) AND ($6 = '' OR `+tokenState+` = $6)
-		ORDER BY t.id `+order+` LIMIT $7`,
-		principal.OrgID, from, seesAllTokens(principal), principal.UserID, filter.User, filter.State, cursor.Size+1)
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	return found, nil
-}
-
-// seesAllTokens reports whether the tokens of others are the principal's business.
+// seesAllTokens reports whether the principal may see the tokens of other members.
 func seesAllTokens(principal core.Principal) bool {
 	return principal.Role.Allows(core.RoleAdmin)
 }
@@ -115,10 +86,8 @@ func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id 
 		if err != nil || token.State == TokenRevoked {
 			return struct{}{}, err
 		}
-		_, err = tx.Exec(ctx, `UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1 AND id = $2`,
-			principal.OrgID, id)
-		if err != nil {
-			return struct{}{}, fmt.Errorf("revoke token %s: %w", id, err)
+		if err := updateRevoked(ctx, tx, principal.OrgID, id); err != nil {
+			return struct{}{}, err
 		}
 		return struct{}{}, auditToken(ctx, tx, principal, "token.revoke", token.ID, token.Label)
 	})
@@ -144,11 +113,8 @@ func (s *Service) rotateToken(
 		if err != nil {
 			return issuedToken{}, err
 		}
-		_, err = tx.Exec(ctx, `
-			UPDATE api_tokens SET replaced_by = $3, expires_at = least(expires_at, now() + make_interval(secs => $4))
-			WHERE org_id = $1 AND id = $2`, principal.OrgID, id, issued.ID, overlap.Seconds())
-		if err != nil {
-			return issuedToken{}, fmt.Errorf("rotate token %s: %w", id, err)
+		if err := updateReplaced(ctx, tx, principal.OrgID, id, issued.ID, overlap); err != nil {
+			return issuedToken{}, err
 		}
 		return issued, auditToken(ctx, tx, principal, "token.rotate", id, "replaced by "+issued.ID.String())
 	})
@@ -182,56 +148,30 @@ func (t Token) lifetime() time.Duration {
 	return t.ExpiresAt.Sub(t.CreatedAt)
 }
 
-// lockToken reads a token that the principal may see and keeps others from changing it.
-func lockToken(ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID) (Token, error) {
-	token, err := readToken(ctx, tx, ` AND t.id = $2 AND ($3 OR t.user_id = $4) FOR UPDATE OF t`,
-		principal.OrgID, id, seesAllTokens(principal), principal.UserID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Token{}, core.NotFound("token")
-	}
-	return token, err
-}
-
-func readToken(ctx context.Context, tx db.Tx, condition string, args ...any) (Token, error) {
-	rows, err := tx.Query(ctx, `SELECT `+tokenColumns+tokenTables+condition, args...)
-	if err != nil {
-		return Token{}, fmt.Errorf("read a token: %w", err)
-	}
-	token, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Token])
-	if err != nil {
-		return Token{}, fmt.Errorf("read a token: %w", err)
-	}
-	return token, nil
-}
-
 // issueToken writes a new token and who has made it.
 func issueToken(
 	ctx context.Context, tx db.Tx, principal core.Principal, request TokenRequest,
 ) (issuedToken, error) {
-	id := request.ID
-	if id == uuid.Nil {
+	if request.ID == uuid.Nil {
 		var err error
-		if id, err = core.NewID(); err != nil {
+		if request.ID, err = core.NewID(); err != nil {
 			return issuedToken{}, err
 		}
 	}
 	secret, digest, prefix := newSecret()
-	_, err := tx.Exec(ctx, `
-		INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $8::float8 > 0 THEN now() + make_interval(secs => $8) END)`,
-		request.OrgID, id, request.UserID, digest, prefix, request.Label, request.Role, request.ValidFor.Seconds())
-	if db.ViolatedConstraint(err) == "api_tokens_pkey" {
+	err := insertToken(ctx, tx, request, digest, prefix)
+	if errors.Is(err, errTokenMade) {
 		return issuedToken{}, core.InvalidPayload(
 			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that " +
-				"token. Sent once more from here, the form makes another.").Because(errTokenMade)
+				"token. Send the form again from here to make another token.").Because(err)
 	}
 	if err != nil {
-		return issuedToken{}, fmt.Errorf("write a token: %w", err)
-	}
-	if err := auditToken(ctx, tx, principal, "token.create", id, request.Label); err != nil {
 		return issuedToken{}, err
 	}
-	token, err := readToken(ctx, tx, ` AND t.id = $2`, request.OrgID, id)
+	if err := auditToken(ctx, tx, principal, "token.create", request.ID, request.Label); err != nil {
+		return issuedToken{}, err
+	}
+	token, err := readToken(ctx, tx, ` AND t.id = $2`, request.OrgID, request.ID)
 	return issuedToken{Token: token, secret: secret}, err
 }
 
@@ -241,17 +181,4 @@ func auditToken(
 	return audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
-}
-
-func requireMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) error {
-	var member bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memberships WHERE org_id = $1 AND user_id = $2)`,
-		orgID, userID).Scan(&member)
-	if err != nil {
-		return fmt.Errorf("look for the membership: %w", err)
-	}
-	if !member {
-		return errNotMember
-	}
-	return nil
 }

@@ -3,30 +3,34 @@ package users
 import (
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
-	api.GET("/me/", a.me)
-	api.GET("/orgs/", a.orgs)
-	api.GET("/usage/", a.usage)
-	api.GET("/audit/", a.listAudits)
-	api.GET("/members/", a.listMembers)
-	api.POST("/members/", a.addMember, a.guard.Keyed)
-	api.PATCH("/members/:id/", a.changeMember)
-	api.DELETE("/members/:id/", a.removeMember)
-	api.GET("/tokens/", a.listTokens)
-	// Without keys: an answer that holds a secret must not be kept.
-	api.POST("/tokens/", a.createToken)
-	api.POST("/tokens/:id/rotate/", a.rotateToken)
-	api.DELETE("/tokens/:id/", a.revokeToken)
-	api.GET("/v1/auth/me/", a.meV1)
-	api.GET("/v1/orgs/", a.orgs)
+	const viewer, admin = core.RoleViewer, core.RoleAdmin
+	api.GET("/me/", core.As(viewer, "see the caller", a.me))
+	api.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))
+	api.GET("/usage/", core.As(viewer, "see the usage", a.usage))
+	api.GET("/audit/", core.As(admin, "read the audit records", a.listAudits))
+	api.GET("/members/", core.As(viewer, "list members", a.listMembers))
+	api.POST("/members/", core.As(admin, "add members", a.addMember), a.guard.Keyed)
+	api.PATCH("/members/:id/", core.As(admin, "change members", a.changeMember))
+	api.DELETE("/members/:id/", core.As(admin, "remove members", a.removeMember))
+	// Tokens take no keys: an answer that holds a secret must not be kept. Whose tokens one may see, rotate and revoke
+	// is decided for each token.
+	api.GET("/tokens/", core.As(viewer, "list tokens", a.listTokens))
+	api.POST("/tokens/", core.As(viewer, "create tokens", a.createToken))
+	api.POST("/tokens/:id/rotate/", core.As(viewer, "rotate tokens", a.rotateToken))
+	api.DELETE("/tokens/:id/", core.As(viewer, "revoke tokens", a.revokeToken))
+	api.GET("/v1/auth/me/", core.As(viewer, "see the caller", a.meV1))
+	api.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
 }
 
-// Pages adds the app's pages to the dashboard.
+// Pages adds the app's pages to the dashboard. Those below /account/ are the visitor's own, in whatever organization.
 func (a *App) Pages(web *echo.Group) {
+	const viewer, admin = core.RoleViewer, core.RoleAdmin
 	web.GET("/", a.home)
 	web.GET("/sign-in/", a.showSignIn)
 	web.POST("/sign-in/", a.signIn)
@@ -35,14 +39,16 @@ func (a *App) Pages(web *echo.Group) {
 	web.GET("/account/", a.accountPage)
 	web.POST("/account/password/", a.changePassword)
 	web.POST("/account/sessions/end/", a.endSessions)
-	web.GET(pages.OrgRoute+"/tokens/", a.tokensPage)
-	web.POST(pages.OrgRoute+"/tokens/", a.createTokenForm)
-	web.POST(pages.OrgRoute+"/tokens/:id/rotate/", a.rotateTokenForm)
-	web.POST(pages.OrgRoute+"/tokens/:id/revoke/", a.revokeTokenForm)
-	web.GET(pages.OrgRoute+"/members/", a.membersPage)
-	web.POST(pages.OrgRoute+"/members/", a.addMemberForm)
-	web.POST(pages.OrgRoute+"/members/:id/role/", a.changeMemberForm)
-	web.POST(pages.OrgRoute+"/members/:id/remove/", a.removeMemberForm)
-	web.GET(pages.OrgRoute+"/usage/", a.usagePage)
-	web.GET(pages.OrgRoute+"/audit/", a.auditPage)
+
+	org := web.Group(pages.OrgRoute)
+	org.GET("/tokens/", core.As(viewer, "see tokens", a.tokensPage))
+	org.POST("/tokens/", core.As(viewer, "create tokens", a.createTokenForm))
+	org.POST("/tokens/:id/rotate/", core.As(viewer, "rotate tokens", a.rotateTokenForm))
+	org.POST("/tokens/:id/revoke/", core.As(viewer, "revoke tokens", a.revokeTokenForm))
+	org.GET("/members/", core.As(viewer, "see members", a.membersPage))
+	org.POST("/members/", core.As(admin, "add members", a.addMemberForm))
+	org.POST("/members/:id/role/", core.As(admin, "change members", a.changeMemberForm))
+	org.POST("/members/:id/remove/", core.As(admin, "remove members", a.removeMemberForm))
+	org.GET("/usage/", core.As(viewer, "see the usage", a.usagePage))
+	org.GET("/audit/", core.As(admin, "read the audit log", a.auditPage))
 }

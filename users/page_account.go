@@ -11,6 +11,24 @@ import (
 
 const accountAddress = pages.Root + "account/"
 
+// accountPage is about the visitor alone.
+type accountPage struct {
+	Sessions []Session
+	// MinPassword is the shortest password.
+	MinPassword int
+	Problem     *core.Error
+}
+
+// Others counts the sessions in other browsers.
+func (p accountPage) Others() int { return max(len(p.Sessions)-1, 0) }
+
+// passwordForm asks for another password.
+type passwordForm struct {
+	Current string `form:"current" validate:"required"`
+	New     string `form:"new"     validate:"required,min=12,max=500"`
+	Again   string `form:"again"   validate:"required,eqfield=New"`
+}
+
 // accountPage is GET /app/account/.
 func (a *App) accountPage(c echo.Context) error {
 	return a.renderAccount(c, http.StatusOK, nil)

@@ -1,33 +1,27 @@
 package users
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// maxCachedTokens bounds the cache of who holds which token.
-const maxCachedTokens = 10_000
-
 // Caller names the organization of a request's token to a Prefetch.
 type Caller struct {
 	// Org is SQL for the id of the organization over the parameter Param.
 	Org   string
 	Param db.Param
-	// OrgID and Tag are zero as long as nothing but the token is known. What was read of the organization when it had
-	// this access_tag is still true if the caller is let through: else all is looked up again by the token.
+	// OrgID and Tag are those of the cached holder; they are zero when only the token is known. What was read under this
+	// access tag is still true if the caller is let through: otherwise everything is looked up again by the token.
 	OrgID uuid.UUID
 	Tag   uuid.UUID
 }
 
-// unknownCaller is known by its token alone, whether that is still valid or not.
+// unknownCaller names the organization by the digest of a token, which may be invalid.
 func unknownCaller(digest []byte) Caller {
 	return Caller{
 		Org:   "(SELECT org_id FROM api_tokens WHERE digest = asked.digest)",
@@ -35,31 +29,14 @@ func unknownCaller(digest []byte) Caller {
 	}
 }
 
-// knownCaller is whoever had the token at its last request.
+// knownCaller names the organization of a cached holder.
 func knownCaller(h tokenHolder) Caller {
 	id := h.principal.OrgID
 	return Caller{Org: "asked.org", Param: db.Param{Name: "org", Type: "uuid", Value: id}, OrgID: id, Tag: h.tag}
 }
 
-// tokenHolder is who had a valid token when the organization had the tag.
-type tokenHolder struct {
-	holder
-	tag       uuid.UUID
-	expiresAt *time.Time
-}
-
-type tokenDigest [sha256.Size]byte
-
-func newTokenHolders() (*lru.Cache[tokenDigest, tokenHolder], error) {
-	holders, err := lru.New[tokenDigest, tokenHolder](maxCachedTokens)
-	if err != nil {
-		return nil, fmt.Errorf("make the cache of tokens: %w", err)
-	}
-	return holders, nil
-}
-
-// lookUpTag asks whether what is cached of the holder still holds. Whoever changes a role, a membership, a token or the
-// organization renews the tag in the same transaction, so an unchanged tag proves that the entry is still valid.
+// lookUpTag asks whether the cached holder is still valid. Every change of a role, a membership, a token or the
+// organization renews the tag in its transaction, so an unchanged tag proves that nothing has changed.
 func (h tokenHolder) lookUpTag(loader *db.Loader) *db.Future[*bool] {
 	return db.Lookup(loader, func(row pgx.CollectableRow) (bool, error) {
 		var tag uuid.UUID
@@ -69,7 +46,7 @@ func (h tokenHolder) lookUpTag(loader *db.Loader) *db.Future[*bool] {
 	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", knownCaller(h).Param)
 }
 
-// lookUpHolder looks up who has the token.
+// lookUpHolder looks up the holder of the token.
 func lookUpHolder(loader *db.Loader, caller Caller) *db.Future[*tokenHolder] {
 	return db.Lookup(loader, func(row pgx.CollectableRow) (tokenHolder, error) {
 		var found tokenHolder
@@ -87,12 +64,6 @@ const holderQuery = `
 	JOIN users AS u ON u.id = t.user_id
 	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
 	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
-
-// holder is who has a valid token. One who has left the organization is known but may do nothing.
-type holder struct {
-	principal core.Principal
-	isMember  bool
-}
 
 func scanHolder(row pgx.CollectableRow) (holder, error) {
 	return scanHolderAnd(row)

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // auditEntry is an audit record as it is listed.
@@ -29,20 +28,20 @@ type auditEntry struct {
 
 // AuditFilter narrows the audit log; empty members do not narrow.
 type AuditFilter struct {
-	// Deeds is what the listed actions were done to, or "all". The starts of runs are not among them.
-	Deeds string `query:"deeds" validate:"omitempty,oneof=all token member workflow run idempotency_key organization"`
+	// Actions is the noun that the listed actions begin with, or "all". Starts of runs are left out of both.
+	Actions string `query:"actions" validate:"omitempty,oneof=all token member workflow run idempotency_key organization"`
 }
 
-// audits reads one page of what was done in the organization, newest first, and one row more.
+// audits reads one page of the audit log, newest first, and one row more.
 func (s *Service) audits(
 	ctx context.Context, orgID uuid.UUID, filter AuditFilter, cursor core.Cursor,
 ) ([]auditEntry, error) {
 	comparison, order, from := cursor.Window()
 	condition, args := "", []any{orgID, from, cursor.Size + 1}
-	if filter.Deeds != "" {
+	if filter.Actions != "" {
 		// The condition is that of the index, which leaves out the starts.
 		condition = ` AND a.action <> 'run.start' AND starts_with(a.action, $4)`
-		args = append(args, strings.TrimPrefix(filter.Deeds+".", "all."))
+		args = append(args, strings.TrimPrefix(filter.Actions+".", "all."))
 	}
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT a.id, a.created_at, a.actor_id, coalesce(u.email, ''), a.token_id, a.action, a.target_type, a.target_id,
@@ -69,8 +68,8 @@ type TokenRuns struct {
 // maxCountedStarts bounds what a count of starts reads. Beyond it only the newest are counted.
 const maxCountedStarts = 100_000
 
-// startsByToken tells the starts of a period apart by their tokens. It costs starts nothing: ids begin with their time,
-// so the primary key leads to the newest records.
+// startsByToken counts the starts of a period by token. It needs no index of its own, which starts would pay for: ids
+// begin with their time, so the primary key leads to the newest records.
 func (s *Service) startsByToken(ctx context.Context, orgID uuid.UUID, period time.Time) ([]TokenRuns, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH starts AS (
@@ -87,17 +86,4 @@ func (s *Service) startsByToken(ctx context.Context, orgID uuid.UUID, period tim
 		return nil, fmt.Errorf("count starts: %w", err)
 	}
 	return found, nil
-}
-
-// audit records a deed of the principal in the transaction of the deed. A principal without a user is the operator.
-func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.AuditRecord) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	record.ID, record.OrgID, record.RequestID = id, principal.OrgID, core.RequestID(ctx)
-	record.ActorID, record.TokenID = principal.UserID, principal.TokenID
-	batch := tx.NewBatch()
-	core.Audit(batch, record)
-	return batch.Send(ctx)
 }

@@ -1,0 +1,60 @@
+package users
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// auditBody is one thing that was done.
+type auditBody struct {
+	ID        uuid.UUID `json:"id"`
+	CreatedAt string    `json:"created_at"`
+	// Actor and Token are absent where the operator or the service acted.
+	Actor      core.Optional `json:"actor"`
+	ActorEmail string        `json:"actor_email"`
+	Token      core.Optional `json:"token"`
+	Action     string        `json:"action"`
+	TargetType string        `json:"target_type"`
+	TargetID   string        `json:"target_id"`
+	RequestID  core.Optional `json:"request_id"`
+	Detail     string        `json:"detail"`
+}
+
+func renderAudit(e auditEntry) auditBody {
+	return auditBody{
+		ID: e.ID, CreatedAt: core.FormatTime(e.CreatedAt), Actor: core.OptionalID(e.ActorID), ActorEmail: e.ActorEmail,
+		Token: core.OptionalID(e.TokenID), Action: e.Action, TargetType: e.TargetType, TargetID: e.TargetID,
+		RequestID: core.Optional(e.RequestID), Detail: e.Detail,
+	}
+}
+
+// auditQuery narrows the audit log on the dashboard.
+type auditQuery struct {
+	core.PageQuery
+	AuditFilter
+}
+
+// listAudits is GET /api/audit/.
+func (a *App) listAudits(c echo.Context, principal core.Principal) error {
+	// The API lists all records: its query has no filter.
+	page, err := a.readAudits(c, principal, &core.PageQuery{}, &AuditFilter{})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, core.MapPage(page, renderAudit))
+}
+
+// readAudits reads a page of the audit log, for the API and for the dashboard. The filter may be part of the query.
+func (a *App) readAudits(
+	c echo.Context, principal core.Principal, query core.ListQuery, filter *AuditFilter,
+) (core.Page[auditEntry], error) {
+	return core.ReadPage(c, a.check, query, func(e auditEntry) uuid.UUID { return e.ID },
+		func(ctx context.Context, cursor core.Cursor) ([]auditEntry, error) {
+			return a.service.audits(ctx, principal.OrgID, *filter, cursor)
+		})
+}

@@ -1,0 +1,57 @@
+package users
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// meBody says who the caller is.
+type meBody struct {
+	ID    uuid.UUID `json:"id"`
+	Email string    `json:"email"`
+	Name  string    `json:"name"`
+	Org   orgBody   `json:"org"`
+	Role  core.Role `json:"role"`
+	// Token is the id of the token that was used.
+	Token uuid.UUID `json:"token"`
+}
+
+// meV1Body says who the caller is to the existing command line client.
+type meV1Body struct {
+	Email string `json:"email"`
+	Name  string `json:"name"`
+	// Username is the e-mail address: users have no other name to sign in with.
+	Username string `json:"username"`
+}
+
+type orgBody struct {
+	ID   uuid.UUID `json:"id"`
+	Slug string    `json:"slug"`
+	Name string    `json:"name"`
+}
+
+func renderOrg(principal core.Principal) orgBody {
+	return orgBody{ID: principal.OrgID, Slug: principal.OrgSlug, Name: principal.OrgName}
+}
+
+// me is GET /api/me/.
+func (a *App) me(c echo.Context, principal core.Principal) error {
+	return c.JSON(http.StatusOK, meBody{
+		ID: principal.UserID, Email: principal.Email, Name: principal.Name, Role: principal.Role,
+		Token: principal.TokenID, Org: renderOrg(principal),
+	})
+}
+
+// meV1 is GET /api/v1/auth/me/.
+func (a *App) meV1(c echo.Context, principal core.Principal) error {
+	return c.JSON(http.StatusOK, meV1Body{Email: principal.Email, Name: principal.Name, Username: principal.Email})
+}
+
+// orgs is GET /api/orgs/. A token is for one organization, so the user's other organizations are not listed.
+func (a *App) orgs(c echo.Context, principal core.Principal) error {
+	return c.JSON(http.StatusOK, core.Page[orgBody]{Results: []orgBody{renderOrg(principal)}})
+}

@@ -1,0 +1,93 @@
+package users
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// usagePage shows what the organization has used in the current period.
+type usagePage struct {
+	Usage PeriodUsage
+	// Left is what remains of the quota; nil where there is none.
+	Left  *int64
+	Gauge *pages.Gauge
+	Chart pages.Bars
+	// CountedSince is set when the ledgers are about a part of the period.
+	CountedSince *time.Time
+	Workflows    []WorkflowRuns
+	Tokens       []TokenRuns
+	// Saved is how many runs replays have spared in the last days.
+	Saved     int64
+	SavedDays int
+}
+
+func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days []idempotency.Day) usagePage {
+	page := usagePage{
+		Usage: usage, CountedSince: counts.Since, Workflows: counts.Workflows, Tokens: tokens,
+		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{{Name: "runs", Tone: "run"}}},
+	}
+	if usage.Quota != nil {
+		left := max(*usage.Quota-usage.Used, 0)
+		page.Left = &left
+		page.Gauge = &pages.Gauge{
+			Label: fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
+			Used:  usage.Used, Limit: *usage.Quota,
+		}
+	}
+	for day := usage.Period; !day.After(usage.Today); day = day.AddDate(0, 0, 1) {
+		name := day.Format(time.DateOnly)
+		page.Chart.Bars = append(page.Chart.Bars, pages.Bar{
+			Label: name, Tick: tickOf(day), Values: []int64{counts.Days[name]},
+			Address: "../runs/?since=" + core.FormatTime(day) + "&until=" + core.FormatTime(day.AddDate(0, 0, 1)),
+		})
+	}
+	page.Chart.Label = fmt.Sprintf("Runs per day since %s: %s in all",
+		usage.Period.Format(time.DateOnly), pages.Number(page.Chart.Total(0)))
+	for _, day := range days {
+		page.Saved += day.Replayed
+	}
+	page.SavedDays = len(days)
+	slices.SortFunc(page.Workflows, func(a, b WorkflowRuns) int { return int(b.Runs - a.Runs) })
+	return page
+}
+
+// tickOf labels every fifth day, so that the labels have room.
+func tickOf(day time.Time) string {
+	const step = 5
+	if day.Day()%step != 1 {
+		return ""
+	}
+	return day.Format("2 Jan")
+}
+
+// usagePage is GET /app/orgs/{org}/usage/.
+func (a *App) usagePage(c echo.Context, principal core.Principal) error {
+	ctx := c.Request().Context()
+	usage, err := a.service.RunUsage(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	counts, err := a.runs.CountRuns(ctx, principal.OrgID, usage.Period)
+	if err != nil {
+		return err
+	}
+	tokens, err := a.service.startsByToken(ctx, principal.OrgID, usage.Period)
+	if err != nil {
+		return err
+	}
+	days, err := a.keys.Days(ctx, principal.OrgID)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusOK, "usage", pages.Page{
+		Title: "Usage", Section: pages.SectionUsage, Data: newUsagePage(usage, counts, tokens, days),
+	})
+}

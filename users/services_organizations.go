@@ -1,0 +1,183 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// CreateOrganization adds a tenant. A nil quota is unlimited.
+func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+	id, err := core.NewID()
+	if err != nil {
+		return Organization{}, err
+	}
+	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: quota, CreatedAt: time.Now()}
+	if err := s.check.Body(org); err != nil {
+		return Organization{}, err
+	}
+	err = gorm.G[Organization](s.db.Gorm).Create(ctx, &org)
+	switch db.ViolatedConstraint(err) {
+	case "uq_organizations_slug":
+		return Organization{}, fmt.Errorf("organization %q %w", slug, errTaken)
+	case "ck_organizations_slug":
+		return Organization{}, core.InvalidPayload("A slug has lower-case letters, digits and hyphens, 63 at most.")
+	}
+	if err != nil {
+		return Organization{}, fmt.Errorf("create organization %q: %w", slug, err)
+	}
+	return org, nil
+}
+
+// Organization finds a tenant by its slug.
+func (s *Service) Organization(ctx context.Context, slug string) (Organization, error) {
+	org, err := gorm.G[Organization](s.db.Gorm).Where("slug = ?", slug).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Organization{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no organization %q.", slug))
+	}
+	if err != nil {
+		return Organization{}, fmt.Errorf("find organization %q: %w", slug, err)
+	}
+	return org, nil
+}
+
+// SetRunQuota sets how many runs a month the organization may start, from now on; nil is unlimited.
+// What is already used stays used: the current period's quota never falls below it.
+func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64) error {
+	if quota != nil && *quota < 0 {
+		return core.InvalidPayload("A quota is 0 or more.")
+	}
+	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+		_, err := gorm.G[Organization](tx.Gorm(ctx)).Where("id = ?", orgID).Update(ctx, "run_quota", quota)
+		if err != nil {
+			return struct{}{}, fmt.Errorf("set the quota of organization %s: %w", orgID, err)
+		}
+		batch := tx.NewBatch()
+		queueQuota(batch, orgID, quota)
+		return struct{}{}, auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(quota))
+	})
+	return err
+}
+
+// KeyPolicy is how an organization wants its idempotency keys.
+type KeyPolicy struct {
+	Required bool
+	// Lifetime is how long keys are remembered, from a minute to 30 days; zero is the installation's default.
+	Lifetime time.Duration
+}
+
+// SetKeyPolicy sets how the organization wants its keys, from the next request on. Keys that are in use
+// keep the end they were given.
+func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyPolicy) error {
+	outOfBounds := core.InvalidPayload("Keys are remembered for a minute at least and 30 days at most.")
+	if policy.Lifetime < 0 {
+		return outOfBounds
+	}
+	var lifetime any
+	if policy.Lifetime > 0 {
+		lifetime = interval(policy.Lifetime)
+	}
+	err := s.setColumns(ctx, orgID, "organization.set_keys", describeKeys(policy),
+		map[string]any{"key_required": policy.Required, "key_lifetime": lifetime})
+	if db.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
+		return outOfBounds
+	}
+	return err
+}
+
+// SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
+func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
+	return s.setColumns(ctx, orgID, "organization.set_overage", describeOverage(allowed),
+		map[string]any{"overage_billing": allowed})
+}
+
+// setColumns sets columns of an organization on the operator's behalf, and audits it in the same transaction.
+func (s *Service) setColumns(
+	ctx context.Context, orgID uuid.UUID, action, detail string, columns map[string]any,
+) error {
+	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+		err := tx.Gorm(ctx).Model(&Organization{}).Where("id = ?", orgID).Updates(columns).Error
+		if err != nil {
+			return struct{}{}, fmt.Errorf("change organization %s: %w", orgID, err)
+		}
+		return struct{}{}, auditOperator(ctx, tx.NewBatch(), orgID, action, detail)
+	})
+	return err
+}
+
+// interval is a length of time as a value of a column.
+func interval(length time.Duration) clause.Expr {
+	return gorm.Expr("make_interval(secs => ?)", length.Seconds())
+}
+
+// auditOperator sends a batch together with the record of what the operator has done.
+func auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action, detail string) error {
+	id, err := core.NewID()
+	if err != nil {
+		return err
+	}
+	core.Audit(batch, core.AuditRecord{
+		ID: id, OrgID: orgID, Action: action, TargetType: "organization", TargetID: orgID.String(), Detail: detail,
+	})
+	return batch.Send(ctx)
+}
+
+// EnsureOrganization returns the organization with the slug and creates it when it is not there.
+func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+	org, err := s.Organization(ctx, slug)
+	if !core.HasCode(err, core.CodeNotFound) {
+		return org, err
+	}
+	org, err = s.CreateOrganization(ctx, slug, name, quota)
+	if errors.Is(err, errTaken) {
+		return s.Organization(ctx, slug)
+	}
+	return org, err
+}
+
+// Slugs returns the slugs of organizations by their ids.
+func (s *Service) Slugs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	found, err := gorm.G[Organization](s.db.Gorm).Select("id, slug").Where("id IN ?", ids).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the slugs of organizations: %w", err)
+	}
+	slugs := make(map[uuid.UUID]string, len(found))
+	for _, org := range found {
+		slugs[org.ID] = org.Slug
+	}
+	return slugs, nil
+}
+
+func describeKeys(policy KeyPolicy) string {
+	text := "keys are optional"
+	if policy.Required {
+		text = "keys are required"
+	}
+	if policy.Lifetime == 0 {
+		return text + " and kept for the default time"
+	}
+	return text + " and kept for " + policy.Lifetime.String()
+}
+
+func describeOverage(allowed bool) string {
+	if allowed {
+		return "runs beyond the quota are charged one by one"
+	}
+	return "no runs beyond the quota"
+}
+
+func describeQuota(quota *int64) string {
+	if quota == nil {
+		return "unlimited runs a month"
+	}
+	return strconv.FormatInt(*quota, 10) + " runs a month"
+}

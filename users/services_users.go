@@ -1,0 +1,143 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// CreateUser adds a user. An empty password means that the user cannot sign in with one.
+func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
+	user, err := s.newUser(email, name, password)
+	if err != nil {
+		return User{}, err
+	}
+	if err := insertUser(ctx, s.db.Gorm, user); err != nil {
+		return User{}, err
+	}
+	return user, nil
+}
+
+// MemberRequest asks for a new user who is a member of an organization.
+type MemberRequest struct {
+	OrgID uuid.UUID
+	Role  core.Role
+	Email string
+	Name  string
+	// Password may be empty: the user cannot sign in with one then.
+	Password string
+}
+
+// CreateMember adds a user together with the membership, or neither.
+func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User, error) {
+	if err := checkRole(request.Role); err != nil {
+		return User{}, err
+	}
+	user, err := s.newUser(request.Email, request.Name, request.Password)
+	if err != nil {
+		return User{}, err
+	}
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
+		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
+			return User{}, err
+		}
+		return user, upsertMembership(ctx, tx.Gorm(ctx), Membership{
+			OrgID: request.OrgID, UserID: user.ID, Role: request.Role, CreatedAt: user.CreatedAt,
+		})
+	})
+}
+
+// newUser checks what the user is made of and hashes the password, which takes too long for a transaction.
+func (s *Service) newUser(email, name, password string) (User, error) {
+	id, err := core.NewID()
+	if err != nil {
+		return User{}, err
+	}
+	user := User{ID: id, Email: normalizeEmail(email), Name: name, CreatedAt: time.Now()}
+	if err := s.check.Body(user); err != nil {
+		return User{}, err
+	}
+	if password != "" {
+		if user.PasswordHash, err = hashPassword(password); err != nil {
+			return User{}, err
+		}
+	}
+	return user, nil
+}
+
+func insertUser(ctx context.Context, database *gorm.DB, user User) error {
+	err := gorm.G[User](database).Create(ctx, &user)
+	if db.ViolatedConstraint(err) == "uq_users_email" {
+		return fmt.Errorf("user %q %w", user.Email, errTaken)
+	}
+	if err != nil {
+		return fmt.Errorf("create user %q: %w", user.Email, err)
+	}
+	return nil
+}
+
+// User finds a user by the e-mail address.
+func (s *Service) User(ctx context.Context, email string) (User, error) {
+	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", normalizeEmail(email)).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return User{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", normalizeEmail(email)))
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("find user %q: %w", email, err)
+	}
+	return user, nil
+}
+
+// SetMembership makes the user a member with the role, or changes the member's role.
+func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role core.Role) error {
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	return upsertMembership(ctx, s.db.Gorm, Membership{
+		OrgID: orgID, UserID: userID, Role: role, CreatedAt: time.Now(),
+	})
+}
+
+func checkRole(role core.Role) error {
+	if !role.Allows(core.RoleViewer) {
+		return core.InvalidPayload("A role is one of owner, admin, author, executor, viewer.")
+	}
+	return nil
+}
+
+func upsertMembership(ctx context.Context, database *gorm.DB, membership Membership) error {
+	err := gorm.G[Membership](database, clause.OnConflict{
+		Columns:   []clause.Column{{Name: "org_id"}, {Name: "user_id"}},
+		DoUpdates: clause.AssignmentColumns([]string{"role"}),
+	}).Create(ctx, &membership)
+	if err != nil {
+		return membershipError(err)
+	}
+	return nil
+}
+
+// EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
+func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
+	user, err := s.User(ctx, email)
+	if !core.HasCode(err, core.CodeNotFound) {
+		return user, err
+	}
+	user, err = s.CreateUser(ctx, email, name, "")
+	if errors.Is(err, errTaken) {
+		return s.User(ctx, email)
+	}
+	return user, err
+}
+
+func normalizeEmail(email string) string {
+	return strings.ToLower(strings.TrimSpace(email))
+}

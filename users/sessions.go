@@ -1,0 +1,57 @@
+package users
+
+import (
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+const (
+	sessionCookie = "sv_session"
+	// cookieLife is the longest that a session can last. The database decides when it ends.
+	cookieLife = 7 * 24 * time.Hour
+)
+
+// Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization the
+// principal is the visitor as its member; for others the organization is not there. The path tells the organization, so
+// that the error about an address that leads nowhere is shown among its pages too.
+func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		found, err := a.service.visit(c.Request().Context(), sessionSecret(c))
+		if err != nil {
+			return err
+		}
+		ctx := pages.WithVisitor(c.Request().Context(), found.visitor)
+		if slug := pages.OrgOf(c.Request().URL.EscapedPath()); slug != "" {
+			principal, isMember := found.principals[slug]
+			if !isMember {
+				c.SetRequest(c.Request().WithContext(ctx))
+				return core.NewError(core.CodeNotFound, "There is no such organization, or you are not a member of it.")
+			}
+			ctx = core.WithPrincipal(ctx, principal)
+		}
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// Lasts reports whether the visitor of a page that is still being answered may go on seeing it: the session has not
+// ended, and the visitor still belongs to the page's organization. To ask is no use of the session.
+func (a *App) Lasts(c echo.Context) (bool, error) {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return false, err
+	}
+	return a.service.sessionLasts(c.Request().Context(), sessionSecret(c), principal.OrgID)
+}
+
+func sessionSecret(c echo.Context) string {
+	cookie, err := c.Cookie(sessionCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}

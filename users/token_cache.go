@@ -1,0 +1,38 @@
+package users
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// maxCachedTokens bounds the cache of the holders of tokens.
+const maxCachedTokens = 10_000
+
+// holder is the user of a valid token. One who has left the organization is known but may do nothing.
+type holder struct {
+	principal core.Principal
+	isMember  bool
+}
+
+// tokenHolder is the holder of a token as of an access tag of the organization (docs/adr/0007-access-tags.md).
+type tokenHolder struct {
+	holder
+	tag       uuid.UUID
+	expiresAt *time.Time
+}
+
+type tokenDigest [sha256.Size]byte
+
+func newTokenCache() (*lru.Cache[tokenDigest, tokenHolder], error) {
+	tokens, err := lru.New[tokenDigest, tokenHolder](maxCachedTokens)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of tokens: %w", err)
+	}
+	return tokens, nil
+}
