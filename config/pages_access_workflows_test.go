@@ -18,10 +18,10 @@ func (s *stage) accessToWorkflowPages(tb testing.TB) map[string]access {
 	by := func(least core.Role, c call, ok int) access {
 		return access{call: c, least: least, ok: ok, foreign: http.StatusNotFound}
 	}
-	began := hidden(tb, s.visit(tb, http.StatusOK, page(changed+"edit/", s.visitor(tb, core.RoleAuthor))), "began")
+	base := hidden(tb, s.visit(tb, http.StatusOK, page(changed+"edit/", s.visitor(tb, core.RoleAuthor))), "base")
 	editor := func(path, slug string) call {
 		text := "schema_version: 1\nslug: " + slug + "\nname: Made\naccepts: [text/csv]\nsteps: []\n"
-		return upload{}.with("key", formKey).with("began", began).with("text", text).to(tb, path, "")
+		return upload{}.with("key", formKey).with("base", base).with("text", text).to(tb, path, "")
 	}
 	saved := func(path, slug string) access { return by(core.RoleAuthor, editor(path, slug), http.StatusSeeOther) }
 	pressed := func(path string) access { return by(core.RoleAuthor, post(path, "", nil), http.StatusSeeOther) }

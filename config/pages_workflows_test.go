@@ -124,8 +124,8 @@ func TestSwitchWorkflow(t *testing.T) {
 func edited(tb testing.TB, html, text string) upload {
 	tb.Helper()
 	form := upload{}.with("key", hidden(tb, html, "key")).with("text", text)
-	if strings.Contains(html, `name="began"`) {
-		form = form.with("began", hidden(tb, html, "began"))
+	if strings.Contains(html, `name="base"`) {
+		form = form.with("base", hidden(tb, html, "base"))
 	}
 	return form
 }

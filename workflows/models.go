@@ -8,10 +8,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// Workflow names a series of versions, of which the latest is used unless a request pins one.
+// Workflow has a series of versions, of which the latest is used unless a request pins one. It is written in
+// transactions of keyed requests, and so by sql_workflows.go.
 type Workflow struct {
-	OrgID         uuid.UUID `gorm:"primaryKey"`
-	ID            uuid.UUID `gorm:"primaryKey"`
+	OrgID         uuid.UUID
+	ID            uuid.UUID
 	Slug          string
 	Name          string
 	Description   string
@@ -29,7 +30,18 @@ type Version struct {
 	Definition validations.Definition
 }
 
-// ref is what a run has to know of the version.
+// versionEntry is a version in a list.
+type versionEntry struct {
+	OrgID      uuid.UUID `gorm:"primaryKey"`
+	WorkflowID uuid.UUID `gorm:"primaryKey"`
+	Number     int       `gorm:"primaryKey"`
+	CreatedAt  time.Time
+}
+
+// TableName tells GORM the table.
+func (versionEntry) TableName() string { return "workflow_versions" }
+
+// ref is the part of the version that runs need.
 func (v Version) ref() validations.WorkflowRef {
 	return validations.WorkflowRef{
 		ID: v.ID, Slug: v.Slug, Version: v.Number, Definition: v.Definition, Digest: v.Digest, Active: v.IsActive,

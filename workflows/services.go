@@ -2,14 +2,14 @@ package workflows
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -77,6 +77,17 @@ func checkDefinition(ctx context.Context, definition validations.Definition) err
 	return core.InvalidPayload("The definition is wrong; errors says where.", fields...)
 }
 
+// createOnce is the work of a request that creates a workflow from a checked draft.
+func createOnce(principal core.Principal, draft Draft) idempotency.Work {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
+		version, err := create(ctx, tx, principal.OrgID, draft)
+		if err != nil {
+			return idempotency.Response{}, err
+		}
+		return announce(ctx, tx, principal, "workflow.create", version)
+	}
+}
+
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
 	id, err := core.NewID()
@@ -90,20 +101,26 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 		},
 		Number: 1, Definition: draft.Definition,
 	}
-	// A slug that is taken leaves the transaction usable: an import goes on with the workflow that has it.
-	err = tx.QueryRow(ctx, `
-		INSERT INTO workflows (org_id, id, slug, name, description, is_active, latest_version)
-		VALUES ($1, $2, $3, $4, $5, $6, 1)
-		ON CONFLICT ON CONSTRAINT uq_workflows_slug DO NOTHING RETURNING created_at, updated_at`,
-		orgID, id, draft.Slug, draft.Name, draft.Description, draft.IsActive,
-	).Scan(&version.CreatedAt, &version.UpdatedAt)
-	if err != nil {
-		return Version{}, slugFault(err)
+	if err := insertWorkflow(ctx, tx, &version.Workflow); err != nil {
+		return Version{}, err
 	}
 	if version.Digest, err = validations.StoreDefinition(ctx, tx, orgID, draft.Definition); err != nil {
 		return Version{}, err
 	}
 	return version, insertVersion(ctx, tx, version)
+}
+
+// createVersionOnce is the work of a request that adds a version with a checked definition.
+func createVersionOnce(
+	principal core.Principal, workflow Version, definition validations.Definition,
+) idempotency.Work {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
+		version, err := createVersion(ctx, tx, workflow, definition)
+		if err != nil {
+			return idempotency.Response{}, err
+		}
+		return announce(ctx, tx, principal, "workflow.create_version", version)
+	}
 }
 
 // createVersion adds a checked definition as the workflow's next version. The workflow's row is the lock
@@ -116,39 +133,23 @@ func createVersion(
 		return Version{}, err
 	}
 	workflow.Digest, workflow.Definition = digest, definition
-	err = tx.QueryRow(ctx, `
-		UPDATE workflows SET latest_version = latest_version + 1, updated_at = now() WHERE org_id = $1 AND id = $2
-		RETURNING latest_version, updated_at`, workflow.OrgID, workflow.ID).Scan(&workflow.Number, &workflow.UpdatedAt)
-	if err != nil {
-		return Version{}, fmt.Errorf("number a version of workflow %s: %w", workflow.ID, err)
+	if workflow.Number, workflow.UpdatedAt, err = nextVersion(ctx, tx, workflow.OrgID, workflow.ID); err != nil {
+		return Version{}, err
 	}
 	workflow.LatestVersion = workflow.Number
 	return workflow, insertVersion(ctx, tx, workflow)
 }
 
-func insertVersion(ctx context.Context, tx db.Tx, version Version) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest) VALUES ($1, $2, $3, $4)`,
-		version.OrgID, version.ID, version.Number, version.Digest[:])
+// versionsAtOnce is how many versions a list has.
+const versionsAtOnce = 50
+
+// versions lists the versions of a workflow below a number, newest first, and one more than asked for.
+func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, below, count int) ([]versionEntry, error) {
+	entries, err := gorm.G[versionEntry](s.db.Gorm).
+		Where("org_id = ? AND workflow_id = ? AND number < ?", orgID, workflowID, below).
+		Order("number DESC").Limit(count + 1).Find(ctx)
 	if err != nil {
-		return fmt.Errorf("add version %d of workflow %s: %w", version.Number, version.ID, err)
+		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
 	}
-	return nil
-}
-
-// errSlugTaken is the cause of the refusal of a slug that another workflow has.
-var errSlugTaken = errors.New("the slug is taken")
-
-func slugFault(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return core.InvalidPayload("The slug is taken.", core.FieldError{
-			Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug",
-		}).Because(errSlugTaken)
-	}
-	if db.ViolatedConstraint(err) == "ck_workflows_slug" {
-		return core.InvalidPayload("The slug is not well formed.", core.FieldError{
-			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
-		})
-	}
-	return fmt.Errorf("add a workflow: %w", err)
+	return entries, nil
 }

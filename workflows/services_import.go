@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// importOutcome is what an import has come to.
+// importOutcome is what an import or an edit has done.
 type importOutcome string
 
 const (
@@ -25,8 +26,49 @@ const (
 	importUnchanged importOutcome = "unchanged"
 )
 
-// importFile brings a checked file in: as a new workflow where its slug is free, else as the next version of the
-// workflow that has the slug, if the file says anything new.
+// importBody is the answer to an import.
+type importBody struct {
+	Outcome  importOutcome `json:"outcome"`
+	Workflow workflowBody  `json:"workflow"`
+}
+
+// fileWriter brings a checked file to a workflow and returns the version that says the same.
+type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
+
+// importOnce is the work of a request that imports a file.
+func importOnce(principal core.Principal, file File) idempotency.Work {
+	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+		return importFile(ctx, tx, principal.OrgID, file)
+	})
+}
+
+// createFileOnce is the work of a request that creates a workflow from a file.
+func createFileOnce(principal core.Principal, file File) idempotency.Work {
+	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+		version, err := create(ctx, tx, principal.OrgID, file.draft())
+		return version, importCreated, err
+	})
+}
+
+// editOnce is the work of a request that makes a file the next version of a workflow.
+func editOnce(principal core.Principal, workflow Version, base string, file File) idempotency.Work {
+	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+		return edit(ctx, tx, workflow, base, file)
+	})
+}
+
+func writeOnce(principal core.Principal, write fileWriter) idempotency.Work {
+	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
+		version, outcome, err := write(ctx, tx)
+		if err != nil {
+			return idempotency.Response{}, err
+		}
+		return announceImport(ctx, tx, principal, version, outcome)
+	}
+}
+
+// importFile imports a checked file: as a new workflow where its slug is free, otherwise as the next version of the
+// workflow that has the slug, if the file differs from it.
 func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file File) (Version, importOutcome, error) {
 	created, err := create(ctx, tx, orgID, file.draft())
 	if err == nil {
@@ -42,29 +84,28 @@ func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file File) (Vers
 	return revise(ctx, tx, current, file)
 }
 
-// errEditedMeanwhile is the cause of the refusal of a text that began as something else than what there is now.
+// errEditedMeanwhile is the cause of the refusal of an edit whose base is no longer the workflow's state.
 var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
-// edit makes a file the next version of a workflow, unless somebody else has saved one since the version that the file
-// began as.
-func edit(ctx context.Context, tx db.Tx, workflow Version, began string, file File) (Version, importOutcome, error) {
+// edit makes a file the next version of a workflow, unless the workflow was saved since the base of the edit.
+func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file File) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err
 	}
-	if beginningOf(current) != began {
+	if baseOf(current) != base {
 		saved := "The name or the description"
-		if !strings.HasPrefix(began, strconv.Itoa(current.Number)+"-") {
+		if !strings.HasPrefix(base, strconv.Itoa(current.Number)+"-") {
 			saved = fmt.Sprintf("Version %d", current.Number)
 		}
 		return Version{}, "", core.InvalidPayload(saved +
-			" was saved meanwhile. Look at what has changed. Saving again puts this text on top of it.",
+			" was saved meanwhile. Look at what has changed. Saving again replaces it by this text.",
 		).Because(errEditedMeanwhile)
 	}
 	return revise(ctx, tx, current, file)
 }
 
-// revise brings what a file says to a locked workflow.
+// revise changes a locked workflow to what a file says.
 func revise(ctx context.Context, tx db.Tx, current Version, file File) (Version, importOutcome, error) {
 	outcome := importUnchanged
 	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
@@ -95,4 +136,20 @@ func sameMeaning(a, b validations.Definition) (bool, error) {
 		}
 	}
 	return digests[0] == digests[1], nil
+}
+
+// announceImport audits what the import has changed and renders the answer.
+func announceImport(
+	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
+) (idempotency.Response, error) {
+	status := http.StatusOK
+	if outcome == importCreated || outcome == importVersioned {
+		status = http.StatusCreated
+	}
+	if outcome != importUnchanged {
+		if err := audit(ctx, tx, principal, "workflow.import", version); err != nil {
+			return idempotency.Response{}, err
+		}
+	}
+	return respond(status, version, importBody{outcome, renderVersion(version, principal.OrgSlug)})
 }

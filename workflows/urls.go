@@ -7,21 +7,24 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
+const editWorkflows = "edit workflows"
+
 // Routes adds the app's routes to the authenticated API. A route with a Prefetch looks up what it needs in the round
 // trip that authenticates its caller.
 func (a *App) Routes(api *echo.Group) {
-	api.GET("/workflows/", a.list)
-	api.GET("/workflows/:id/", a.read)
-	api.POST("/workflows/", a.create, a.guard.Keyed)
-	api.PATCH("/workflows/:id/", a.update)
-	api.POST("/workflows/:id/activate/", a.activate)
-	api.POST("/workflows/:id/deactivate/", a.deactivate)
-	api.GET("/workflows/:id/export/", a.exportFile)
-	api.POST("/workflows/import/", a.importFile, a.guard.Keyed)
-	api.POST("/workflows/:id/versions/", a.createVersion, a.guard.Keyed)
+	const viewer, author = core.RoleViewer, core.RoleAuthor
+	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
+	api.GET("/workflows/:id/", core.As(viewer, "see workflows", a.read))
+	api.POST("/workflows/", core.As(author, editWorkflows, a.create), a.guard.Keyed)
+	api.PATCH("/workflows/:id/", core.As(author, editWorkflows, a.update))
+	api.POST("/workflows/:id/activate/", core.As(author, editWorkflows, a.activate))
+	api.POST("/workflows/:id/deactivate/", core.As(author, editWorkflows, a.deactivate))
+	api.GET("/workflows/:id/export/", core.As(viewer, "export workflows", a.exportFile))
+	api.POST("/workflows/import/", core.As(author, editWorkflows, a.importFile), a.guard.Keyed)
+	api.POST("/workflows/:id/versions/", core.As(author, editWorkflows, a.createVersion), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.starts.Rerun, a.guard.Keyed)
-	api.GET("/v1/orgs/:org/workflows/", a.list, core.OwnOrganization)
-	api.GET("/v1/orgs/:org/workflows/:id/", a.read, core.OwnOrganization)
+	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
+	api.GET("/v1/orgs/:org/workflows/:id/", core.As(viewer, "see workflows", a.read), core.OwnOrganization)
 
 	a.prefetches.Add(api.POST("/workflows/:id/start/",
 		a.starts.Start(a.starts.Current()), a.guard.Keyed), a.starts.Prefetch)
@@ -33,22 +36,24 @@ func (a *App) Routes(api *echo.Group) {
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be
 // taken for a page.
 func (a *App) Pages(web *echo.Group) {
-	web.GET(pages.OrgRoute+"/launch/", a.launchAny)
-	web.GET(pages.OrgRoute+"/new-workflow/", a.showNew)
-	web.POST(pages.OrgRoute+"/new-workflow/", a.saveNew)
-	web.GET(pages.OrgRoute+"/import-workflow/", a.showImport)
-	web.POST(pages.OrgRoute+"/import-workflow/", a.saveImport)
-	web.GET(pages.OrgRoute+"/workflows/", a.workflowsPage)
-	web.GET(pages.OrgRoute+"/workflows/:id/", a.workflowPage)
-	web.GET(pages.OrgRoute+"/workflows/:id/edit/", a.showEdit)
-	web.POST(pages.OrgRoute+"/workflows/:id/edit/", a.saveEdit)
-	web.GET(pages.OrgRoute+"/workflows/:id/export/", a.exportFile)
-	web.POST(pages.OrgRoute+"/workflows/:id/activate/", a.switchTo(true, "workflow.activate"))
-	web.POST(pages.OrgRoute+"/workflows/:id/deactivate/", a.switchTo(false, "workflow.deactivate"))
-	web.GET(pages.OrgRoute+"/workflows/:id/versions/", a.versionsPage)
-	web.GET(pages.OrgRoute+"/workflows/:id/versions/:number/", a.versionPage)
-	web.GET(pages.OrgRoute+"/workflows/:id/launch/", a.showLaunch)
-	web.POST(pages.OrgRoute+"/workflows/:id/launch/", a.launch)
-	web.GET(pages.OrgRoute+"/workflows/:id/launch/:key/", a.showLaunched)
-	web.POST(pages.OrgRoute+"/runs/:id/rerun/", a.rerunForm)
+	const viewer, executor, author = core.RoleViewer, core.RoleExecutor, core.RoleAuthor
+	org := web.Group(pages.OrgRoute)
+	org.GET("/launch/", core.As(viewer, "list workflows", a.launchAny))
+	org.GET("/new-workflow/", core.As(author, editWorkflows, a.showNew))
+	org.POST("/new-workflow/", core.As(author, editWorkflows, a.saveNew))
+	org.GET("/import-workflow/", core.As(author, editWorkflows, a.showImport))
+	org.POST("/import-workflow/", core.As(author, editWorkflows, a.saveImport))
+	org.GET("/workflows/", core.As(viewer, "list workflows", a.workflowsPage))
+	org.GET("/workflows/:id/", core.As(viewer, "see workflows", a.workflowPage))
+	org.GET("/workflows/:id/edit/", core.As(author, editWorkflows, a.showEdit))
+	org.POST("/workflows/:id/edit/", core.As(author, editWorkflows, a.saveEdit))
+	org.GET("/workflows/:id/export/", core.As(viewer, "export workflows", a.exportFile))
+	org.POST("/workflows/:id/activate/", core.As(author, editWorkflows, a.activateForm))
+	org.POST("/workflows/:id/deactivate/", core.As(author, editWorkflows, a.deactivateForm))
+	org.GET("/workflows/:id/versions/", core.As(viewer, "see workflows", a.versionsPage))
+	org.GET("/workflows/:id/versions/:number/", core.As(viewer, "see workflows", a.versionPage))
+	org.GET("/workflows/:id/launch/", core.As(executor, "start runs", a.showLaunch))
+	org.POST("/workflows/:id/launch/", core.As(executor, "start runs", a.launch))
+	org.GET("/workflows/:id/launch/:key/", core.As(executor, "start runs", a.showLaunched))
+	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", a.rerunForm))
 }

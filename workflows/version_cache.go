@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -16,8 +15,8 @@ import (
 // maxCachedVersions bounds the cache of versions that were started.
 const maxCachedVersions = 10_000
 
-// versionCache finds versions for starts. It caches what the names in requests stand for, each entry with the access
-// tag that its organization had; any change of a workflow renews the tag (docs/adr/0007-access-tags.md).
+// versionCache finds versions for starts. Each entry is valid under the access tag that the organization had; every
+// change of a workflow renews the tag (docs/adr/0007-access-tags.md).
 type versionCache struct {
 	service *Service
 	entries *lru.Cache[versionName, cachedVersion]
@@ -51,22 +50,11 @@ func (v *versionCache) PrefetchVersion(
 	if cached, ok := v.entries.Get(name); ok && cached.tag == caller.Tag {
 		return db.Known(&cached.version)
 	}
-	column, value := nameOf(idOrSlug)
-	return db.Lookup(loader, func(row pgx.CollectableRow) (validations.WorkflowRef, error) {
-		var tag uuid.UUID
-		version, err := scanVersionAnd(row, &tag)
-		if err != nil {
-			return validations.WorkflowRef{}, err
-		}
+	return lookUpVersion(loader, caller, idOrSlug, number, func(version Version, tag uuid.UUID) validations.WorkflowRef {
 		name.orgID = version.OrgID
 		v.entries.Add(name, cachedVersion{version: version.ref(), tag: tag})
-		return version.ref(), nil
-	}, `SELECT version.*, o.access_tag
-		FROM (`+findQuery(caller.Org, column, "asked.name", "asked.number")+`) AS version
-		JOIN organizations AS o ON o.id = version.org_id`,
-		caller.Param,
-		db.Param{Name: "name", Type: typeOf(column), Value: value},
-		db.Param{Name: "number", Type: "integer", Value: number})
+		return version.ref()
+	})
 }
 
 // FindVersion returns a version with its definition, or answers not_found.

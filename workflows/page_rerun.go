@@ -12,17 +12,10 @@ import (
 )
 
 // rerunForm is POST /app/orgs/{org}/runs/{id}/rerun/. However often a form is sent, it starts one run.
-func (a *App) rerunForm(c echo.Context) error {
-	principal, err := core.Caller(c)
+func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "run")
 	if err != nil {
 		return err
-	}
-	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
-		return err
-	}
-	id, ok := core.ParseID(c.Param("id"))
-	if !ok {
-		return core.NotFound("run")
 	}
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
@@ -39,7 +32,7 @@ func (a *App) rerunForm(c echo.Context) error {
 	}
 	notice := "This run checks the document again."
 	if answer.Replayed {
-		notice = "This form had started this run before. Nothing was started again."
+		notice = "This form has already started this run. Nothing was started again."
 	}
 	// A run has the same name in the API and on the dashboard.
 	return pages.Redirect(c, runs+path.Base(answer.Response.Headers.Location)+"/", notice)

@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +10,25 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
+
+// editorPage is the form in which a workflow is written as YAML.
+type editorPage struct {
+	// Heading and Button name what the form does, and Hint its effect.
+	Heading, Hint, Button string
+	Action                string
+	// Workflow is the one that gets a new version; nil for a new one.
+	Workflow *Version
+	// Upload offers to choose a file instead.
+	Upload bool
+	Draft  editorDraft
+	Faults []editorFault
+	// Problem is a refusal that is not about a place in the text.
+	Problem *core.Error
+}
 
 // newEditor is the page for a new workflow.
 func newEditor(base string) editorPage {
@@ -30,7 +43,7 @@ func newEditor(base string) editorPage {
 func importEditor(base string) editorPage {
 	return editorPage{
 		Heading: "Import a workflow", Button: "Import", Action: base + "import-workflow/", Upload: true,
-		Hint: "Where a workflow has the file's slug, the file becomes its next version, if it says anything new.",
+		Hint: "Where a workflow has the file's slug, the file becomes its next version if it differs.",
 	}
 }
 
@@ -39,24 +52,23 @@ func editEditor(base string, workflow Version) editorPage {
 	return editorPage{
 		Heading: "Edit " + workflow.Name, Button: "Save as version " + strconv.Itoa(workflow.Number+1),
 		Action: base + "workflows/" + workflow.Slug + "/edit/", Workflow: &workflow,
-		Hint: "A change of the steps is a new version, which new runs use; runs that were started before keep " +
-			"theirs. The slug stays.",
+		Hint: "Changing the steps creates a new version for new runs. Earlier runs keep their version. The slug stays.",
 	}
 }
 
 // showNew is GET /app/orgs/{org}/new-workflow/.
-func (a *App) showNew(c echo.Context) error {
-	return a.showEditor(c, newEditor(pages.Base(c.Param("org"))))
+func (a *App) showNew(c echo.Context, principal core.Principal) error {
+	return a.renderEditor(c, http.StatusOK, newEditor(pages.Base(principal.OrgSlug)))
 }
 
 // showImport is GET /app/orgs/{org}/import-workflow/.
-func (a *App) showImport(c echo.Context) error {
-	return a.showEditor(c, importEditor(pages.Base(c.Param("org"))))
+func (a *App) showImport(c echo.Context, principal core.Principal) error {
+	return a.renderEditor(c, http.StatusOK, importEditor(pages.Base(principal.OrgSlug)))
 }
 
 // showEdit is GET /app/orgs/{org}/workflows/{id}/edit/.
-func (a *App) showEdit(c echo.Context) error {
-	_, workflow, err := a.editable(c)
+func (a *App) showEdit(c echo.Context, principal core.Principal) error {
+	workflow, err := a.latestOf(c, principal)
 	if err != nil {
 		return err
 	}
@@ -64,28 +76,8 @@ func (a *App) showEdit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := editEditor(pages.Base(c.Param("org")), workflow)
-	page.Draft = editorDraft{Began: beginningOf(workflow), Text: string(text)}
-	return a.showEditor(c, page)
-}
-
-// editable returns the latest version of a workflow for somebody who may edit it.
-func (a *App) editable(c echo.Context) (core.Principal, Version, error) {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return core.Principal{}, Version{}, err
-	}
-	workflow, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), 0)
-	if err != nil {
-		return core.Principal{}, Version{}, err
-	}
-	return principal, workflow, principal.Require(core.RoleAuthor, "edit workflows")
-}
-
-func (a *App) showEditor(c echo.Context, page editorPage) error {
-	if _, err := authorOf(c); err != nil {
-		return err
-	}
+	page := editEditor(pages.Base(principal.OrgSlug), workflow)
+	page.Draft = editorDraft{Base: baseOf(workflow), Text: string(text)}
 	return a.renderEditor(c, http.StatusOK, page)
 }
 
@@ -104,52 +96,35 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 }
 
 // saveNew is POST /app/orgs/{org}/new-workflow/.
-func (a *App) saveNew(c echo.Context) error {
-	principal, err := authorOf(c)
-	if err != nil {
-		return err
-	}
-	return a.save(c, newEditor(pages.Base(principal.OrgSlug)), endpointCreate,
-		func(ctx context.Context, tx db.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
-			version, err := create(ctx, tx, principal.OrgID, file.draft())
-			return version, importCreated, err
-		})
+func (a *App) saveNew(c echo.Context, principal core.Principal) error {
+	return a.save(c, principal, newEditor(pages.Base(principal.OrgSlug)), endpointCreate,
+		func(file File, _ editorDraft) idempotency.Work { return createFileOnce(principal, file) })
 }
 
 // saveImport is POST /app/orgs/{org}/import-workflow/.
-func (a *App) saveImport(c echo.Context) error {
-	principal, err := authorOf(c)
-	if err != nil {
-		return err
-	}
-	return a.save(c, importEditor(pages.Base(principal.OrgSlug)), endpointImport,
-		func(ctx context.Context, tx db.Tx, file File, _ editorDraft) (Version, importOutcome, error) {
-			return importFile(ctx, tx, principal.OrgID, file)
-		})
+func (a *App) saveImport(c echo.Context, principal core.Principal) error {
+	return a.save(c, principal, importEditor(pages.Base(principal.OrgSlug)), endpointImport,
+		func(file File, _ editorDraft) idempotency.Work { return importOnce(principal, file) })
 }
 
 // saveEdit is POST /app/orgs/{org}/workflows/{id}/edit/.
-func (a *App) saveEdit(c echo.Context) error {
-	principal, workflow, err := a.editable(c)
+func (a *App) saveEdit(c echo.Context, principal core.Principal) error {
+	workflow, err := a.latestOf(c, principal)
 	if err != nil {
 		return err
 	}
-	return a.save(c, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
-		func(ctx context.Context, tx db.Tx, file File, draft editorDraft) (Version, importOutcome, error) {
-			return edit(ctx, tx, workflow, draft.Began, file)
+	return a.save(c, principal, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
+		func(file File, draft editorDraft) idempotency.Work {
+			return editOnce(principal, workflow, draft.Base, file)
 		})
 }
 
-// writing is what an editor's form does with its checked file.
-type writing func(ctx context.Context, tx db.Tx, file File, draft editorDraft) (Version, importOutcome, error)
-
-// save does the work of an editor's form once, however often it is sent. What is wrong with the text is shown beside
-// it, and nothing that was written is lost.
-func (a *App) save(c echo.Context, page editorPage, endpoint idempotency.Endpoint, write writing) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+// save does the work of an editor's form once, however often it is sent. The page of a refusal keeps the text.
+func (a *App) save(
+	c echo.Context, principal core.Principal, page editorPage, endpoint idempotency.Endpoint,
+	work func(file File, draft editorDraft) idempotency.Work,
+) error {
+	var err error
 	if page.Draft, err = readEditor(c); err != nil {
 		return a.refuseEditor(c, page, err)
 	}
@@ -172,17 +147,11 @@ func (a *App) save(c echo.Context, page editorPage, endpoint idempotency.Endpoin
 	operation := idempotency.Operation{
 		Endpoint: endpoint, Target: page.target(), Content: idempotency.DigestBytes([]byte(page.Draft.Text)),
 	}
-	answer, err := a.guard.Do(c, key, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		version, outcome, err := write(ctx, tx, file, page.Draft)
-		if err != nil {
-			return idempotency.Response{}, err
-		}
-		return announceImport(ctx, tx, principal, version, outcome)
-	})
+	answer, err := a.guard.Do(c, key, operation, work(file, page.Draft))
 	if err != nil {
 		return a.refuseEditor(c, page, err)
 	}
-	return redirectToSaved(c, answer)
+	return redirectToSaved(c, principal, answer)
 }
 
 // target tells the forms for different workflows apart.
@@ -190,7 +159,7 @@ func (p editorPage) target() string {
 	if p.Workflow == nil {
 		return ""
 	}
-	return p.Workflow.ID.String() + "/" + p.Draft.Began
+	return p.Workflow.ID.String() + "/" + p.Draft.Base
 }
 
 func slugHasToStay(slug string) FileError {
@@ -206,21 +175,20 @@ func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 		return err
 	}
 	if page.Problem.Code == core.CodeKeyReused {
-		page.Problem.Detail = "This form was saved before, with another text. Its text is kept here: save again to " +
-			"have it too."
+		page.Problem.Detail = "This form was saved before, with another text. Save again to save this text, too."
 		page.Draft.Key = ""
 	}
 	if len(page.Problem.Fields) > 0 {
 		page.Faults = newEditorFaults(page.Draft.Text, faultsOf(page.Problem, page.Draft.Text))
 	}
 	if errors.Is(err, errEditedMeanwhile) {
-		page.Draft.Began = beginningOf(*page.Workflow)
+		page.Draft.Base = baseOf(*page.Workflow)
 	}
 	return a.renderEditor(c, pages.RefusalStatus(c, page.Problem), page)
 }
 
-// redirectToSaved leads to the workflow of an answer, and says what has become of the form.
-func redirectToSaved(c echo.Context, answer idempotency.Answer) error {
+// redirectToSaved leads to the workflow of an answer, and says what was saved.
+func redirectToSaved(c echo.Context, principal core.Principal, answer idempotency.Answer) error {
 	var saved importBody
 	if err := json.Unmarshal(answer.Response.Body, &saved); err != nil {
 		return fmt.Errorf("read what was saved: %w", err)
@@ -234,7 +202,7 @@ func redirectToSaved(c echo.Context, answer idempotency.Answer) error {
 	case importRenamed:
 		notice = "Saved the name and the description. The steps are the same, so there is no new version."
 	case importUnchanged:
-		notice = "The workflow says the same already. Nothing was changed."
+		notice = "Nothing was changed: the workflow is the same."
 	}
-	return pages.Redirect(c, pages.Base(c.Param("org"))+"workflows/"+saved.Workflow.Slug+"/", notice)
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"workflows/"+saved.Workflow.Slug+"/", notice)
 }

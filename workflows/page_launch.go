@@ -3,28 +3,106 @@ package workflows
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
-// lookAgain is after how many seconds a browser asks again for what has become of a form.
+// lookAgain is after how many seconds a browser reloads the page of a pending form.
 const lookAgain = 2
 
-// launchAny is GET /app/orgs/{org}/launch/: to the one workflow that starts runs, or to the choice of one.
-func (a *App) launchAny(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
+// launchPage is the form that starts a run.
+type launchPage struct {
+	Workflow Version
+	// Action is where the form is sent to. It pins the version that the page shows.
+	Action string
+	// Key is the idempotency key of this one form.
+	Key string
+	// Accept is what the choice of files begins with.
+	Accept   string
+	MaxBytes int64
+	Quota    quotaTile
+	MayEdit  bool
+	Entries  launchEntries
+	Problem  *core.Error
+}
+
+// launchEntries are what a visitor has filled in, besides a file: no browser lets a page choose one.
+type launchEntries struct {
+	Name             string
+	ShortDescription string
+	Filename         string
+	Text             string
+	// TextTooLong says that the pasted text was too long to be kept for the form.
+	TextTooLong bool
+}
+
+// entriesOf keeps what a form was filled in with, besides a file and a large text.
+func entriesOf(form *body.Form) launchEntries {
+	entries := launchEntries{
+		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
 	}
+	entries.Text, entries.TextTooLong = form.Pasted()
+	return entries
+}
+
+// Ready reports whether the workflow starts runs.
+func (p launchPage) Ready() bool {
+	return p.Workflow.IsActive && len(p.Workflow.Definition.Steps) > 0
+}
+
+// Latest reports whether the page is for the latest version.
+func (p launchPage) Latest() bool { return p.Workflow.Number == p.Workflow.LatestVersion }
+
+// quotaTile is what is left of the organization's runs.
+type quotaTile struct {
+	Limited  bool
+	Left     int64
+	Quota    int64
+	ResetsAt time.Time
+}
+
+func newQuotaTile(usage users.PeriodUsage) quotaTile {
+	tile := quotaTile{ResetsAt: usage.ResetsAt()}
+	if usage.Quota != nil {
+		tile.Limited, tile.Quota, tile.Left = true, *usage.Quota, max(*usage.Quota-usage.Used, 0)
+	}
+	return tile
+}
+
+// launchAction is where the form for a version is sent to.
+func launchAction(base string, version Version) string {
+	return base + "workflows/" + version.Slug + "/launch/?version=" + strconv.Itoa(version.Number)
+}
+
+// acceptedFiles lists the media types and the endings of names that a workflow takes, for the choice of files.
+func acceptedFiles(accepts []string) string {
+	return strings.Join(append(slices.Clone(accepts), mediatype.Endings(accepts)...), ",")
+}
+
+// launchedPage is what a form that was sent has started.
+type launchedPage struct {
+	Workflow Version
+	// RunID is the run that the form has started; nil for none.
+	RunID *uuid.UUID
+	// Pending says that its request is still running.
+	Pending bool
+}
+
+// launchAny is GET /app/orgs/{org}/launch/: to the one workflow that starts runs, or to the choice of one.
+func (a *App) launchAny(c echo.Context, principal core.Principal) error {
 	base := pages.Base(principal.OrgSlug)
 	versions, err := a.service.list(c.Request().Context(), principal.OrgID, core.Cursor{Size: core.DefaultPageSize})
 	if err != nil {
@@ -35,27 +113,18 @@ func (a *App) launchAny(c echo.Context) error {
 	}
 	var hint string
 	if len(versions) > 0 && principal.Role.Allows(core.RoleExecutor) {
-		hint = "Choose the workflow that is to check your document."
+		hint = "Choose a workflow to run."
 	}
 	return pages.Redirect(c, base+"workflows/", hint)
 }
 
 // showLaunch is GET /app/orgs/{org}/workflows/{id}/launch/.
-func (a *App) showLaunch(c echo.Context) error {
-	principal, version, err := a.launchable(c)
+func (a *App) showLaunch(c echo.Context, principal core.Principal) error {
+	version, err := a.versionOf(c, principal)
 	if err != nil {
 		return err
 	}
 	return a.renderLaunch(c, http.StatusOK, principal, launchPage{Workflow: version})
-}
-
-// launchable returns the version of a workflow for somebody who may start runs.
-func (a *App) launchable(c echo.Context) (core.Principal, Version, error) {
-	principal, version, err := a.versionOf(c)
-	if err != nil {
-		return core.Principal{}, Version{}, err
-	}
-	return principal, version, principal.Require(core.RoleExecutor, "start runs")
 }
 
 // renderLaunch shows the form. One that was not sent yet gets its key.
@@ -79,8 +148,8 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 }
 
 // launch is POST /app/orgs/{org}/workflows/{id}/launch/. However often a form is sent, it starts one run.
-func (a *App) launch(c echo.Context) error {
-	principal, version, err := a.launchable(c)
+func (a *App) launch(c echo.Context, principal core.Principal) error {
+	version, err := a.versionOf(c, principal)
 	if err != nil {
 		return err
 	}
@@ -110,12 +179,12 @@ func (a *App) launch(c echo.Context) error {
 	}
 	notice := ""
 	if answer.Replayed {
-		notice = "This form had started this run before. Nothing was started again."
+		notice = "This form has already started this run. Nothing was started again."
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+answer.RunID.String()+"/", notice)
 }
 
-// refuseLaunch shows a form again that could not be worked on, or what has become of it.
+// refuseLaunch shows a form again that could not be worked on, or what it has started.
 func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launchPage, err error) error {
 	switch refused := core.AsError(err); refused.Code {
 	case core.CodeKeyInProgress, core.CodeOutcomeUnknown:
@@ -132,9 +201,9 @@ func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launch
 	return a.renderLaunch(c, pages.RefusalStatus(c, page.Problem), principal, page)
 }
 
-// showLaunched is GET /app/orgs/{org}/workflows/{id}/launch/{key}/: what has become of a form whose answer is missing.
-func (a *App) showLaunched(c echo.Context) error {
-	principal, version, err := a.launchable(c)
+// showLaunched is GET /app/orgs/{org}/workflows/{id}/launch/{key}/: what a form whose answer was lost has started.
+func (a *App) showLaunched(c echo.Context, principal core.Principal) error {
+	version, err := a.versionOf(c, principal)
 	if err != nil {
 		return err
 	}
@@ -146,7 +215,7 @@ func (a *App) showLaunched(c echo.Context) error {
 	return a.renderLaunched(c, http.StatusOK, "launch_pending", principal, form)
 }
 
-// renderLaunched shows what has become of a form. One that has just started its run leads there.
+// renderLaunched shows what a form has started. A form that has just started its run leads there.
 func (a *App) renderLaunched(
 	c echo.Context, status int, name string, principal core.Principal, form launchPage,
 ) error {

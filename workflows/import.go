@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,22 +8,15 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
 const endpointImport idempotency.Endpoint = "workflow_import"
 
-// importBody is the answer to an import.
-type importBody struct {
-	Outcome  importOutcome `json:"outcome"`
-	Workflow workflowBody  `json:"workflow"`
-}
-
-// exportFile is GET /api/workflows/{id}/export/.
-func (a *App) exportFile(c echo.Context) error {
-	_, found, err := a.versionOf(c)
+// exportFile is GET /api/workflows/{id}/export/, and the same on the dashboard.
+func (a *App) exportFile(c echo.Context, principal core.Principal) error {
+	found, err := a.versionOf(c, principal)
 	if err != nil {
 		return err
 	}
@@ -37,23 +29,12 @@ func (a *App) exportFile(c echo.Context) error {
 }
 
 // importFile is POST /api/workflows/import/.
-func (a *App) importFile(c echo.Context) error {
-	principal, err := authorOf(c)
-	if err != nil {
-		return err
-	}
+func (a *App) importFile(c echo.Context, principal core.Principal) error {
 	file, content, err := a.readFile(c)
 	if err != nil {
 		return err
 	}
-	operation := idempotency.Operation{Endpoint: endpointImport, Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		version, outcome, err := importFile(ctx, tx, principal.OrgID, file)
-		if err != nil {
-			return idempotency.Response{}, err
-		}
-		return announceImport(ctx, tx, principal, version, outcome)
-	})
+	return a.guard.Once(c, idempotency.Operation{Endpoint: endpointImport, Content: content}, importOnce(principal, file))
 }
 
 // readFile reads the request's workflow file, and digests what it says.
@@ -85,20 +66,4 @@ func refuseFile(faults []FileError) error {
 		}
 	}
 	return core.InvalidPayload("The workflow file is wrong; errors says where.", fields...)
-}
-
-// announceImport audits what the import has changed and renders the answer.
-func announceImport(
-	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
-) (idempotency.Response, error) {
-	status := http.StatusOK
-	if outcome == importCreated || outcome == importVersioned {
-		status = http.StatusCreated
-	}
-	if outcome != importUnchanged {
-		if err := audit(ctx, tx, principal, "workflow.import", version); err != nil {
-			return idempotency.Response{}, err
-		}
-	}
-	return respond(status, version, importBody{outcome, renderVersion(version, principal.OrgSlug)})
 }

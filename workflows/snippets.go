@@ -1,9 +1,13 @@
 package workflows
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
@@ -38,8 +42,8 @@ func exampleOf(accepts []string) example {
 	return example{"document", accepts[0]}
 }
 
-// snippetsOf are the ways to run a workflow from elsewhere. Each has a key of its own: who sends a copy twice gets one
-// run.
+// snippetsOf are the ways to run a workflow from elsewhere. Each has a key of its own, so a copy that
+// is sent twice starts one run.
 func snippetsOf(version Version, address string) ([]snippet, error) {
 	var keys [3]string
 	for i := range keys {
@@ -66,6 +70,27 @@ func snippetsOf(version Version, address string) ([]snippet, error) {
 			fill(actionsSnippet, ""),
 		},
 	}, nil
+}
+
+// firstWorkflows bounds the search for a workflow that can be run.
+const firstWorkflows = 20
+
+// FirstStart is a command that starts a run of one of the organization's workflows at the service with the address,
+// with a key of its own. It is "" where none of the newest workflows can be run.
+func (s *Service) FirstStart(ctx context.Context, orgID uuid.UUID, address string) (string, error) {
+	versions, err := s.list(ctx, orgID, core.Cursor{Size: firstWorkflows})
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(versions, func(v Version) bool { return v.IsActive && len(v.Definition.Steps) > 0 })
+	if i < 0 {
+		return "", nil
+	}
+	snippets, err := snippetsOf(versions[i], address)
+	if err != nil {
+		return "", err
+	}
+	return snippets[0].Text, nil
 }
 
 const curlSnippet = `curl -i ADDRESS/api/workflows/SLUG/start/ \

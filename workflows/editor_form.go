@@ -16,36 +16,21 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// editorPage is the form in which a workflow is written as YAML.
-type editorPage struct {
-	// Heading and Button say what the form is for; Hint what will come of it.
-	Heading, Hint, Button string
-	Action                string
-	// Workflow is the one that gets a new version; nil for a new one.
-	Workflow *Version
-	// Upload allows to choose a file instead.
-	Upload bool
-	Draft  editorDraft
-	Faults []editorFault
-	// Problem is what else is wrong.
-	Problem *core.Error
-}
-
 // editorDraft is what the form was sent with.
 type editorDraft struct {
 	Key string
-	// Began tells what the text began as; "" for a new workflow.
-	Began string
-	Text  string
+	// Base names the state of the workflow that the text was made from; "" for a new workflow.
+	Base string
+	Text string
 }
 
-// beginningOf tells what a text begins as that is made from a workflow: its version, its name and its description.
-func beginningOf(workflow Version) string {
+// baseOf names the state of a workflow: its version, its name and its description.
+func baseOf(workflow Version) string {
 	described := idempotency.DigestBytes([]byte(workflow.Name + "\x00" + workflow.Description))
 	return strconv.Itoa(workflow.Number) + "-" + hex.EncodeToString(described[:])
 }
 
-// editorFault is a fault of the text, with the line that it is in.
+// editorFault is an error in the text, with its line.
 type editorFault struct {
 	FileError
 
@@ -64,7 +49,7 @@ func newEditorFaults(text string, faults []FileError) []editorFault {
 	return shown
 }
 
-// faultsOf are the fields of a refusal as faults of the text: each at the line that begins with the member's name.
+// faultsOf returns the fields of a refusal as errors in the text, each at the line that begins with its name.
 func faultsOf(refused *core.Error, text string) []FileError {
 	faults := make([]FileError, len(refused.Fields))
 	for i, field := range refused.Fields {
@@ -88,10 +73,10 @@ func excerptOf(line string) string {
 	return line
 }
 
-// editorOverhead is what a form has besides the text.
+// editorOverhead bounds the rest of the form.
 const editorOverhead = 64 << 10
 
-// readEditor reads the form. A file that was chosen counts for more than the text.
+// readEditor reads the form. A file that was chosen replaces the text.
 func readEditor(c echo.Context) (editorDraft, error) {
 	request := c.Request()
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxDefinitionBytes+editorOverhead)
@@ -102,7 +87,7 @@ func readEditor(c echo.Context) (editorDraft, error) {
 		return editorDraft{}, core.InvalidPayload("The form cannot be read.").Because(err)
 	}
 	draft := editorDraft{
-		Key: c.FormValue(idempotency.FormField), Began: c.FormValue("began"),
+		Key: c.FormValue(idempotency.FormField), Base: c.FormValue("base"),
 		Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
 	}
 	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {

@@ -1,0 +1,104 @@
+package workflows
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// versionsPage is the list of a workflow's versions.
+type versionsPage struct {
+	Workflow       Version
+	Versions       []versionEntry
+	Next, Previous string
+}
+
+func newVersionsPage(workflow Version, entries []versionEntry, address url.URL) versionsPage {
+	page := versionsPage{Workflow: workflow, Versions: entries}
+	if len(entries) > versionsAtOnce {
+		page.Versions = entries[:versionsAtOnce]
+		address.RawQuery = url.Values{"below": {strconv.Itoa(page.Versions[versionsAtOnce-1].Number)}}.Encode()
+		page.Next = address.RequestURI()
+	}
+	return page
+}
+
+// versionPage is one version as it was published.
+type versionPage struct {
+	Version
+
+	Steps []stepView
+	// Text is the version as a file, cut where it is too long for a page.
+	Text   string
+	Size   int64
+	Cut    bool
+	MayRun bool
+}
+
+// shownText is how much of a file a page shows.
+const shownText = 24 << 10
+
+func newVersionPage(principal core.Principal, version Version, address string) (versionPage, error) {
+	text, err := fileOf(version).YAML(address + FileSchemaPath)
+	if err != nil {
+		return versionPage{}, err
+	}
+	page := versionPage{
+		Version: version, Steps: viewSteps(version.Definition), Text: string(text), Size: int64(len(text)),
+		MayRun: principal.Role.Allows(core.RoleExecutor),
+	}
+	if len(text) > shownText {
+		page.Text, page.Cut = strings.ToValidUTF8(page.Text[:shownText], ""), true
+	}
+	return page, nil
+}
+
+// versionsPage is GET /app/orgs/{org}/workflows/{id}/versions/.
+func (a *App) versionsPage(c echo.Context, principal core.Principal) error {
+	below := math.MaxInt32
+	if text := c.QueryParam("below"); text != "" {
+		var err error
+		if below, err = strconv.Atoi(text); err != nil || below < 1 || below > math.MaxInt32 {
+			return core.InvalidParameter("below", "must be the number of a version")
+		}
+	}
+	ctx := c.Request().Context()
+	version, err := a.service.Find(ctx, principal.OrgID, c.Param("id"), 0)
+	if err != nil {
+		return err
+	}
+	entries, err := a.service.versions(ctx, principal.OrgID, version.ID, below, versionsAtOnce)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusOK, "versions", pages.Page{
+		Title: "Versions of " + version.Name, Section: pages.SectionWorkflows,
+		Data: newVersionsPage(version, entries, *c.Request().URL),
+	})
+}
+
+// versionPage is GET /app/orgs/{org}/workflows/{id}/versions/{number}/.
+func (a *App) versionPage(c echo.Context, principal core.Principal) error {
+	number, err := strconv.ParseInt(c.Param("number"), 10, 32)
+	if err != nil || number < 1 {
+		return core.NotFound("version")
+	}
+	version, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), int(number))
+	if err != nil {
+		return err
+	}
+	shown, err := newVersionPage(principal, version, a.address)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusOK, "version", pages.Page{
+		Title: version.Name + ", version " + strconv.Itoa(version.Number), Section: pages.SectionWorkflows, Data: shown,
+	})
+}

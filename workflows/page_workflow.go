@@ -1,0 +1,176 @@
+package workflows
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+const (
+	// chartDays is how many days of runs a workflow's page shows.
+	chartDays = 30
+	// shownVersions is how many versions a workflow's page lists.
+	shownVersions = 5
+)
+
+// workflowPage is one workflow.
+type workflowPage struct {
+	Version
+
+	Steps        []stepView
+	Recent       recentRuns
+	Days         pages.Bars
+	FailingRules []validations.FailingRule
+	FailedRuns   int64
+	Versions     []versionEntry
+	Snippets     []snippet
+	Address      string
+	MaxBytes     int64
+
+	MayRun, MayEdit bool
+
+	days []validations.DayResults
+}
+
+// complete adds what follows from the rest.
+func (p *workflowPage) complete(principal core.Principal) error {
+	var err error
+	if p.Snippets, err = snippetsOf(p.Version, p.Address); err != nil {
+		return err
+	}
+	p.Steps = viewSteps(p.Definition)
+	p.Days = dayBars(p.days, pages.Base(principal.OrgSlug)+"runs/", p.Slug)
+	p.MayRun, p.MayEdit = principal.Role.Allows(core.RoleExecutor), principal.Role.Allows(core.RoleAuthor)
+	return nil
+}
+
+// MoreVersions reports whether there are versions that the page does not list.
+func (p *workflowPage) MoreVersions() bool { return len(p.Versions) > shownVersions }
+
+// ShownVersions are those that the page lists.
+func (p *workflowPage) ShownVersions() []versionEntry {
+	return p.Versions[:min(len(p.Versions), shownVersions)]
+}
+
+// TimeLimit is how long a run may take; 0 is the operator's limit.
+func (p *workflowPage) TimeLimit() time.Duration {
+	return time.Duration(p.Definition.TimeoutSeconds) * time.Second
+}
+
+// dayBars is the chart of a workflow's runs by day. Each bar leads to its runs.
+func dayBars(days []validations.DayResults, runs, slug string) pages.Bars {
+	chart := pages.Bars{
+		Rows: "Day",
+		Series: []pages.Series{
+			{Name: "passed", Tone: "ok"}, {Name: "failed", Tone: "fail"}, {Name: "other", Tone: "idle"},
+		},
+	}
+	const tickEvery = 7
+	for i, day := range days {
+		query := url.Values{
+			"workflow": {slug}, "since": {day.Day.Format(time.RFC3339)},
+			"until": {day.Day.AddDate(0, 0, 1).Format(time.RFC3339)},
+		}
+		bar := pages.Bar{
+			Label: day.Day.Format("2006-01-02"), Address: runs + "?" + query.Encode(),
+			Values: []int64{day.Passed, day.Failed, day.Other},
+		}
+		if i%tickEvery == 0 {
+			bar.Tick = day.Day.Format("2 Jan")
+		}
+		chart.Bars = append(chart.Bars, bar)
+	}
+	chart.Label = fmt.Sprintf("Runs by day, the last %s: %d passed, %d failed, %d other",
+		core.Plural(len(days), "day"), chart.Total(0), chart.Total(1), chart.Total(2))
+	return chart
+}
+
+// stepView is a step in plain words.
+type stepView struct {
+	Name, Kind   string
+	Continues    bool
+	TimeLimit    time.Duration
+	Requirements []engines.Promise
+	// More are those beyond the first, which are shown when asked for.
+	More []engines.Promise
+}
+
+// shownRequirements is how many requirements of a step are shown at once.
+const shownRequirements = 6
+
+func viewSteps(definition validations.Definition) []stepView {
+	steps := make([]stepView, len(definition.Steps))
+	for i, step := range definition.Steps {
+		requirements := engines.Describe(step.Type, step.Config)
+		shown := min(len(requirements), shownRequirements)
+		steps[i] = stepView{
+			Name: step.Name, Kind: engines.KindTitle(step.Type), Continues: step.ContinueOnFailure,
+			TimeLimit:    time.Duration(step.TimeoutSeconds) * time.Second,
+			Requirements: requirements[:shown], More: requirements[shown:],
+		}
+	}
+	return steps
+}
+
+// workflowPage is GET /app/orgs/{org}/workflows/{id}/.
+func (a *App) workflowPage(c echo.Context, principal core.Principal) error {
+	version, err := a.versionOf(c, principal)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	shown := workflowPage{Version: version, Address: a.address, MaxBytes: a.limits.MaxBytes}
+	results, err := a.runs.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
+	if err != nil {
+		return err
+	}
+	shown.Recent = newRecentRuns(results[version.ID])
+	if shown.days, err = a.runs.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays); err != nil {
+		return err
+	}
+	if shown.FailingRules, shown.FailedRuns, err = a.runs.FailingRules(ctx, principal.OrgID, version.ID); err != nil {
+		return err
+	}
+	shown.Versions, err = a.service.versions(ctx, principal.OrgID, version.ID, math.MaxInt32, shownVersions)
+	if err != nil {
+		return err
+	}
+	if err := shown.complete(principal); err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusOK, "workflow", pages.Page{
+		Title: version.Name, Section: pages.SectionWorkflows, Data: &shown,
+	})
+}
+
+// activateForm is POST /app/orgs/{org}/workflows/{id}/activate/.
+func (a *App) activateForm(c echo.Context, principal core.Principal) error {
+	return a.redirectActive(c, principal, true)
+}
+
+// deactivateForm is POST /app/orgs/{org}/workflows/{id}/deactivate/.
+func (a *App) deactivateForm(c echo.Context, principal core.Principal) error {
+	return a.redirectActive(c, principal, false)
+}
+
+func (a *App) redirectActive(c echo.Context, principal core.Principal, active bool) error {
+	changed, err := a.setActive(c, principal, active)
+	if err != nil {
+		return err
+	}
+	notice := changed.Name + " is inactive: it starts no new runs."
+	if active {
+		notice = changed.Name + " is active."
+	}
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"workflows/"+changed.Slug+"/", notice)
+}

@@ -1,0 +1,105 @@
+package workflows
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// recentCount is how many results of a workflow are shown one by one.
+const recentCount = 20
+
+// workflowsPage is the list of workflows.
+type workflowsPage struct {
+	core.Page[workflowRow]
+
+	MayRun, MayEdit bool
+}
+
+type workflowRow struct {
+	Version
+
+	Recent recentRuns
+}
+
+func newWorkflowsPage(
+	principal core.Principal, page core.Page[Version], results map[uuid.UUID][]validations.RunResult,
+) workflowsPage {
+	return workflowsPage{
+		Page: core.MapPage(page, func(v Version) workflowRow {
+			return workflowRow{Version: v, Recent: newRecentRuns(results[v.ID])}
+		}),
+		MayRun: principal.Role.Allows(core.RoleExecutor), MayEdit: principal.Role.Allows(core.RoleAuthor),
+	}
+}
+
+// recentRuns are the results of a workflow's newest runs.
+type recentRuns struct {
+	Spark pages.Spark
+	// Passed and Failed count the runs that have come to a verdict on their document.
+	Passed, Failed int64
+	Count          int
+}
+
+func newRecentRuns(newestFirst []validations.RunResult) recentRuns {
+	recent := recentRuns{Count: len(newestFirst)}
+	for _, result := range slices.Backward(newestFirst) {
+		recent.Spark.Tones = append(recent.Spark.Tones, toneOf(result))
+		switch result {
+		case validations.ResultPass:
+			recent.Passed++
+		case validations.ResultFail:
+			recent.Failed++
+		case validations.ResultUnknown, validations.ResultError, validations.ResultCanceled, validations.ResultTimedOut:
+		}
+	}
+	recent.Spark.Label = fmt.Sprintf("The last %s, from old to new: %d passed, %d failed",
+		core.Plural(recent.Count, "run"), recent.Passed, recent.Failed)
+	return recent
+}
+
+// Verdicts is how many runs have come to a verdict.
+func (r recentRuns) Verdicts() int64 { return r.Passed + r.Failed }
+
+func toneOf(result validations.RunResult) string {
+	switch result {
+	case validations.ResultPass:
+		return "ok"
+	case validations.ResultFail:
+		return "fail"
+	case validations.ResultError, validations.ResultTimedOut:
+		return "warn"
+	case validations.ResultUnknown:
+		return "run"
+	case validations.ResultCanceled:
+		return "idle"
+	default:
+		return "idle"
+	}
+}
+
+// workflowsPage is GET /app/orgs/{org}/workflows/.
+func (a *App) workflowsPage(c echo.Context, principal core.Principal) error {
+	page, err := a.readWorkflows(c, principal)
+	if err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, len(page.Results))
+	for i, version := range page.Results {
+		ids[i] = version.ID
+	}
+	results, err := a.runs.RecentResults(c.Request().Context(), principal.OrgID, ids, recentCount)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusOK, "workflows", pages.Page{
+		Title: "Workflows", Section: pages.SectionWorkflows, Data: newWorkflowsPage(principal, page, results),
+	})
+}

@@ -1,0 +1,206 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
+)
+
+// The names of the endpoints in idempotency keys.
+const (
+	endpointCreate  idempotency.Endpoint = "workflow_create"
+	endpointVersion idempotency.Endpoint = "workflow_version"
+)
+
+const (
+	// maxChangeBytes bounds the body of a change.
+	maxChangeBytes = 64 << 10
+	// maxDefinitionBytes bounds the body of a workflow.
+	maxDefinitionBytes = 2 << 20
+	maxDefinitionDepth = 200
+)
+
+// workflowBody is a workflow as clients see it.
+type workflowBody struct {
+	ID          uuid.UUID  `json:"id"`
+	Slug        string     `json:"slug"`
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Version     int        `json:"version"`
+	OrgSlug     string     `json:"org_slug"`
+	IsActive    bool       `json:"is_active"`
+	Accepts     []string   `json:"accepts"`
+	Steps       []stepBody `json:"steps"`
+	// Constants is always empty; the existing command line client expects it.
+	Constants []string `json:"constants"`
+	CreatedAt string   `json:"created_at"`
+	UpdatedAt string   `json:"updated_at"`
+}
+
+type stepBody struct {
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	ValidatorType string `json:"validator_type"`
+	Order         int    `json:"order"`
+}
+
+func renderVersion(v Version, orgSlug string) workflowBody {
+	steps := make([]stepBody, len(v.Definition.Steps))
+	for i, step := range v.Definition.Steps {
+		steps[i] = stepBody{ID: step.ID, Name: step.Name, ValidatorType: step.Type, Order: i + 1}
+	}
+	return workflowBody{
+		ID: v.ID, Slug: v.Slug, Name: v.Name, Description: v.Description, Version: v.Number, OrgSlug: orgSlug,
+		IsActive: v.IsActive, Accepts: v.Definition.Accepts, Steps: steps, Constants: []string{},
+		CreatedAt: core.FormatTime(v.CreatedAt), UpdatedAt: core.FormatTime(v.UpdatedAt),
+	}
+}
+
+// list is GET /api/workflows/.
+func (a *App) list(c echo.Context, principal core.Principal) error {
+	page, err := a.readWorkflows(c, principal)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) workflowBody {
+		return renderVersion(v, principal.OrgSlug)
+	}))
+}
+
+// readWorkflows reads a page of the organization's workflows, for the API and for the dashboard.
+func (a *App) readWorkflows(c echo.Context, principal core.Principal) (core.Page[Version], error) {
+	return core.ReadPage(c, a.check, &core.PageQuery{}, func(v Version) uuid.UUID { return v.ID },
+		func(ctx context.Context, cursor core.Cursor) ([]Version, error) {
+			return a.service.list(ctx, principal.OrgID, cursor)
+		})
+}
+
+// read is GET /api/workflows/{id}/.
+func (a *App) read(c echo.Context, principal core.Principal) error {
+	found, err := a.versionOf(c, principal)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renderVersion(found, principal.OrgSlug))
+}
+
+// versionOf returns the version of a workflow that the request names, or the latest.
+func (a *App) versionOf(c echo.Context, principal core.Principal) (Version, error) {
+	number, err := start.VersionNumber(c)
+	if err != nil {
+		return Version{}, err
+	}
+	return a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
+}
+
+// latestOf returns the latest version of the workflow that the request names.
+func (a *App) latestOf(c echo.Context, principal core.Principal) (Version, error) {
+	return a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), 0)
+}
+
+// create is POST /api/workflows/.
+func (a *App) create(c echo.Context, principal core.Principal) error {
+	var draft Draft
+	content, err := readDefinition(c, a.check, &draft)
+	if err != nil {
+		return err
+	}
+	if err := draft.validate(c.Request().Context()); err != nil {
+		return err
+	}
+	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
+	return a.guard.Once(c, operation, createOnce(principal, draft))
+}
+
+// versionDraft is the body of a new version.
+type versionDraft struct {
+	Definition validations.Definition `json:"definition"`
+}
+
+// createVersion is POST /api/workflows/{id}/versions/.
+func (a *App) createVersion(c echo.Context, principal core.Principal) error {
+	workflow, err := a.latestOf(c, principal)
+	if err != nil {
+		return err
+	}
+	var draft versionDraft
+	content, err := readDefinition(c, a.check, &draft)
+	if err != nil {
+		return err
+	}
+	if err := checkDefinition(c.Request().Context(), draft.Definition); err != nil {
+		return err
+	}
+	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}
+	return a.guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition))
+}
+
+// readDefinition reads a body that has a definition, and digests it by its structure.
+func readDefinition(c echo.Context, check *core.Validator, value any) (idempotency.Digest, error) {
+	body, err := core.ReadJSON(c, check, maxDefinitionBytes, value)
+	if err != nil {
+		return idempotency.Digest{}, err
+	}
+	digest, err := idempotency.DigestJSON(body, maxDefinitionDepth)
+	if fault, ok := errors.AsType[*idempotency.JSONError](err); ok {
+		detail := "The body cannot be read: it is " + fault.Reason + "."
+		return idempotency.Digest{}, core.InvalidPayload(detail).Because(err)
+	}
+	return digest, err
+}
+
+// update is PATCH /api/workflows/{id}/. Repeating it changes nothing.
+func (a *App) update(c echo.Context, principal core.Principal) error {
+	workflow, err := a.latestOf(c, principal)
+	if err != nil {
+		return err
+	}
+	var wanted change
+	if _, err := core.ReadJSON(c, a.check, maxChangeBytes, &wanted); err != nil {
+		return err
+	}
+	changed, err := a.service.Change(c.Request().Context(), principal, workflow.ID, wanted, "workflow.update")
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+}
+
+// activate is POST /api/workflows/{id}/activate/.
+func (a *App) activate(c echo.Context, principal core.Principal) error {
+	return a.answerActive(c, principal, true)
+}
+
+// deactivate is POST /api/workflows/{id}/deactivate/.
+func (a *App) deactivate(c echo.Context, principal core.Principal) error {
+	return a.answerActive(c, principal, false)
+}
+
+func (a *App) answerActive(c echo.Context, principal core.Principal, active bool) error {
+	changed, err := a.setActive(c, principal, active)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+}
+
+// setActive activates or deactivates the workflow that the request names.
+func (a *App) setActive(c echo.Context, principal core.Principal, active bool) (Version, error) {
+	workflow, err := a.latestOf(c, principal)
+	if err != nil {
+		return Version{}, err
+	}
+	action := "workflow.deactivate"
+	if active {
+		action = "workflow.activate"
+	}
+	return a.service.Change(c.Request().Context(), principal, workflow.ID, change{IsActive: &active}, action)
+}
