@@ -15,16 +15,12 @@ import (
 const endpointImport idempotency.Endpoint = "workflow_import"
 
 // exportFile is GET /api/workflows/{id}/export/, and the same on the dashboard.
-func (a *App) exportFile(c echo.Context, principal core.Principal) error {
-	found, err := a.versionOf(c, principal)
+func (a *App) exportFile(c echo.Context, _ core.Principal, version Version) error {
+	content, err := fileOf(version).YAML(a.address + FileSchemaPath)
 	if err != nil {
 		return err
 	}
-	content, err := fileOf(found).YAML(a.address + FileSchemaPath)
-	if err != nil {
-		return err
-	}
-	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+found.Slug+`.yaml"`)
+	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+version.Slug+`.yaml"`)
 	return c.Blob(http.StatusOK, mediatype.YAML, content)
 }
 

@@ -67,11 +67,7 @@ func (a *App) showImport(c echo.Context, principal core.Principal) error {
 }
 
 // showEdit is GET /app/orgs/{org}/workflows/{id}/edit/.
-func (a *App) showEdit(c echo.Context, principal core.Principal) error {
-	workflow, err := a.latestOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) showEdit(c echo.Context, principal core.Principal, workflow Version) error {
 	text, err := fileOf(workflow).YAML(a.address + FileSchemaPath)
 	if err != nil {
 		return err
@@ -108,11 +104,7 @@ func (a *App) saveImport(c echo.Context, principal core.Principal) error {
 }
 
 // saveEdit is POST /app/orgs/{org}/workflows/{id}/edit/.
-func (a *App) saveEdit(c echo.Context, principal core.Principal) error {
-	workflow, err := a.latestOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) saveEdit(c echo.Context, principal core.Principal, workflow Version) error {
 	return a.save(c, principal, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
 		func(file File, draft editorDraft) idempotency.Work {
 			return editOnce(principal, workflow, draft.Base, file)

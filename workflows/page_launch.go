@@ -119,11 +119,7 @@ func (a *App) launchAny(c echo.Context, principal core.Principal) error {
 }
 
 // showLaunch is GET /app/orgs/{org}/workflows/{id}/launch/.
-func (a *App) showLaunch(c echo.Context, principal core.Principal) error {
-	version, err := a.versionOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) showLaunch(c echo.Context, principal core.Principal, version Version) error {
 	return a.renderLaunch(c, http.StatusOK, principal, launchPage{Workflow: version})
 }
 
@@ -148,11 +144,7 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 }
 
 // launch is POST /app/orgs/{org}/workflows/{id}/launch/. However often a form is sent, it starts one run.
-func (a *App) launch(c echo.Context, principal core.Principal) error {
-	version, err := a.versionOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) launch(c echo.Context, principal core.Principal, version Version) error {
 	page := launchPage{Workflow: version}
 	ctx := c.Request().Context()
 	intake := a.runs.NewIntake(principal.OrgID)
@@ -202,11 +194,7 @@ func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launch
 }
 
 // showLaunched is GET /app/orgs/{org}/workflows/{id}/launch/{key}/: what a form whose answer was lost has started.
-func (a *App) showLaunched(c echo.Context, principal core.Principal) error {
-	version, err := a.versionOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) showLaunched(c echo.Context, principal core.Principal, version Version) error {
 	key, err := a.guard.FormKey(principal, c.Param("key"))
 	if err != nil {
 		return core.NotFound("form").Because(err)

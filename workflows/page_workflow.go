@@ -123,11 +123,7 @@ func viewSteps(definition validations.Definition) []stepView {
 }
 
 // workflowPage is GET /app/orgs/{org}/workflows/{id}/.
-func (a *App) workflowPage(c echo.Context, principal core.Principal) error {
-	version, err := a.versionOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) workflowPage(c echo.Context, principal core.Principal, version Version) error {
 	ctx := c.Request().Context()
 	shown := workflowPage{Version: version, Address: a.address, MaxBytes: a.limits.MaxBytes}
 	results, err := a.runs.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
@@ -154,17 +150,17 @@ func (a *App) workflowPage(c echo.Context, principal core.Principal) error {
 }
 
 // activateForm is POST /app/orgs/{org}/workflows/{id}/activate/.
-func (a *App) activateForm(c echo.Context, principal core.Principal) error {
-	return a.redirectActive(c, principal, true)
+func (a *App) activateForm(c echo.Context, principal core.Principal, workflow Version) error {
+	return a.redirectActive(c, principal, workflow, true)
 }
 
 // deactivateForm is POST /app/orgs/{org}/workflows/{id}/deactivate/.
-func (a *App) deactivateForm(c echo.Context, principal core.Principal) error {
-	return a.redirectActive(c, principal, false)
+func (a *App) deactivateForm(c echo.Context, principal core.Principal, workflow Version) error {
+	return a.redirectActive(c, principal, workflow, false)
 }
 
-func (a *App) redirectActive(c echo.Context, principal core.Principal, active bool) error {
-	changed, err := a.setActive(c, principal, active)
+func (a *App) redirectActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
+	changed, err := a.service.setActive(c.Request().Context(), principal, workflow, active)
 	if err != nil {
 		return err
 	}

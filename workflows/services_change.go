@@ -34,6 +34,17 @@ func (s *Service) Change(
 	})
 }
 
+// setActive activates or deactivates a workflow.
+func (s *Service) setActive(
+	ctx context.Context, principal core.Principal, workflow Version, active bool,
+) (Version, error) {
+	action := "workflow.deactivate"
+	if active {
+		action = "workflow.activate"
+	}
+	return s.Change(ctx, principal, workflow.ID, change{IsActive: &active}, action)
+}
+
 // apply makes the change to a locked workflow and reports whether there was anything to change.
 func (c change) apply(ctx context.Context, tx db.Tx, workflow *Workflow) (bool, error) {
 	wanted := *workflow

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
 const editWorkflows = "edit workflows"
@@ -14,17 +15,17 @@ const editWorkflows = "edit workflows"
 func (a *App) Routes(api *echo.Group) {
 	const viewer, author = core.RoleViewer, core.RoleAuthor
 	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
-	api.GET("/workflows/:id/", core.As(viewer, "see workflows", a.read))
+	api.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
 	api.POST("/workflows/", core.As(author, editWorkflows, a.create), a.guard.Keyed)
-	api.PATCH("/workflows/:id/", core.As(author, editWorkflows, a.update))
-	api.POST("/workflows/:id/activate/", core.As(author, editWorkflows, a.activate))
-	api.POST("/workflows/:id/deactivate/", core.As(author, editWorkflows, a.deactivate))
-	api.GET("/workflows/:id/export/", core.As(viewer, "export workflows", a.exportFile))
+	api.PATCH("/workflows/:id/", a.onLatest(author, editWorkflows, a.update))
+	api.POST("/workflows/:id/activate/", a.onLatest(author, editWorkflows, a.activate))
+	api.POST("/workflows/:id/deactivate/", a.onLatest(author, editWorkflows, a.deactivate))
+	api.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
 	api.POST("/workflows/import/", core.As(author, editWorkflows, a.importFile), a.guard.Keyed)
-	api.POST("/workflows/:id/versions/", core.As(author, editWorkflows, a.createVersion), a.guard.Keyed)
+	api.POST("/workflows/:id/versions/", a.onLatest(author, editWorkflows, a.createVersion), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.starts.Rerun, a.guard.Keyed)
 	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
-	api.GET("/v1/orgs/:org/workflows/:id/", core.As(viewer, "see workflows", a.read), core.OwnOrganization)
+	api.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
 
 	a.prefetches.Add(api.POST("/workflows/:id/start/",
 		a.starts.Start(a.starts.Current()), a.guard.Keyed), a.starts.Prefetch)
@@ -44,16 +45,49 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/import-workflow/", core.As(author, editWorkflows, a.showImport))
 	org.POST("/import-workflow/", core.As(author, editWorkflows, a.saveImport))
 	org.GET("/workflows/", core.As(viewer, "list workflows", a.workflowsPage))
-	org.GET("/workflows/:id/", core.As(viewer, "see workflows", a.workflowPage))
-	org.GET("/workflows/:id/edit/", core.As(author, editWorkflows, a.showEdit))
-	org.POST("/workflows/:id/edit/", core.As(author, editWorkflows, a.saveEdit))
-	org.GET("/workflows/:id/export/", core.As(viewer, "export workflows", a.exportFile))
-	org.POST("/workflows/:id/activate/", core.As(author, editWorkflows, a.activateForm))
-	org.POST("/workflows/:id/deactivate/", core.As(author, editWorkflows, a.deactivateForm))
+	org.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.workflowPage))
+	org.GET("/workflows/:id/edit/", a.onLatest(author, editWorkflows, a.showEdit))
+	org.POST("/workflows/:id/edit/", a.onLatest(author, editWorkflows, a.saveEdit))
+	org.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
+	org.POST("/workflows/:id/activate/", a.onLatest(author, editWorkflows, a.activateForm))
+	org.POST("/workflows/:id/deactivate/", a.onLatest(author, editWorkflows, a.deactivateForm))
 	org.GET("/workflows/:id/versions/", core.As(viewer, "see workflows", a.versionsPage))
 	org.GET("/workflows/:id/versions/:number/", core.As(viewer, "see workflows", a.versionPage))
-	org.GET("/workflows/:id/launch/", core.As(executor, "start runs", a.showLaunch))
-	org.POST("/workflows/:id/launch/", core.As(executor, "start runs", a.launch))
-	org.GET("/workflows/:id/launch/:key/", core.As(executor, "start runs", a.showLaunched))
+	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
+	org.POST("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.launch))
+	org.GET("/workflows/:id/launch/:key/", a.onVersion(executor, "start runs", a.showLaunched))
 	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", a.rerunForm))
+}
+
+// versionView answers a request about a version of a workflow.
+type versionView func(c echo.Context, principal core.Principal, version Version) error
+
+// onVersion is core.As for a view of the version that a request pins, or of the latest. A workflow that the
+// organization does not have is not_found for every role.
+func (a *App) onVersion(needed core.Role, action string, view versionView) echo.HandlerFunc {
+	return a.on(start.VersionNumber, needed, action, view)
+}
+
+// onLatest is onVersion for views of the latest version alone.
+func (a *App) onLatest(needed core.Role, action string, view versionView) echo.HandlerFunc {
+	return a.on(func(echo.Context) (int, error) { return 0, nil }, needed, action, view)
+}
+
+func (a *App) on(
+	pinned func(c echo.Context) (int, error), needed core.Role, action string, view versionView,
+) echo.HandlerFunc {
+	return core.As(core.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
+		number, err := pinned(c)
+		if err != nil {
+			return err
+		}
+		version, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
+		if err != nil {
+			return err
+		}
+		if err := principal.Require(needed, action); err != nil {
+			return err
+		}
+		return view(c, principal, version)
+	})
 }

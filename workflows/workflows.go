@@ -11,7 +11,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
 // The names of the endpoints in idempotency keys.
@@ -84,26 +83,8 @@ func (a *App) readWorkflows(c echo.Context, principal core.Principal) (core.Page
 }
 
 // read is GET /api/workflows/{id}/.
-func (a *App) read(c echo.Context, principal core.Principal) error {
-	found, err := a.versionOf(c, principal)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, renderVersion(found, principal.OrgSlug))
-}
-
-// versionOf returns the version of a workflow that the request names, or the latest.
-func (a *App) versionOf(c echo.Context, principal core.Principal) (Version, error) {
-	number, err := start.VersionNumber(c)
-	if err != nil {
-		return Version{}, err
-	}
-	return a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
-}
-
-// latestOf returns the latest version of the workflow that the request names.
-func (a *App) latestOf(c echo.Context, principal core.Principal) (Version, error) {
-	return a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), 0)
+func (a *App) read(c echo.Context, principal core.Principal, version Version) error {
+	return c.JSON(http.StatusOK, renderVersion(version, principal.OrgSlug))
 }
 
 // create is POST /api/workflows/.
@@ -126,11 +107,7 @@ type versionDraft struct {
 }
 
 // createVersion is POST /api/workflows/{id}/versions/.
-func (a *App) createVersion(c echo.Context, principal core.Principal) error {
-	workflow, err := a.latestOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) createVersion(c echo.Context, principal core.Principal, workflow Version) error {
 	var draft versionDraft
 	content, err := readDefinition(c, a.check, &draft)
 	if err != nil {
@@ -158,11 +135,7 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 }
 
 // update is PATCH /api/workflows/{id}/. Repeating it changes nothing.
-func (a *App) update(c echo.Context, principal core.Principal) error {
-	workflow, err := a.latestOf(c, principal)
-	if err != nil {
-		return err
-	}
+func (a *App) update(c echo.Context, principal core.Principal, workflow Version) error {
 	var wanted change
 	if _, err := core.ReadJSON(c, a.check, maxChangeBytes, &wanted); err != nil {
 		return err
@@ -175,32 +148,19 @@ func (a *App) update(c echo.Context, principal core.Principal) error {
 }
 
 // activate is POST /api/workflows/{id}/activate/.
-func (a *App) activate(c echo.Context, principal core.Principal) error {
-	return a.answerActive(c, principal, true)
+func (a *App) activate(c echo.Context, principal core.Principal, workflow Version) error {
+	return a.answerActive(c, principal, workflow, true)
 }
 
 // deactivate is POST /api/workflows/{id}/deactivate/.
-func (a *App) deactivate(c echo.Context, principal core.Principal) error {
-	return a.answerActive(c, principal, false)
+func (a *App) deactivate(c echo.Context, principal core.Principal, workflow Version) error {
+	return a.answerActive(c, principal, workflow, false)
 }
 
-func (a *App) answerActive(c echo.Context, principal core.Principal, active bool) error {
-	changed, err := a.setActive(c, principal, active)
+func (a *App) answerActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
+	changed, err := a.service.setActive(c.Request().Context(), principal, workflow, active)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
-}
-
-// setActive activates or deactivates the workflow that the request names.
-func (a *App) setActive(c echo.Context, principal core.Principal, active bool) (Version, error) {
-	workflow, err := a.latestOf(c, principal)
-	if err != nil {
-		return Version{}, err
-	}
-	action := "workflow.deactivate"
-	if active {
-		action = "workflow.activate"
-	}
-	return a.service.Change(c.Request().Context(), principal, workflow.ID, change{IsActive: &active}, action)
 }
