@@ -10,12 +10,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -32,7 +32,7 @@ type Program struct {
 }
 
 // Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly, or what a command
-// says in a core.ExitError.
+// says in a cli.ExitError.
 func (p Program) Run(ctx context.Context, args []string) int {
 	root := p.command() //nolint:contextcheck // cobra hands the context to the command that runs
 	root.SetArgs(args)
@@ -40,7 +40,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	exit, exits := errors.AsType[*core.ExitError](err)
+	exit, exits := errors.AsType[*cli.ExitError](err)
 	if exits && exit.Reason == "" {
 		return exit.Code
 	}
@@ -106,7 +106,7 @@ func (p Program) command() *cobra.Command {
 		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
-	root.AddCommand(workflows.Commands(workflows.Surroundings{Version: p.Version, Environ: p.environ})...)
+	root.AddCommand(workflows.Commands(p.env())...)
 	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)
 	return root
@@ -237,17 +237,15 @@ func (p Program) migrateStatus(ctx context.Context, _ Settings, b *backend) erro
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	for _, state := range states {
+	rows := make([][]string, len(states))
+	for i, state := range states {
 		word := "pending"
 		if state.Applied {
 			word = "applied"
 		}
-		if _, err := fmt.Fprintf(table, "%s\t%s\n", word, state.Name); err != nil {
-			return err
-		}
+		rows[i] = []string{word, state.Name}
 	}
-	return table.Flush()
+	return cli.WriteTable(p.Stdout, rows...)
 }
 
 func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {

@@ -3,18 +3,20 @@ package config
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -100,27 +102,28 @@ func (p Program) listKeysCommand() *cobra.Command {
 func (p Program) listKeys(
 	ctx context.Context, inspector *idempotency.Inspector, orgID uuid.UUID, filter idempotency.EntryFilter, limit int,
 ) error {
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "ID\tSTATE\tENDPOINT\tKEY\tREPLAYS\tEXPIRES")
+	rows := [][]string{{"ID", "STATE", "ENDPOINT", "KEY", "REPLAYS", "EXPIRES"}}
 	cursor := core.Cursor{Size: core.MaxPageSize}
 	listed, more := 0, true
 	for more && (limit == 0 || listed < limit) {
 		if limit > 0 {
 			cursor.Size = min(core.MaxPageSize, limit-listed)
 		}
-		entries, listErr := inspector.List(ctx, orgID, filter, cursor)
-		if listErr != nil {
-			return listErr
+		entries, err := inspector.List(ctx, orgID, filter, cursor)
+		if err != nil {
+			return err
 		}
 		more = len(entries) > cursor.Size
 		for _, e := range entries[:min(len(entries), cursor.Size)] {
-			_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n",
-				e.ID, e.State, e.Endpoint, e.Key, e.Replays, core.FormatTime(e.ExpiresAt))
-			err, cursor.ID = errors.Join(err, lineErr), e.ID
+			rows = append(rows, []string{
+				e.ID.String(), string(e.State), string(e.Endpoint), e.Key, strconv.FormatInt(int64(e.Replays), 10),
+				core.FormatTime(e.ExpiresAt),
+			})
+			cursor.ID = e.ID
 			listed++
 		}
 	}
-	err = errors.Join(err, table.Flush())
+	err := cli.WriteTable(p.Stdout, rows...)
 	if more {
 		_, moreErr := fmt.Fprintf(p.Stderr, "there are more keys than these %d; --limit 0 lists all\n", listed)
 		err = errors.Join(err, moreErr)
@@ -173,21 +176,19 @@ func (p Program) showKeyCommand() *cobra.Command {
 }
 
 func (p Program) printKey(entry idempotency.Entry) error {
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintf(table, "key\t%s\nendpoint\t%s\nstate\t%s\n", entry.Key, entry.Endpoint, entry.State)
+	rows := [][]string{
+		{"key", entry.Key}, {"endpoint", string(entry.Endpoint)}, {"state", string(entry.State)},
+	}
 	if entry.RunID != nil {
-		_, runErr := fmt.Fprintf(table, "run\t%s\n", entry.RunID)
-		err = errors.Join(err, runErr)
+		rows = append(rows, []string{"run", entry.RunID.String()})
 	}
 	if entry.LastError != "" {
-		_, lastErr := fmt.Fprintf(table, "last error\t%s\n", entry.LastError)
-		err = errors.Join(err, lastErr)
+		rows = append(rows, []string{"last error", entry.LastError})
 	}
 	for _, event := range entry.Timeline() {
-		_, eventErr := fmt.Fprintf(table, "%s\t%s\t%s\n", event.At, event.Event, event.Detail)
-		err = errors.Join(err, eventErr)
+		rows = append(rows, []string{fmt.Sprint(event.At), fmt.Sprint(event.Event), event.Detail})
 	}
-	return errors.Join(err, table.Flush())
+	return cli.WriteTable(p.Stdout, rows...)
 }
 
 func (p Program) releaseKeyCommand() *cobra.Command {
@@ -284,13 +285,15 @@ func (p Program) explain(
 	}
 	version := start.PinnedVersion{Text: asked.version, Given: asked.version != ""}
 	fingerprint := start.Fingerprint(http.MethodPost, workflow.ID, version, document)
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	_, err = fmt.Fprintf(table, "fingerprint\t%x\n version\t%d\n", fingerprint.Sum, fingerprint.Version)
-	_, partsErr := fmt.Fprintf(table, " workflow\t%x\tworkflow %s, version %q\n",
-		fingerprint.Target, workflow.ID, asked.version)
-	_, contentErr := fmt.Fprintf(table, " content\t%x\t%s\n", fingerprint.Content, document.FingerprintMediaType)
-	_, optionsErr := fmt.Fprintf(table, " options\t%x\t%v\n", fingerprint.Options, document.Options)
-	return errors.Join(err, partsErr, contentErr, optionsErr, table.Flush())
+	return cli.WriteTable(p.Stdout,
+		[]string{"fingerprint", hex.EncodeToString(fingerprint.Sum[:])},
+		[]string{" version", fmt.Sprint(fingerprint.Version)},
+		[]string{
+			" workflow", hex.EncodeToString(fingerprint.Target[:]),
+			fmt.Sprintf("workflow %s, version %q", workflow.ID, asked.version),
+		},
+		[]string{" content", hex.EncodeToString(fingerprint.Content[:]), document.FingerprintMediaType},
+		[]string{" options", hex.EncodeToString(fingerprint.Options[:]), fmt.Sprint(document.Options)})
 }
 
 func requireFlags(command *cobra.Command, names ...string) {

@@ -9,13 +9,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-// remote is what the commands know that are clients of the API.
-func (p Program) remote() remote.Surroundings {
-	return remote.Surroundings{Version: p.Version, Environ: p.environ, Checks: p.localChecks}
+func (p Program) env() cli.Env {
+	return cli.Env{Version: p.Version, Getenv: p.environ}
+}
+
+func (p Program) remote() remote.Env {
+	return remote.Env{Env: p.env(), Checks: p.localChecks}
 }
 
 // orOnDatabase joins two commands of one name: through the API, or with --org on the database itself as operators do.

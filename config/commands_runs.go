@@ -2,16 +2,14 @@ package config
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -63,14 +61,14 @@ func (p Program) listRunsCommand() *cobra.Command {
 }
 
 func (p Program) printRuns(runs []validations.Run) error {
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "ID\tSTATE\tRESULT\tATTEMPTS\tWORKFLOW\tCREATED\tERROR")
+	rows := [][]string{{"ID", "STATE", "RESULT", "ATTEMPTS", "WORKFLOW", "CREATED", "ERROR"}}
 	for _, run := range runs {
-		_, lineErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", run.ID, run.State, run.Result, run.Attempts,
-			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error)
-		err = errors.Join(err, lineErr)
+		rows = append(rows, []string{
+			run.ID.String(), string(run.State), string(run.Result), strconv.Itoa(int(run.Attempts)),
+			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error,
+		})
 	}
-	return errors.Join(err, table.Flush())
+	return cli.WriteTable(p.Stdout, rows...)
 }
 
 func (p Program) requeueRunCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -30,7 +31,7 @@ type layer struct {
 // package but itself, so that a new one inside it needs a line here.
 func layers() []layer {
 	foundation := []string{
-		"core", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/mediatype",
+		"core", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/mediatype",
 		"core/metrics", "core/pages", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
@@ -40,6 +41,7 @@ func layers() []layer {
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
+		{folder: "core/cli"},
 		{folder: "core/coalesce"},
 		{folder: "core/db", may: []string{"core/coalesce"}},
 		{folder: "docs"},
@@ -159,6 +161,67 @@ func TestTopLevel(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("top level (-want +got):\n%s", diff)
 	}
+}
+
+// sqlFolders are the packages whose SQL stands in files named sql_*.go, as docs/adr/0008-gorm-and-pgx.md decides.
+func sqlFolders() []string {
+	return []string{"tasks", "users", "workflows", "workflows/start"}
+}
+
+func TestSQLStandsInItsFiles(t *testing.T) {
+	t.Parallel()
+
+	for _, file := range goFiles(t) {
+		name := path.Base(file)
+		if !slices.Contains(sqlFolders(), path.Dir(file)) || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if isPage := strings.HasPrefix(name, "page_"); isPage && slices.Contains(importsOf(t, file), "core/db") {
+			t.Errorf("%s imports core/db, want its transactions and statements in services and sql_*.go", file)
+		}
+		if strings.HasPrefix(name, "sql_") {
+			continue
+		}
+		for _, call := range sqlCalls(t, file) {
+			t.Errorf("%s sends SQL, want it in a file named sql_*.go, or a model read and written by GORM", call)
+		}
+	}
+}
+
+// sqlCalls returns the places of a file that send or queue a statement: the methods of pools, transactions, batches and
+// reads, and the functions of core/db. A method of another type with the same name has another number of arguments.
+func sqlCalls(tb testing.TB, file string) []string {
+	tb.Helper()
+	// The least number of arguments of each.
+	methods := map[string]int{"Exec": 2, "Query": 2, "QueryRow": 2, "Queue": 1, "SendBatch": 2, "CopyFrom": 4}
+	functions := []string{"Lookup", "QueueInto"}
+	places := token.NewFileSet()
+	parsed, err := parser.ParseFile(places, filepath.Join("..", file), nil, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		called, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		owner, _ := called.X.(*ast.Ident)
+		atLeast, isMethod := methods[called.Sel.Name]
+		sends := isMethod && len(call.Args) >= atLeast && (owner == nil || owner.Name != "asynq")
+		if owner != nil && owner.Name == "db" {
+			sends = slices.Contains(functions, called.Sel.Name)
+		}
+		if sends {
+			found = append(found, places.Position(call.Pos()).String())
+		}
+		return true
+	})
+	return found
 }
 
 func checkImport(tb testing.TB, l layer, file, imported string) {

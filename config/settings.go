@@ -12,12 +12,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/caarlos0/env/v11"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
 // Settings are everything that an operator can set, read once from the environment.
@@ -235,13 +235,14 @@ func describe(settings Settings) []settingValue {
 
 // Print writes the settings as NAME = value, one a line, with secrets redacted.
 func (s Settings) Print(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	var rows [][]string
 	for _, setting := range describe(s) {
-		if _, err := fmt.Fprintf(table, "%s\t= %s\n", setting.name, setting.value); err != nil {
-			return fmt.Errorf("print the settings: %w", err)
-		}
+		rows = append(rows, []string{setting.name, "= " + setting.value})
 	}
-	return table.Flush()
+	if err := cli.WriteTable(w, rows...); err != nil {
+		return fmt.Errorf("print the settings: %w", err)
+	}
+	return nil
 }
 
 // Address is how clients reach the service, without a slash at the end.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
@@ -20,9 +21,9 @@ type account[T any] struct {
 
 // accountCommand is a command that reads one thing and shows it as a table or as JSON.
 func accountCommand[T any](
-	s Surroundings, name, short string, read func(*cobra.Command, *client.Client) (T, error), rows func(T) [][]string,
+	s Env, name, short string, read func(*cobra.Command, *client.Client) (T, error), rows func(T) [][]string,
 ) *cobra.Command {
-	c := connection{Surroundings: s}
+	c := connection{Env: s}
 	var asJSON bool
 	command := &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
@@ -38,7 +39,7 @@ func accountCommand[T any](
 			if asJSON {
 				return writeJSON(cmd, account[T]{schemaVersion, value})
 			}
-			return writeTable(cmd, rows(value)...)
+			return cli.WriteTable(cmd.OutOrStdout(), rows(value)...)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
@@ -46,7 +47,7 @@ func accountCommand[T any](
 	return command
 }
 
-func usageCommand(s Surroundings) *cobra.Command {
+func usageCommand(s Env) *cobra.Command {
 	return accountCommand(s, "usage", "Show how many runs the organization has used this month",
 		func(cmd *cobra.Command, api *client.Client) (client.Usage, error) { return api.Usage(cmd.Context()) },
 		func(u client.Usage) [][]string {
@@ -67,7 +68,7 @@ func limit(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-func whoamiCommand(s Surroundings) *cobra.Command {
+func whoamiCommand(s Env) *cobra.Command {
 	return accountCommand(s, "whoami", "Show who the token stands for",
 		func(cmd *cobra.Command, api *client.Client) (client.Me, error) { return api.Me(cmd.Context()) },
 		func(me client.Me) [][]string {
@@ -106,7 +107,7 @@ func writeCodes(cmd *cobra.Command) error {
 			string(spec.Code), strconv.Itoa(spec.Status), strconv.FormatBool(spec.Retryable), spec.Title,
 		})
 	}
-	return writeTable(cmd, rows...)
+	return cli.WriteTable(cmd.OutOrStdout(), rows...)
 }
 
 func completeCodes(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

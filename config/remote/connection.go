@@ -26,7 +26,7 @@ const (
 
 // connection is how a command reaches the service. A flag wins over the environment, that over the file.
 type connection struct {
-	Surroundings
+	Env
 	url string
 }
 
@@ -48,7 +48,7 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, token := first(c.url, c.Environ("SV_URL"), file.URL, defaultURL), first(c.Environ("SV_TOKEN"), file.Token)
+	address, token := first(c.url, c.Getenv("SV_URL"), file.URL, defaultURL), first(c.Getenv("SV_TOKEN"), file.Token)
 	agent := validations.CommandLineAgent + c.Version
 	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(agent)},
 		options...)
@@ -65,7 +65,7 @@ func (c *connection) authorized(options ...client.Option) (*client.Client, error
 	if err != nil {
 		return nil, err
 	}
-	if first(c.Environ("SV_TOKEN"), file.Token) == "" {
+	if first(c.Getenv("SV_TOKEN"), file.Token) == "" {
 		return nil, misuse("there is no token: set SV_TOKEN, or token in %s", c.configurationFile())
 	}
 	return c.open(options...)
@@ -106,10 +106,10 @@ func (c *connection) configurationFile() string {
 }
 
 // userFile is a file in one of the folders that a user has for programs.
-func (s Surroundings) userFile(variable, folder string, names ...string) string {
-	base := s.Environ(variable)
+func (s Env) userFile(variable, folder string, names ...string) string {
+	base := s.Getenv(variable)
 	if base == "" {
-		home := s.Environ("HOME")
+		home := s.Getenv("HOME")
 		if home == "" {
 			return ""
 		}

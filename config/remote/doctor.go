@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -49,8 +49,8 @@ type checkup struct {
 	Checks        []Check `json:"checks"`
 }
 
-func doctorCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func doctorCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var asJSON bool
 	command := &cobra.Command{
 		Use: "doctor", Short: "Look for what keeps the command line, or this machine's service, from working",
@@ -65,7 +65,7 @@ func doctorCommand(s Surroundings) *cobra.Command {
 			}
 			for _, check := range checks {
 				if check.Outcome == OutcomeError {
-					return &core.ExitError{Code: core.ExitUnable}
+					return &cli.ExitError{Code: cli.ExitUnable}
 				}
 			}
 			return nil
@@ -87,7 +87,7 @@ func writeChecks(cmd *cobra.Command, found checkup, asJSON bool) error {
 			rows = append(rows, []string{"", "", "", check.Hint})
 		}
 	}
-	return writeTable(cmd, rows...)
+	return cli.WriteTable(cmd.OutOrStdout(), rows...)
 }
 
 func (c *connection) examine(ctx context.Context) ([]Check, error) {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -17,29 +17,29 @@ func failure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, decided := errors.AsType[*core.ExitError](err); decided {
+	if _, decided := errors.AsType[*cli.ExitError](err); decided {
 		return err
 	}
-	code := core.ExitUnable
+	code := cli.ExitUnable
 	refused, isRefused := errors.AsType[*client.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		code = core.ExitInterrupted
+		code = cli.ExitInterrupted
 	case isUnanswered(err):
-		code = core.ExitUnreachable
+		code = cli.ExitUnreachable
 	case isRefused:
 		code = codeOf(refused)
 	}
-	return &core.ExitError{Code: code, Reason: explain(err)}
+	return &cli.ExitError{Code: code, Reason: explain(err)}
 }
 
 // alsoSaying adds a line to the reason of an exit.
 func alsoSaying(err error, line string) error {
-	exit, ok := errors.AsType[*core.ExitError](err)
+	exit, ok := errors.AsType[*cli.ExitError](err)
 	if !ok {
 		return err
 	}
-	return &core.ExitError{Code: exit.Code, Reason: exit.Reason + "\n" + formats.Clean(line)}
+	return &cli.ExitError{Code: exit.Code, Reason: exit.Reason + "\n" + formats.Clean(line)}
 }
 
 func isUnanswered(err error) bool {
@@ -51,13 +51,13 @@ func isUnanswered(err error) bool {
 func codeOf(refused *client.Error) int {
 	switch {
 	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
-		return core.ExitNotAllowed
+		return cli.ExitNotAllowed
 	case refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusPaymentRequired:
-		return core.ExitLimited
+		return cli.ExitLimited
 	case refused.Retryable || refused.Status >= http.StatusInternalServerError:
-		return core.ExitUnable
+		return cli.ExitUnable
 	default:
-		return core.ExitUsage
+		return cli.ExitUsage
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
-	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 const (
@@ -40,7 +40,7 @@ type keptStart struct {
 
 // keep gives the start its key: that of --key, that of --key-prefix or the job, the one that was kept before, or a new
 // one, which is on the disk when keep returns.
-func (r *running) keep(source workflows.Source, request *client.StartRequest) (keptKey, error) {
+func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey, error) {
 	digest, err := r.digest(source, *request)
 	if err != nil {
 		return keptKey{}, err
@@ -79,7 +79,7 @@ func (r *running) keep(source workflows.Source, request *client.StartRequest) (k
 }
 
 // digest is of all that makes two starts the same request.
-func (r *running) digest(source workflows.Source, request client.StartRequest) (string, error) {
+func (r *running) digest(source cli.Source, request client.StartRequest) (string, error) {
 	options, err := r.options(request.Filename, request.MediaType)
 	if err != nil {
 		return "", err
@@ -105,9 +105,9 @@ func (r *running) namedKey(digest string) string {
 }
 
 func (r *running) jobName() string {
-	run, attempt := r.Environ("GITHUB_RUN_ID"), r.Environ("GITHUB_RUN_ATTEMPT")
-	if r.Environ("GITLAB_CI") == "true" {
-		run, attempt = r.Environ("CI_PIPELINE_ID"), r.Environ("CI_JOB_ID")
+	run, attempt := r.Getenv("GITHUB_RUN_ID"), r.Getenv("GITHUB_RUN_ATTEMPT")
+	if r.Getenv("GITLAB_CI") == "true" {
+		run, attempt = r.Getenv("CI_PIPELINE_ID"), r.Getenv("CI_JOB_ID")
 	}
 	if run == "" || attempt == "" {
 		return ""

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -26,8 +27,8 @@ type listed[T any] struct {
 // listLimit is how much is listed unless --limit says otherwise.
 const listLimit = 50
 
-func (l listing[T]) command(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func (l listing[T]) command(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var limit int
 	var asJSON bool
 	command := &cobra.Command{
@@ -58,7 +59,7 @@ func (l listing[T]) command(s Surroundings) *cobra.Command {
 			for _, result := range results {
 				rows = append(rows, l.row(result))
 			}
-			return writeTable(cmd, rows...)
+			return cli.WriteTable(cmd.OutOrStdout(), rows...)
 		},
 	}
 	command.Flags().IntVar(&limit, "limit", listLimit, "how many at most, 0 for all")
@@ -69,10 +70,10 @@ func (l listing[T]) command(s Surroundings) *cobra.Command {
 
 // deed is a command that does something to what its arguments name, and says so.
 func deed(
-	s Surroundings, use, short string, arguments int,
+	s Env, use, short string, arguments int,
 	do func(ctx context.Context, api *client.Client, args []string) (string, error),
 ) *cobra.Command {
-	c := connection{Surroundings: s}
+	c := connection{Env: s}
 	command := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(arguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +85,7 @@ func deed(
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
-			return writeTable(cmd, []string{done})
+			return cli.WriteTable(cmd.OutOrStdout(), []string{done})
 		},
 	}
 	c.bind(command)

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-func membersCommand(s Surroundings) *cobra.Command {
+func membersCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "members", Short: "List, add, change and remove the members of the organization"}
 	group.AddCommand(
 		listing[client.Member]{
@@ -44,7 +44,7 @@ func membersCommand(s Surroundings) *cobra.Command {
 	return group
 }
 
-func addMemberCommand(s Surroundings) *cobra.Command {
+func addMemberCommand(s Env) *cobra.Command {
 	var draft client.MemberDraft
 	var key string
 	command := deed(s, "add EMAIL --role ROLE", "Make somebody a member of the token's organization", 1,
@@ -78,7 +78,7 @@ func memberID(ctx context.Context, api *client.Client, name string) (string, err
 	return "", misuse("no member has the e-mail address %s", name)
 }
 
-func auditCommand(s Surroundings) *cobra.Command {
+func auditCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "audit", Short: "Look at what was done in the organization, and by whom"}
 	group.AddCommand(listing[client.AuditRecord]{
 		short: "List what was done in the token's organization, newest first", read: (*client.Client).AuditRecords,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -33,7 +34,7 @@ type progress struct {
 }
 
 func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, isBar: isTerminal(out), stop: func() {}}
+	p := &progress{out: out, isBar: cli.IsTerminal(out), stop: func() {}}
 	if p.isBar {
 		return p
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 // running is one use of the command run.
@@ -37,8 +37,8 @@ type running struct {
 	progress                *progress
 }
 
-func runCommand(s Surroundings) *cobra.Command {
-	r := &running{connection: connection{Surroundings: s}}
+func runCommand(s Env) *cobra.Command {
+	r := &running{connection: connection{Env: s}}
 	r.command = &cobra.Command{
 		Use: "run FILE... --workflow WORKFLOW", Short: "Have documents validated by a service and show what it finds",
 		Long: `Have documents validated by a service and show what it finds. FILE may be - for standard input.
@@ -99,9 +99,9 @@ func (r *running) run(ctx context.Context, names []string) error {
 		return err
 	case err != nil:
 		// What the documents before it were charged for is shown all the same.
-		return errors.Join(err, report(r.Surroundings, r.command, &r.output, r.workflow.Slug, all))
+		return errors.Join(err, report(r.Env, r.command, &r.output, r.workflow.Slug, all))
 	}
-	return conclude(r.Surroundings, r.command, &r.output, r.workflow.Slug, all)
+	return conclude(r.Env, r.command, &r.output, r.workflow.Slug, all)
 }
 
 // documents has one document after the other validated, up to the first one with which that cannot be done. One that
@@ -111,15 +111,15 @@ func (r *running) documents(ctx context.Context, names []string) ([]formats.Docu
 	var slow error
 	for i, name := range names {
 		shown, err := r.document(ctx, name)
-		exit, _ := errors.AsType[*core.ExitError](err)
+		exit, _ := errors.AsType[*cli.ExitError](err)
 		switch behind := names[i+1:]; {
 		case err == nil:
 			all = append(all, shown)
 		case len(names) == 1:
 			return nil, failure(ctx, err)
-		case exit != nil && exit.Code == core.ExitGoesOn:
+		case exit != nil && exit.Code == cli.ExitGoesOn:
 			r.progress.say("%s: %s", name, exit.Reason)
-			slow = &core.ExitError{Code: core.ExitGoesOn}
+			slow = &cli.ExitError{Code: cli.ExitGoesOn}
 		case len(behind) > 0:
 			return all, alsoSaying(failure(ctx, err), fmt.Sprintf("that was %s; not sent: %s",
 				name, strings.Join(behind, ", ")))
@@ -141,7 +141,7 @@ func (r *running) check(names []string) error {
 	case r.version < 0 || r.timeout < 0:
 		return misuse("--workflow-version and --timeout are 0 or more")
 	}
-	if err := errors.Join(r.output.Check(), workflows.RefuseSources(names)); err != nil {
+	if err := errors.Join(r.output.Check(), cli.CheckSources(names)); err != nil {
 		return misuse("%v", err)
 	}
 	return nil
@@ -149,7 +149,7 @@ func (r *running) check(names []string) error {
 
 // document has one document validated.
 func (r *running) document(ctx context.Context, name string) (formats.Document, error) {
-	source, err := workflows.OpenSource(r.command.InOrStdin(), name)
+	source, err := cli.OpenSource(r.command.InOrStdin(), name, engines.DefaultLimits().MaxTableBytes)
 	if err != nil {
 		return formats.Document{}, misuse("%v", err)
 	}
@@ -157,7 +157,7 @@ func (r *running) document(ctx context.Context, name string) (formats.Document, 
 	return shown, errors.Join(err, source.Close())
 }
 
-func (r *running) validate(ctx context.Context, source workflows.Source) (formats.Document, error) {
+func (r *running) validate(ctx context.Context, source cli.Source) (formats.Document, error) {
 	mediaType, err := r.typeOf(source.Name)
 	if err != nil {
 		return formats.Document{}, err
@@ -199,12 +199,12 @@ func (r *running) await(ctx context.Context, run client.Run, name string, kept k
 	ended, err := r.client.Wait(waiting, run.ID, func(e client.Event) { r.progress.event(e, len(r.workflow.Steps)) })
 	switch {
 	case ctx.Err() != nil:
-		return formats.Document{}, &core.ExitError{
-			Code: core.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(run.ID),
+		return formats.Document{}, &cli.ExitError{
+			Code: cli.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(run.ID),
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		return formats.Document{}, errors.Join(kept.forget(), &core.ExitError{
-			Code: core.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(run.ID),
+		return formats.Document{}, errors.Join(kept.forget(), &cli.ExitError{
+			Code: cli.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(run.ID),
 		})
 	case err != nil:
 		return formats.Document{}, alsoSaying(failure(ctx, err), "the run was started: "+watch(run.ID))

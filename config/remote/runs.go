@@ -9,21 +9,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // RunsCommands are the commands about runs but their list.
-func RunsCommands(s Surroundings) []*cobra.Command {
+func RunsCommands(s Env) []*cobra.Command {
 	return []*cobra.Command{
 		getRunCommand(s), watchRunCommand(s), cancelRunCommand(s), rerunCommand(s),
 	}
 }
 
 // ListRunsCommand lists runs through the API.
-func ListRunsCommand(s Surroundings) *cobra.Command {
+func ListRunsCommand(s Env) *cobra.Command {
 	var filter client.RunFilter
 	command := listing[client.Run]{
 		short: "List the runs of the token's organization, newest first",
@@ -72,7 +72,7 @@ func (r *reporting) show(cmd *cobra.Command, api *client.Client, run client.Run)
 	if err != nil {
 		return failure(cmd.Context(), err)
 	}
-	return conclude(r.Surroundings, cmd, &r.output, run.WorkflowSlug, []formats.Document{shown})
+	return conclude(r.Env, cmd, &r.output, run.WorkflowSlug, []formats.Document{shown})
 }
 
 // open checks the flags and makes the client.
@@ -83,8 +83,8 @@ func (r *reporting) open(options ...client.Option) (*client.Client, error) {
 	return r.authorized(options...)
 }
 
-func getRunCommand(s Surroundings) *cobra.Command {
-	r := &reporting{connection: connection{Surroundings: s}}
+func getRunCommand(s Env) *cobra.Command {
+	r := &reporting{connection: connection{Env: s}}
 	command := &cobra.Command{
 		Use: "get RUN", Short: "Show what a run has found so far, with the exit codes of run", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,8 +104,8 @@ func getRunCommand(s Surroundings) *cobra.Command {
 	return command
 }
 
-func watchRunCommand(s Surroundings) *cobra.Command {
-	r := &reporting{connection: connection{Surroundings: s}}
+func watchRunCommand(s Env) *cobra.Command {
+	r := &reporting{connection: connection{Env: s}}
 	var timeout time.Duration
 	command := &cobra.Command{
 		Use: "watch RUN", Short: "Follow a run to its end and show what it has found, with the exit codes of run",
@@ -140,16 +140,16 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 	told.close()
 	switch {
 	case ctx.Err() != nil:
-		return &core.ExitError{Code: core.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(id)}
+		return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(id)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &core.ExitError{Code: core.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(id)}
+		return &cli.ExitError{Code: cli.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(id)}
 	case err != nil:
 		return failure(ctx, err)
 	}
 	return r.show(cmd, api, run)
 }
 
-func cancelRunCommand(s Surroundings) *cobra.Command {
+func cancelRunCommand(s Env) *cobra.Command {
 	return deed(s, "cancel RUN", "End a run that has not ended yet", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			run, err := api.Cancel(ctx, args[0])
@@ -157,7 +157,7 @@ func cancelRunCommand(s Surroundings) *cobra.Command {
 		})
 }
 
-func rerunCommand(s Surroundings) *cobra.Command {
+func rerunCommand(s Env) *cobra.Command {
 	var key string
 	command := deed(s, "rerun RUN", "Start a new run on the document of an earlier one, and print its id", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-func smokeCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func smokeCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var workflow, mediaType, file string
 	command := &cobra.Command{
 		Use:   "smoke",
@@ -39,7 +39,7 @@ func smokeCommand(s Surroundings) *cobra.Command {
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
-			return writeTable(cmd, []string{"ok: one run, replayed once, completed with " + string(run.Result), run.ID})
+			return cli.WriteTable(cmd.OutOrStdout(), []string{"ok: one run, replayed once, completed with " + string(run.Result), run.ID})
 		},
 	}
 	command.Flags().StringVar(&workflow, "workflow", "meter-readings", "the workflow to run")
@@ -77,5 +77,5 @@ func smoke(ctx context.Context, api *client.Client, start client.StartRequest) (
 }
 
 func broken(format string, args ...any) error {
-	return &core.ExitError{Code: core.ExitFailed, Reason: fmt.Sprintf(format, args...)}
+	return &cli.ExitError{Code: cli.ExitFailed, Reason: fmt.Sprintf(format, args...)}
 }

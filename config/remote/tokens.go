@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -15,13 +16,13 @@ import (
 const defaultOverlap = 24 * time.Hour
 
 // TokenCommands are the commands about tokens but their creation.
-func TokenCommands(s Surroundings) []*cobra.Command {
+func TokenCommands(s Env) []*cobra.Command {
 	return []*cobra.Command{listTokensCommand(s), rotateTokenCommand(s), revokeTokenCommand(s)}
 }
 
 // CreateTokenCommand makes a token of the caller through the API.
-func CreateTokenCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func CreateTokenCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var draft client.TokenDraft
 	var validFor time.Duration
 	command := &cobra.Command{
@@ -36,7 +37,7 @@ func CreateTokenCommand(s Surroundings) *cobra.Command {
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
-			return writeTable(cmd, []string{made.Secret})
+			return cli.WriteTable(cmd.OutOrStdout(), []string{made.Secret})
 		},
 	}
 	command.Flags().StringVar(&draft.Label, "label", "command line", "what the token is for")
@@ -47,7 +48,7 @@ func CreateTokenCommand(s Surroundings) *cobra.Command {
 	return command
 }
 
-func listTokensCommand(s Surroundings) *cobra.Command {
+func listTokensCommand(s Env) *cobra.Command {
 	return listing[client.Token]{
 		short: "List the tokens of the caller, or of all members for admins", read: (*client.Client).Tokens,
 		header: []string{"ID", "PREFIX", "STATE", "ROLE", "USER", "LABEL"},
@@ -57,7 +58,7 @@ func listTokensCommand(s Surroundings) *cobra.Command {
 	}.command(s)
 }
 
-func rotateTokenCommand(s Surroundings) *cobra.Command {
+func rotateTokenCommand(s Env) *cobra.Command {
 	var overlap time.Duration
 	command := deed(s, "rotate TOKEN",
 		"Create a token in the place of another, named by its id, and print its secret, once", 1,
@@ -69,7 +70,7 @@ func rotateTokenCommand(s Surroundings) *cobra.Command {
 	return command
 }
 
-func revokeTokenCommand(s Surroundings) *cobra.Command {
+func revokeTokenCommand(s Env) *cobra.Command {
 	return deed(s, "revoke TOKEN", "End a token, named by its id, for good", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			return "revoked " + args[0], api.RevokeToken(ctx, args[0])

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -61,21 +61,21 @@ func shownStep(step client.Step, findings []engines.Finding) formats.Step {
 
 // report writes what runs have found.
 func report(
-	s Surroundings, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
+	s Env, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
 ) error {
 	verdict := formats.Verdict{Program: s.Version, Workflow: workflow, At: time.Now(), Documents: all}
 	terminal := formats.Terminal{
-		Stdout: cmd.OutOrStdout(), Environ: s.Environ, Interactive: isTerminal(cmd.OutOrStdout()),
+		Stdout: cmd.OutOrStdout(), Environ: s.Getenv, Interactive: cli.IsTerminal(cmd.OutOrStdout()),
 	}
 	if err := output.Write(verdict, terminal); err != nil {
-		return &core.ExitError{Code: core.ExitUnable, Reason: err.Error()}
+		return &cli.ExitError{Code: cli.ExitUnable, Reason: err.Error()}
 	}
 	return nil
 }
 
 // conclude writes what runs have found and ends the command with the code that it stands for.
 func conclude(
-	s Surroundings, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
+	s Env, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
 ) error {
 	if err := report(s, cmd, output, workflow, all); err != nil {
 		return err
@@ -85,16 +85,16 @@ func conclude(
 		switch string(shown.Result) {
 		case string(client.ResultPass), string(client.ResultFail):
 		case string(client.StatePending), string(client.StateRunning):
-			code = max(code, core.ExitGoesOn)
+			code = max(code, cli.ExitGoesOn)
 		default:
-			code = max(code, core.ExitUnable)
+			code = max(code, cli.ExitUnable)
 		}
 	}
 	if code == 0 && output.Failed(formats.Verdict{Documents: all}) {
-		code = core.ExitFailed
+		code = cli.ExitFailed
 	}
 	if code == 0 {
 		return nil
 	}
-	return &core.ExitError{Code: code}
+	return &cli.ExitError{Code: code}
 }

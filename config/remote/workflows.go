@@ -8,18 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
-func workflowsCommand(s Surroundings) *cobra.Command {
+func workflowsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "workflows", Short: "List workflows, and keep them as files"}
 	group.AddCommand(listWorkflowsCommand(s), showWorkflowCommand(s), exportWorkflowCommand(s),
 		importWorkflowCommand(s), lintWorkflowCommand())
 	return group
 }
 
-func listWorkflowsCommand(s Surroundings) *cobra.Command {
+func listWorkflowsCommand(s Env) *cobra.Command {
 	return listing[client.Workflow]{
 		short: "List the workflows of the token's organization", read: (*client.Client).Workflows,
 		header: []string{"SLUG", "VERSION", "STATE", "STEPS", "NAME"},
@@ -36,8 +37,8 @@ func activity(w client.Workflow) string {
 	return "inactive"
 }
 
-func showWorkflowCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func showWorkflowCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var version int
 	command := &cobra.Command{
 		Use: "show WORKFLOW", Short: "Show a workflow and its steps", Args: cobra.ExactArgs(1),
@@ -66,7 +67,7 @@ func showWorkflowCommand(s Surroundings) *cobra.Command {
 					"step " + strconv.Itoa(step.Order), step.Name + " (" + step.ValidatorType + ")",
 				})
 			}
-			return writeTable(cmd, rows...)
+			return cli.WriteTable(cmd.OutOrStdout(), rows...)
 		},
 	}
 	command.Flags().IntVar(&version, "workflow-version", 0, "the version (default: the latest)")
@@ -74,8 +75,8 @@ func showWorkflowCommand(s Surroundings) *cobra.Command {
 	return command
 }
 
-func exportWorkflowCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func exportWorkflowCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var version int
 	command := &cobra.Command{
 		Use: "export WORKFLOW", Short: "Write a workflow as a YAML file to standard output", Args: cobra.ExactArgs(1),
@@ -97,8 +98,8 @@ func exportWorkflowCommand(s Surroundings) *cobra.Command {
 	return command
 }
 
-func importWorkflowCommand(s Surroundings) *cobra.Command {
-	c := connection{Surroundings: s}
+func importWorkflowCommand(s Env) *cobra.Command {
+	c := connection{Env: s}
 	var key string
 	command := &cobra.Command{
 		Use:   "import FILE",
@@ -118,7 +119,7 @@ func importWorkflowCommand(s Surroundings) *cobra.Command {
 				return failure(cmd.Context(), err)
 			}
 			w := imported.Workflow
-			return writeTable(cmd, []string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
+			return cli.WriteTable(cmd.OutOrStdout(), []string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
 		},
 	}
 	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
@@ -154,7 +155,7 @@ func lintWorkflowCommand() *cobra.Command {
 			for _, name := range args {
 				file, err := parser.ReadFile(cmd.Context(), name)
 				if err == nil {
-					err = writeTable(cmd, []string{name, file.Slug, "ok"})
+					err = cli.WriteTable(cmd.OutOrStdout(), []string{name, file.Slug, "ok"})
 				}
 				problems = append(problems, err)
 			}

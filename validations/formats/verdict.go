@@ -2,10 +2,9 @@ package formats
 
 import (
 	"iter"
-	"strings"
 	"time"
-	"unicode"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -128,16 +127,7 @@ func (v Verdict) items() iter.Seq[item] {
 	}
 }
 
-// Clean makes a text of a document fit for a line of a terminal or a log: bytes that control it become U+FFFD, and
-// line ends and tabs become spaces. Characters that turn the direction of writing are controls, too.
+// Clean is cli.Clean, for texts of documents in reports and on pages.
 func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+	return cli.Clean(text)
 }

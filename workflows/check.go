@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -21,16 +18,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// Surroundings are what the commands know of the process.
-type Surroundings struct {
-	Version string
-	// Environ looks a variable of the environment up.
-	Environ func(name string) string
-}
-
 // checking is one use of the command check.
 type checking struct {
-	Surroundings
+	cli.Env
 	command   *cobra.Command
 	output    formats.Output
 	workflow  string
@@ -38,18 +28,18 @@ type checking struct {
 }
 
 // Commands are the commands of the app. They need no database.
-func Commands(surroundings Surroundings) []*cobra.Command {
-	return []*cobra.Command{checkCommand(surroundings)}
+func Commands(env cli.Env) []*cobra.Command {
+	return []*cobra.Command{checkCommand(env)}
 }
 
-func checkCommand(surroundings Surroundings) *cobra.Command {
-	c := &checking{Surroundings: surroundings}
+func checkCommand(env cli.Env) *cobra.Command {
+	c := &checking{Env: env}
 	c.command = &cobra.Command{
 		Use:   "check FILE... --workflow WORKFLOW.yaml",
 		Short: "Check documents by a workflow file, without a server",
 		Long: `Check documents by a workflow file, without a server, an account or a database.
 
-FILE may be - for standard input. Nothing is sent anywhere: steps that call other services are skipped, and said so.
+FILE may be - for standard input. Nothing is sent anywhere: steps that call other services are skipped, with a warning.
 
 Exit codes: 0 passed, 1 findings at or above --fail-on, 2 wrong use or a wrong workflow file, 3 a document could not
 be checked to the end, 130 interrupted.`,
@@ -80,7 +70,7 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	}
 	checker, err := execution.NewChecker(file.Definition)
 	if err != nil {
-		return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
+		return cli.Misuse("%v", err)
 	}
 	if err := c.refuse(file.Definition, names); err != nil {
 		return err
@@ -96,46 +86,46 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	return c.conclude(verdict)
 }
 
-// refuse finds what would end the command, before any document is checked: what was found in the documents before it
-// would be lost. A workflow without steps finds no fault in anything, which is no pass.
+// refuse finds what would end the command before any document is checked, so that no results are lost. A workflow
+// without steps passes nothing: it would find no errors in any document.
 func (c *checking) refuse(definition validations.Definition, names []string) error {
 	if len(definition.Steps) == 0 {
-		return &core.ExitError{Code: core.ExitUsage, Reason: c.workflow + " has no steps, so nothing would be checked"}
+		return cli.Misuse("%s has no steps, so nothing would be checked", c.workflow)
 	}
 	for _, name := range names {
 		if _, err := c.typeOf(definition, name); err != nil {
 			return err
 		}
 	}
-	if err := RefuseSources(names); err != nil {
-		return &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
+	if err := cli.CheckSources(names); err != nil {
+		return cli.Misuse("%v", err)
 	}
 	return nil
 }
 
-// conclude writes the verdict and ends the command with the code that it stands for.
+// conclude writes the verdict and ends the command with its exit code.
 func (c *checking) conclude(v formats.Verdict) error {
 	terminal := formats.Terminal{
-		Stdout: c.command.OutOrStdout(), Environ: c.Environ, Interactive: isTerminal(c.command.OutOrStdout()),
+		Stdout: c.command.OutOrStdout(), Environ: c.Getenv, Interactive: cli.IsTerminal(c.command.OutOrStdout()),
 	}
 	if err := c.output.Write(v, terminal); err != nil {
-		return &core.ExitError{Code: core.ExitUnable, Reason: err.Error()}
+		return &cli.ExitError{Code: cli.ExitUnable, Reason: err.Error()}
 	}
 	if c.output.Format(terminal) != formats.FormatText {
 		c.warnOfSkipped(v)
 	}
 	for _, document := range v.Documents {
 		if document.Result != formats.ResultPass && document.Result != formats.ResultFail {
-			return &core.ExitError{Code: core.ExitUnable}
+			return &cli.ExitError{Code: cli.ExitUnable}
 		}
 	}
 	if c.output.Failed(v) {
-		return &core.ExitError{Code: core.ExitFailed}
+		return &cli.ExitError{Code: cli.ExitFailed}
 	}
 	return nil
 }
 
-// warnOfSkipped tells people of steps that were left out, which a report for programs may bury.
+// warnOfSkipped warns people of skipped steps, which reports for programs may not show.
 func (c *checking) warnOfSkipped(v formats.Verdict) {
 	for _, document := range v.Documents {
 		for _, step := range document.Steps {
@@ -146,34 +136,6 @@ func (c *checking) warnOfSkipped(v formats.Verdict) {
 	}
 }
 
-// ReadFile reads a workflow from the file of that name. Its faults are told as compilers do.
-func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
-	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
-	if err != nil {
-		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
-	}
-	content, err := io.ReadAll(io.LimitReader(opened, maxDefinitionBytes+1))
-	if err := errors.Join(err, opened.Close()); err != nil {
-		return File{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
-	}
-	file, faults, err := p.Parse(ctx, content)
-	if err != nil {
-		return File{}, interrupted(ctx, err)
-	}
-	if len(faults) == 0 {
-		return file, nil
-	}
-	lines := []string{"the workflow file is wrong:"}
-	for _, fault := range faults {
-		place := name
-		if fault.Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", place, fault.Line, max(1, fault.Column))
-		}
-		lines = append(lines, place+": "+strings.TrimSpace(fault.Pointer+" "+fault.Detail))
-	}
-	return File{}, &core.ExitError{Code: core.ExitUsage, Reason: strings.Join(lines, "\n  ")}
-}
-
 // check checks the document of that name, or standard input.
 func (c *checking) check(
 	ctx context.Context, checker *execution.Checker, definition validations.Definition, name string,
@@ -182,9 +144,9 @@ func (c *checking) check(
 	if err != nil {
 		return formats.Document{}, err
 	}
-	source, err := OpenSource(c.command.InOrStdin(), name)
+	source, err := cli.OpenSource(c.command.InOrStdin(), name, engines.DefaultLimits().MaxTableBytes)
 	if err != nil {
-		return formats.Document{}, &core.ExitError{Code: core.ExitUsage, Reason: err.Error()}
+		return formats.Document{}, cli.Misuse("%v", err)
 	}
 	progress := newProgress(c.command.ErrOrStderr(), source, len(definition.Steps))
 	document := engines.Document{
@@ -216,17 +178,5 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 }
 
 func misuse(reason string) error {
-	return &core.ExitError{Code: core.ExitUsage, Reason: reason + "; see simplevalidations check --help"}
-}
-
-func interrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return &core.ExitError{Code: core.ExitInterrupted, Reason: "interrupted"}
-	}
-	return err
-}
-
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
+	return cli.Misuse("%s; see simplevalidations check --help", reason)
 }

@@ -1,0 +1,47 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core/cli"
+)
+
+// ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them.
+func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
+	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
+	if err != nil {
+		return File{}, cli.Misuse("%v", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(opened, maxDefinitionBytes+1))
+	if err := errors.Join(err, opened.Close()); err != nil {
+		return File{}, cli.Misuse("%v", err)
+	}
+	file, faults, err := p.Parse(ctx, content)
+	if err != nil {
+		return File{}, interrupted(ctx, err)
+	}
+	if len(faults) == 0 {
+		return file, nil
+	}
+	lines := []string{"the workflow file is wrong:"}
+	for _, fault := range faults {
+		at := name
+		if fault.Line > 0 {
+			at = fmt.Sprintf("%s:%d:%d", at, fault.Line, max(1, fault.Column))
+		}
+		lines = append(lines, at+": "+strings.TrimSpace(fault.Pointer+" "+fault.Detail))
+	}
+	return File{}, cli.Misuse("%s", strings.Join(lines, "\n  "))
+}
+
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted"}
+	}
+	return err
+}
