@@ -69,21 +69,21 @@ func (p *Project) collect() (*metrics.Collected, error) {
 	return figures, nil
 }
 
-func (p *Project) figures(ctx context.Context) (metrics.Figures, error) {
+func (p *Project) figures(ctx context.Context) (metrics.Gauges, error) {
 	census, err := p.inspector.Census(ctx)
 	if err != nil {
-		return metrics.Figures{}, err
+		return metrics.Gauges{}, err
 	}
 	backlog, err := tasks.ReadBacklog(ctx, p.db)
 	if err != nil {
-		return metrics.Figures{}, err
+		return metrics.Gauges{}, err
 	}
 	keys := make(map[string]int64, len(census.ByState))
 	for state, count := range census.ByState {
 		keys[string(state)] = count
 	}
-	return metrics.Figures{
+	return metrics.Gauges{
 		KeysByState: keys, OldestLocked: census.OldestUnfinished,
-		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, JobsParked: backlog.Parked,
+		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, DeadLetters: backlog.DeadLetters,
 	}, nil
 }

@@ -22,14 +22,14 @@ import (
 var operationsTemplates embed.FS
 
 const (
-	// maxTroubles is how many troubles of a kind are listed.
-	maxTroubles = 100
-	// recordTimeout bounds the writing of what went wrong.
+	// maxIncidents is how many incidents of each kind are listed.
+	maxIncidents = 100
+	// recordTimeout bounds the writing of a failure into the audit log.
 	recordTimeout = 5 * time.Second
 )
 
-// operations is the page for those who run the installation. It belongs to the project because it is about all of it:
-// the outbox and the queues, the keys and the runs of every organization, the schema and the release.
+// operations is the page for operators. It belongs to the project because it shows all apps: the outbox and the queues,
+// the keys and the runs of every organization, the schema and the release.
 type operations struct {
 	project *Project
 	queues  *tasks.Queues
@@ -53,7 +53,7 @@ func (o *operations) Pages(web *echo.Group) {
 	web.POST("/operations/", forOperators(o.act))
 }
 
-// forOperators hides what is for operators from all others.
+// forOperators answers not_found to everybody but operators.
 func forOperators(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if visitor, _ := pages.VisitorFrom(c.Request().Context()); !visitor.Operator {
@@ -63,15 +63,15 @@ func forOperators(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// installation is how everything is.
-type installation struct {
+// systemState is the state of the whole service, as the page shows it.
+type systemState struct {
 	Version string
-	// Applied and Migrations count the steps of the schema.
+	// Applied counts the migrations that were applied, and Migrations all of them.
 	Applied, Migrations int64
 	Backlog             tasks.Backlog
 	Keys                []stateCount
 	Ticks               []tasks.LastTick
-	// RedisProblem says why nothing is known of the queues; "" when Redis answers.
+	// RedisProblem is the error of a Redis that does not answer; "" when it does.
 	RedisProblem string
 	Queues       []tasks.Queue
 	Workers      []tasks.WorkerState
@@ -79,10 +79,10 @@ type installation struct {
 	Checks       []checkRow
 }
 
-// look reads how everything is.
-func (o *operations) look(ctx context.Context) (installation, error) {
+// readState reads what the database knows.
+func (o *operations) readState(ctx context.Context) (systemState, error) {
 	p := o.project
-	found := installation{Version: p.version}
+	found := systemState{Version: p.version}
 	states, err := migrations.Status(ctx, p.db.SQL)
 	if err != nil {
 		return found, err
@@ -114,8 +114,8 @@ func (o *operations) look(ctx context.Context) (installation, error) {
 	return found, err
 }
 
-// lookIntoQueues adds what Redis knows. Where it is away the rest of the page is needed most.
-func (o *operations) lookIntoQueues(ctx context.Context, found *installation) []trouble {
+// readQueues adds what Redis knows, and returns the tasks that have failed. The page is shown without Redis, too.
+func (o *operations) readQueues(ctx context.Context, found *systemState) []incident {
 	if err := o.pingRedis(ctx); err != nil {
 		found.RedisProblem = err.Error()
 		return nil
@@ -126,73 +126,73 @@ func (o *operations) lookIntoQueues(ctx context.Context, found *installation) []
 		found.Workers, err = o.queues.Workers()
 	}
 	if err == nil {
-		archived, err = o.queues.Archived(maxTroubles)
+		archived, err = o.queues.Archived(maxIncidents)
 	}
 	if err != nil {
 		found.RedisProblem = err.Error()
 		return nil
 	}
-	troubles := make([]trouble, len(archived))
+	incidents := make([]incident, len(archived))
 	for i, task := range archived {
-		troubles[i] = troubleOfTask(task)
+		incidents[i] = incidentOfTask(task)
 	}
-	return troubles
+	return incidents
 }
 
-// pingRedis asks for an answer first, because the queue's own inspector cannot be told to hurry.
+// pingRedis fails soon where Redis is away, because asynq's inspector takes no deadline.
 func (o *operations) pingRedis(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return o.project.redis.Ping(ctx).Err()
 }
 
-// troubles lists what does not get on by itself, of all organizations.
-func (o *operations) troubles(ctx context.Context) ([]trouble, error) {
+// incidents lists the keys, runs and jobs of all organizations that need an operator.
+func (o *operations) incidents(ctx context.Context) ([]incident, error) {
 	p := o.project
-	keys, err := p.inspector.StuckEverywhere(ctx, maxTroubles)
+	keys, err := p.inspector.StuckEverywhere(ctx, maxIncidents)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := p.runService.LateEverywhere(ctx, maxTroubles)
+	runs, err := p.runService.LateEverywhere(ctx, maxIncidents)
 	if err != nil {
 		return nil, err
 	}
-	parked, err := tasks.Parked(ctx, p.db, maxTroubles)
+	letters, err := tasks.DeadLetters(ctx, p.db, maxIncidents)
 	if err != nil {
 		return nil, err
 	}
-	var all []trouble
+	var all []incident
 	for _, key := range keys {
-		all = append(all, troubleOfKey(key))
+		all = append(all, incidentOfKey(key))
 	}
 	for _, run := range runs {
-		all = append(all, troubleOfRun(run))
+		all = append(all, incidentOfRun(run))
 	}
-	for _, job := range parked {
-		all = append(all, troubleOfJob(job))
+	for _, job := range letters {
+		all = append(all, incidentOfJob(job))
 	}
 	return all, nil
 }
 
-// nameOrganizations adds the slugs of the organizations that the troubles are of.
-func (o *operations) nameOrganizations(ctx context.Context, troubles []trouble) error {
+// nameOrganizations adds the slugs of their organizations to incidents.
+func (o *operations) nameOrganizations(ctx context.Context, incidents []incident) error {
 	var ids []uuid.UUID
-	for _, t := range troubles {
+	for _, t := range incidents {
 		ids = append(ids, t.orgID)
 	}
 	slugs, err := o.project.userService.Slugs(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for i := range troubles {
-		troubles[i].Org = slugs[troubles[i].orgID]
+	for i := range incidents {
+		incidents[i].Org = slugs[incidents[i].orgID]
 	}
 	return nil
 }
 
-// target names a trouble in a form, as KIND:SCOPE:ID. The scope is an organization, or a queue.
+// target names an incident in a form, as KIND:SCOPE:ID. The scope is an organization, or a queue.
 type target struct {
-	kind      troubleKind
+	kind      incidentKind
 	scope, id string
 }
 
@@ -204,10 +204,10 @@ func parseTarget(text string) (target, bool) {
 	if len(split) != parts {
 		return target{}, false
 	}
-	return target{troubleKind(split[0]), split[1], split[2]}, true
+	return target{incidentKind(split[0]), split[1], split[2]}, true
 }
 
-// do retries or discards one target, and records who did it and why.
+// do retries or discards one target, and audits who did it and why.
 func (o *operations) do(ctx context.Context, action operation, t target, reason string) error {
 	auditID, err := core.NewID()
 	if err != nil {
@@ -251,13 +251,13 @@ func (o *operations) doJob(ctx context.Context, action operation, t target, reco
 		return core.NotFound(string(t.kind)).Because(err)
 	}
 	if action == operationDiscard {
-		return tasks.DiscardParked(ctx, o.project.db, id, record)
+		return tasks.DiscardDeadLetter(ctx, o.project.db, id, record)
 	}
-	return tasks.RetryParked(ctx, o.project.db, id, record)
+	return tasks.RetryDeadLetter(ctx, o.project.db, id, record)
 }
 
-// doTask writes down what is about to be done before Redis is told, so that nothing is ever done without a record. That
-// Redis did not confirm it is written down as well.
+// doTask writes the audit record before it changes Redis, so that nothing is done without a record. An action that Redis
+// does not confirm gets a second record.
 func (o *operations) doTask(ctx context.Context, action operation, t target, record core.AuditRecord) error {
 	if err := o.queues.CheckArchived(t.scope, t.id); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (o *operations) doTask(ctx context.Context, action operation, t target, rec
 	if cause == nil {
 		return nil
 	}
-	// Whoever asked may have gone meanwhile.
+	// The record is written even if the client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	id, err := core.NewID()

@@ -135,7 +135,7 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 	}
 }
 
-// rowsOfOperators are the pages of the installation, on which something needs a person.
+// rowsOfOperators are the pages of operators, with incidents on them.
 func (s *stage) rowsOfOperators(tb testing.TB) []pageRow {
 	tb.Helper()
 	s.strandedKey(tb, "stranded")

@@ -15,7 +15,7 @@ import (
 
 const operationsPage = "/app/operations/"
 
-// operator signs somebody in who runs the installation.
+// operator signs an operator in.
 func (s *stage) operator(tb testing.TB) string {
 	tb.Helper()
 	id := s.addMember(tb, "operator-"+uuid.NewString(), core.RoleViewer)
@@ -36,8 +36,8 @@ func accessToOperations() map[string]access {
 	}
 }
 
-// parkedJob stages a job that the queue has refused too often, and returns its id.
-func (s *stage) parkedJob(tb testing.TB, reason string) string {
+// deadLetter stages a job that the queue has refused too often, and returns its id.
+func (s *stage) deadLetter(tb testing.TB, reason string) string {
 	tb.Helper()
 	return one[string](tb, s, `
 		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts, due_at, last_error)
@@ -50,18 +50,18 @@ func TestOperationsPage(t *testing.T) {
 	s := setup(t)
 	operator := s.operator(t)
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)),
-		"everything gets on", "migrations applied, release "+version, "nobody takes tasks", "No key is stuck")
+		"No key is stuck", "migrations applied, release "+version, "no worker takes tasks", ">none<")
 
 	s.strandedKey(t, hostile)
-	s.parkedJob(t, "refused by hand")
+	s.deadLetter(t, "refused by hand")
 	s.started(t, s.start(t, "").by(s.Tiny.Tokens.Executor))
 	s.exec(t, `UPDATE validation_runs SET sweeps = 2`)
 	html := s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "<title>! 3 · Operations", "Abandoned", "Parked", "Late", "harbour-energy", "tiny-quota",
+	shows(t, html, "<title>! 3 · Operations", "Abandoned", "Dead letter", "Late", "harbour-energy", "tiny-quota",
 		"refused by hand", "&lt;script&gt;")
 	hides(t, html, "<script>alert")
 	html = s.visit(t, http.StatusOK, page(operationsPage+"?q=By+HAND", operator))
-	shows(t, html, "1 of 3", "Parked")
+	shows(t, html, "1 of 3", "Dead letter")
 	hides(t, html, "Abandoned")
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage+"?q=nothing", operator)), "Nothing of that needs a person")
 }
@@ -94,8 +94,8 @@ func confirmed(operator, action string, targets ...string) call {
 	})
 }
 
-// deeds are what the audit log has of operations, in their order.
-const deeds = `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
+// actions are what the audit log has of operations, in their order.
+const actions = `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
 	WHERE action LIKE 'job.%'`
 
 func TestOperationsOnFailedTasks(t *testing.T) {
@@ -110,9 +110,9 @@ func TestOperationsOnFailedTasks(t *testing.T) {
 		s.visit(t, http.StatusSeeOther, confirmed(operator, "retry", retried))
 		s.visit(t, http.StatusSeeOther, confirmed(operator, "discard", discarded, retried))
 		html := s.visit(t, http.StatusOK, page(operationsPage, operator))
-		shows(t, html, "everything gets on")
-		if got, want := one[string](t, s, deeds), "job.retry job.discard"; got != want {
-			t.Errorf("audit = %s, want %s: what got on by itself is left alone", got, want)
+		shows(t, html, "No key is stuck")
+		if got, want := one[string](t, s, actions), "job.retry job.discard"; got != want {
+			t.Errorf("audit = %s, want %s: a resolved incident is left out", got, want)
 		}
 	})
 
@@ -131,8 +131,8 @@ func TestOperationsOnFailedTasks(t *testing.T) {
 			return recorded
 		})
 		html := s.visit(t, http.StatusServiceUnavailable, confirmed(operator, "retry", first, second))
-		shows(t, html, "0 tried again. 2 could not be done or confirmed", "READONLY", "by the runbook", " checked")
-		if got, want := one[string](t, s, deeds), "job.retry job.retry_failed"; got != want {
+		shows(t, html, "0 tried again. 2 failed or were not confirmed", "READONLY", "by the runbook", " checked")
+		if got, want := one[string](t, s, actions), "job.retry job.retry_failed"; got != want {
 			t.Errorf("audit = %s, want %s", got, want)
 		}
 		if n := one[int64](t, s, `SELECT count(*) FROM audit_records WHERE org_id = $1 AND detail LIKE '%READONLY%'`,
@@ -158,8 +158,8 @@ func TestOperationsAreConfirmedAndRecorded(t *testing.T) {
 	operator := s.operator(t)
 	org := s.Harbour.ID.String()
 	key := "key:" + org + ":" + s.strandedKey(t, "stranded").String()
-	discarded := "job:" + org + ":" + s.parkedJob(t, "first")
-	retried := "job:" + org + ":" + s.parkedJob(t, "second")
+	discarded := "job:" + org + ":" + s.deadLetter(t, "first")
+	retried := "job:" + org + ":" + s.deadLetter(t, "second")
 	do := func(action string, confirmed bool, targets ...string) call {
 		form := url.Values{"action": {action}, "reason": {"by the runbook"}, "target": targets}
 		if confirmed {
@@ -173,7 +173,7 @@ func TestOperationsAreConfirmedAndRecorded(t *testing.T) {
 	shows(t, refused, `<a href="#reason">reason</a> must be given`, " checked")
 
 	shows(t, s.visit(t, http.StatusOK, do("discard", false, key, discarded)),
-		"Discard 1 thing?", "1 of those chosen are left alone", "by the runbook", discarded)
+		"Discard 1 incident?", "1 of the chosen incidents are left out", "by the runbook", discarded)
 	if n := one[int64](t, s, `SELECT count(*) FROM staged_jobs`); n != 2 {
 		t.Fatalf("%d jobs are left before anything is confirmed, want 2", n)
 	}
@@ -189,5 +189,5 @@ func TestOperationsAreConfirmedAndRecorded(t *testing.T) {
 		"job.discard idempotency_key.release job.retry"; got != want {
 		t.Errorf("audit = %s, want %s", got, want)
 	}
-	shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)), "everything gets on")
+	shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)), "No key is stuck")
 }

@@ -33,7 +33,7 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 
 	s.process(t, hostile, version, 0)
 	html := s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "Alive", "&lt;script&gt;", "3, in all 1,234", "No process runs the sweeper:",
+	shows(t, html, "Alive", "&lt;script&gt;", "3, total 1,234", "No process runs the sweeper:",
 		"simplevalidations serve --only worker")
 	hides(t, html, "<script>alert", "No process runs the enqueuer", "No process runs the worker", "Several releases")
 

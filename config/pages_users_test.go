@@ -131,9 +131,9 @@ func TestAuditPage(t *testing.T) {
 
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/", admin)), "run.start", "token.create",
 		`href="`+pageOfRun(run)+`"`)
-	deeds := s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=all", admin))
-	shows(t, deeds, "token.create")
-	hides(t, deeds, "run.start")
+	actions := s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=all", admin))
+	shows(t, actions, "token.create")
+	hides(t, actions, "run.start")
 	hides(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=member", admin)), "token.create")
 	s.visit(t, http.StatusBadRequest, page(harbourPages+"audit/?actions=nonsense", admin))
 	s.visit(t, http.StatusBadRequest, page(harbourPages+"audit/?cursor=nonsense", admin))

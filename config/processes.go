@@ -11,47 +11,47 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-// maxProcesses is how many processes are looked at.
+// maxProcesses bounds how many processes are read.
 const maxProcesses = 100
 
-// The loops, as processes tell of them.
+// The names of the loops, in heartbeats and on the page.
 const (
 	loopEnqueuer  = "enqueuer"
 	loopSweeper   = "sweeper"
-	loopUploads   = "sweeper of uploads"
+	loopUploads   = "uploads sweeper"
 	loopCompleter = "completer"
 	loopWaiters   = "waiters"
-	loopActivity  = "activity of keys"
-	loopLastUse   = "last use of tokens"
+	loopActivity  = "key activity"
+	loopLastUse   = "token last use"
 )
 
 // duty is a part of the service, or one of its loops, that at least one process has to run.
 type duty struct {
-	// key is how processes tell of it, and name how people do.
+	// key is its name in heartbeats, and name its name for people.
 	key, name string
-	// without is what happens while nobody does it, and start the process that does.
+	// without is the effect while no process does it, and start the command of one that does.
 	without, start string
 }
 
-// duties are all there are.
+// duties lists all duties.
 func duties() []duty {
 	const anyServe, web = "simplevalidations serve", "simplevalidations serve --only web"
 	const worker, scheduler = "simplevalidations serve --only worker", "simplevalidations serve --only scheduler"
 	return []duty{
 		{string(roleWeb), "web server", "no request is answered", web},
 		{string(roleWorker), "worker", "runs stay PENDING", worker},
-		{string(roleScheduler), "scheduler", "nothing is deleted when its time is over", scheduler},
+		{string(roleScheduler), "scheduler", "nothing is deleted when it expires", scheduler},
 		{loopEnqueuer, loopEnqueuer, "runs that are started do not reach the workers", anyServe},
-		{loopSweeper, loopSweeper, "runs whose worker or message was lost stay as they are", worker},
-		{loopUploads, loopUploads, "documents of requests that were cut off are not deleted", worker},
-		{loopCompleter, loopCompleter, "keys of requests that were cut off stay locked", worker},
-		{loopWaiters, loopWaiters, "clients that wait for a run do not hear of its end", web},
+		{loopSweeper, loopSweeper, "runs whose worker or task was lost are not retried", worker},
+		{loopUploads, loopUploads, "documents of interrupted requests are not deleted", worker},
+		{loopCompleter, loopCompleter, "keys of interrupted requests stay locked", worker},
+		{loopWaiters, loopWaiters, "clients that wait for a run are not answered when it ends", web},
 		{loopActivity, loopActivity, "replays of keys are not counted", web},
-		{loopLastUse, loopLastUse, "the last use of tokens is not kept", web},
+		{loopLastUse, loopLastUse, "the last use of tokens is not stored", web},
 	}
 }
 
-// partsOf are what a process is started for that plays the role.
+// partsOf returns the parts of a process with the role.
 func partsOf(part role) []string {
 	if part == roleAll {
 		return []string{string(roleWeb), string(roleWorker), string(roleScheduler)}
@@ -59,7 +59,7 @@ func partsOf(part role) []string {
 	return []string{string(part)}
 }
 
-// heartbeat is that of this process.
+// heartbeat makes the heartbeat of this process.
 func (p *Project) heartbeat(part role) (*tasks.Heartbeat, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *Project) heartbeat(part role) (*tasks.Heartbeat, error) {
 	})
 }
 
-// missing are the duties that no living process does.
+// missing returns the duties that no living process does.
 func missing(processes []tasks.ProcessState) []duty {
 	done := make(map[string]bool)
 	for _, process := range living(processes) {
@@ -88,7 +88,7 @@ func living(processes []tasks.ProcessState) []tasks.ProcessState {
 	return slices.DeleteFunc(slices.Clone(processes), func(p tasks.ProcessState) bool { return p.SilentFor > 0 })
 }
 
-// releases are the versions of the living processes, each once.
+// releases returns the versions of the living processes, each once.
 func releases(processes []tasks.ProcessState) []string {
 	var all []string
 	for _, process := range living(processes) {
@@ -98,7 +98,7 @@ func releases(processes []tasks.ProcessState) []string {
 	return slices.Compact(all)
 }
 
-// complaints say in a sentence each what is wrong with the processes, besides what is missing.
+// complaints returns a sentence for each fault of a process. Missing duties are not among them.
 func complaints(processes []tasks.ProcessState) []string {
 	var all []string
 	for _, process := range processes {

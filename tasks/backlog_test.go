@@ -19,7 +19,7 @@ func TestReadBacklog(t *testing.T) {
 		t.Fatalf("backlog = %+v, %v, want none", empty, err)
 	}
 	for _, insert := range []string{
-		`SELECT 'parked', $1::uuid, $1::uuid, 1, 10, now() - interval '1 day'`,
+		`SELECT 'dead', $1::uuid, $1::uuid, 1, 10, now() - interval '1 day'`,
 		`SELECT 'refused', $1::uuid, $1::uuid, 1, 9, now() - interval '1 minute'`,
 		`SELECT 'new', $1::uuid, $1::uuid, 1, 0, now() FROM generate_series(1, 20000)`,
 	} {
@@ -31,7 +31,7 @@ func TestReadBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	found.Oldest = found.Oldest.Round(time.Minute)
-	if want := (tasks.Backlog{Pending: 9999, Parked: 1, Oldest: time.Minute}); found != want {
+	if want := (tasks.Backlog{Pending: 9999, DeadLetters: 1, Oldest: time.Minute}); found != want {
 		t.Errorf("backlog = %+v, want %+v", found, want)
 	}
 }

@@ -66,7 +66,7 @@ func NewCalendar(database *db.DB, work []Periodic, log *slog.Logger) (*Calendar,
 	return c, nil
 }
 
-// RunDue does the work of the latest tick, or nothing when somebody has that tick already.
+// RunDue does the work of the latest tick, or nothing when that tick is taken already.
 func (c *Calendar) RunDue(ctx context.Context, name string) error {
 	work, known := c.entries[name]
 	if !known {
@@ -91,51 +91,33 @@ func (c *Calendar) RunDue(ctx context.Context, name string) error {
 	return c.record(ctx, name, tick, effect)
 }
 
-// take finds the latest tick and tries to be the one who does it. It reports whether somebody else was.
+// take finds the latest tick and tries to take it. It reports whether another process has taken it.
 func (c *Calendar) take(ctx context.Context, work entry) (time.Time, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	var now time.Time
-	if err := c.db.Pool.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
-		return time.Time{}, false, fmt.Errorf("ask the database for the time: %w", err)
+	now, err := c.now(ctx)
+	if err != nil {
+		return time.Time{}, false, err
 	}
 	tick, err := work.schedule.latest(now.Add(clockTolerance))
 	if err != nil {
 		return time.Time{}, false, fmt.Errorf("find the tick of %s: %w", work.Name, err)
 	}
-	inserted, err := c.db.Pool.Exec(ctx,
-		"INSERT INTO job_ticks (job, tick) VALUES ($1, $2) ON CONFLICT DO NOTHING", work.Name, tick)
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("take the tick of %s: %w", work.Name, err)
-	}
-	return tick, inserted.RowsAffected() == 0, nil
+	taken, err := c.insertTick(ctx, work.Name, tick)
+	return tick, !taken, err
 }
 
 // giveBack works after ctx has ended, which may be why the work failed.
 func (c *Calendar) giveBack(ctx context.Context, name string, tick time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tickTimeout)
 	defer cancel()
-	if _, err := c.db.Pool.Exec(ctx, "DELETE FROM job_ticks WHERE job = $1 AND tick = $2", name, tick); err != nil {
-		return fmt.Errorf("give back the tick of %s: %w", name, err)
-	}
-	return nil
+	return c.deleteTick(ctx, name, tick)
 }
 
-// record notes the effect and forgets old ticks. The tick itself always stays, however long ago it was: without it
-// a task that comes very late would do a yearly job again.
+// record writes the effect and deletes old ticks. The tick itself always stays, however old it is: without it a task that
+// comes very late would do a yearly job again.
 func (c *Calendar) record(ctx context.Context, name string, tick time.Time, effect int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tickTimeout)
 	defer cancel()
-	if _, err := c.db.Pool.Exec(ctx, `
-		UPDATE job_ticks SET done_at = now(), effect = $3
-		WHERE job = $1 AND tick = $2`, name, tick, effect); err != nil {
-		return fmt.Errorf("record the tick of %s: %w", name, err)
-	}
-	if _, err := c.db.Pool.Exec(ctx, `
-		DELETE FROM job_ticks
-		WHERE job = $1 AND tick < $2 AND tick < now() - make_interval(secs => $3)`,
-		name, tick, ticksKept.Seconds()); err != nil {
-		return fmt.Errorf("forget old ticks of %s: %w", name, err)
-	}
-	return nil
+	return errors.Join(c.updateTick(ctx, name, tick, effect), c.deleteTicksBefore(ctx, name, tick))
 }

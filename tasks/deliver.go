@@ -37,9 +37,9 @@ func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
 	client := asynq.NewClientFromRedisClient(newScriptsClient(e.redis))
 	outcomes := slices.Repeat([]error{errLeft}, len(staged))
 	var batch handOver
-	// The first one announces the queue for the others, and meets alone the Redis that is away.
-	if outcomes[0], batch.trouble = e.try(limited, client, staged[0].job); batch.trouble == nil {
-		batch.trouble = e.tryTogether(limited, client, staged[1:], outcomes[1:])
+	// The first one announces the queue for the others, and is the only one to wait for a Redis that is away.
+	if outcomes[0], batch.err = e.try(limited, client, staged[0].job); batch.err == nil {
+		batch.err = e.tryTogether(limited, client, staged[1:], outcomes[1:])
 	}
 	for i, s := range staged {
 		switch err := outcomes[i]; {
@@ -51,26 +51,26 @@ func (e *Enqueuer) deliver(ctx context.Context, staged []stagedJob) handOver {
 	}
 	// A Redis that took a part until the time was up is slow and not down; the rest comes with the next batch.
 	if len(batch.delivered) > 0 && limited.Err() != nil && ctx.Err() == nil {
-		batch.trouble = nil
+		batch.err = nil
 	}
 	return batch
 }
 
-// tryTogether delivers jobs in about their order, until Redis is in trouble.
+// tryTogether delivers jobs in about their order, until Redis fails.
 func (e *Enqueuer) tryTogether(ctx context.Context, client *asynq.Client, staged []stagedJob, outcomes []error) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
 	for i, s := range staged {
 		group.Go(func() error {
-			var trouble error
-			outcomes[i], trouble = e.try(groupCtx, client, s.job)
-			return trouble
+			var err error
+			outcomes[i], err = e.try(groupCtx, client, s.job)
+			return err
 		})
 	}
 	return group.Wait()
 }
 
-// try delivers one job. It returns what became of it, and the trouble of Redis when that is what stood in the way.
+// try delivers one job. It returns the outcome of the job, and the error of Redis if Redis has failed.
 func (e *Enqueuer) try(ctx context.Context, client *asynq.Client, job jobs.Job) (error, error) {
 	if err := ctx.Err(); err != nil {
 		return errLeft, err
@@ -104,8 +104,8 @@ func (e *Enqueuer) deliverOne(ctx context.Context, client *asynq.Client, job job
 	return err
 }
 
-// makeRoom looks at the task that has the job's id. It reports whether that task still lies ahead; one that is over
-// is removed.
+// makeRoom looks at the task that has the job's id. It reports whether that task is still to be done; a finished one is
+// removed.
 func (e *Enqueuer) makeRoom(job jobs.Job) (bool, error) {
 	info, err := e.inspector.GetTaskInfo(QueueJobs, job.TaskID())
 	if errors.Is(err, asynq.ErrTaskNotFound) {

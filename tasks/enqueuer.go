@@ -23,10 +23,10 @@ const (
 	// A job that the queue refuses is tried again after a pause that doubles from firstDelay to lastDelay.
 	firstDelay = 2 * time.Second
 	lastDelay  = 5 * time.Minute
-	// maxHandOvers is how often that happens before the job is parked: it stays where people can find it, due so late
-	// that nothing but a changed due_at brings it back.
-	maxHandOvers = 10
-	parkedDelay  = 10 * 365 * 24 * time.Hour
+	// maxHandOvers is how often that happens before the job is a dead letter: it stays in the table for an operator,
+	// due so late that only a changed due_at brings it back.
+	maxHandOvers    = 10
+	deadLetterDelay = 10 * 365 * 24 * time.Hour
 
 	// firstRefill is how soon the enqueuer looks again for room in the queue, and lastRefill how late where there was none.
 	firstRefill = 10 * time.Millisecond
@@ -34,7 +34,7 @@ const (
 	// maxBatch bounds how many jobs are handed over, and how many organizations get their turn, in one batch.
 	maxBatch = 500
 
-	// maxErrorText is how many characters are kept of why a job was refused.
+	// maxErrorText is how many characters of an error are stored.
 	maxErrorText = 500
 )
 
@@ -86,21 +86,20 @@ type refusal struct {
 	cause  error
 }
 
-// handOver is what became of a batch.
+// handOver is the result of a batch.
 type handOver struct {
 	delivered []int64
 	refused   []refusal
 	// full is true when each organization that has due jobs has all the tasks in the queue that it may have.
 	full bool
-	// trouble is set when Redis did not take all of the batch. What is in neither list was left as it was.
-	trouble error
+	// err is set when Redis did not take all of the batch. Jobs in neither list stay as they are.
+	err error
 }
 
 // RunOnce hands one batch of due jobs to the queue and returns how many rows it dealt with.
 //
 // The rows are locked, handed over and then deleted in one transaction, so a row is gone only when the queue has its
-// job. Redis is spoken to inside of the transaction, and whatever goes wrong around that makes duplicates and nothing
-// else: when the transaction is repeated, fails to commit, commits unheard or is lost when the server crashes, its rows
+// job. Redis is called inside of the transaction, so a failure can only make duplicates: when the transaction is repeated, fails to commit, commits without an answer or is lost when the server crashes, its rows
 // are handed over again. The queue refuses the second task while it holds the first, which has the same id, and once
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
@@ -139,7 +138,7 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	}
 	for _, r := range batch.refused {
 		if r.staged.attempts+1 >= maxHandOvers {
-			e.log.ErrorContext(ctx, "parked a staged job that the queue does not take",
+			e.log.ErrorContext(ctx, "a staged job is a dead letter: the queue does not take it",
 				"staged_job", r.staged.id, "task", r.staged.job.TaskID(), "error", r.cause)
 		}
 	}
@@ -148,10 +147,10 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	} else {
 		e.refill = firstRefill
 	}
-	if batch.trouble != nil {
-		batch.trouble = fmt.Errorf("hand over staged jobs: %w", batch.trouble)
+	if batch.err != nil {
+		batch.err = fmt.Errorf("hand over staged jobs: %w", batch.err)
 	}
-	return len(batch.delivered) + len(batch.refused), batch.trouble
+	return len(batch.delivered) + len(batch.refused), batch.err
 }
 
 // lookAgain wakes the enqueuer when workers may have made room in the queue.
@@ -162,7 +161,7 @@ func (e *Enqueuer) lookAgain() {
 
 func delay(attempts int) time.Duration {
 	if attempts >= maxHandOvers {
-		return parkedDelay
+		return deadLetterDelay
 	}
 	return backoff(attempts, firstDelay, lastDelay)
 }

@@ -348,11 +348,11 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 	})
 }
 
-// wantUntouched runs the enqueuer, wants Redis's trouble back and each row as it was.
+// wantUntouched runs the enqueuer, wants the error of Redis and each row unchanged.
 func wantUntouched(tb testing.TB, b *testBundle, rows int) {
 	tb.Helper()
 	if n, err := b.enqueuer.RunOnce(tb.Context()); n != 0 || err == nil || errors.Is(err, db.ErrOutcomeUnknown) {
-		tb.Fatalf("run once = %d, %v, want 0 and the trouble of Redis", n, err)
+		tb.Fatalf("run once = %d, %v, want 0 and the error of Redis", n, err)
 	}
 	staged := b.staged(tb)
 	if len(staged) != rows {

@@ -32,7 +32,7 @@ type Loop struct {
 	// RunOnce does one batch and returns how much it did; zero says that nothing is left for now. It honors ctx.
 	RunOnce func(ctx context.Context) (int, error)
 
-	// passes are told how the loop gets on; nil where nobody follows it.
+	// passes records the state of the loop; nil where no heartbeat follows it.
 	passes *passes
 }
 
@@ -104,7 +104,7 @@ func (r *report) flush(ctx context.Context) {
 	r.done, r.last = 0, time.Now()
 }
 
-// withoutPanic turns a panic of fn into an error that tells where it came from.
+// withoutPanic turns a panic of fn into an error with its stack.
 func withoutPanic(fn func() error) error {
 	var err error
 	func() {

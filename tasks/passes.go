@@ -7,20 +7,20 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// pass is how a loop gets on: what is known of its last pass, and of all before.
+// pass is the state of a loop: its last pass, and the totals of all passes.
 type pass struct {
 	name     string
 	interval time.Duration
-	// began is of the last pass that was begun, ended of the last one that has ended; zero before there is one.
+	// began is the start of the last pass, and ended the end of the last finished one; zero before the first.
 	began, ended time.Time
 	done, total  int64
 	failures     int
-	// err is why a pass has failed last, at the time failed.
+	// err is the error of the last failed pass, at the time failed.
 	err    string
 	failed time.Time
 }
 
-// passes follow a loop. A nil one follows nothing.
+// passes records the passes of a loop. A nil one records nothing.
 type passes struct {
 	mu   sync.Mutex
 	loop pass

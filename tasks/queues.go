@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,10 +16,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// Queue is how a queue is.
+// Queue is the state of a queue.
 type Queue struct {
 	Name string
-	// Waiting tasks are due, Later ones are not yet: they were put off or have failed and will be tried again.
+	// Waiting tasks are due. Later ones are not: they were scheduled, or have failed and will be retried.
 	Waiting, Active, Later, Archived int64
 	// Oldest is how long the oldest waiting task has waited.
 	Oldest time.Duration
@@ -27,7 +28,7 @@ type Queue struct {
 	Paused       bool
 }
 
-// WorkerState is a worker that has been heard of a moment ago.
+// WorkerState is a worker with a recent heartbeat.
 type WorkerState struct {
 	Host        string
 	PID         int
@@ -44,7 +45,7 @@ type ArchivedTask struct {
 	FailedAt        time.Time
 }
 
-// Queues looks into the queues for people, and lets them do something about failed tasks.
+// Queues inspects the queues for operators, who may retry and discard failed tasks.
 type Queues struct {
 	inspector *asynq.Inspector
 }
@@ -54,7 +55,7 @@ func NewQueues(client redis.UniversalClient) *Queues {
 	return &Queues{inspector: asynq.NewInspectorFromRedisClient(client)}
 }
 
-// List tells how the queues are.
+// List returns the state of the queues.
 func (q *Queues) List() ([]Queue, error) {
 	known, err := q.inspector.Queues()
 	if err != nil {
@@ -63,7 +64,7 @@ func (q *Queues) List() ([]Queue, error) {
 	queues := make([]Queue, 0, len(queueNames()))
 	for _, name := range queueNames() {
 		if !slices.Contains(known, name) {
-			// Nothing has ever been put into it.
+			// Nothing was ever queued.
 			queues = append(queues, Queue{Name: name})
 			continue
 		}
@@ -120,7 +121,7 @@ func (q *Queues) Archived(limit int) ([]ArchivedTask, error) {
 	return all, nil
 }
 
-// CheckArchived returns a not-found error for a task that has not failed for the last time: it is gone, or gets on.
+// CheckArchived returns a not-found error for a task that has not failed for the last time: it is gone, or will be retried.
 func (q *Queues) CheckArchived(queue, id string) error {
 	info, err := q.inspector.GetTaskInfo(queue, id)
 	if err == nil && info.State != asynq.TaskStateArchived {
@@ -139,21 +140,35 @@ func (q *Queues) Discard(queue, id string) error {
 	return taskError("discard", id, q.inspector.DeleteTask(queue, id))
 }
 
-// taskError tells a task that is gone from a queue that does not answer.
-func taskError(deed, id string, err error) error {
+// taskError distinguishes a task that is gone from a queue that does not answer.
+func taskError(action, id string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, asynq.ErrTaskNotFound), errors.Is(err, asynq.ErrQueueNotFound):
 		return core.NotFound("failed task").Because(err)
 	default:
-		return fmt.Errorf("%s task %s: %w", deed, id, err)
+		return fmt.Errorf("%s task %s: %w", action, id, err)
 	}
 }
 
-// OrganizationOf returns the organization that the job with the task's id is of; false for periodic work.
+// OrganizationOf returns the organization of the job with the task's id; false for periodic work.
 func OrganizationOf(taskID string) (uuid.UUID, bool) {
 	_, rest, _ := strings.Cut(taskID, ":")
 	org, _, _ := strings.Cut(rest, ":")
 	return core.ParseID(org)
+}
+
+// CountArchived counts the tasks in the queues that have failed for the last time. The queue's own inspector takes no
+// context, and measures the memory of the queue as well.
+func CountArchived(ctx context.Context, client redis.UniversalClient) (int64, error) {
+	var total int64
+	for _, queue := range []string{QueueJobs, QueuePeriodic} {
+		n, err := client.ZCard(ctx, "asynq:{"+queue+"}:archived").Result()
+		if err != nil {
+			return 0, fmt.Errorf("count archived tasks: %w", err)
+		}
+		total += n
+	}
+	return total, nil
 }

@@ -146,9 +146,9 @@ func evictionPolicy(ctx context.Context, client redis.UniversalClient) (string, 
 	return settings["maxmemory-policy"], nil
 }
 
-// RedisState is what a Redis tells of itself.
+// RedisState is how a Redis is configured, and whether it can save.
 type RedisState struct {
-	// Policy is what becomes of keys when the memory is full; "" where Redis does not tell.
+	// Policy is maxmemory-policy; "" where Redis does not tell it.
 	Policy string
 	// CannotSave says that it could not write its data to its disk, after which it may refuse to take any.
 	CannotSave bool
@@ -157,7 +157,7 @@ type RedisState struct {
 // Evicts reports whether queued work may be thrown away.
 func (s RedisState) Evicts() bool { return s.Policy != "" && s.Policy != "noeviction" }
 
-// ReadRedisState asks a Redis how it is. What it does not tell, as hosted ones do not, is left out.
+// ReadRedisState reads the state of a Redis. Hosted ones may not tell all of it; the rest is zero.
 func ReadRedisState(ctx context.Context, client redis.UniversalClient) (RedisState, error) {
 	policy, err := evictionPolicy(ctx, client)
 	if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {

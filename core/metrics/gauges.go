@@ -9,34 +9,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figuresTimeout bounds the reading of the figures.
-const figuresTimeout = 3 * time.Second
+// gaugesTimeout bounds a reading.
+const gaugesTimeout = 3 * time.Second
 
-// Figures is what only the database knows, which is the same whatever process reads it.
-type Figures struct {
+// Gauges are read from the database, and so are the same in every process.
+type Gauges struct {
 	// KeysByState counts unfinished keys up to a limit, and estimates the finished ones.
 	KeysByState map[string]int64
-	// OldestLocked is how old the oldest unfinished key is that is not left to people.
+	// OldestLocked is the age of the oldest unfinished key that is not dead.
 	OldestLocked time.Duration
 	// OutboxPending counts staged jobs that wait for the queue, up to a limit; OutboxOldest is the age of the oldest.
 	OutboxPending int64
 	OutboxOldest  time.Duration
-	// JobsParked counts staged jobs that the queue did not take.
-	JobsParked int64
+	// DeadLetters counts staged jobs that the queue has refused for good.
+	DeadLetters int64
 }
 
-// Source is where figures are read: the database, and the queue that may be away.
+// Source reads gauges from the database and from the queue, which may be away.
 type Source struct {
-	Database func(context.Context) (Figures, error)
+	Database func(context.Context) (Gauges, error)
 	// Archived counts the tasks in the queue that have failed for the last time.
 	Archived func(context.Context) (int64, error)
 }
 
-// Collected collects the figures of a source. They are read by Refresh and kept until the next reading, so that no
-// scrape waits for the database, and any number of them costs it nothing.
+// Collected collects the gauges of a source. Refresh reads them, and they are kept until the next reading: a scrape
+// costs the database nothing.
 type Collected struct {
 	source   Source
-	figures  atomic.Pointer[Figures]
+	gauges  atomic.Pointer[Gauges]
 	archived atomic.Pointer[int64]
 
 	keys, oldestLocked, pending, oldestPending, dead, up *prometheus.Desc
@@ -52,61 +52,61 @@ func NewCollected(source Source) *Collected {
 		keys: desc("sv_idempotency_keys",
 			"Idempotency keys by state; unfinished ones up to 10000, finished ones estimated.", "state"),
 		oldestLocked: desc("sv_idempotency_oldest_locked_age_seconds",
-			"Age of the oldest key whose request has not ended and is not left to people."),
+			"Age of the oldest unfinished key that is not dead."),
 		pending:       desc("sv_outbox_pending", "Staged jobs that wait for the queue, up to 10000."),
 		oldestPending: desc("sv_outbox_oldest_age_seconds", "Age of the oldest staged job that waits for the queue."),
-		dead:          desc("sv_jobs_dead", "Jobs that are left to people, by where they are.", "place"),
+		dead:          desc("sv_jobs_dead", "Jobs that wait for an operator, by where they are.", "place"),
 		up:            desc("sv_figures_up", "Whether the last reading of a source was successful.", "source"),
 	}
 }
 
-// Refresh reads the figures. What could not be read is not collected, because old figures look like good ones.
+// Refresh reads the gauges. One that could not be read is not collected, because an old value looks like a current one.
 func (c *Collected) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, figuresTimeout)
+	ctx, cancel := context.WithTimeout(ctx, gaugesTimeout)
 	defer cancel()
-	figures, databaseErr := c.source.Database(ctx)
-	keep(&c.figures, figures, databaseErr)
+	gauges, databaseErr := c.source.Database(ctx)
+	keep(&c.gauges, gauges, databaseErr)
 	archived, queueErr := c.source.Archived(ctx)
 	keep(&c.archived, archived, queueErr)
 	return errors.Join(databaseErr, queueErr)
 }
 
-func keep[T any](place *atomic.Pointer[T], value T, err error) {
+func keep[T any](slot *atomic.Pointer[T], value T, err error) {
 	if err != nil {
-		place.Store(nil)
+		slot.Store(nil)
 		return
 	}
-	place.Store(&value)
+	slot.Store(&value)
 }
 
-// Describe tells what is collected.
+// Describe sends the descriptions of the gauges.
 func (c *Collected) Describe(descs chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{c.keys, c.oldestLocked, c.pending, c.oldestPending, c.dead, c.up} {
 		descs <- desc
 	}
 }
 
-// Collect tells the figures of the last reading.
+// Collect sends the gauges of the last reading.
 func (c *Collected) Collect(metrics chan<- prometheus.Metric) {
 	send := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	figures, archived := c.figures.Load(), c.archived.Load()
-	send(c.up, isUp(figures != nil), "database")
+	gauges, archived := c.gauges.Load(), c.archived.Load()
+	send(c.up, isUp(gauges != nil), "database")
 	send(c.up, isUp(archived != nil), "queue")
 	if archived != nil {
 		send(c.dead, float64(*archived), "queue")
 	}
-	if figures == nil {
+	if gauges == nil {
 		return
 	}
-	for state, count := range figures.KeysByState {
+	for state, count := range gauges.KeysByState {
 		send(c.keys, float64(count), state)
 	}
-	send(c.oldestLocked, figures.OldestLocked.Seconds())
-	send(c.pending, float64(figures.OutboxPending))
-	send(c.oldestPending, figures.OutboxOldest.Seconds())
-	send(c.dead, float64(figures.JobsParked), "outbox")
+	send(c.oldestLocked, gauges.OldestLocked.Seconds())
+	send(c.pending, float64(gauges.OutboxPending))
+	send(c.oldestPending, gauges.OutboxOldest.Seconds())
+	send(c.dead, float64(gauges.DeadLetters), "outbox")
 }
 
 func isUp(read bool) float64 {

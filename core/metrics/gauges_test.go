@@ -18,11 +18,11 @@ func TestCollected(t *testing.T) {
 	away := errors.New("away")
 	var databaseErr, queueErr error
 	figures := metrics.NewCollected(metrics.Source{
-		Database: func(ctx context.Context) (metrics.Figures, error) {
+		Database: func(ctx context.Context) (metrics.Gauges, error) {
 			if _, bounded := ctx.Deadline(); !bounded {
 				t.Error("the reading has no deadline")
 			}
-			return metrics.Figures{OutboxPending: 3, OutboxOldest: 2 * time.Second, JobsParked: 1}, databaseErr
+			return metrics.Gauges{OutboxPending: 3, OutboxOldest: 2 * time.Second, DeadLetters: 1}, databaseErr
 		},
 		Archived: func(context.Context) (int64, error) { return 4, queueErr },
 	})

@@ -16,11 +16,11 @@ import (
 // shownProcesses is how many processes are shown with their loops.
 const shownProcesses = 20
 
-// processesView shows what runs, and what nobody runs.
+// processesView shows the processes and their loops, and which duties no process does.
 type processesView struct {
 	Rows  []processRow
 	Loops []loopRow
-	// More says that there are processes that are not shown, Silent that one that is shown is silent.
+	// More says that some processes are not shown, and Silent that a shown one is silent.
 	More, Silent bool
 	Missing      []missingDuty
 	Releases     []string
@@ -41,7 +41,7 @@ type loopRow struct {
 	Pill    pages.Pill
 }
 
-// missingDuty is what nobody does.
+// missingDuty is a duty that no living process does.
 type missingDuty struct {
 	Name, Without, Start string
 }
@@ -92,7 +92,7 @@ func newLoopPill(loop tasks.LoopState) pages.Pill {
 	}
 }
 
-// checkRow is a check of the installation.
+// checkRow is a check of the configuration and of the servers.
 type checkRow struct {
 	remote.Check
 

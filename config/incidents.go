@@ -7,24 +7,23 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// troubleKind is what does not get on.
-type troubleKind string
+// incidentKind is the kind of a thing that needs an operator.
+type incidentKind string
 
 const (
-	kindKey  troubleKind = "key"
-	kindRun  troubleKind = "run"
-	kindJob  troubleKind = "job"
-	kindTask troubleKind = "task"
+	kindKey  incidentKind = "key"
+	kindRun  incidentKind = "run"
+	kindJob  incidentKind = "job"
+	kindTask incidentKind = "task"
 )
 
-// operation is what an operator does about it.
+// operation is an action of an operator on an incident.
 type operation string
 
 const (
@@ -32,12 +31,12 @@ const (
 	operationDiscard operation = "discard"
 )
 
-// trouble is something that does not get on by itself.
-type trouble struct {
+// incident is something that needs an operator, because the service does not retry it by itself.
+type incident struct {
 	target
 
 	orgID uuid.UUID
-	// Org is the slug of the organization; "" for the installation's own work.
+	// Org is the slug of the organization; "" for the service's own work.
 	Org   string
 	Kind  string
 	Title string
@@ -47,58 +46,58 @@ type trouble struct {
 	Since time.Time
 }
 
-// Target is how a form names the trouble.
-func (t trouble) Target() string { return t.String() }
+// Target names the incident in a form.
+func (t incident) Target() string { return t.String() }
 
-// allows reports whether the operation can be done about it: keys and runs are retried, and never thrown away.
-func (t trouble) allows(action operation) bool {
+// allows reports whether the operation is possible: keys and runs are retried, and never discarded.
+func (t incident) allows(action operation) bool {
 	return action == operationRetry || t.kind == kindJob || t.kind == kindTask
 }
 
-// has reports whether somebody who looks for the text means this.
-func (t trouble) has(text string) bool {
+// has reports whether the incident contains the text, in any case.
+func (t incident) has(text string) bool {
 	return strings.Contains(strings.ToLower(strings.Join([]string{t.Org, t.id, t.Title, t.Error, t.Kind}, "\n")),
 		strings.ToLower(text))
 }
 
-func troubleOfKey(key idempotency.StuckKey) trouble {
+func incidentOfKey(key idempotency.StuckKey) incident {
 	pill := pages.NewPill("warn", "Abandoned")
 	if key.Dead {
 		pill = pages.NewPill("fail", "Dead")
 	}
-	return trouble{
+	return incident{
 		target: target{kindKey, key.OrgID.String(), key.ID.String()}, orgID: key.OrgID,
 		Kind: "key: " + operationNames().Name(key.Endpoint), Title: key.Key, Pill: pill,
 		Error: key.LastError, Tries: key.Attempts, Since: key.CreatedAt,
 	}
 }
 
-func troubleOfRun(run validations.LateRun) trouble {
-	return trouble{
+func incidentOfRun(run validations.LateRun) incident {
+	return incident{
 		target: target{kindRun, run.OrgID.String(), run.ID.String()}, orgID: run.OrgID,
 		Kind: "run", Title: run.Workflow + " " + run.ID.String(),
 		Pill: pages.NewPill("warn", "Late"), Tries: run.Attempts, Since: run.CreatedAt,
 	}
 }
 
-func troubleOfJob(job tasks.ParkedJob) trouble {
-	return trouble{
+func incidentOfJob(job tasks.DeadLetter) incident {
+	return incident{
 		target: target{kindJob, job.OrgID.String(), strconv.FormatInt(job.ID, 10)}, orgID: job.OrgID,
 		Kind: "job in the outbox", Title: string(job.Kind) + " " + job.SubjectID.String(),
-		Pill: pages.NewPill("fail", "Parked"), Error: job.LastError, Tries: job.Attempts, Since: job.CreatedAt,
+		Pill: pages.NewPill("fail", "Dead letter"), Error: job.LastError, Tries: job.Attempts, Since: job.CreatedAt,
 	}
 }
 
-func troubleOfTask(task tasks.ArchivedTask) trouble {
+func incidentOfTask(task tasks.ArchivedTask) incident {
 	orgID, _ := tasks.OrganizationOf(task.ID)
-	return trouble{
+	return incident{
 		target: target{kindTask, task.Queue, task.ID}, orgID: orgID,
 		Kind: "task of queue " + task.Queue, Title: task.Kind + " " + task.ID,
 		Pill: pages.NewPill("fail", "Failed"), Error: task.Error, Tries: task.Tries, Since: task.FailedAt,
 	}
 }
 
-// stateCount is how many keys of all organizations are in a state.
+// stateCount counts the keys of all organizations in a state.
 type stateCount struct {
 	State string
 	Count int64
@@ -115,37 +114,13 @@ func newStateCounts(census idempotency.Census) []stateCount {
 	return counts
 }
 
-// operationsPage shows the installation, and what needs a person.
-type operationsPage struct {
-	installation
-
-	Troubles []trouble
-	// All counts the troubles before they were narrowed; More says that not all of them were read.
-	All  int64
-	More bool
-	Text string
-	// Reason, Chosen and Problem are those of a form that was refused.
-	Reason  string
-	Chosen  map[string]bool
-	Problem *core.Error
-}
-
-// narrowed keeps the troubles that the text finds.
-func narrowed(troubles []trouble, text string) []trouble {
-	var kept []trouble
-	for _, t := range troubles {
+// narrowed returns the incidents that contain the text.
+func narrowed(incidents []incident, text string) []incident {
+	var kept []incident
+	for _, t := range incidents {
 		if t.has(text) {
 			kept = append(kept, t)
 		}
 	}
 	return kept
-}
-
-// confirmPage says what an operation would do, before it is done.
-type confirmPage struct {
-	Action operation
-	Reason string
-	Chosen []trouble
-	// Left counts what was chosen and is left alone: it is over by now, or the operation is not for it.
-	Left int64
 }

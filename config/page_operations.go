@@ -15,7 +15,31 @@ import (
 
 const operationsAddress = pages.Root + "operations/"
 
-// operationsQuery narrows the list of troubles.
+// operationsPage shows the state of the service, and the incidents.
+type operationsPage struct {
+	systemState
+
+	Incidents []incident
+	// All counts the incidents before the filter; More says that there are more than were read.
+	All  int64
+	More bool
+	Text string
+	// Reason, Chosen and Problem are set when a form was refused.
+	Reason  string
+	Chosen  map[string]bool
+	Problem *core.Error
+}
+
+// confirmPage asks an operator to confirm an operation.
+type confirmPage struct {
+	Action operation
+	Reason string
+	Chosen []incident
+	// Left counts the chosen incidents that are left out: they are resolved, or do not allow the operation.
+	Left int64
+}
+
+// operationsQuery narrows the list of incidents.
 type operationsQuery struct {
 	Text string `query:"q" validate:"max=300,excludesrune=\x00"`
 }
@@ -33,19 +57,19 @@ func (o *operations) show(c echo.Context) error {
 func (o *operations) render(c echo.Context, status int, page operationsPage) error {
 	ctx := c.Request().Context()
 	var err error
-	if page.installation, err = o.look(ctx); err != nil {
+	if page.systemState, err = o.readState(ctx); err != nil {
 		return err
 	}
-	if page.Troubles, err = o.allTroubles(ctx, &page.installation); err != nil {
+	if page.Incidents, err = o.allIncidents(ctx, &page.systemState); err != nil {
 		return err
 	}
 	p := o.project
 	page.Checks = newCheckRows(examination{settings: p.settings, db: p.db, redis: p.redis}.checks(ctx))
-	page.All = int64(len(page.Troubles))
-	for _, kind := range []troubleKind{kindKey, kindRun, kindJob, kindTask} {
-		page.More = page.More || ofKind(page.Troubles, kind) >= maxTroubles
+	page.All = int64(len(page.Incidents))
+	for _, kind := range []incidentKind{kindKey, kindRun, kindJob, kindTask} {
+		page.More = page.More || ofKind(page.Incidents, kind) >= maxIncidents
 	}
-	page.Troubles = narrowed(page.Troubles, page.Text)
+	page.Incidents = narrowed(page.Incidents, page.Text)
 	title := "Operations"
 	if page.All > 0 {
 		title = fmt.Sprintf("! %d · Operations", page.All)
@@ -55,19 +79,19 @@ func (o *operations) render(c echo.Context, status int, page operationsPage) err
 	})
 }
 
-// allTroubles lists the troubles in the database and those in the queues.
-func (o *operations) allTroubles(ctx context.Context, found *installation) ([]trouble, error) {
-	troubles, err := o.troubles(ctx)
+// allIncidents lists the incidents in the database and in the queues.
+func (o *operations) allIncidents(ctx context.Context, found *systemState) ([]incident, error) {
+	incidents, err := o.incidents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	troubles = append(troubles, o.lookIntoQueues(ctx, found)...)
-	return troubles, o.nameOrganizations(ctx, troubles)
+	incidents = append(incidents, o.readQueues(ctx, found)...)
+	return incidents, o.nameOrganizations(ctx, incidents)
 }
 
-func ofKind(troubles []trouble, kind troubleKind) int {
+func ofKind(incidents []incident, kind incidentKind) int {
 	n := 0
-	for _, t := range troubles {
+	for _, t := range incidents {
 		if t.kind == kind {
 			n++
 		}
@@ -75,7 +99,7 @@ func ofKind(troubles []trouble, kind troubleKind) int {
 	return n
 }
 
-// operationForm is what an operator wants to be done. It is done when it was confirmed.
+// operationForm asks for an operation, which is done once it is confirmed.
 type operationForm struct {
 	Action    operation `form:"action"    validate:"oneof=retry discard"`
 	Targets   []string  `form:"target"    validate:"required,max=400,dive,max=400"`
@@ -83,7 +107,7 @@ type operationForm struct {
 	Confirmed bool      `form:"confirmed"`
 }
 
-// act is POST /app/operations/. The first time it says what would be done, and does it when that was confirmed.
+// act is POST /app/operations/. A form without the confirmation is answered with the page that asks for it.
 func (o *operations) act(c echo.Context) error {
 	var form operationForm
 	if err := core.BindForm(c, o.check, &form); err != nil {
@@ -98,12 +122,12 @@ func (o *operations) act(c echo.Context) error {
 	if form.Confirmed {
 		return o.doAll(c, form)
 	}
-	troubles, err := o.allTroubles(c.Request().Context(), &installation{})
+	incidents, err := o.allIncidents(c.Request().Context(), &systemState{})
 	if err != nil {
 		return err
 	}
 	page := confirmPage{Action: form.Action, Reason: form.Reason}
-	for _, t := range troubles {
+	for _, t := range incidents {
 		if slices.Contains(form.Targets, t.Target()) && t.allows(form.Action) {
 			page.Chosen = append(page.Chosen, t)
 		}
@@ -114,8 +138,8 @@ func (o *operations) act(c echo.Context) error {
 	})
 }
 
-// doAll does one after the other. What was done meanwhile, or has got on by itself, is counted and left alone. Where
-// the service itself is at fault, the rest is not tried.
+// doAll does one target after the other. Incidents that were resolved meanwhile are counted and left out. After an error
+// of the service itself the rest is not tried.
 func (o *operations) doAll(c echo.Context, form operationForm) error {
 	ctx := c.Request().Context()
 	var done, left int
@@ -128,7 +152,7 @@ func (o *operations) doAll(c echo.Context, form operationForm) error {
 			done++
 			continue
 		}
-		o.project.log.WarnContext(ctx, "an operation was not done", "action", form.Action, "target", text, "error", err)
+		o.project.log.WarnContext(ctx, "an operation failed", "action", form.Action, "target", text, "error", err)
 		if core.AsError(err).Code.Spec().Status >= http.StatusInternalServerError {
 			return o.stopped(c, form, i, left, err)
 		}
@@ -141,16 +165,16 @@ func outcomeOf(action operation, done, left int) string {
 	words := map[operation]string{operationRetry: "tried again", operationDiscard: "discarded"}
 	text := fmt.Sprintf("%d %s.", done, words[action])
 	if left > 0 {
-		text += fmt.Sprintf(" %d left alone: they got on by themselves, or this cannot be done about them.", left)
+		text += fmt.Sprintf(" %d left out: they are resolved, or this is not possible for them.", left)
 	}
 	return text
 }
 
-// stopped shows what could not be done, and keeps it chosen with all that comes after it.
+// stopped shows the page with the failed target and all after it still chosen.
 func (o *operations) stopped(c echo.Context, form operationForm, tried, left int, cause error) error {
 	rest := form.Targets[tried:]
 	problem := core.NewError(core.CodeUnavailable, fmt.Sprintf(
-		"%s %d could not be done or confirmed, and are chosen again below: %s. The audit log has what was tried.",
+		"%s %d failed or were not confirmed, and are still chosen below: %s. The audit log lists what was tried.",
 		outcomeOf(form.Action, tried-left, left), len(rest), firstLine(cause.Error()))).Because(cause)
 	return o.render(c, pages.RefusalStatus(c, problem), operationsPage{
 		Reason: form.Reason, Chosen: chosen(rest), Problem: problem,

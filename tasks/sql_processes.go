@@ -18,37 +18,37 @@ const (
 	lateAtLeast   = 15 * time.Second
 )
 
-// ProcessState is a process that has been heard of, by the clock of the database.
+// ProcessState is a process with its last heartbeat, by the clock of the database.
 type ProcessState struct {
 	Process
 
 	ID        uuid.UUID
 	StartedAt time.Time
 	SeenAt    time.Time
-	// SilentFor is how long it has not been heard of, when that is so long that it was killed or cut off; else 0.
+	// SilentFor is the time since the last heartbeat where that is too long: the process was killed or cut off. Else 0.
 	SilentFor time.Duration
 	Loops     []LoopState
 }
 
-// LoopState is how a loop got on when its process was heard of last.
+// LoopState is the state of a loop at the last heartbeat of its process.
 type LoopState struct {
 	Name  string
 	Every time.Duration
-	// EndedAt is when its last pass has ended; nil before the first.
+	// EndedAt is the end of its last pass; nil before the first.
 	EndedAt *time.Time
-	// Done is what that pass did, and Total what all did since the process was started.
+	// Done counts what that pass did, and Total what all passes did since the process was started.
 	Done, Total int64
-	// Failures counts the passes that have failed one after the other.
+	// Failures counts the passes that have failed in a row.
 	Failures int64
-	// LastError is why a pass has failed last, at FailedAt, which nil says was never.
+	// LastError is the error of the last failed pass, at FailedAt, which is nil if none has failed.
 	LastError string
 	FailedAt  *time.Time
 	// Late says that no pass has ended for much longer than the loop's interval.
 	Late bool
 }
 
-// Processes lists the processes that live or have been silent for less than a day: those that live first, then by
-// when they were heard of. Of very many it lists the first ones.
+// Processes lists up to a limit of the processes that live or have been silent for less than a day. Living ones come
+// first, then those with the latest heartbeat.
 func Processes(ctx context.Context, database *db.DB, limit int) ([]ProcessState, error) {
 	var found []ProcessState
 	var loops []loopRow
@@ -71,12 +71,12 @@ func Processes(ctx context.Context, database *db.DB, limit int) ([]ProcessState,
 	if err := database.Read(ctx, &reads); err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
-	places := make(map[uuid.UUID]int, len(found))
+	index := make(map[uuid.UUID]int, len(found))
 	for i, process := range found {
-		places[process.ID] = i
+		index[process.ID] = i
 	}
 	for _, loop := range loops {
-		if i, ok := places[loop.ProcessID]; ok {
+		if i, ok := index[loop.ProcessID]; ok {
 			found[i].Loops = append(found[i].Loops, loop.LoopState)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -11,6 +12,33 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
+
+// Backlog counts what waits in the outbox.
+type Backlog struct {
+	// Pending jobs wait to be handed to the queue; DeadLetters were refused so often that they wait for an operator.
+	Pending, DeadLetters int64
+	// Oldest is the age of the oldest pending job.
+	Oldest time.Duration
+}
+
+// backlogLimit bounds how many staged jobs are read. Dead letters are old, so they are among the first.
+const backlogLimit = 10_000
+
+// ReadBacklog reads the backlog up to a limit, so that a long backlog is cheap to read, too.
+func ReadBacklog(ctx context.Context, database *db.DB) (Backlog, error) {
+	var found Backlog
+	var oldest float64
+	err := database.Pool.QueryRow(ctx, `
+		SELECT count(*) FILTER (WHERE attempts < $1), count(*) FILTER (WHERE attempts >= $1),
+			coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE attempts < $1)), 0)::float8
+		FROM (SELECT attempts, created_at FROM staged_jobs ORDER BY id LIMIT $2) AS oldest`,
+		maxHandOvers, backlogLimit).Scan(&found.Pending, &found.DeadLetters, &oldest)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("read the backlog: %w", err)
+	}
+	found.Oldest = core.Seconds(oldest)
+	return found, nil
+}
 
 // enqueueLock is the advisory lock of the one enqueuer that hands over at a time. What is in the queue would otherwise
 // be counted by several before any of them has added to it.
@@ -46,14 +74,13 @@ func queueTurn(batch *db.Batch, after uuid.UUID, most int) *db.Future[[]uuid.UUI
 		WHERE (SELECT locked FROM mine) LIMIT $2`, after, most, int64(enqueueLock))
 }
 
-// lockDue locks the oldest due jobs of each organization, as many as its share. Jobs are known by their own ids alone:
-// one with a lower id may become visible after one with a higher id is gone.
+// lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time.
 func lockDue(ctx context.Context, tx db.Tx, orgs []uuid.UUID, shares []int) ([]stagedJob, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT due.id, due.attempts, due.kind, turn.org_id, due.subject_id, due.epoch
 		FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) AS turn (org_id, share) CROSS JOIN LATERAL (
 			SELECT id, attempts, kind, subject_id, epoch FROM staged_jobs
-			WHERE org_id = turn.org_id AND due_at <= now() ORDER BY due_at, id LIMIT turn.share
+			WHERE org_id = turn.org_id AND due_at <= now() ORDER BY subject_id LIMIT turn.share
 			FOR UPDATE SKIP LOCKED) AS due`, orgs, shares)
 	if err != nil {
 		return nil, fmt.Errorf("lock due jobs: %w", err)
@@ -69,7 +96,7 @@ func lockDue(ctx context.Context, tx db.Tx, orgs []uuid.UUID, shares []int) ([]s
 	return due, nil
 }
 
-// settle deletes what was delivered and puts off what was refused.
+// settle deletes the rows of delivered jobs and puts off refused ones.
 func settle(batch *db.Batch, done handOver) {
 	if len(done.delivered) > 0 {
 		batch.Queue("DELETE FROM staged_jobs WHERE id = ANY ((SELECT $1::bigint[])::bigint[])", done.delivered)
@@ -81,4 +108,37 @@ func settle(batch *db.Batch, done handOver) {
 			WHERE id = $1`, r.staged.id, attempts, core.StorableUpTo(r.cause.Error(), maxErrorText),
 			delay(attempts).Seconds())
 	}
+}
+
+// DeadLetters lists dead letters, the oldest first. They are old, so the oldest jobs hold them all.
+func DeadLetters(ctx context.Context, database *db.DB, limit int) ([]DeadLetter, error) {
+	rows, err := database.Pool.Query(ctx, `
+		SELECT id, kind, org_id, subject_id, attempts, last_error, created_at
+		FROM (SELECT * FROM staged_jobs ORDER BY id LIMIT $1) AS oldest
+		WHERE attempts >= $2 ORDER BY id LIMIT $3`, backlogLimit, maxHandOvers, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	letters, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeadLetter])
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	return letters, nil
+}
+
+const (
+	retryDeadLetter   = `UPDATE staged_jobs SET attempts = 0, due_at = now() WHERE id = $1 AND attempts >= $2`
+	discardDeadLetter = `DELETE FROM staged_jobs WHERE id = $1 AND attempts >= $2`
+)
+
+// changeDeadLetter runs one of the statements above, which have no effect on a job that is no dead letter.
+func changeDeadLetter(ctx context.Context, tx db.Tx, id int64, statement string) error {
+	tag, err := tx.Exec(ctx, statement, id, maxHandOvers)
+	if err != nil {
+		return fmt.Errorf("change dead letter %d: %w", id, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return core.NotFound("dead letter")
+	}
+	return nil
 }
