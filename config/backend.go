@@ -59,7 +59,7 @@ func (s Settings) database(address string) db.Config {
 }
 
 // refuseSecretPooler refuses a pooler that the settings do not speak of: some statements would fail by chance, and a
-// migration's lock could stay behind in a session that nobody finds again.
+// migration's lock could stay in a session that is not used again.
 func (b *backend) refuseSecretPooler(ctx context.Context, settings Settings) error {
 	if settings.DatabaseDirectURL != "" {
 		return nil

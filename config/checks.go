@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// checkTimeout bounds each check, so that people who look because something hangs get an answer.
+	// checkTimeout bounds each check, so that a hanging server does not hang the checks.
 	checkTimeout = 2 * time.Second
 	// oldestPostgres is the first version of PostgreSQL that has all that the schema uses.
 	oldestPostgres = 15
 )
 
-// examination is what the checks of an installation look at. What is nil is not looked at.
+// examination holds what is checked: the settings, the database and Redis. Nil ones are skipped.
 type examination struct {
 	settings Settings
 	// unknown are the variables of the environment that look like settings and are none.
@@ -68,7 +68,7 @@ func (e examination) checks(ctx context.Context) []remote.Check {
 	return found
 }
 
-// finding is what a check has come to, and what to do about it.
+// finding is the result of a check, and what to do about it.
 type finding struct {
 	outcome      remote.Outcome
 	detail, hint string
@@ -114,13 +114,13 @@ func (e examination) queue(ctx context.Context) finding {
 	settings, err := tasks.ReadRedisState(ctx, e.redis)
 	switch {
 	case err != nil:
-		return warning(err.Error(), "look at the server: it answers, and does not tell how it is")
+		return warning(err.Error(), "look at the server: it answers, but does not report its state")
 	case settings.Evicts():
 		return broken("maxmemory-policy is "+settings.Policy, "set maxmemory-policy to noeviction")
 	case settings.CannotSave:
 		return warning("it cannot save its data, and may take no more", "look at the log and the disk of the server")
 	case settings.Policy == "":
-		return fine("it does not tell whether it evicts keys")
+		return fine("it does not report whether it evicts keys")
 	}
 	return fine("nothing is evicted")
 }
@@ -131,12 +131,12 @@ func (e examination) processes(ctx context.Context) finding {
 		return broken(err.Error(), "run simplevalidations migrate up")
 	}
 	if len(processes) == 0 {
-		return warning("no process has been heard of", "start simplevalidations serve")
+		return warning("no process has sent a heartbeat", "start simplevalidations serve")
 	}
 	lines := complaints(processes)
-	if nobody := missing(processes); len(nobody) > 0 {
-		names := db.Column(nobody, func(d *duty) string { return d.name })
-		starts := db.Column(nobody, func(d *duty) string { return d.start })
+	if idle := missing(processes); len(idle) > 0 {
+		names := db.Column(idle, func(d *duty) string { return d.name })
+		starts := db.Column(idle, func(d *duty) string { return d.start })
 		slices.Sort(starts)
 		lines = append([]string{"no process runs: " + strings.Join(names, ", ")}, lines...)
 		return broken(strings.Join(lines, "; "), "start "+strings.Join(slices.Compact(starts), ", and "))

@@ -22,7 +22,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
-// Program is what main knows of the process: its surroundings and its build.
+// Program is what main passes on: the environment, the streams and the version.
 type Program struct {
 	Environ []string
 	Stdin   io.Reader
@@ -58,7 +58,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 
 const exitUsage = 2
 
-// isWrongUse tells a wrong command line, or a wrong value in it, from a failure.
+// isWrongUse reports whether the command line, or a value in it, is wrong.
 func isWrongUse(err error) bool {
 	if _, ok := errors.AsType[*UsageError](err); ok {
 		return true

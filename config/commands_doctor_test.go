@@ -51,7 +51,7 @@ func TestDoctor(t *testing.T) {
 		other := &stage{db: dbtest.OpenDatabase(t)}
 		d := setupDesk(t, address, s.Harbour.Tokens.Viewer, "DATABASE_URL="+other.db.Pool.Config().ConnString(),
 			"SV_NONSENSE=1", "SV_BASE_URL=http://validate.example.org")
-		d.run(t.Context(), "doctor").want(t, 0, "SV112  warning", "no process has been heard of",
+		d.run(t.Context(), "doctor").want(t, 0, "SV112  warning", "no process has sent a heartbeat",
 			"SV114  warning", "SV_NONSENSE is not a setting", "has no TLS")
 		other.process(t, "worker-1", "9.9.9", 0)
 		d.run(t.Context(), "doctor").want(t, 3, "SV112  error", "no process runs: web server, scheduler, sweeper")

@@ -20,7 +20,7 @@ func refuseWrongUse(command *cobra.Command) {
 		if err == nil && checkArgs != nil {
 			err = checkArgs(cmd, args)
 		}
-		if _, told := errors.AsType[*UsageError](err); err == nil || told {
+		if _, isUse := errors.AsType[*UsageError](err); err == nil || isUse {
 			return err
 		}
 		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
@@ -33,7 +33,7 @@ func refuseWrongUse(command *cobra.Command) {
 	}
 }
 
-// refuseCommand is for what has commands below it and does nothing itself: an argument is a name that none of them has.
+// refuseCommand refuses an unknown command of a group.
 func refuseCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -97,7 +97,7 @@ func registerFiles(e *echo.Echo, policy string, mediaTypes map[string]string) er
 	return nil
 }
 
-// registerSchema serves the OpenAPI document as it is written, or as JSON to whoever asks for that.
+// registerSchema serves the OpenAPI document as it is written, or as JSON where the client asks for it.
 func registerSchema(e *echo.Echo) {
 	convert := sync.OnceValues(openAPIAsJSON)
 	e.GET("/api/schema/", func(c echo.Context) error {
@@ -143,8 +143,8 @@ func registerReference(e *echo.Echo) error {
 	})
 }
 
-// serveStatic answers with the same bytes each time. Clients may keep them, and ask each time whether they still hold:
-// after an upgrade nobody sees an old page.
+// serveStatic answers with the same bytes each time. Clients may cache them, but revalidate them each time,
+// so that no page outlives an upgrade.
 func serveStatic(mediaType, policy string, body []byte) echo.HandlerFunc {
 	tag := core.ETag(body)
 	return func(c echo.Context) error {

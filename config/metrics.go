@@ -13,8 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-// figuresInterval is how old the figures of the database may be that a scrape gets.
-const figuresInterval = 10 * time.Second
+// gaugesInterval bounds the age of the gauges that a scrape gets from the database.
+const gaugesInterval = 10 * time.Second
 
 // startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
 // address is set.
@@ -24,7 +24,7 @@ func startMetrics(
 	if project.settings.MetricsAddr == "" {
 		return nil
 	}
-	figures, err := project.collect()
+	gauges, err := project.collect()
 	if err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func startMetrics(
 		return fmt.Errorf("serve metrics (SV_METRICS_ADDR sets another address): %w", err)
 	}
 	refreshing := heart.Follow(tasks.Loop{
-		Name: "figures", Interval: figuresInterval,
-		RunOnce: func(ctx context.Context) (int, error) { return 0, figures.Refresh(ctx) },
+		Name: "gauges", Interval: gaugesInterval,
+		RunOnce: func(ctx context.Context) (int, error) { return 0, gauges.Refresh(ctx) },
 	})
 	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
 	group.Go(func() error { return refreshing.Run(ctx, project.log) })
@@ -56,20 +56,20 @@ func newMetricsRouter(project *Project) *echo.Echo {
 
 // collect adds what is read to what is counted.
 func (p *Project) collect() (*metrics.Collected, error) {
-	figures := metrics.NewCollected(metrics.Source{
-		Database: p.figures,
+	gauges := metrics.NewCollected(metrics.Source{
+		Database: p.readGauges,
 		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
 	})
-	if err := p.metrics.Registry().Register(figures); err != nil {
-		return nil, fmt.Errorf("collect figures: %w", err)
+	if err := p.metrics.Registry().Register(gauges); err != nil {
+		return nil, fmt.Errorf("collect gauges: %w", err)
 	}
 	if err := p.metrics.Registry().Register(metrics.NewPool(p.db.Pool)); err != nil {
 		return nil, fmt.Errorf("collect the pool: %w", err)
 	}
-	return figures, nil
+	return gauges, nil
 }
 
-func (p *Project) figures(ctx context.Context) (metrics.Gauges, error) {
+func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	census, err := p.inspector.Census(ctx)
 	if err != nil {
 		return metrics.Gauges{}, err

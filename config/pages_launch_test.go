@@ -276,7 +276,7 @@ func TestLaunchBeyondTheQuota(t *testing.T) {
 	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") == "" {
 		t.Errorf("status = %d, Retry-After %q, want 429 and a time", refused.status, refused.header.Get("Retry-After"))
 	}
-	shows(t, string(refused.body), "3 of 3 runs are used this month; the count starts anew at", `value="kept"`)
+	shows(t, string(refused.body), "3 of 3 runs are used this month; the count resets at", `value="kept"`)
 }
 
 func TestLaunchOfAnInactiveWorkflow(t *testing.T) {

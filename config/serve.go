@@ -56,11 +56,12 @@ func (p Program) serveCommand() *cobra.Command {
 }
 
 // headroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when the heap
-// has doubled; a service that keeps next to nothing between two requests would collect many times a second.
+// has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a higher percentage
+// would multiply the memory of large documents, too. GOMEMLIMIT depends on the memory of the machine, and is for operators.
 const headroom = 32 << 20
 
 func (p Program) serve(ctx context.Context, part role, demo bool) error {
-	// It counts as in use and is never touched, so it takes address space but no memory.
+	// The ballast counts as in use. It is never touched, so it takes address space but no memory.
 	ballast := make([]byte, headroom)
 	defer runtime.KeepAlive(ballast)
 	settings, log, err := p.settings(ctx)

@@ -102,7 +102,7 @@ func TestServeTellsOfEveryPartAndLoop(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code of serve = %d, want 0", code)
 	}
-	if _, told, _ = c.run(t, "doctor"); !strings.Contains(told, "no process has been heard of") {
+	if _, told, _ = c.run(t, "doctor"); !strings.Contains(told, "no process has sent a heartbeat") {
 		t.Errorf("doctor = %s, want a process that has stopped to be gone", told)
 	}
 }

@@ -66,7 +66,7 @@ type Settings struct {
 	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
 	// CompleteInterval is how often abandoned keys are looked for.
 	CompleteInterval time.Duration `env:"SV_COMPLETE_INTERVAL" envDefault:"5s" validate:"min=100ms"`
-	// CompleteMaxAttempts is how often an abandoned key is tried before it is left to people.
+	// CompleteMaxAttempts is how often an abandoned key is tried before it is dead.
 	CompleteMaxAttempts int `env:"SV_COMPLETE_MAX_ATTEMPTS" envDefault:"20" validate:"min=1"`
 	// IdempotencyTTL is how long a key is remembered, counted from its first use.
 	IdempotencyTTL time.Duration `env:"SV_IDEMPOTENCY_TTL" envDefault:"24h" validate:"min=1s"`
@@ -108,7 +108,7 @@ type Settings struct {
 	FindingsRetention time.Duration `env:"SV_FINDINGS_RETENTION" envDefault:"2160h" validate:"min=0s,max=876000h"`
 	// PurgeSchedule is when what has expired is deleted, as a cron expression in UTC.
 	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
-	// ShutdownGrace is how long running work may take to end when the process is told to stop.
+	// ShutdownGrace is how long running work may take to end when the process is stopped.
 	ShutdownGrace time.Duration `env:"SV_SHUTDOWN_GRACE" envDefault:"20s" validate:"min=1s"`
 }
 
@@ -140,7 +140,7 @@ func secretParameter(name string) bool {
 	})
 }
 
-// UsageError is an error of whoever called the program: wrong settings or arguments. The program ends with 2.
+// UsageError is a wrong setting or argument. The program ends with 2.
 type UsageError struct {
 	Reason string
 }
@@ -165,8 +165,8 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 	}
 	for _, field := range append(fields, unusable(settings)...) {
 		name := strings.TrimPrefix(field.Pointer, "/")
-		// What could not be read was told already; its zero value breaks the rule as well.
-		if !slices.ContainsFunc(problems, func(told string) bool { return strings.HasPrefix(told, name+" ") }) {
+		// A value that could not be read is reported already; its zero value breaks the rule, too.
+		if !slices.ContainsFunc(problems, func(reported string) bool { return strings.HasPrefix(reported, name+" ") }) {
 			problems = append(problems, name+" "+field.Detail)
 		}
 	}
@@ -257,7 +257,7 @@ func (s Settings) Address() string {
 	return "http://" + s.Addr
 }
 
-// embedded reports whether this installation keeps anything in DataDir.
+// embedded reports whether PostgreSQL or Redis run inside, with their data in DataDir.
 func (s Settings) embedded() bool {
 	return s.DatabaseURL == "" || s.RedisURL == ""
 }

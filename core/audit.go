@@ -7,7 +7,7 @@ import (
 )
 
 // AuditRecord says who did what to which thing of an organization. It is written in the transaction of
-// the deed, so there is never one without the other.
+// the action, so there is never one without the other.
 type AuditRecord struct {
 	ID         uuid.UUID
 	OrgID      uuid.UUID

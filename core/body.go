@@ -16,8 +16,8 @@ import (
 )
 
 // ReadJSON reads a JSON body of at most limit bytes to its end and decodes it strictly: unknown members,
-// other spellings of their names, duplicates and whatever follows the value are refused with a pointer to
-// the place. It returns the bytes for who wants their digest.
+// other spellings of their names, duplicates and data after the value are refused with a pointer to
+// the member. It returns the bytes, for callers that need their digest.
 func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte, error) {
 	body, err := ReadBody(c, limit, "application/json")
 	if err != nil {
@@ -54,19 +54,19 @@ func bodyFault(err error, limit int64) error {
 }
 
 func invalidJSON(err error) error {
-	var place jsontext.Pointer
+	var pointer jsontext.Pointer
 	detail := "is not well-formed JSON"
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		place, detail = semantic.JSONPointer, "has a member or a type that is not expected here"
+		pointer, detail = semantic.JSONPointer, "has a member or a type that is not expected here"
 		if errors.Is(err, json.ErrUnknownName) {
 			detail = "is not a known member"
 		}
 	} else if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		place = syntactic.JSONPointer
+		pointer = syntactic.JSONPointer
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			detail = "is there twice"
 		}
 	}
 	return InvalidPayload("The body cannot be read; errors says where.",
-		FieldError{Pointer: string(place), Code: "invalid", Detail: detail}).Because(err)
+		FieldError{Pointer: string(pointer), Code: "invalid", Detail: detail}).Because(err)
 }

@@ -15,7 +15,7 @@ func OptionalTime(at *time.Time) Optional {
 	return Optional(FormatTime(*at))
 }
 
-// Seconds reads an interval as the database tells it.
+// Seconds converts an interval that the database returns in seconds.
 func Seconds(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }

@@ -30,7 +30,7 @@ type Error struct {
 }
 
 // FieldError says what is wrong with one member of the body (Pointer, RFC 6901) or one query, path or
-// header parameter (Parameter). Line and Column tell where in a body that people write by hand.
+// header parameter (Parameter). Line and Column are its position in a body that is a text.
 type FieldError struct {
 	Pointer   string `json:"pointer,omitempty"`
 	Parameter string `json:"parameter,omitempty"`
@@ -99,14 +99,14 @@ func (e *Error) RetrySeconds() int {
 	return seconds(e.RetryAfter)
 }
 
-// SetRetryAfter says in the header of an answer when to try again, where the error tells.
+// SetRetryAfter sets Retry-After where the error has a time.
 func (e *Error) SetRetryAfter(header http.Header) {
 	if e.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
 	}
 }
 
-// Because returns the error with its cause, which is logged and never shown.
+// Because adds the cause, which is logged and never shown to the client.
 func (e *Error) Because(cause error) *Error {
 	e.cause = cause
 	return e

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// KeepAlive calls lost in every interval, which renews what is held and reports whether somebody else has
-// taken it. Then the returned context ends with the cause given; it also ends with ctx. The returned
-// function ends the calls and waits for a running one; call it when the work is done.
+// KeepAlive calls lost in every interval, which renews a lease and reports whether it was taken over. In that case the
+// returned context ends with the cause; it also ends with ctx. The returned function ends the calls and waits for a
+// running one; call it when the work is done.
 func KeepAlive(
 	ctx context.Context, interval time.Duration, cause error, lost func(ctx context.Context) bool,
 ) (context.Context, func()) {

@@ -37,7 +37,7 @@ type Page[T any] struct {
 	Results  []T      `json:"results"`
 }
 
-// Cursor is a place in a list that is ordered by UUIDv7, newest first.
+// Cursor is a position in a list that is ordered by UUIDv7, newest first.
 type Cursor struct {
 	// ID is the row next to the page; the zero UUID stands for the list's beginning.
 	ID uuid.UUID
@@ -115,7 +115,7 @@ func (c Cursor) Window() (string, string, uuid.UUID) {
 }
 
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
-// read oldest first). The row beyond the size only tells that there is more.
+// read oldest first). The row beyond the size only shows that there is more.
 func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.URL) Page[T] {
 	more := len(rows) > cursor.Size
 	if more {

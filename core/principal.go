@@ -52,7 +52,7 @@ type Principal struct {
 	TokenID uuid.UUID
 	// KeyRequired says that every request that creates something must carry an idempotency key.
 	KeyRequired bool
-	// KeyLifetime is how long the organization's keys are remembered; zero is the installation's default.
+	// KeyLifetime is how long the organization's keys are kept; zero is the default of the settings.
 	KeyLifetime time.Duration
 	// Overage says that the organization may start runs beyond its quota, each charged on its own.
 	Overage bool

@@ -33,8 +33,8 @@ type Problem struct {
 // ErrorWriter shows an error to the client.
 type ErrorWriter func(c echo.Context, err *Error)
 
-// HandleError returns the one place that answers with errors. Whatever the error is, it is shown as one for the client;
-// what is nobody's fault but the service's own is logged with its cause.
+// HandleError returns the handler that answers every error with a problem document. Errors of the service itself are
+// logged with their cause.
 func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
@@ -116,7 +116,7 @@ func WriteProblem(c echo.Context, err *Error) {
 		c.Response().WriteHeader(spec.Status)
 		return
 	}
-	// A client that has gone cannot be told anything more.
+	// The client has gone, so nothing can be answered.
 	_ = c.Blob(spec.Status, ProblemType, body)
 }
 

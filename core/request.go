@@ -74,7 +74,7 @@ func BindQuery(c echo.Context, check *Validator, query any) error {
 // as the form does.
 func BindForm(c echo.Context, check *Validator, form any) error {
 	if err := (&echo.DefaultBinder{}).BindBody(c, form); err != nil {
-		return InvalidPayload("The form could not be read. Open the page anew and send it again.").Because(err)
+		return InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
 	}
 	for name, values := range c.Request().Form {
 		if !isStorable(name) || !isStorable(strings.Join(values, "")) {
@@ -89,6 +89,6 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 // ClearReadDeadline lets an answer come later than the deadline for reading the request. Without it the server would
 // take that deadline for a client that has gone. Call it when the body was read.
 func ClearReadDeadline(c echo.Context) {
-	// Not every server has deadlines, and where there are none nothing has to be lifted.
+	// A server without deadlines has none to clear.
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
 }

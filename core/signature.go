@@ -17,7 +17,7 @@ import (
 // that is in use; any of them is enough.
 const HeaderSignature = "Sv-Signature"
 
-// SignatureTolerance is how far the clocks may be apart. An older message may be one that somebody has recorded.
+// SignatureTolerance is how far the clocks may be apart. An older message may be a recorded one.
 const SignatureTolerance = 5 * time.Minute
 
 // Signer signs a body that is written to it.

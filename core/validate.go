@@ -47,9 +47,9 @@ func (v *Validator) Fields(value any) ([]FieldError, error) {
 	}
 	fields := make([]FieldError, len(broken))
 	for i, rule := range broken {
-		_, place, _ := strings.Cut(rule.Namespace(), ".")
+		_, member, _ := strings.Cut(rule.Namespace(), ".")
 		fields[i] = FieldError{
-			Pointer: "/" + fieldPointer.Replace(place),
+			Pointer: "/" + fieldPointer.Replace(member),
 			Code:    rule.Tag(),
 			Detail:  explain(rule),
 		}
@@ -66,7 +66,7 @@ func (v *Validator) Body(value any) error {
 	return InvalidPayload(summary("The request body", fields), fields...)
 }
 
-// Form checks the fields of a page's form and answers invalid_payload, in words for whoever has filled it in.
+// Form checks the fields of a page's form and answers invalid_payload, in words for its user.
 func (v *Validator) Form(value any) error {
 	fields, err := v.Fields(value)
 	if err != nil || fields == nil {
@@ -82,7 +82,7 @@ func (v *Validator) Query(value any) error {
 		return err
 	}
 	for i, field := range fields {
-		// A parameter has no place but its name, whatever struct its rule is written in.
+		// A parameter is known by its name alone, in whatever struct its rule is.
 		fields[i].Parameter, fields[i].Pointer = path.Base(field.Pointer), ""
 	}
 	clientErr := NewError(CodeInvalidParameter, summary("The query", fields))

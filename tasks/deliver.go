@@ -17,7 +17,7 @@ const (
 	// deliverers is how many tasks are on their way to Redis at once. They share it: one at a time, a millisecond of it
 	// would mean 1,000 jobs a second.
 	deliverers = 64
-	// conflictTries bounds how often a task is put in the place of one that is over.
+	// conflictTries bounds how often a task replaces a finished one.
 	conflictTries = 3
 
 	// probeKey lies in the same slot of a cluster as the keys of the queue.
@@ -85,7 +85,7 @@ func (e *Enqueuer) try(ctx context.Context, client *asynq.Client, job jobs.Job) 
 	return outcome, nil
 }
 
-// deliverOne returns nil when the queue holds a live task of the job, whoever put it there.
+// deliverOne returns nil when the queue holds a live task of the job.
 func (e *Enqueuer) deliverOne(ctx context.Context, client *asynq.Client, job jobs.Job) error {
 	task, err := encodeJob(job, e.cfg.JobTimeout)
 	if err != nil {

@@ -36,7 +36,7 @@ func (l queueLog) Debug(args ...any) { l.log.Debug("queue", "detail", fmt.Sprint
 // Info logs what asynq does.
 func (l queueLog) Info(args ...any) { l.log.Info("queue", "detail", fmt.Sprint(args...)) }
 
-// Warn logs what asynq expects to mend itself.
+// Warn logs what asynq retries by itself.
 func (l queueLog) Warn(args ...any) { l.log.Warn("queue", "detail", fmt.Sprint(args...)) }
 
 // Error logs what asynq could not do.

@@ -19,7 +19,7 @@ type inFlight struct {
 // from.
 func (f inFlight) room(slots int) int {
 	const waitingShare = 4
-	return max(0, max(1, slots/waitingShare)+free(slots, f) - f.waiting)
+	return max(0, max(1, slots/waitingShare)+free(slots, f)-f.waiting)
 }
 
 // free is how many slots of the workers no task has taken.

@@ -32,7 +32,7 @@ const (
 // WorkerConfig says how much a worker does at once and how it ends.
 type WorkerConfig struct {
 	Concurrency int
-	// Grace is how long tasks may go on after the worker was told to stop. What is still running then is canceled
+	// Grace is how long tasks may go on after the worker is stopped. What is still running then is canceled
 	// and goes back to the queue.
 	Grace time.Duration
 }

@@ -17,7 +17,7 @@ import (
 //go:embed templates/users/*.html
 var templates embed.FS
 
-// RunCounter tells what the runs that were counted in a period were, which the counters alone do not know.
+// RunCounter counts the runs of a period by day and by workflow, which the usage counters do not.
 type RunCounter interface {
 	CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (RunCounts, error)
 }
@@ -33,7 +33,7 @@ type App struct {
 	signIns Limiter
 }
 
-// New makes the app. signIns bounds the attempts to sign in, by where they come from.
+// New makes the app. signIns limits attempts to sign in.
 func New(
 	service *Service, guard *idempotency.Guard, keys *idempotency.Inspector, check *core.Validator, runs RunCounter,
 	signIns Limiter,

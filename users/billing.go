@@ -30,8 +30,8 @@ type Charge struct {
 	Key string `json:"-"`
 }
 
-// errBilling means that it is not known whether the charge was made; asking again with its key tells.
-var errBilling = errors.New("the billing service gave no answer that can be relied on")
+// errBilling means that the outcome of a charge is unknown. Repeating it with the same key is safe.
+var errBilling = errors.New("the billing service gave no definite answer")
 
 // Billing speaks to the operator's billing service.
 type Billing struct {

@@ -10,7 +10,7 @@ type choice struct {
 	Chosen      bool
 }
 
-// rolesUpTo are the roles that somebody may give, the least first.
+// rolesUpTo returns the roles that a member with the role may give, the lowest first.
 func rolesUpTo(most, chosen core.Role) []choice {
 	var choices []choice
 	for _, role := range core.Roles() {

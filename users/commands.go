@@ -18,14 +18,14 @@ import (
 // Open runs a command's work with the service on the configured database.
 type Open func(ctx context.Context, do func(context.Context, *Service) error) error
 
-// unlimited is how the command line writes a quota without a limit.
+// unlimited is the quota without a limit on the command line.
 const unlimited = "unlimited"
 
 // minPassword is the shortest password that is accepted.
 const minPassword = 12
 
-// Commands are the app's commands. They act on the database directly, so that an installation can
-// begin without any account.
+// Commands are the app's commands. They act on the database directly, so that the first
+// account of a service can be created.
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
@@ -117,7 +117,7 @@ func setKeysCommand(open Open) *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
-	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are remembered, 0 for as everywhere")
+	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are kept, 0 for the default of the service")
 	// What is left out must not turn off what was set before.
 	requireFlags(command, "required", "lifetime")
 	return command

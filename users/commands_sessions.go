@@ -36,7 +36,7 @@ func setPasswordCommand(open Open) *cobra.Command {
 
 func setOperatorCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "set-operator EMAIL on|off", Short: "Let a user see and mend the installation on the dashboard",
+		Use: "set-operator EMAIL on|off", Short: "Let a user see and use the operations page",
 		Args: cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {

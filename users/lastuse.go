@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// lastUse remembers which tokens were used since the last flush, so that no request writes for it.
+// lastUse collects the tokens that were used since the last flush, so that requests write nothing.
 type lastUse struct {
 	mu     sync.Mutex
 	tokens map[uuid.UUID]uuid.UUID // token to organization
@@ -27,8 +27,8 @@ func (l *lastUse) take() map[uuid.UUID]uuid.UUID {
 	return taken
 }
 
-// FlushLastUse writes the time of last use of the tokens that were used since the last call. It always
-// catches up, so it returns 0: there is no reason to call it again at once. A crash loses only that time.
+// FlushLastUse writes the time of last use of the tokens that were used since the last call. It returns
+// 0, because nothing is left to be done at once. A crash loses only these times.
 func (s *Service) FlushLastUse(ctx context.Context) (int, error) {
 	used := s.seen.take()
 	if len(used) == 0 {

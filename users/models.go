@@ -61,7 +61,7 @@ type Token struct {
 	Role       core.Role
 	MemberRole core.Role
 	State      TokenState
-	// ReplacedBy is the token that took this one's place when it was rotated.
+	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
 	ReplacedBy *uuid.UUID
 	CreatedAt  time.Time
 	ExpiresAt  *time.Time

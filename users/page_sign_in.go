@@ -46,8 +46,7 @@ func (a *App) signIn(c echo.Context) error {
 	return pages.Redirect(c, form.Next, "")
 }
 
-// trySignIn counts attempts by the visitor's address, and by the account as seen from there: nobody can lock another
-// out by guessing.
+// trySignIn limits attempts by address, and by address and account: an attacker elsewhere cannot lock a user out.
 func (a *App) trySignIn(c echo.Context, email string) (string, error) {
 	for _, subject := range []string{c.RealIP(), c.RealIP() + " " + normalizeEmail(email)} {
 		if err := a.mayGuess(subjectID(subject)); err != nil {
@@ -59,7 +58,7 @@ func (a *App) trySignIn(c echo.Context, email string) (string, error) {
 	})
 }
 
-// mayGuess counts an attempt to tell a password: each that is compared takes memory and time from all others.
+// mayGuess counts an attempt with a password, because comparing one costs much memory and time.
 func (a *App) mayGuess(subject uuid.UUID) error {
 	allowance := a.signIns.Allow(subject)
 	if allowance.Allowed() {
@@ -82,7 +81,7 @@ func (a *App) signOut(c echo.Context) error {
 		return err
 	}
 	pages.SetCookie(c, sessionCookie, "", 0)
-	// Pages that the browser has kept are not for whoever comes next.
+	// The next user of the browser must not see cached pages.
 	c.Response().Header().Set("Clear-Site-Data", `"cache"`)
 	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
 }

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// forever is how the command line writes a period without an end.
+	// forever is a period without an end on the command line.
 	forever = "forever"
-	// asEverywhere is how it writes the installation's own period.
-	asEverywhere = "default"
+	// byDefault is the period of the settings.
+	byDefault = "default"
 )
 
 // Retention is how long an organization's documents and findings are kept after the end of their runs: nil is the
-// installation's own period, and 0 is for ever.
+// period of the settings, and 0 is for ever.
 type Retention struct {
 	Content  *time.Duration
 	Findings *time.Duration
 }
 
-// SetRetention sets how long documents and findings are kept, also those of runs that have ended already.
+// SetRetention sets how long documents and findings are kept, also for runs that have ended.
 func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention Retention) error {
 	err := s.setColumns(ctx, orgID, "organization.set_retention", describeRetention(retention), map[string]any{
 		"content_retention": periodColumn(retention.Content), "findings_retention": periodColumn(retention.Findings),
@@ -51,7 +51,7 @@ func describeRetention(retention Retention) string {
 func describePeriod(period *time.Duration) string {
 	switch {
 	case period == nil:
-		return "as everywhere"
+		return "by default"
 	case *period == 0:
 		return forever
 	default:
@@ -84,16 +84,16 @@ func setRetentionCommand(open Open) *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default for as everywhere")
-	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default for as everywhere")
+	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default for the period of the settings")
+	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default for the period of the settings")
 	// What is left out must not be kept for another time than before, and so be deleted.
 	requireFlags(command, "content", "findings")
 	return command
 }
 
 func parsePeriod(flag, text string) (*time.Duration, error) {
-	if text == asEverywhere {
-		return nil, nil //nolint:nilnil // no period is the installation's own
+	if text == byDefault {
+		return nil, nil //nolint:nilnil // no period is that of the settings
 	}
 	if text == forever {
 		return new(time.Duration), nil
@@ -101,7 +101,7 @@ func parsePeriod(flag, text string) (*time.Duration, error) {
 	period, err := time.ParseDuration(text)
 	if err != nil || period <= 0 {
 		return nil, core.InvalidParameter(flag,
-			fmt.Sprintf("is a time such as 720h, %s or %s, not %q", forever, asEverywhere, text))
+			fmt.Sprintf("is a time such as 720h, %s or %s, not %q", forever, byDefault, text))
 	}
 	return &period, nil
 }

@@ -14,9 +14,9 @@ func TestSetRetentionCommand(t *testing.T) {
 		FROM organizations`
 	for _, tt := range []struct{ flags, want, said string }{
 		{"--content 72h --findings 2160h", "72:00:00 2160:00:00", "documents 72h0m0s, findings 2160h0m0s"},
-		{"--content forever --findings default", "00:00:00 -", "documents forever, findings as everywhere"},
-		{"--content default --findings 1h", "- 01:00:00", "documents as everywhere, findings 1h0m0s"},
-		{"--content default --findings default", "- -", "documents as everywhere, findings as everywhere"},
+		{"--content forever --findings default", "00:00:00 -", "documents forever, findings by default"},
+		{"--content default --findings 1h", "- 01:00:00", "documents by default, findings 1h0m0s"},
+		{"--content default --findings default", "- -", "documents by default, findings by default"},
 	} {
 		out := b.mustRun(t, append([]string{"org", "set-retention", "acme"}, strings.Fields(tt.flags)...)...)
 		if want := "acme: " + tt.said + "\n"; out != want {

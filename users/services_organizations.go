@@ -68,17 +68,16 @@ func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64
 	return err
 }
 
-// KeyPolicy is how an organization wants its idempotency keys.
+// KeyPolicy says whether an organization requires idempotency keys, and how long they are kept.
 type KeyPolicy struct {
 	Required bool
-	// Lifetime is how long keys are remembered, from a minute to 30 days; zero is the installation's default.
+	// Lifetime is from a minute to 30 days; zero is the default of the settings.
 	Lifetime time.Duration
 }
 
-// SetKeyPolicy sets how the organization wants its keys, from the next request on. Keys that are in use
-// keep the end they were given.
+// SetKeyPolicy sets the policy from the next request on. Keys that are in use keep their expiry.
 func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyPolicy) error {
-	outOfBounds := core.InvalidPayload("Keys are remembered for a minute at least and 30 days at most.")
+	outOfBounds := core.InvalidPayload("Keys are kept for a minute at least and 30 days at most.")
 	if policy.Lifetime < 0 {
 		return outOfBounds
 	}

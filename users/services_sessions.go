@@ -30,8 +30,8 @@ type signIn struct {
 	Replaces string
 }
 
-// SignIn begins a session and returns its secret for the cookie. The session that it replaces ends. Whether the address
-// is unknown or the password is wrong cannot be told apart, not even by the time it takes.
+// SignIn begins a session and returns its secret for the cookie. The session that it replaces ends. An unknown
+// address and a wrong password have the same answer, and take the same time.
 func (s *Service) SignIn(ctx context.Context, attempt signIn) (string, error) {
 	user, err := s.User(ctx, attempt.Email)
 	if err != nil && !core.HasCode(err, core.CodeNotFound) {
@@ -95,7 +95,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 	return nil
 }
 
-// SetOperator says whether the user runs the installation, from the user's next page on.
+// SetOperator sets whether the user may use the operations page, from the user's next page on.
 func (s *Service) SetOperator(ctx context.Context, userID uuid.UUID, isOperator bool) error {
 	_, err := gorm.G[User](s.db.Gorm).Where("id = ?", userID).Update(ctx, "is_operator", isOperator)
 	if err != nil {

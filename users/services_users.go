@@ -56,7 +56,7 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 	})
 }
 
-// newUser checks what the user is made of and hashes the password, which takes too long for a transaction.
+// newUser checks the user and hashes the password, which takes too long for a transaction.
 func (s *Service) newUser(email, name, password string) (User, error) {
 	id, err := core.NewID()
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 )
 
 // Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization the
-// principal is the visitor as its member; for others the organization is not there. The path tells the organization, so
-// that the error about an address that leads nowhere is shown among its pages too.
+// principal is the visitor as its member; for others the organization is not_found. The organization is read from the
+// path and not from the route, so that the error page of an unknown address belongs to it, too.
 func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		found, err := a.service.visit(c.Request().Context(), sessionSecret(c))

@@ -49,7 +49,7 @@ func lockMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (Member,
 // findOrInsertUser returns the id of the user with the e-mail address, who is added where there is none.
 func findOrInsertUser(ctx context.Context, tx db.Tx, user User) (uuid.UUID, error) {
 	var id uuid.UUID
-	// An update that changes nothing returns the row, whoever wrote it.
+	// An update that changes nothing returns the row even if another transaction wrote it.
 	err := tx.QueryRow(ctx, `
 		INSERT INTO users (id, email, name) VALUES ($1, $2, $3)
 		ON CONFLICT ON CONSTRAINT uq_users_email DO UPDATE SET email = excluded.email RETURNING id`,

@@ -58,8 +58,8 @@ func CountOverage(ctx context.Context, tx db.Tx, orgID uuid.UUID) (time.Time, er
 // Demand is a run that an organization may be charged for.
 type Demand struct {
 	OrgID uuid.UUID
-	// Lock is the number of an advisory lock without which the demand is void, so that nobody waits for the counter
-	// in vain; nil when there is none.
+	// Lock is the number of an advisory lock; nil for none. A demand whose lock is taken is void, so that it does not
+	// wait for the counter in vain.
 	Lock *int64
 }
 
@@ -203,7 +203,7 @@ func QuotaExceeded(usage Usage) *core.Error {
 		quota = *usage.Quota
 	}
 	err := core.NewError(core.CodeQuotaExceeded, fmt.Sprintf(
-		"%d of %d runs are used this month; the count starts anew at %s. Nothing was started.",
+		"%d of %d runs are used this month; the count resets at %s. Nothing was started.",
 		usage.Used, quota, usage.ResetsAt().Format(time.RFC3339)))
 	err.RetryAfter = max(time.Until(usage.ResetsAt()), time.Second)
 	return err
@@ -218,7 +218,7 @@ type PeriodUsage struct {
 	Today time.Time
 }
 
-// RunCounts tells the runs of a period apart.
+// RunCounts counts the runs of a period by day and by workflow.
 type RunCounts struct {
 	// Days counts by the day, written like 2026-03-01. Days without runs may be missing.
 	Days      map[string]int64

@@ -39,7 +39,7 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	limits  body.Limits
-	// address is that of the server, for what is taken elsewhere.
+	// address is that of the server, for snippets and files that are used elsewhere.
 	address  string
 	runPages RunPages
 	pages    *pages.Set
@@ -48,7 +48,7 @@ type App struct {
 	prefetches users.Prefetches
 }
 
-// UsageReader tells how much of its quota an organization has used.
+// UsageReader reads how much of its quota an organization has used.
 type UsageReader interface {
 	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
 }
@@ -79,7 +79,7 @@ func New(
 	}, nil
 }
 
-// Operations are what people call what the app does once for each key.
+// Operations are the names of what the app does once for each key.
 func Operations() idempotency.Operations {
 	return idempotency.Operations{
 		start.Endpoint: "Start a run", start.EndpointRerun: "Repeat a run", endpointCreate: "Create a workflow",

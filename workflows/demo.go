@@ -17,8 +17,8 @@ type demoWorkflow struct {
 	steps                   []demoStep
 }
 
-// demoStep is made from a sample configuration. Its seed keeps its id the same in every installation, so that documents
-// and tests can name it.
+// demoStep is made from a sample configuration. Its seed makes its id the same in every database, so that guides and
+// tests can name it.
 type demoStep struct {
 	seed, name, kind, sample string
 	continues                bool

@@ -22,7 +22,7 @@ const (
 	maxFileValues = 100_000
 )
 
-// File is a workflow as a file: what it is called and what it does, but nothing of the server that it is on.
+// File is a workflow as a file: its names and its definition, without its id and state on a server.
 type File struct {
 	SchemaVersion int    `json:"schema_version"`
 	Slug          string `json:"slug"           validate:"required,max=63,excludesrune=\x00"`
@@ -32,7 +32,7 @@ type File struct {
 }
 
 // FileError is a fault of a workflow file. Line and Column are those of the value that the pointer leads to, or of
-// the nearest one around it; they are 0 where no place is to blame.
+// the nearest one around it; they are 0 where there is no such value.
 type FileError struct {
 	engines.ConfigError
 	Line   int
@@ -46,7 +46,7 @@ func fileOf(v Version) File {
 	}
 }
 
-// draft is the workflow to be created from the file. It starts runs at once: a file is not brought in to lie idle.
+// draft returns the workflow to be created from the file. It is active, so that it can be used at once.
 func (f File) draft() Draft {
 	return Draft{Slug: f.Slug, Name: f.Name, Description: f.Description, IsActive: true, Definition: f.Definition}
 }

@@ -38,7 +38,7 @@ type versionEntry struct {
 	CreatedAt  time.Time
 }
 
-// TableName tells GORM the table.
+// TableName returns the table of the model.
 func (versionEntry) TableName() string { return "workflow_versions" }
 
 // ref is the part of the version that runs need.

@@ -26,7 +26,7 @@ type editorPage struct {
 	Upload bool
 	Draft  editorDraft
 	Faults []editorFault
-	// Problem is a refusal that is not about a place in the text.
+	// Problem is a refusal that is not about a line of the text.
 	Problem *core.Error
 }
 
@@ -146,7 +146,7 @@ func (a *App) save(
 	return redirectToSaved(c, principal, answer)
 }
 
-// target tells the forms for different workflows apart.
+// target distinguishes the forms of different workflows.
 func (p editorPage) target() string {
 	if p.Workflow == nil {
 		return ""

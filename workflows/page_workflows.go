@@ -43,7 +43,7 @@ func newWorkflowsPage(
 // recentRuns are the results of a workflow's newest runs.
 type recentRuns struct {
 	Spark pages.Spark
-	// Passed and Failed count the runs that have come to a verdict on their document.
+	// Passed and Failed count the runs with a verdict on their document.
 	Passed, Failed int64
 	Count          int
 }
@@ -65,7 +65,7 @@ func newRecentRuns(newestFirst []validations.RunResult) recentRuns {
 	return recent
 }
 
-// Verdicts is how many runs have come to a verdict.
+// Verdicts counts the runs with a verdict.
 func (r recentRuns) Verdicts() int64 { return r.Passed + r.Failed }
 
 func toneOf(result validations.RunResult) string {

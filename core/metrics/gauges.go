@@ -36,7 +36,7 @@ type Source struct {
 // costs the database nothing.
 type Collected struct {
 	source   Source
-	gauges  atomic.Pointer[Gauges]
+	gauges   atomic.Pointer[Gauges]
 	archived atomic.Pointer[int64]
 
 	keys, oldestLocked, pending, oldestPending, dead, up *prometheus.Desc

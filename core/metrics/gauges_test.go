@@ -32,7 +32,7 @@ func TestCollected(t *testing.T) {
 		const headers = `
 			# HELP sv_figures_up Whether the last reading of a source was successful.
 			# TYPE sv_figures_up gauge
-			# HELP sv_jobs_dead Jobs that are left to people, by where they are.
+			# HELP sv_jobs_dead Jobs that wait for an operator, by where they are.
 			# TYPE sv_jobs_dead gauge
 			# HELP sv_outbox_oldest_age_seconds Age of the oldest staged job that waits for the queue.
 			# TYPE sv_outbox_oldest_age_seconds gauge

@@ -71,14 +71,10 @@ func open(first *db.Batch, attempts []*attempt) opened {
 	}
 }
 
-// shortLockTimeout bounds the wait of one organization's part of a batch for a lock that the whole batch could not get.
-// It is long enough for a commit that is only under way.
-const shortLockTimeout = "SET LOCAL lock_timeout = '200ms'"
-
 // openWithShortLockTimeout is open for one organization of a batch. A process that is stuck in the middle of its own
 // batch holds up many organizations, and the others wait until each of them was tried.
 func openWithShortLockTimeout(first *db.Batch, attempts []*attempt) opened {
-	first.Queue(shortLockTimeout)
+	queueShortLockTimeout(first)
 	return open(first, attempts)
 }
 
