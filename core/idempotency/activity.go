@@ -85,7 +85,7 @@ func (a *Activity) note(orgID uuid.UUID, record *Record, err error) {
 		trackedKey: trackedKey{orgID: orgID, keyID: record.ID},
 		replays:    met.replayed, mismatches: met.reused, conflicts: met.inProgress,
 	})
-	if err == nil && record.RunID != uuid.Nil {
+	if err == nil && record.Subject != uuid.Nil {
 		a.counts.hour(orgID).replays++
 	}
 }

@@ -34,7 +34,7 @@ func newCounter(database *db.DB) counter {
 // startRecord is a key whose request has started a run.
 func startRecord(org uuid.UUID) idempotency.Record {
 	record := finishedRecord(org)
-	record.RunID = uuid.Must(uuid.NewV7())
+	record.Subject = uuid.Must(uuid.NewV7())
 	return record
 }
 

@@ -138,7 +138,7 @@ func (w *world) request(t *rapid.T) {
 	claim := newClaim(w.org, key, rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "content"))
 	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, pointBegun, w.engine.Lock()
 	if key == keyWithRun {
-		claim.RunID = uuid.New()
+		claim.Subject = uuid.New()
 	}
 	h := &holder{
 		stops: make(chan idempotency.Record), goOn: make(chan error), ended: make(chan holding, 1),

@@ -63,7 +63,8 @@ type Claim struct {
 	Caller      Caller
 	// Lifetime counts from the claim by the database's clock.
 	Lifetime time.Duration
-	RunID    uuid.UUID
+	// Subject is the id of what the request creates, such as a run; zero when it creates nothing with an id.
+	Subject uuid.UUID
 	// Response is stored with the claim, and the key is finished, unless Point is set.
 	Response Response
 	// Point is the recovery point that the claiming transaction reaches when more phases follow. The key
@@ -80,7 +81,7 @@ type Record struct {
 	Key         string
 	Fingerprint Fingerprint
 	RequestID   string
-	RunID       uuid.UUID
+	Subject     uuid.UUID
 	Point       Point
 	Expired     bool
 	// Epoch is the fence: who holds the key writes under the epoch that its own taking of the lock made.
@@ -106,7 +107,7 @@ func (r Record) Abandoned() bool {
 func (c *Claim) Held(expiresAt time.Time) Record {
 	return Record{
 		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,
-		RequestID: c.Caller.RequestID, RunID: c.RunID, Point: c.Point, Epoch: firstEpoch, LockRest: c.Lock,
+		RequestID: c.Caller.RequestID, Subject: c.Subject, Point: c.Point, Epoch: firstEpoch, LockRest: c.Lock,
 		ExpiresAt: expiresAt,
 	}
 }

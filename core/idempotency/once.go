@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -20,13 +19,6 @@ type Operation struct {
 	Target string
 	// Content is the digest of the request's body by meaning.
 	Content Digest
-	// KeyID and RunID are the ids of the key's row and of the run, where the operation creates one: each
-	// refers to the other. Without a KeyID the row gets one of its own.
-	KeyID uuid.UUID
-	RunID uuid.UUID
-	// Admit refuses new requests where something other than the database bounds them; it may be nil. A replay
-	// does not have to pass it.
-	Admit func(context.Context) error
 }
 
 // Work does an operation inside the transaction that also claims its key, and returns the answer. It may
@@ -65,28 +57,25 @@ func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Ans
 		return Answer{}, err
 	}
 	if !key.Given {
-		response, err := g.unkeyed(ctx, operation, work)
+		response, err := g.unkeyed(ctx, work)
 		return Answer{Response: response}, err
 	}
 	claim, err := g.claim(c, principal, key, operation)
 	if err != nil {
 		return Answer{}, err
 	}
-	return g.once(ctx, claim, operation, work)
+	return g.once(ctx, claim, work)
 }
 
-func (g *Guard) unkeyed(ctx context.Context, operation Operation, work Work) (Response, error) {
-	if err := operation.admit(ctx); err != nil {
-		return Response{}, err
-	}
+func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 	response, err := db.InTx(ctx, g.db, func(tx db.Tx) (Response, error) { return work(ctx, tx) })
 	if err != nil {
-		return Response{}, failed(err, operation.RunID, false)
+		return Response{}, failed(err, false)
 	}
 	return response, nil
 }
 
-func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work Work) (Answer, error) {
+func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
 	// What has begun is finished or refused, also when the client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), onceTimeout)
 	defer cancel()
@@ -97,13 +86,10 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	if found {
 		return g.Answer(record, claim.Fingerprint)
 	}
-	if err := operation.admit(ctx); err != nil {
-		return Answer{}, err
-	}
 	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (workResult, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
 	case err != nil:
-		return Answer{}, failed(err, claim.RunID, true)
+		return Answer{}, failed(err, true)
 	case done.claim.Claimed:
 		return done.answer, nil
 	case done.claim.Existing != nil:
@@ -111,13 +97,6 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	default:
 		return Answer{}, g.InFlight(claim.OrgID)
 	}
-}
-
-func (o Operation) admit(ctx context.Context) error {
-	if o.Admit == nil {
-		return nil
-	}
-	return o.Admit(ctx)
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
@@ -141,25 +120,22 @@ func (g *Guard) claim(
 	c echo.Context, principal core.Principal, key Key, operation Operation,
 ) (Claim, error) {
 	caller := CallerOf(c)
-	if operation.KeyID == uuid.Nil {
-		id, err := core.NewID()
-		if err != nil {
-			return Claim{}, err
-		}
-		operation.KeyID = id
+	id, err := core.NewID()
+	if err != nil {
+		return Claim{}, err
 	}
 	return Claim{
-		ID: operation.KeyID, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
+		ID: id, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
 		Fingerprint: Request{
 			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
 			MediaType: "application/json", Content: operation.Content,
 		}.Fingerprint(),
-		Lifetime: g.Lifetime(principal), RunID: operation.RunID, Point: claiming, Lock: time.Minute,
+		Lifetime: g.Lifetime(principal), Point: claiming, Lock: time.Minute,
 	}, nil
 }
 
-// failed says what the failure of a transaction means for its operation. The run is nil where there is none.
-func failed(cause error, runID uuid.UUID, keyed bool) error {
+// failed says what the failure of a transaction means for its operation.
+func failed(cause error, keyed bool) error {
 	if db.IsContention(cause) {
 		return core.Unavailable(cause)
 	}
@@ -173,8 +149,5 @@ func failed(cause error, runID uuid.UUID, keyed bool) error {
 	}
 	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+advice)
 	err.RetryAfter, err.Retryable = commitRest, keyed
-	if runID != uuid.Nil {
-		err.RunID = runID.String()
-	}
 	return err.Because(fmt.Errorf("do an operation once: %w", cause))
 }

@@ -36,14 +36,14 @@ const claimQuery = `
 		c.request_id, c.ip, c.agent, c.status,
 		CASE WHEN c.status IS NOT NULL
 			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
-		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
+		c.body, c.subject, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
 		now() + make_interval(secs => c.lifetime), CASE WHEN c.status IS NOT NULL THEN now() END
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
 		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
 		$22::text[], $23::bigint[])
 		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
-			agent, status, content_type, location, body, run_id, lifetime, lock,
+			agent, status, content_type, location, body, subject, lifetime, lock,
 			point, lock_for)
 	WHERE pg_try_advisory_xact_lock(c.lock)
 	ORDER BY c.org_id, c.endpoint, c.key

@@ -29,7 +29,7 @@ func claimColumns(claims []Claim) []any {
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		db.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownID(c.Subject) }),
 		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		db.Column(claims, (*Claim).LockNumber),
 		db.Column(claims, (*Claim).point),
@@ -62,7 +62,7 @@ func storedOnly[T any](c *Claim, part T) *T {
 	return &part
 }
 
-func knownRun(id uuid.UUID) *uuid.UUID {
+func knownID(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
 	}

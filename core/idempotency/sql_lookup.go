@@ -58,14 +58,14 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
 		r                             Record
 		sum, target, content, options []byte
-		runID                         *uuid.UUID
+		subject                       *uuid.UUID
 		lockSeconds                   float64
 		status                        *int
 		headers                       *ResponseHeaders
 		body                          []byte
 	)
 	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &r.Fingerprint.Version,
-		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Point, &r.Epoch, &r.Expired,
+		&sum, &target, &content, &options, &r.RequestID, &subject, &r.Point, &r.Epoch, &r.Expired,
 		&r.ExpiresAt, &lockSeconds, &status, &headers, &body)
 	if err != nil {
 		return r, fmt.Errorf("read a key: %w", err)
@@ -75,8 +75,8 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	copy(r.Fingerprint.Content[:], content)
 	copy(r.Fingerprint.Options[:], options)
 	r.LockRest = core.Seconds(lockSeconds)
-	if runID != nil {
-		r.RunID = *runID
+	if subject != nil {
+		r.Subject = *subject
 	}
 	if status != nil && headers != nil {
 		r.Response = Response{Status: *status, Headers: *headers, Body: body}

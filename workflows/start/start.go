@@ -139,7 +139,7 @@ func (s *Starter) answerFrom(
 	if core.HasCode(err, core.CodeKeyInProgress) && record.Abandoned() {
 		return s.resume(ctx, record)
 	}
-	return Answer{Answer: answer, RunID: record.RunID}, err
+	return Answer{Answer: answer, RunID: record.Subject}, err
 }
 
 // answerFromRival answers an attempt whose key another request has, finished or not.
