@@ -104,7 +104,7 @@ func NewProject(
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.inband = validations.NewInband(runs, p.waiters, settings.InbandRuns, log)
-	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, p.activity, measured.Keys)
+	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
 		staged, overage(settings, engine), measured.Starts)

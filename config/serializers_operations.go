@@ -68,7 +68,7 @@ func troubleOfKey(key idempotency.StuckKey) trouble {
 	}
 	return trouble{
 		target: target{kindKey, key.OrgID.String(), key.ID.String()}, orgID: key.OrgID,
-		Kind: "key: " + operationNames().Name(key.Endpoint), Title: key.Key, Pill: pill,
+		Kind: "key: " + operationNames().Title(key.Endpoint), Title: key.Key, Pill: pill,
 		Error: key.LastError, Tries: key.Attempts, Since: key.CreatedAt,
 	}
 }

@@ -27,7 +27,7 @@ type counter struct {
 func newCounter(database *db.DB) counter {
 	activity := idempotency.NewActivity()
 	return counter{
-		Activity: activity, Guard: idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys),
+		Activity: activity, Guard: idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys),
 	}
 }
 

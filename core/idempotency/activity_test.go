@@ -63,7 +63,7 @@ func TestActivity(t *testing.T) {
 	t.Run("CountsEachAnswerByItsKind", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+		guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 		record := finishedRecord(org)
 		held := record
 		held.Point, held.LockRest = "started", time.Minute
@@ -88,7 +88,7 @@ func TestActivity(t *testing.T) {
 	t.Run("DoesNotCountWhatIsNeitherReplayedNorRefused", func(t *testing.T) {
 		t.Parallel()
 		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+		guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 		// An abandoned request goes on under its retry.
 		abandoned, unknown := finishedRecord(org), finishedRecord(org)
 		abandoned.Point = "started"
@@ -111,7 +111,7 @@ func TestActivityIsBounded(t *testing.T) {
 	const tracked = 100_000
 	database := setup(t)
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 	record := finishedRecord(uuid.New())
 	first := record.ID
 	for range tracked + 10 {
@@ -141,7 +141,7 @@ func TestPurgeForgetsActivity(t *testing.T) {
 	database := setup(t)
 	org := uuid.New()
 	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 	ids := make(map[string]uuid.UUID)
 	for _, key := range []string{"kept", "purged", "renewed", "released"} {
 		claim := newClaim(org, key, "a")

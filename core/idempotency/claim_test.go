@@ -125,7 +125,7 @@ func TestClaims(t *testing.T) {
 			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
 				t.Fatalf("outcome = %+v, want the record of the first", outcome)
 			}
-			checkCode(t, outcome.Existing.Decide(second.Fingerprint), wantCode)
+			checkCode(t, outcome.Existing.Decide(second.Fingerprint, "thing"), wantCode)
 		}
 	})
 
@@ -217,12 +217,12 @@ func TestClaims(t *testing.T) {
 		if outcome.Claimed || outcome.Existing == nil {
 			t.Fatalf("outcome = %+v, want the record", outcome)
 		}
-		err = outcome.Existing.Decide(claim.Fingerprint)
+		err = outcome.Existing.Decide(claim.Fingerprint, "thing")
 		checkCode(t, err, core.CodeKeyInProgress)
 		if rest := core.AsError(err).RetryAfter; rest < 8*time.Second || rest > 10*time.Second {
 			t.Errorf("retry after %s, want the lock's rest of about 10 s", rest)
 		}
-		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint), core.CodeKeyReused)
+		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint, "thing"), core.CodeKeyReused)
 	})
 
 	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		claim := newClaim(org, "version", "b")
-		checkCode(t, mustTake(t, database, claim)[0].Existing.Decide(claim.Fingerprint), core.CodeUnavailable)
+		checkCode(t, mustTake(t, database, claim)[0].Existing.Decide(claim.Fingerprint, "thing"), core.CodeUnavailable)
 	})
 }
 

@@ -14,15 +14,15 @@ const commitRest = time.Second
 // errFingerprintVersion means that another release of the service wrote the key.
 var errFingerprintVersion = errors.New("the key's fingerprint has a version that this release does not know")
 
-// Decide says what a request with the fingerprint gets from a key that is already there: nil means a
-// replay of the record's response. The mismatch is looked at before the lock, so reuse is told at once.
-// An expired and finished record must not be passed in: it counts as absent.
-func (r Record) Decide(fingerprint Fingerprint) error {
+// Decide decides what a request with the fingerprint gets from a key that is already there: nil means a replay of the
+// record's response. It compares fingerprints before it looks at the lock, so that reuse is refused at once and not
+// retried. The target is the noun that a refusal uses. An absent record must not be passed in.
+func (r Record) Decide(fingerprint Fingerprint, target string) error {
 	if r.Fingerprint.Version != fingerprint.Version {
 		return core.Unavailable(fmt.Errorf("key %s: %w (%d)", r.ID, errFingerprintVersion, r.Fingerprint.Version))
 	}
 	if r.Fingerprint.Sum != fingerprint.Sum {
-		return reused(fingerprint.Differs(r.Fingerprint), r.RequestID)
+		return reused(fingerprint.Differs(r.Fingerprint, target), r.RequestID)
 	}
 	if !r.Finished() {
 		return InProgress(r.LockRest)

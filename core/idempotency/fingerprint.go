@@ -60,12 +60,12 @@ func (r Request) Fingerprint() Fingerprint {
 	return f
 }
 
-// Differs names the parts in which two fingerprints of one version differ: "workflow", "content" and
+// Differs names the parts in which two fingerprints of one version differ: the target by the given noun, "content" and
 // "options", in this order. It is empty where they are equal.
-func (f Fingerprint) Differs(other Fingerprint) []string {
+func (f Fingerprint) Differs(other Fingerprint, target string) []string {
 	var parts []string
 	if f.Target != other.Target {
-		parts = append(parts, "workflow")
+		parts = append(parts, target)
 	}
 	if f.Content != other.Content {
 		parts = append(parts, "content")

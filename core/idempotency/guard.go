@@ -38,21 +38,22 @@ func KeyFrom(ctx context.Context) Key {
 type Guard struct {
 	db *db.DB
 	// lifetime is how long a key is remembered where its organization has not said otherwise.
-	lifetime time.Duration
-	activity *Activity
-	figures  *metrics.Keys
+	lifetime   time.Duration
+	operations Operations
+	activity   *Activity
+	figures    *metrics.Keys
 }
 
 // NewGuard makes a Guard that counts what keys are asked for: one by one in the activity, and all together in the
 // figures.
-func NewGuard(database *db.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
-	return &Guard{db: database, lifetime: lifetime, activity: activity, figures: figures}
+func NewGuard(database *db.DB, lifetime time.Duration, operations Operations, activity *Activity, figures *metrics.Keys) *Guard {
+	return &Guard{db: database, lifetime: lifetime, operations: operations, activity: activity, figures: figures}
 }
 
 // Answer answers a request with the fingerprint from a key that is there: with its response, or with the
 // refusal that its state asks for. It is counted.
 func (g *Guard) Answer(record Record, fingerprint Fingerprint) (Answer, error) {
-	err := record.Decide(fingerprint)
+	err := record.Decide(fingerprint, g.operations.Target(record.Endpoint))
 	g.activity.note(record.OrgID, &record, err)
 	if err != nil {
 		return Answer{}, err

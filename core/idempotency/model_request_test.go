@@ -90,7 +90,7 @@ func (w *world) send(ctx context.Context, claim idempotency.Claim, late bool) (i
 	if record.ID == claim.ID {
 		return w.engine.Drive(ctx, w.flow, record)
 	}
-	err = record.Decide(claim.Fingerprint)
+	err = record.Decide(claim.Fingerprint, "thing")
 	if err == nil || !record.Abandoned() || core.AsError(err).Code != core.CodeKeyInProgress {
 		return record, err
 	}

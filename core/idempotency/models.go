@@ -17,15 +17,32 @@ const PointFinished Point = "finished"
 // Endpoint names a protected operation. Keys of different endpoints never meet.
 type Endpoint string
 
-// Operations are what people call the endpoints. Each app names its own.
-type Operations map[Endpoint]string
+// Operations names the endpoints for people. Each app names its own.
+type Operations map[Endpoint]Words
 
-// Name is what people call the endpoint, which is told as it is where it has no other name.
-func (o Operations) Name(endpoint Endpoint) string {
-	if name, ok := o[endpoint]; ok {
-		return name
+// Words are what people call an endpoint and its target.
+type Words struct {
+	// Title says what the endpoint does, such as "Add a member".
+	Title string
+	// Target is the noun for what the endpoint acts upon, such as "workflow". It is part of the API: a refusal names it
+	// where a key was used for another target.
+	Target string
+}
+
+// Title returns what people call the endpoint, or the endpoint itself where nobody has named it.
+func (o Operations) Title(endpoint Endpoint) string {
+	if words := o[endpoint]; words.Title != "" {
+		return words.Title
 	}
 	return string(endpoint)
+}
+
+// Target returns the noun for what the endpoint acts upon.
+func (o Operations) Target(endpoint Endpoint) string {
+	if words := o[endpoint]; words.Target != "" {
+		return words.Target
+	}
+	return "target"
 }
 
 // Response is what a key is answered with, byte for byte.

@@ -25,7 +25,7 @@ func (i *Inspector) Search(ctx context.Context, principal core.Principal, text s
 		f := pages.Found{Kind: "idempotency key"}
 		var endpoint Endpoint
 		err := row.Scan(&id, &f.Title, &endpoint, &f.At)
-		f.Kind += ": " + i.operations.Name(endpoint)
+		f.Kind += ": " + i.operations.Title(endpoint)
 		f.Address = pages.Base(principal.OrgSlug) + "keys/" + id.String() + "/"
 		return f, err
 	})

@@ -95,7 +95,7 @@ type keyRow struct {
 func newKeyRow(operations Operations) func(Entry) keyRow {
 	return func(e Entry) keyRow {
 		return keyRow{
-			Entry: e, Pill: pillOf(e), Operation: operations.Name(e.Endpoint), Refused: e.Mismatches + e.Conflicts,
+			Entry: e, Pill: pillOf(e), Operation: operations.Title(e.Endpoint), Refused: e.Mismatches + e.Conflicts,
 		}
 	}
 }

@@ -47,7 +47,7 @@ func setup(t *testing.T) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := idempotency.NewGuard(database, time.Hour, idempotency.NewActivity(), measured.Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, idempotency.NewActivity(), measured.Keys)
 	return bundle{
 		db: database, users: members,
 		starter: New(database, Config{CommitTimeout: 20 * time.Second}, runs, guard, staged, nil, measured.Starts),
