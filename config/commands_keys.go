@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
@@ -39,7 +40,7 @@ func (p Program) purgeKeysCommand() *cobra.Command {
 					n, err := idempotency.CountExpired(ctx, b.db)
 					return report(p.Stdout, err, "%s would be deleted\n", core.Plural(int(n), "expired key"))
 				}
-				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
+				n, err := admin.Purge(ctx, b.db, purgeBatch)
 				return report(p.Stdout, err, "%s deleted\n", core.Plural(int(n), "expired key"))
 			})
 		},
@@ -71,7 +72,7 @@ const keyListLimit = 1000
 func (p Program) listKeysCommand() *cobra.Command {
 	var org string
 	var limit int
-	var filter idempotency.EntryFilter
+	var filter admin.EntryFilter
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -98,7 +99,7 @@ func (p Program) listKeysCommand() *cobra.Command {
 
 // listKeys prints page after page up to the limit, and says on standard error when there is more.
 func (p Program) listKeys(
-	ctx context.Context, inspector *idempotency.Inspector, orgID uuid.UUID, filter idempotency.EntryFilter, limit int,
+	ctx context.Context, inspector *admin.Inspector, orgID uuid.UUID, filter admin.EntryFilter, limit int,
 ) error {
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, "ID\tSTATE\tENDPOINT\tKEY\tREPLAYS\tEXPIRES")
@@ -172,7 +173,7 @@ func (p Program) showKeyCommand() *cobra.Command {
 		})
 }
 
-func (p Program) printKey(entry idempotency.Entry) error {
+func (p Program) printKey(entry admin.Entry) error {
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintf(table, "key\t%s\nendpoint\t%s\nstate\t%s\n", entry.Key, entry.Endpoint, entry.State)
 	if entry.RunID != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -51,14 +52,14 @@ type Project struct {
 	external    *validations.ExternalApp
 	workflows   *workflows.App
 
-	keys       *idempotency.App
+	keys       *admin.App
 	search     *pages.Search
 	operations *operations
 	// prefetches are the look-ups that routes make together with the one of their caller's token.
 	prefetches users.Prefetches
 
-	activity  *idempotency.Activity
-	inspector *idempotency.Inspector
+	activity  *admin.Activity
+	inspector *admin.Inspector
 	waiters   *validations.Waiters
 	inband    *validations.Inband
 	completer *idempotency.Completer
@@ -96,8 +97,8 @@ func NewProject(
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		requests:   withBurst("requests", settings.RequestsPerSecond),
 		prefetches: users.Prefetches{},
-		activity:   idempotency.NewActivity(), waiters: validations.NewWaiters(database),
-		inspector:  idempotency.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
+		activity:   admin.NewActivity(), waiters: validations.NewWaiters(database),
+		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
 		runService: runs, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = users.NewService(database, check); err != nil {
@@ -128,7 +129,7 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
-	if p.keys, err = idempotency.NewApp(p.inspector, check, runs); err != nil {
+	if p.keys, err = admin.New(p.inspector, check, runs); err != nil {
 		return nil, fmt.Errorf("install idempotency: %w", err)
 	}
 	p.search, err = pages.NewSearch(check, p.inspector, runs, p.userService, p.workflowService)

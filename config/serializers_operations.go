@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -61,7 +61,7 @@ func (t trouble) has(text string) bool {
 		strings.ToLower(text))
 }
 
-func troubleOfKey(key idempotency.StuckKey) trouble {
+func troubleOfKey(key admin.StuckKey) trouble {
 	pill := pages.NewPill("warn", "Abandoned")
 	if key.Dead {
 		pill = pages.NewPill("fail", "Dead")
@@ -104,13 +104,13 @@ type stateCount struct {
 	Count int64
 }
 
-func newStateCounts(census idempotency.Census) []stateCount {
-	states := []idempotency.State{
-		idempotency.StateInProgress, idempotency.StateAbandoned, idempotency.StateDead, idempotency.StateFinished,
+func newStateCounts(keys admin.KeyCounts) []stateCount {
+	states := []admin.State{
+		admin.StateInProgress, admin.StateAbandoned, admin.StateDead, admin.StateFinished,
 	}
 	counts := make([]stateCount, len(states))
 	for i, state := range states {
-		counts[i] = stateCount{strings.ReplaceAll(string(state), "_", " "), census.ByState[state]}
+		counts[i] = stateCount{strings.ReplaceAll(string(state), "_", " "), keys.ByState[state]}
 	}
 	return counts
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -28,8 +28,8 @@ type Keys interface {
 	// RunsStartedWith returns the runs that were started with a key that is still kept.
 	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
 	// Hours tells what starts came to in the hours that began at a time or later.
-	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (idempotency.Hours, error)
-	// Stuck counts the keys that nobody holds and that are not finished, up to idempotency.MaxStuck.
+	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (admin.Hours, error)
+	// Stuck counts the unfinished keys whose lock has expired, up to admin.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
 }
 

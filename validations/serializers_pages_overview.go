@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -50,7 +50,7 @@ type attention struct {
 func newAttention(base string, stuck int64, late lateRuns) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
-		Count: stuck + lateCount, More: stuck == idempotency.MaxStuck || lateCount == maxLate,
+		Count: stuck + lateCount, More: stuck == admin.MaxStuck || lateCount == maxLate,
 		Text: "no key is stuck and no run is late", Address: base + "keys/",
 	}
 	var parts []string
@@ -63,7 +63,7 @@ func newAttention(base string, stuck int64, late lateRuns) attention {
 		parts = append(parts, counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
-		a.Address = base + "keys/?state=" + string(idempotency.StateAbandoned)
+		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
 		parts = append([]string{counted(stuck, "stuck key")}, parts...)
 	}
 	if len(parts) > 0 {
@@ -97,7 +97,7 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 
 // newOverviewView puts the numbers together; what was read of runs covers the last 24 hours.
 func newOverviewView(
-	base string, found recent, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
+	base string, found recent, starts admin.Hours, stuck int64, usage users.PeriodUsage,
 ) overviewView {
 	view := overviewView{
 		Attention: newAttention(base, stuck, found.late), Quota: newQuotaTile(usage), Took: found.took,

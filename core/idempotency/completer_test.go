@@ -122,10 +122,10 @@ func TestCompleterFinishes(t *testing.T) {
 	t.Run("NothingThatIsHeldOrFinished", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		mustTake(t, r.db, newClaim(r.org, "finished", "a"))
+		mustClaim(t, r.db, newClaim(r.org, "finished", "a"))
 		held := r.begin(t, "held")
 		complete(t, r.completer(1), 0)
-		if now := r.lookup(t, "held"); now.Epoch != held.Epoch || now.LockRest <= 0 {
+		if now := r.lookup(t, "held"); now.Epoch != held.Epoch || now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want it as it was", now)
 		}
 	})
@@ -303,7 +303,7 @@ func TestCompleterIsFair(t *testing.T) {
 	// A hundred keys are due again, and one that was abandoned just now comes before them.
 	r.due(t)
 	r.begin(t, "late")
-	r.lapse(t, "late")
+	r.expireLock(t, "late")
 	if _, err := completer.RunOnce(t.Context()); err != nil {
 		t.Fatalf("complete: %v", err)
 	}

@@ -68,8 +68,8 @@ func TestNewEndpoint(t *testing.T) {
 	claim := newClaim(uuid.New(), "parcel-1", "a parcel")
 	claim.Endpoint, claim.Point, claim.Lock = flow.Endpoint, "packed", engine.Lock()
 	claim.Response = idempotency.Response{}
-	taken := mustTake(t, database, claim)[0]
-	finished, err := engine.Drive(t.Context(), flow, claim.Held(taken.ExpiresAt))
+	taken := mustClaim(t, database, claim)[0]
+	finished, err := engine.Drive(t.Context(), flow, claim.Record(taken.ExpiresAt))
 	if err != nil {
 		t.Fatalf("drive: %v", err)
 	}

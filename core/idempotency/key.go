@@ -1,8 +1,6 @@
 package idempotency
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"strings"
 
@@ -18,12 +16,9 @@ const (
 	MaxKeyLength = 255
 )
 
-// logKeyBytes keeps two keys apart in a log without giving either away.
-const logKeyBytes = 6
-
-// ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941
-// string) and the same characters without quotes are one key. White space around the value belongs to HTTP,
-// white space within the quotes or between other characters belongs to the key.
+// ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941 string) and
+// the same characters without quotes are one key, because clients and proxies quote as they like. White space around
+// the value belongs to HTTP, all other white space to the key.
 func ParseKey(h http.Header) (string, bool, error) {
 	lines := h.Values(Header)
 	switch len(lines) {
@@ -41,13 +36,6 @@ func ParseKey(h http.Header) (string, bool, error) {
 		return "", true, keyError(core.CodeKeyTooLong, "Idempotency key exceeds maximum length of 255 characters.")
 	}
 	return key, true, nil
-}
-
-// LogKey returns what stands for the key in logs, where the key itself never appears: the beginning of its
-// SHA-256 in hexadecimal.
-func LogKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:logKeyBytes])
 }
 
 func decodeKey(value string) (string, error) {

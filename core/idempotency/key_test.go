@@ -116,18 +116,6 @@ func TestParseKey(t *testing.T) {
 	})
 }
 
-func TestLogKey(t *testing.T) {
-	t.Parallel()
-	const key = "order-1"
-	got := idempotency.LogKey(key)
-	if len(got) != 12 || strings.Contains(got, key) {
-		t.Errorf("LogKey(%q) = %q, want 12 digits that do not show the key", key, got)
-	}
-	if got != idempotency.LogKey(key) || got == idempotency.LogKey("order-2") {
-		t.Errorf("LogKey(%q) = %q, want the same for this key alone", key, got)
-	}
-}
-
 // FuzzParseKey checks that what is accepted is a key, and that its quoted form is the same key.
 func FuzzParseKey(f *testing.F) {
 	for _, value := range []string{"a", `"a"`, `"a\"b"`, "", `"`, "\xff", "a\x00", strings.Repeat("k", 256), `"a";b`} {

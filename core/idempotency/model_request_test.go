@@ -105,12 +105,12 @@ func (w *world) existing(ctx context.Context, claim idempotency.Claim, late bool
 			return record, err
 		}
 	}
-	taken, err := take(ctx, w.db, claim)
+	taken, err := claimKeys(ctx, w.db, claim)
 	switch {
 	case err != nil:
 		return idempotency.Record{}, err
 	case taken[0].Claimed:
-		return claim.Held(taken[0].ExpiresAt), nil
+		return claim.Record(taken[0].ExpiresAt), nil
 	case taken[0].Existing != nil:
 		return *taken[0].Existing, nil
 	default:

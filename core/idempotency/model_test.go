@@ -36,16 +36,16 @@ func TestModel(t *testing.T) {
 			w := newWorld(t, database)
 			t.Cleanup(w.requests.Wait)
 			t.Repeat(map[string]func(*rapid.T){
-				"":         w.check,
-				"request":  w.request,
-				"step":     w.step,
-				"lose":     w.loseCall,
-				"die":      w.die,
-				"lapse":    w.lapse,
-				"complete": w.complete,
-				"release":  w.release,
-				"expire":   w.expire,
-				"purge":    w.purge,
+				"":              w.check,
+				"request":       w.request,
+				"step":          w.step,
+				"lose":          w.loseCall,
+				"die":           w.die,
+				"expire a lock": w.expireLock,
+				"complete":      w.complete,
+				"release":       w.release,
+				"expire":        w.expire,
+				"purge":         w.purge,
 			})
 		})
 	}
@@ -80,10 +80,10 @@ func (u *use) advance() {
 	}
 }
 
-// The keys of the model. A released key without a run is deleted.
+// The keys of the model. A released key without a subject is deleted.
 const (
-	keyWithRun    = "with-run"
-	keyWithoutRun = "without-run"
+	keyWithSubject    = "with-subject"
+	keyWithoutSubject = "without-subject"
 )
 
 // path is every recovery point in its order.
@@ -134,10 +134,10 @@ func newWorld(t *rapid.T, database *db.DB) *world {
 
 // request sends a request: the first one, a retry, or another one under the same key.
 func (w *world) request(t *rapid.T) {
-	key := rapid.SampledFrom([]string{keyWithoutRun, keyWithRun}).Draw(t, "key")
+	key := rapid.SampledFrom([]string{keyWithoutSubject, keyWithSubject}).Draw(t, "key")
 	claim := newClaim(w.org, key, rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "content"))
 	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, pointBegun, w.engine.Lock()
-	if key == keyWithRun {
+	if key == keyWithSubject {
 		claim.Subject = uuid.New()
 	}
 	h := &holder{
@@ -236,8 +236,8 @@ func (w *world) die(t *rapid.T) {
 	w.bury(w.drawHolder(t))
 }
 
-// lapse lets the time of a lock run out.
-func (w *world) lapse(t *rapid.T) {
+// expireLock ends the lock of a holder, as time would.
+func (w *world) expireLock(t *rapid.T) {
 	u := w.drawUse(t, func(u use) bool { return u.Held })
 	w.exec(t, `UPDATE idempotency_keys SET locked_until = now() WHERE id = $1`, u.ID)
 	u.Held = false
@@ -266,11 +266,12 @@ func (w *world) complete(t *rapid.T) {
 	}
 }
 
-// release is a person's wish to free a key. Where there is no run the use ends; else the completer goes on.
+// release lets an administrator free a key. A use without a subject ends; otherwise the completer goes on.
 func (w *world) release(t *rapid.T) {
 	u := w.drawUse(t, func(use) bool { return true })
-	inspector := idempotency.NewInspector(w.db, manyTries, nil)
-	err := inspector.Release(t.Context(), w.org, u.ID, core.AuditRecord{ID: uuid.New()})
+	_, err := db.InTx(t.Context(), w.db, func(tx db.Tx) (struct{}, error) {
+		return struct{}{}, idempotency.Release(t.Context(), tx, w.org, u.ID)
+	})
 	switch {
 	case !u.left():
 		if core.AsError(err).Code != core.CodeKeyNotReleasable {
@@ -278,7 +279,7 @@ func (w *world) release(t *rapid.T) {
 		}
 	case err != nil:
 		t.Fatalf("release: %v", err)
-	case u.Key == keyWithoutRun:
+	case u.Key == keyWithoutSubject:
 		w.released = u.ID
 		delete(w.model, u.Key)
 	}

@@ -22,7 +22,7 @@ import (
 // once sends a request to a protected route whose work ends with the error, without a key if key is "".
 func once(t *testing.T, database *db.DB, key string, failure error) error {
 	t.Helper()
-	guard := idempotency.NewGuard(database, time.Hour, nil, idempotency.NewActivity(), metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, discard{}, metrics.New("").Keys)
 	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
 	if key != "" {
 		request.Header.Set(idempotency.Header, key)

@@ -66,7 +66,7 @@ func TestEngineTakesOver(t *testing.T) {
 				}
 			})
 			<-blocked
-			r.lapse(t, "k")
+			r.expireLock(t, "k")
 			if _, err := r.resume(t, "k"); err != nil {
 				t.Errorf("resume: %v", err)
 			}
@@ -87,7 +87,7 @@ func TestEngineTakesOver(t *testing.T) {
 			wantResumable(t, err)
 		})
 		<-staleBlocked
-		r.lapse(t, "k")
+		r.expireLock(t, "k")
 		blocked, release := r.blockAt(t, pointCalled)
 		left := r.lookup(t, "k")
 		successor.Go(func() {
@@ -98,7 +98,7 @@ func TestEngineTakesOver(t *testing.T) {
 		<-blocked
 		staleRelease()
 		stale.Wait()
-		if now := r.lookup(t, "k"); now.Point != pointCalled || now.Epoch != 2 || now.LockRest <= 0 {
+		if now := r.lookup(t, "k"); now.Point != pointCalled || now.Epoch != 2 || now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want it held by the successor", now)
 		}
 		release()
@@ -118,7 +118,7 @@ func TestEngineTakesOver(t *testing.T) {
 		})
 		_, err := r.engine.Drive(t.Context(), r.flow, held)
 		wantResumable(t, err)
-		if now := r.lookup(t, "k"); now.LockRest <= 0 {
+		if now := r.lookup(t, "k"); now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want its holder's lock left alone", now)
 		}
 	})
@@ -159,7 +159,7 @@ func TestEngineRace(t *testing.T) {
 	for round := range 10 {
 		key := fmt.Sprintf("k%d", round)
 		r.begin(t, key)
-		r.lapse(t, key)
+		r.expireLock(t, key)
 		left := r.lookup(t, key)
 		completer := idempotency.NewCompleter(r.engine, 1, r.flow)
 		var (

@@ -141,11 +141,11 @@ func (r *rig) begin(t *testing.T, key string) idempotency.Record {
 	t.Helper()
 	claim := newClaim(r.org, key, key)
 	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, pointBegun, r.engine.Lock()
-	outcome := mustTake(t, r.db, claim)[0]
+	outcome := mustClaim(t, r.db, claim)[0]
 	if !outcome.Claimed {
 		t.Fatalf("outcome = %+v, want claimed", outcome)
 	}
-	return claim.Held(outcome.ExpiresAt)
+	return claim.Record(outcome.ExpiresAt)
 }
 
 func (r *rig) exec(t *testing.T, query string, args ...any) {
@@ -164,8 +164,8 @@ func (r *rig) lookup(t *testing.T, key string) idempotency.Record {
 	return record
 }
 
-// lapse ends the lock as time does.
-func (r *rig) lapse(t *testing.T, key string) {
+// expireLock ends the lock, as time would.
+func (r *rig) expireLock(t *testing.T, key string) {
 	t.Helper()
 	r.exec(t, `UPDATE idempotency_keys SET locked_until = now() WHERE key = $1`, key)
 }
@@ -220,12 +220,12 @@ func (r *rig) wantCalls(t *testing.T, record idempotency.Record, want int) {
 	}
 }
 
-// wantResumable checks that the client is told to send the same request again.
+// wantResumable checks that the error asks the client to send the same request again.
 func wantResumable(t *testing.T, err error) {
 	t.Helper()
 	checkCode(t, err, core.CodeUnavailable)
-	if told := core.AsError(err); !told.Retryable || told.RetryAfter <= 0 {
-		t.Errorf("error = %+v, want retryable after a time", told)
+	if problem := core.AsError(err); !problem.Retryable || problem.RetryAfter <= 0 {
+		t.Errorf("error = %+v, want retryable after a time", problem)
 	}
 }
 
@@ -363,16 +363,22 @@ func TestEngineStops(t *testing.T) {
 		r.wantFinished(t, "k", 2)
 	})
 
-	t.Run("WhereAPhaseStays", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, longLock)
-		r.flow.Phases[pointCalled] = r.phase(idempotency.Stay())
-		_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k"))
-		wantResumable(t, err)
-		if left := r.lookup(t, "k"); left.Point != pointCalled || !left.Abandoned() {
-			t.Errorf("record = %+v, want it abandoned at called", left)
-		}
-	})
+	for name, outcome := range map[string]idempotency.Outcome{
+		"TheSamePoint": idempotency.Reach(pointCalled), "NoPoint": {},
+	} {
+		t.Run("WithoutEffectsWhereAPhaseReaches"+name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, longLock)
+			held := r.begin(t, "k")
+			r.flow.Phases[pointCalled] = r.phase(outcome)
+			_, err := r.engine.Drive(t.Context(), r.flow, held)
+			wantResumable(t, err)
+			if left := r.lookup(t, "k"); left.Point != pointCalled || !left.Abandoned() {
+				t.Errorf("record = %+v, want it abandoned at called", left)
+			}
+			r.wantEffects(t, held.ID, "begun")
+		})
+	}
 
 	t.Run("AtAPointOfAnotherRelease", func(t *testing.T) {
 		t.Parallel()

@@ -18,9 +18,9 @@ func TestRefusalsCannotBeStored(t *testing.T) {
 			t.Parallel()
 			claim := newClaim(uuid.New(), "k", "a")
 			claim.Response.Status = status
-			_, err := take(t.Context(), database, claim)
+			_, err := claimKeys(t.Context(), database, claim)
 			if got := db.ViolatedConstraint(err); got != "ck_idempotency_keys_status" {
-				t.Errorf("take = %v, want a violation of ck_idempotency_keys_status", err)
+				t.Errorf("claim = %v, want a violation of ck_idempotency_keys_status", err)
 			}
 		})
 	}

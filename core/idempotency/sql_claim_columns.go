@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// claimColumns returns the claims column by column, as claimQuery takes them.
+// claimColumns returns the claims column by column, in the order of claimQuery's parameters.
 func claimColumns(claims []Claim) []any {
 	return []any{
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
@@ -45,7 +45,7 @@ func (c *Claim) point() Point {
 	return c.Point
 }
 
-// lockMilliseconds is nil for a claim that is finished at once: nobody holds it any more.
+// lockMilliseconds is nil for a claim that is finished at once, because it needs no lock.
 func (c *Claim) lockMilliseconds() *int64 {
 	if c.point() == PointFinished {
 		return nil
@@ -54,7 +54,7 @@ func (c *Claim) lockMilliseconds() *int64 {
 	return &lock
 }
 
-// storedOnly is a part of the response, or nil while there is none.
+// storedOnly returns a part of the response, or nil when the claim stores none.
 func storedOnly[T any](c *Claim, part T) *T {
 	if c.point() != PointFinished {
 		return nil

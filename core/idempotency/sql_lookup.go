@@ -19,27 +19,26 @@ const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_h
 
 const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
 
-// Lookup reads a key in one indexed statement and no transaction. The second result is false when
-// there is no such key or it has expired.
+// Lookup reads a key in one indexed statement without a transaction. The second result is false when the key is absent.
 func Lookup(
 	ctx context.Context, database *db.DB, orgID uuid.UUID, endpoint Endpoint, key string,
 ) (Record, bool, error) {
 	rows, err := database.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
 	if err != nil {
-		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+		return Record{}, false, fmt.Errorf("look up a key: %w", err)
 	}
 	record, err := pgx.CollectExactlyOneRow(rows, scanRecord)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Record{}, false, nil
 	}
 	if err != nil {
-		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+		return Record{}, false, fmt.Errorf("look up a key: %w", err)
 	}
 	return record, !record.Absent(), nil
 }
 
 // Prefetch adds the look-up of a key to a loader. The organization is SQL over the parameter param. The future's value
-// is nil when there is no such key or it has expired.
+// is nil when there is no such row; check Record.Absent for an expired one.
 func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, key string) *db.Future[*Record] {
 	return db.Lookup(loader, scanRecord, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
@@ -47,7 +46,7 @@ func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, 
 		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
-// Identity names a key. Equal ones are the same key.
+// Identity identifies a key. Equal identities are the same key.
 type Identity struct {
 	orgID    uuid.UUID
 	endpoint Endpoint
@@ -74,7 +73,7 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	copy(r.Fingerprint.Target[:], target)
 	copy(r.Fingerprint.Content[:], content)
 	copy(r.Fingerprint.Options[:], options)
-	r.LockRest = core.Seconds(lockSeconds)
+	r.LockTTL = core.Seconds(lockSeconds)
 	if subject != nil {
 		r.Subject = *subject
 	}

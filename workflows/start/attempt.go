@@ -125,7 +125,7 @@ func (a *attempt) refuseQuota(usage users.Usage) {
 
 // record is the key that the attempt has claimed, for duplicates of it in the same batch.
 func (a *attempt) record() *idempotency.Record {
-	record := a.claim.Held(a.claimed.ExpiresAt)
+	record := a.claim.Record(a.claimed.ExpiresAt)
 	if a.claim.Point == "" {
 		record.Point, record.Response = idempotency.PointFinished, a.response
 	}

@@ -66,7 +66,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	answer, err = s.answer(ctx, a)
 	// The figures tell how long documents take to be accepted, and a rerun brings none.
 	if err == nil && r.Earlier == nil && answer.isNew() {
-		s.guard.Started(r.Principal.OrgID, time.Since(r.ReceivedAt))
+		s.guard.Accepted(r.Principal.OrgID, time.Since(r.ReceivedAt))
 	}
 	return answer, err
 }
