@@ -28,7 +28,7 @@ func TestClaimRacesWhereSerializableIsTheDefault(t *testing.T) {
 		if claimed := race(t, db, org, key); claimed != 1 {
 			t.Fatalf("round %d: claimed %d times, want once", round, claimed)
 		}
-		// A loser that has waited for nobody reads what the winner has stored.
+		// A request that lost the race without waiting reads the record of the winner.
 		if outcome := mustClaim(t, db, newClaim(org, key, "a"))[0]; outcome.Existing == nil {
 			t.Fatalf("round %d: outcome = %+v, want the record of the winner", round, outcome)
 		}

@@ -31,7 +31,7 @@ func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 	// The margin of a tenth is for clocks that differ.
 	if time.Since(madeAt(id)) > g.Lifetime(principal)*9/10 {
 		return Key{}, core.NewError(core.CodeKeyInvalid,
-			"The form was opened too long ago to tell whether it was sent before. Look whether it has done its work; "+
+			"The form was opened too long ago to know whether it was sent before. Look whether it has done its work; "+
 				"if not, send it once more from here.")
 	}
 	return Key{Value: id.String(), Given: true}, nil

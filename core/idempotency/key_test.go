@@ -98,7 +98,7 @@ func TestParseKey(t *testing.T) {
 			t.Errorf("ParseKey = %q, %t, %v, want none", key, given, err)
 		}
 	})
-	t.Run("TellsTheLimit", func(t *testing.T) {
+	t.Run("StatesTheLimit", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := idempotency.ParseKey(http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}})
 		var problem *core.Error

@@ -32,7 +32,7 @@ type Words struct {
 	Target string
 }
 
-// Title returns what people call the endpoint, or the endpoint itself where nobody has named it.
+// Title returns what people call the endpoint, or the endpoint itself where it has no title.
 func (o Operations) Title(endpoint Endpoint) string {
 	if words := o[endpoint]; words.Title != "" {
 		return words.Title

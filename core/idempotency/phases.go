@@ -71,7 +71,7 @@ const (
 )
 
 var (
-	// errLockLost means that another process has taken the key over. Whoever sees it stops without effects.
+	// errLockLost means that another process has taken the key over. The holder stops without effects.
 	errLockLost = errors.New("the key's lock was lost")
 	// errPoint means that another release has left the key at a recovery point that this one does not know.
 	errPoint = errors.New("the recovery point is unknown to this release")
@@ -193,9 +193,9 @@ func (e *Engine) lost(ctx context.Context, record Record) bool {
 }
 
 // finished distinguishes a key that this holder has just finished from one that was taken over: neither can be renewed.
-func (e *Engine) finished(ctx context.Context, held Record) bool {
-	record, found, err := Lookup(ctx, e.db, held.OrgID, held.Endpoint, held.Key)
-	return err == nil && found && record.ID == held.ID && record.Epoch == held.Epoch && record.Finished()
+func (e *Engine) finished(ctx context.Context, driven Record) bool {
+	record, found, err := Lookup(ctx, e.db, driven.OrgID, driven.Endpoint, driven.Key)
+	return err == nil && found && record.ID == driven.ID && record.Epoch == driven.Epoch && record.Finished()
 }
 
 // withoutPanic turns a panic of a phase into an error. The key is then unlocked and its tries stay bounded, where a

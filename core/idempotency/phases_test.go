@@ -34,10 +34,10 @@ const (
 	shortLock = 300 * time.Millisecond
 )
 
-// errForeign says what no text column takes, as a foreign side may.
-var errForeign = errors.New("the foreign side is down: \x00\xff")
+// errForeign has bytes that no text column takes, as an error of a foreign service may.
+var errForeign = errors.New("the foreign service is down: \x00\xff")
 
-// rig is a flow of three phases whose effects are counted.
+// rig is a flow of three phases that counts its effects.
 type rig struct {
 	db     *db.DB
 	org    uuid.UUID
@@ -45,7 +45,7 @@ type rig struct {
 	flow   idempotency.Flow
 
 	mu sync.Mutex
-	// calls are the keys that the foreign side was called with.
+	// calls are the keys that the foreign service was called with.
 	calls []string
 	// before is called when a phase begins, at the point that it begins from.
 	before func(ctx context.Context, record idempotency.Record) error
@@ -74,7 +74,7 @@ func wantResponse() idempotency.Response {
 	}
 }
 
-// phase calls the foreign side from the first point, and leaves one row behind at each.
+// phase calls the foreign service from the first point, and leaves one row behind at each.
 func (r *rig) phase(outcome idempotency.Outcome) idempotency.Phase {
 	return func(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
 		if record.Point == pointBegun {
@@ -119,7 +119,7 @@ func (r *rig) recover() {
 	r.onPhase(func(context.Context, idempotency.Record) error { return nil })
 }
 
-// blockAt makes the first phase from the point wait. The channel tells that it does.
+// blockAt makes the first phase from the point wait. The channel is closed when it does.
 func (r *rig) blockAt(t *testing.T, point idempotency.Point) (<-chan struct{}, func()) {
 	t.Helper()
 	blocked, free := make(chan struct{}), make(chan struct{})
@@ -205,7 +205,7 @@ func (r *rig) wantEffects(t *testing.T, id uuid.UUID, want string) {
 	}
 }
 
-// wantCalls checks how often the foreign side was called, always with one key.
+// wantCalls checks how often the foreign service was called, always with one key.
 func (r *rig) wantCalls(t *testing.T, record idempotency.Record, want int) {
 	t.Helper()
 	r.mu.Lock()
@@ -235,18 +235,18 @@ func TestEngineDrives(t *testing.T) {
 	t.Run("ThroughAllPhases", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		held := r.begin(t, "k")
-		got, err := r.engine.Drive(t.Context(), r.flow, held)
+		locked := r.begin(t, "k")
+		got, err := r.engine.Drive(t.Context(), r.flow, locked)
 		if err != nil {
 			t.Fatalf("drive: %v", err)
 		}
-		want := held
+		want := locked
 		want.Point, want.Response = idempotency.PointFinished, wantResponse()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("record (-want +got):\n%s", diff)
 		}
 		r.wantFinished(t, "k", 1)
-		r.wantCalls(t, held, 1)
+		r.wantCalls(t, locked, 1)
 	})
 
 	t.Run("ToAnEmptyBody", func(t *testing.T) {
@@ -261,15 +261,15 @@ func TestEngineDrives(t *testing.T) {
 		}
 	})
 
-	t.Run("AndAnswersRepetitionsFromWhatIsStored", func(t *testing.T) {
+	t.Run("OnceEvenIfAStaleRecordIsResumed", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		held := r.begin(t, "k")
-		if _, err := r.engine.Drive(t.Context(), r.flow, held); err != nil {
+		locked := r.begin(t, "k")
+		if _, err := r.engine.Drive(t.Context(), r.flow, locked); err != nil {
 			t.Fatalf("drive: %v", err)
 		}
-		// Whoever resumes from what it has read before the end has no effect either.
-		_, err := r.engine.Resume(t.Context(), r.flow, held)
+		// A resumption from a record that was read before the end has no effect.
+		_, err := r.engine.Resume(t.Context(), r.flow, locked)
 		checkCode(t, err, core.CodeKeyInProgress)
 		r.wantFinished(t, "k", 1)
 	})
@@ -283,9 +283,9 @@ func TestEngineStops(t *testing.T) {
 		t.Run("AtThePointWhosePhaseFails:"+string(point), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, longLock)
-			held := r.begin(t, "k")
+			locked := r.begin(t, "k")
 			r.failAt(point)
-			_, err := r.engine.Drive(t.Context(), r.flow, held)
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
 			wantResumable(t, err)
 			if !errors.Is(err, errForeign) {
 				t.Errorf("error = %v, want its cause in it", err)
@@ -293,7 +293,7 @@ func TestEngineStops(t *testing.T) {
 			if left := r.lookup(t, "k"); left.Point != point || !left.Abandoned() || left.Epoch != 1 {
 				t.Errorf("record = %+v, want it abandoned at %s", left, point)
 			}
-			r.wantEffects(t, held.ID, effects)
+			r.wantEffects(t, locked.ID, effects)
 			r.recover()
 			if _, err := r.resume(t, "k"); err != nil {
 				t.Fatalf("resume: %v", err)
@@ -327,7 +327,7 @@ func TestEngineStops(t *testing.T) {
 	t.Run("WhenItsRequestEnds", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		ctx, hangUp := context.WithCancel(t.Context())
 		r.onPhase(func(ctx context.Context, record idempotency.Record) error {
 			if record.Point == pointCalled {
@@ -336,22 +336,22 @@ func TestEngineStops(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := r.engine.Drive(ctx, r.flow, held)
+		_, err := r.engine.Drive(ctx, r.flow, locked)
 		wantResumable(t, err)
 		r.recover()
 		if _, err := r.resume(t, "k"); err != nil {
 			t.Fatalf("resume: %v", err)
 		}
 		r.wantFinished(t, "k", 2)
-		r.wantCalls(t, held, 1)
+		r.wantCalls(t, locked, 1)
 	})
 
 	t.Run("WithoutEffectsWhenATransitionFails", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		r.exec(t, `ALTER TABLE effects ADD CONSTRAINT ck_effects_point CHECK (point <> 'called')`)
-		_, err := r.engine.Drive(t.Context(), r.flow, held)
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
 		wantResumable(t, err)
 		if left := r.lookup(t, "k"); left.Point != pointCalled || !left.Abandoned() {
 			t.Errorf("record = %+v, want it abandoned at called", left)
@@ -369,24 +369,24 @@ func TestEngineStops(t *testing.T) {
 		t.Run("WithoutEffectsWhereAPhaseReaches"+name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, longLock)
-			held := r.begin(t, "k")
+			locked := r.begin(t, "k")
 			r.flow.Phases[pointCalled] = r.phase(outcome)
-			_, err := r.engine.Drive(t.Context(), r.flow, held)
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
 			wantResumable(t, err)
 			if left := r.lookup(t, "k"); left.Point != pointCalled || !left.Abandoned() {
 				t.Errorf("record = %+v, want it abandoned at called", left)
 			}
-			r.wantEffects(t, held.ID, "begun")
+			r.wantEffects(t, locked.ID, "begun")
 		})
 	}
 
 	t.Run("AtAPointOfAnotherRelease", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		newer := r.flow.Phases[pointNoted]
 		delete(r.flow.Phases, pointNoted)
-		_, err := r.engine.Drive(t.Context(), r.flow, held)
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
 		wantResumable(t, err)
 		if left := r.lookup(t, "k"); left.Point != pointNoted || !left.Abandoned() {
 			t.Errorf("record = %+v, want it left at noted", left)
@@ -402,9 +402,9 @@ func TestEngineStops(t *testing.T) {
 func TestDerivedKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, longLock)
-	held := r.begin(t, "k")
+	locked := r.begin(t, "k")
 	r.failAt(pointBegun)
-	_, err := r.engine.Drive(t.Context(), r.flow, held)
+	_, err := r.engine.Drive(t.Context(), r.flow, locked)
 	wantResumable(t, err)
 	for range 3 {
 		_, err := r.resume(t, "k")
@@ -414,12 +414,12 @@ func TestDerivedKey(t *testing.T) {
 	if _, err := r.resume(t, "k"); err != nil {
 		t.Fatalf("resume: %v", err)
 	}
-	r.wantCalls(t, held, 5)
-	if charge, refund := held.DerivedKey("charge"), held.DerivedKey("refund"); charge == refund {
+	r.wantCalls(t, locked, 5)
+	if charge, refund := locked.DerivedKey("charge"), locked.DerivedKey("refund"); charge == refund {
 		t.Errorf("keys of two purposes = %s, want two", charge)
 	}
 	expire(t, r.db, "k")
-	if again := r.begin(t, "k"); again.DerivedKey("call") == held.DerivedKey("call") {
+	if again := r.begin(t, "k"); again.DerivedKey("call") == locked.DerivedKey("call") {
 		t.Errorf("key of another use = %s, want another", again.DerivedKey("call"))
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// TestRefusalsCannotBeStored holds that no mistake in the code makes a refusal or a failure the answer for a day.
+// TestRefusalsCannotBeStored checks the constraint that keeps a refusal from being replayed for a day, even if the code
+// has a mistake.
 func TestRefusalsCannotBeStored(t *testing.T) {
 	t.Parallel()
 	database := setup(t)

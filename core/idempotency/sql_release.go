@@ -28,7 +28,7 @@ func Release(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) error {
 	}
 	if !releasable {
 		return core.NewError(core.CodeKeyNotReleasable,
-			"Only a key whose request was abandoned can be released: this one is finished or somebody holds it.")
+			"Only a key whose request was abandoned can be released: this one is finished or in progress.")
 	}
 	statement := `DELETE FROM idempotency_keys WHERE org_id = $1 AND id = $2`
 	if hasSubject {
