@@ -95,7 +95,8 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 	s := setup(t)
 	admin := s.visitor(t, core.RoleAdmin)
 	address := harbourPages + "keys/" + s.strandedKey(t, "stranded").String() + "/"
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", admin)), "Abandoned", "requests that stopped half way")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", admin)),
+		"Abandoned", "requests that stopped half way")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Release this key", "deletes the key")
 	shows(t, s.visit(t, http.StatusBadRequest, post(address+"release/", admin, nil)),
 		`<a href="#reason">reason</a> must be given`)

@@ -152,21 +152,16 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 	}
 }
 
-// Names that clients mistake for the header, or for a parameter that would replace it.
-var (
-	misnamedHeaders    = []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"}
-	misnamedParameters = []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"}
-)
-
-// misnamedKey returns the wrong name under which the request probably carries a key, or "".
+// misnamedKey returns the wrong name under which the request probably carries a key, or "". Such a client believes that
+// its retries are safe.
 func misnamedKey(r *http.Request) string {
-	for _, name := range misnamedHeaders {
+	for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
 		if r.Header.Get(name) != "" {
 			return name
 		}
 	}
 	query := r.URL.Query()
-	for _, name := range misnamedParameters {
+	for _, name := range []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"} {
 		if query.Get(name) != "" {
 			return "?" + name + "="
 		}

@@ -60,7 +60,8 @@ func prepare(r Request) (*attempt, error) {
 	a.response = created(a.runID(), a.run.Answer)
 	a.claim = idempotency.Claim{
 		ID: order.IdempotencyKeyID, OrgID: r.Principal.OrgID, Endpoint: r.endpoint(), Key: r.Key.Value,
-		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID(), Response: a.response,
+		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID(),
+		Response: a.response,
 	}
 	a.audit, err = r.auditRecord(a.runID())
 	return a, err

@@ -23,7 +23,8 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustExec(t, database, `INSERT INTO key_activity (org_id, key_id, replays) SELECT org_id, id, 1 FROM idempotency_keys`)
+	mustExec(t, database, `
+		INSERT INTO key_activity (org_id, key_id, replays) SELECT org_id, id, 1 FROM idempotency_keys`)
 	mustExec(t, database, `ANALYZE idempotency_keys, key_activity`)
 	inspector := admin.NewInspector(database, 20, nil)
 	for name, cursor := range map[string]core.Cursor{
