@@ -105,6 +105,7 @@ func stringEnd(content []byte, start int) int {
 	return len(content)
 }
 
+// reason words an error without the name of the parser, which would be part of the API otherwise.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):

@@ -57,6 +57,7 @@ func (c *Completer) RunOnce(ctx context.Context) (int, error) {
 func (c *Completer) complete(ctx context.Context, record Record) {
 	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
+	// An endpoint that this release does not know has no phases. Drive then fails, and another release may try the key.
 	if _, err := c.engine.Drive(ctx, c.flows[record.Endpoint], record); err != nil {
 		c.engine.log.WarnContext(ctx, "key not completed", "key_id", record.ID, "point", record.Point, "error", err)
 		return

@@ -44,6 +44,8 @@ func InProgress(lockTTL time.Duration) *core.Error {
 	return err
 }
 
+// reused refuses a key that was used for another request. The first request's id helps to find it; its content stays
+// hidden, because another client of the organization may have sent it.
 func reused(differs []string, originalRequestID string) *core.Error {
 	err := core.NewError(core.CodeKeyReused,
 		"Idempotency key has already been used with a different request body.")

@@ -78,6 +78,8 @@ func (f Fingerprint) Differs(other Fingerprint, target string) []string {
 	return parts
 }
 
+// targetDigest covers what the request acts upon, and how. A version that was not given differs from every version,
+// also from the one that it resolves to.
 func (r Request) targetDigest() Digest {
 	target := encode("target").
 		add("method", r.Method).
@@ -89,6 +91,7 @@ func (r Request) targetDigest() Digest {
 	return target.sum()
 }
 
+// optionsDigest covers the options in the order of their names, whatever order the client has sent them in.
 func (r Request) optionsDigest() Digest {
 	sorted := slices.SortedFunc(slices.Values(r.Options), func(a, b Option) int {
 		if c := strings.Compare(a.Name, b.Name); c != 0 {

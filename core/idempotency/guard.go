@@ -23,6 +23,7 @@ type Key struct {
 	Given bool
 }
 
+// keyKey is the context key of the request's Key.
 type keyKey struct{}
 
 // KeyFrom returns the key of a request on a route with Guard.Keyed or Guard.KeyOptional.
@@ -83,7 +84,8 @@ func (g *Guard) Accepted(orgID uuid.UUID, took time.Duration) {
 	g.recorder.Accepted(orgID, took)
 }
 
-// Lifetime is how long a key of the principal's organization is remembered.
+// Lifetime returns how long a key of the principal's organization is remembered: the organization's own lifetime, or
+// the one of the installation.
 func (g *Guard) Lifetime(principal core.Principal) time.Duration {
 	if principal.KeyLifetime > 0 {
 		return principal.KeyLifetime
@@ -169,6 +171,7 @@ func misnamedKey(r *http.Request) string {
 	return ""
 }
 
+// keyRequired refuses a request without a key. It names the misnamed one, because its client believes to have sent it.
 func keyRequired(misnamed string) *core.Error {
 	detail := "Your organization requires an Idempotency-Key header on requests that create something. " +
 		"Make a new key for each thing to be created, and send it again with every retry."

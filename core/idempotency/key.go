@@ -38,6 +38,8 @@ func ParseKey(h http.Header) (string, bool, error) {
 	return key, true, nil
 }
 
+// decodeKey removes the quotes and escapes of a quoted key. Anything behind the string would be a list or a parameter,
+// and dropping it could make one key of two.
 func decodeKey(value string) (string, error) {
 	key := value
 	if strings.HasPrefix(value, `"`) {
@@ -52,6 +54,7 @@ func decodeKey(value string) (string, error) {
 	if key == "" {
 		return "", keyError(core.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
 	}
+	// These are the characters of an RFC 8941 string. A constraint on the column requires the same.
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
 			return "", keyError(core.CodeKeyInvalid,

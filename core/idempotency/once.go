@@ -67,6 +67,7 @@ func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Ans
 	return g.once(ctx, claim, work)
 }
 
+// unkeyed does the work of a request without a key, as often as it is sent.
 func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 	response, err := db.InTx(ctx, g.db, func(tx db.Tx) (Response, error) { return work(ctx, tx) })
 	if err != nil {
@@ -75,6 +76,8 @@ func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 	return response, nil
 }
 
+// newClaim makes the claim of an operation. No other transaction ever sees its recovery point and lock: when this one
+// ends, the key is finished or gone.
 func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, operation Operation) (Claim, error) {
 	caller := CallerOf(c)
 	id, err := core.NewID()
@@ -91,6 +94,8 @@ func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, oper
 	}, nil
 }
 
+// once answers from the key where it is there, and otherwise does the work under a claim. The look-up before the claim
+// keeps replays, which are most repetitions, free of a transaction.
 func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
 	// A client that hangs up does not cancel the work: a COMMIT that is cut off would have an unknown outcome.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), onceTimeout)

@@ -110,6 +110,7 @@ func (e *Engine) Drive(ctx context.Context, flow Flow, record Record) (Record, e
 	if err != nil && errors.Is(context.Cause(driving), errLockLost) {
 		err = errLockLost
 	}
+	// The heartbeat ends before the lock is released, or it would renew the lock once more.
 	stop()
 	if err == nil {
 		return finished, nil
@@ -124,6 +125,7 @@ func (e *Engine) Drive(ctx context.Context, flow Flow, record Record) (Record, e
 	return Record{}, Resumable(err)
 }
 
+// drive runs phase after phase. Each one ends in a commit at a new recovery point, so the loop ends as well.
 func (e *Engine) drive(ctx context.Context, flow Flow, record Record) (Record, error) {
 	for !record.Finished() {
 		phase, ok := flow.Phases[record.Point]
@@ -138,6 +140,7 @@ func (e *Engine) drive(ctx context.Context, flow Flow, record Record) (Record, e
 	return record, nil
 }
 
+// runPhase runs the phase from the record's recovery point, and measures it whether it fails or not.
 func (e *Engine) runPhase(ctx context.Context, phase Phase, record Record) (Record, error) {
 	began := time.Now()
 	defer func() { e.metrics.Phase(string(record.Point), time.Since(began)) }()

@@ -120,6 +120,7 @@ func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
 	return results[claim.ID], err
 }
 
+// readClaimed reads what claimQuery returns: the claims that got their key. The others are missing.
 func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
 	claimed := make(map[uuid.UUID]time.Time)
 	for rows.Next() {
@@ -158,6 +159,7 @@ func (c *Claim) Identity() Identity {
 // share a number; one of them is then refused as if it were in progress, and succeeds on its retry.
 func (c *Claim) LockNumber() int64 {
 	hash := sha256.New()
+	// The lengths separate the fields, and the first part separates these locks from those of other uses.
 	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		hash.Write([]byte(part))
@@ -165,6 +167,8 @@ func (c *Claim) LockNumber() int64 {
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
 }
 
+// readExisting reads the records of keys that were not claimed. A key is missing while its holder's transaction is
+// open.
 func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
 	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,

@@ -37,7 +37,7 @@ func claimColumns(claims []Claim) []any {
 	}
 }
 
-// point is the recovery point that the claim reaches.
+// point returns the recovery point that the claiming transaction reaches.
 func (c *Claim) point() Point {
 	if c.Point == "" {
 		return PointFinished
@@ -62,6 +62,7 @@ func storedOnly[T any](c *Claim, part T) *T {
 	return &part
 }
 
+// knownID returns nil for the zero id, which stands for a claim without a subject.
 func knownID(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
@@ -69,6 +70,7 @@ func knownID(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
+// knownAddress returns nil for the zero address, which cannot be stored.
 func knownAddress(ip netip.Addr) *netip.Addr {
 	if !ip.IsValid() {
 		return nil

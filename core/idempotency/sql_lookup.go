@@ -12,11 +12,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// recordColumns are what scanRecord reads, in its order.
+// recordColumns are the columns that scanRecord reads, in its order. Expiry and the time left of the lock are computed
+// by the database, so the clocks of the processes need not agree.
 const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
 	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
 	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
 
+// keyQuery reads by the unique index of the claim.
 const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
 
 // Lookup reads a key in one indexed statement without a transaction. The second result is false when the key is absent.
@@ -53,6 +55,7 @@ type Identity struct {
 	key      string
 }
 
+// scanRecord reads a row of recordColumns. The response is absent until the key is finished.
 func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
 		r                             Record

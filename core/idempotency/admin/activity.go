@@ -73,6 +73,7 @@ func (a *Activity) Misnamed(orgID uuid.UUID) {
 
 // Accepted counts how long a new start took.
 func (a *Activity) Accepted(orgID uuid.UUID, took time.Duration) {
+	// Outside of the lock, because every start of the process passes here.
 	bucket := bucketOf(took)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,6 +149,7 @@ type keyCounts struct {
 
 func (c *counts) addKey(key keyCounts) {
 	sum, ok := c.keys[key.keyID]
+	// A known key is still counted: the flood may be of one key.
 	if !ok && len(c.keys) >= maxTracked {
 		return
 	}
@@ -199,6 +201,7 @@ func (h *hourCounts) add(other *hourCounts) {
 	}
 }
 
+// buckets is how many counts hourCounts.took has. A constraint of start_hours checks the same number.
 func buckets() int { return len(metrics.StartBounds()) + 1 }
 
 // bucketOf returns the index of a duration among the counts of hourCounts.took.

@@ -12,41 +12,47 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
+// maxReleaseBody bounds the body of a release in bytes. A reason has at most 500 characters.
 const maxReleaseBody = 16 << 10
 
+// entriesQuery is the query of the list in the API and on the page.
 type entriesQuery struct {
 	core.PageQuery
 	EntryFilter
 }
 
-// releaseBody is a release in the API and as a form.
+// releaseBody is a release in the API and as a form. The reason is required, because the audit log is the only trace
+// that a deleted key leaves.
 type releaseBody struct {
 	Reason string `json:"reason" form:"reason" validate:"required,max=500,excludesrune=\x00"`
 }
 
 // entryBody is a key in the API, without bodies and digests.
 type entryBody struct {
-	ID             uuid.UUID            `json:"id"`
-	Key            string               `json:"key"`
-	Endpoint       idempotency.Endpoint `json:"endpoint"`
-	State          State                `json:"state"`
-	RequestMethod  string               `json:"request_method"`
-	RequestPath    string               `json:"request_path"`
-	RequestID      string               `json:"request_id"`
-	Run            core.Optional        `json:"run"`
-	ResponseStatus int                  `json:"response_status"`
-	RecoveryPoint  idempotency.Point    `json:"recovery_point"`
-	CreatedAt      string               `json:"created_at"`
-	FinishedAt     core.Optional        `json:"finished_at"`
-	ExpiresAt      string               `json:"expires_at"`
-	LockedUntil    core.Optional        `json:"locked_until"`
-	Replays        int64                `json:"replays"`
-	Mismatches     int64                `json:"mismatches"`
-	Conflicts      int64                `json:"conflicts"`
-	Takeovers      int                  `json:"takeovers"`
-	Attempts       int                  `json:"attempts"`
-	LastError      string               `json:"last_error"`
-	Timeline       []EventBody          `json:"timeline"`
+	ID            uuid.UUID            `json:"id"`
+	Key           string               `json:"key"`
+	Endpoint      idempotency.Endpoint `json:"endpoint"`
+	State         State                `json:"state"`
+	RequestMethod string               `json:"request_method"`
+	RequestPath   string               `json:"request_path"`
+	RequestID     string               `json:"request_id"`
+	Run           core.Optional        `json:"run"`
+	// ResponseStatus is 0 while the request is unfinished.
+	ResponseStatus int               `json:"response_status"`
+	RecoveryPoint  idempotency.Point `json:"recovery_point"`
+	CreatedAt      string            `json:"created_at"`
+	FinishedAt     core.Optional     `json:"finished_at"`
+	ExpiresAt      string            `json:"expires_at"`
+	LockedUntil    core.Optional     `json:"locked_until"`
+	Replays        int64             `json:"replays"`
+	Mismatches     int64             `json:"mismatches"`
+	Conflicts      int64             `json:"conflicts"`
+	// Takeovers counts the holders after the first one, retries and completers.
+	Takeovers int    `json:"takeovers"`
+	Attempts  int    `json:"attempts"`
+	LastError string `json:"last_error"`
+	// Timeline is empty in lists.
+	Timeline []EventBody `json:"timeline"`
 }
 
 // activityBody is what requests got from their keys, day by day.
@@ -54,6 +60,7 @@ type activityBody struct {
 	Days []dayBody `json:"days"`
 }
 
+// dayBody is one day in UTC.
 type dayBody struct {
 	Day        string `json:"day"`
 	Replayed   int64  `json:"replayed"`

@@ -13,7 +13,8 @@ import (
 //go:embed templates/admin/*.html
 var templates embed.FS
 
-// UnkeyedRunFinder finds runs that were started without a key. The app that owns the runs implements it.
+// UnkeyedRunFinder finds runs that were started without a key. The app that owns the runs implements it, because this
+// package stands below it and cannot ask it.
 type UnkeyedRunFinder interface {
 	// QueueUnkeyedRuns adds the look-ups to the reads. found is complete when the reads are done.
 	QueueUnkeyedRuns(reads *db.Reads, orgID uuid.UUID, found *UnkeyedRuns)

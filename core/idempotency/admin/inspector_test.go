@@ -4,9 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
@@ -41,5 +46,61 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 		if got := (rowsRead(t, database) - before) / executions; got > 3*size {
 			t.Errorf("%s page read %d rows, want about %d", name, got, 2*(size+1))
 		}
+	}
+}
+
+// claimUnfinished claims a key whose request has further phases, and ends its lock that many seconds ago.
+func claimUnfinished(t *testing.T, database *db.DB, claim idempotency.Claim, seconds int) uuid.UUID {
+	t.Helper()
+	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, "begun", time.Hour
+	id := mustClaim(t, database, claim)
+	mustExec(t, database, `UPDATE idempotency_keys SET locked_until = now() - make_interval(secs => $2) WHERE id = $1`,
+		id, seconds)
+	return id
+}
+
+func TestStuckEverywhere(t *testing.T) {
+	t.Parallel()
+	database := coretest.OpenDatabase(t)
+	org, other := uuid.New(), uuid.New()
+	mustClaim(t, database, newClaim(org, "finished", "a"))
+	claimUnfinished(t, database, newClaim(org, "in progress", "a"), -3600)
+	first := claimUnfinished(t, database, newClaim(other, "first", "a"), 20)
+	second := claimUnfinished(t, database, newClaim(org, "second", "a"), 10)
+	claimUnfinished(t, database, newClaim(org, "beyond the limit", "a"), 5)
+	mustExec(t, database, `UPDATE idempotency_keys SET attempts = 3, last_error = 'down' WHERE id = $1`, second)
+
+	got, err := admin.NewInspector(database, 3, nil).StuckEverywhere(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []admin.StuckKey{
+		{OrgID: other, ID: first, Key: "first", Endpoint: "test"},
+		{OrgID: org, ID: second, Key: "second", Endpoint: "test", Attempts: 3, LastError: "down", Dead: true},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(admin.StuckKey{}, "CreatedAt")); diff != "" {
+		t.Errorf("stuck keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunsStartedWith(t *testing.T) {
+	t.Parallel()
+	database := coretest.OpenDatabase(t)
+	// The runs do not exist.
+	mustExec(t, database, `ALTER TABLE idempotency_keys DROP CONSTRAINT fk_idempotency_keys_run`)
+	org, run := uuid.New(), uuid.New()
+	started, foreign := newClaim(org, "k", "a"), newClaim(uuid.New(), "k", "a")
+	started.Subject, foreign.Subject = run, uuid.New()
+	without := newClaim(org, "k", "b")
+	without.Endpoint = "other"
+	for _, claim := range []idempotency.Claim{started, foreign, without} {
+		mustClaim(t, database, claim)
+	}
+	got, err := admin.NewInspector(database, 1, nil).RunsStartedWith(t.Context(), org, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]uuid.UUID{run}, got); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 }

@@ -36,16 +36,20 @@ type Entry struct {
 	RequestPath   string
 	RequestID     string
 	// RunID is the subject of the key; nil where its request creates no run.
-	RunID         *uuid.UUID
-	Status        *int
-	Point         idempotency.Point
-	Epoch         int
-	Attempts      int
-	LastError     string
-	CreatedAt     time.Time
-	FinishedAt    *time.Time
-	ExpiresAt     time.Time
-	LockedUntil   *time.Time
+	RunID *uuid.UUID
+	// Status is the status of the stored response; nil while the request is unfinished.
+	Status *int
+	Point  idempotency.Point
+	Epoch  int
+	// Attempts is how often the completer has tried to finish the request, and LastError why a phase failed last.
+	Attempts    int
+	LastError   string
+	CreatedAt   time.Time
+	FinishedAt  *time.Time
+	ExpiresAt   time.Time
+	LockedUntil *time.Time
+	// Replays, Mismatches and Conflicts count the repetitions that were replayed, refused because they meant another
+	// request, and refused because the first one was in progress. They lag by a flush of the Activity.
 	Replays       int64
 	Mismatches    int64
 	Conflicts     int64
@@ -66,7 +70,8 @@ type EntryFilter struct {
 	State    string `query:"state" validate:"omitempty,oneof=in_progress abandoned dead finished expired"`
 }
 
-// StuckKey is an unfinished key of any organization whose lock has expired.
+// StuckKey is an unfinished key of any organization whose lock has expired. Operators see these, so it has nothing of
+// what the request contained.
 type StuckKey struct {
 	OrgID     uuid.UUID
 	ID        uuid.UUID
@@ -97,13 +102,16 @@ type KeyCounts struct {
 	OldestUnfinished time.Duration
 }
 
-// Day is what the requests of an organization got from their keys on one day.
+// Day is what the requests of an organization got from their keys on one day in UTC.
 type Day struct {
-	Day        time.Time
-	Replayed   int64
+	Day time.Time
+	// Replayed counts stored answers that were sent again.
+	Replayed int64
+	// InProgress and Reused count the refusals with 409 and 422.
 	InProgress int64
 	Reused     int64
-	Misnamed   int64
+	// Misnamed counts requests whose key came under another name, and so protected nothing.
+	Misnamed int64
 }
 
 // Hours sums up the starts of an organization over some hours.
@@ -141,7 +149,8 @@ type origin struct {
 	UserAgent   string
 }
 
-// maxShownBody is how many bytes of a stored body are shown.
+// maxShownBody is how many bytes of a stored body are shown. The database cuts the body, so a large one never reaches
+// this process.
 const maxShownBody = 16 << 10
 
 // storedResponse is the response that a key replays.

@@ -32,6 +32,7 @@ func (a *App) renderKey(c echo.Context, status int, reason string, problem *core
 		return err
 	}
 	data := newKeyPage(a.inspector.operations, report)
+	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
 	data.MayRelease = principal.Role.Allows(core.RoleAdmin) &&
 		(report.entry.State == StateAbandoned || report.entry.State == StateDead)
 	data.Reason, data.Problem = reason, problem
@@ -53,6 +54,7 @@ func (a *App) releaseForm(c echo.Context) error {
 	if err = core.BindForm(c, a.check, &form); err == nil {
 		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
 	}
+	// A key that is gone has no page any more, on which the form could be shown again.
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
 		return a.renderKey(c, pages.RefusalStatus(c, problem), form.Reason, problem)
 	}
@@ -84,7 +86,7 @@ func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.U
 	return found, err
 }
 
-// keyPage shows one key.
+// keyPage shows one key with its timeline.
 type keyPage struct {
 	keyRow
 	Takeovers   int

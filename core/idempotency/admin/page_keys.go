@@ -24,6 +24,7 @@ func (a *App) keysPage(c echo.Context) error {
 	}
 	var query entriesQuery
 	cursor, err := core.BindList(c, a.check, &query)
+	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
 	if refusal := pages.Refusal(err); refusal != nil {
 		data := keysPage{Filter: query.EntryFilter, States: newStateChoices(""), Problem: refusal}
 		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
@@ -41,6 +42,7 @@ func (a *App) keysPage(c echo.Context) error {
 	return a.renderKeys(c, http.StatusOK, data)
 }
 
+// renderKeys shows the list, also with a filter that was refused.
 func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
 	return a.pages.Render(c, status, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
@@ -88,6 +90,7 @@ type keysPage struct {
 	Problem *core.Error
 }
 
+// newKeysPage fills everything but the table.
 func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 	page := keysPage{
 		Filter:  filter,
@@ -99,6 +102,7 @@ func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 			{Name: "another request (422)", Tone: "fail"},
 		}},
 	}
+	// The chart reads from left to right, and the report begins with today. A label each week leaves room for its text.
 	const tickEvery = 7
 	for i, day := range slices.Backward(report.days) {
 		bar := pages.Bar{
@@ -132,6 +136,7 @@ type stateChoice struct {
 	Chosen bool
 }
 
+// newStateChoices offers every state, with the words of the pills in the table below.
 func newStateChoices(chosen string) []stateChoice {
 	var choices []stateChoice
 	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
@@ -159,6 +164,7 @@ func newKeyRow(operations idempotency.Operations) func(Entry) keyRow {
 	}
 }
 
+// pillOf returns the coloured label of a key's state. A finished key shows the status that it replays, if it is known.
 func pillOf(e Entry) pages.Pill {
 	switch e.State {
 	case StateInProgress:

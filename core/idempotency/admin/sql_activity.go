@@ -23,6 +23,7 @@ func writeCounts(ctx context.Context, database *db.DB, taken counts) error {
 	return err
 }
 
+// upsertKeys adds the repetitions of each key. The key may be gone by now; Purge then deletes its row.
 func upsertKeys(batch *db.Batch, counted []keyCounts) {
 	batch.Queue(`
 		INSERT INTO key_activity AS a (org_id, key_id, replays, mismatches, conflicts, last_replay_at, last_refusal_at)
@@ -42,6 +43,7 @@ func upsertKeys(batch *db.Batch, counted []keyCounts) {
 		db.Column(counted, func(k *keyCounts) int64 { return k.conflicts }))
 }
 
+// upsertDays adds to the day on which the counts are written, by the clock of the database.
 func upsertDays(batch *db.Batch, counted []dayCounts) {
 	batch.Queue(`
 		INSERT INTO key_activity_days AS a (org_id, day, replayed, in_progress, reused, misnamed)

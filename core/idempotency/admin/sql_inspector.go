@@ -29,6 +29,7 @@ const entryQuery = `
 		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
 		WHERE k.org_id = $1) AS e`
 
+// queueEntries finds one page of entries and one more, which shows whether another page follows.
 func (i *Inspector) queueEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
@@ -53,6 +54,7 @@ func rareState(state State) string {
 	}
 }
 
+// queueEntry finds one key with its phase changes. The read fails with pgx.ErrNoRows when there is no such key.
 func (i *Inspector) queueEntry(reads *db.Reads, orgID, id uuid.UUID, found *Entry) {
 	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id = $3`,
 		orgID, i.maxAttempts, id)
@@ -71,6 +73,7 @@ func queuePhaseChanges(reads *db.Reads, orgID, id uuid.UUID, found *[]phaseChang
 		ORDER BY id`, orgID, id, maxPhaseChanges)
 }
 
+// queueOrigin finds what only the page of a key shows of its first request.
 func queueOrigin(reads *db.Reads, orgID, id uuid.UUID, found *origin) {
 	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[origin]), `
 		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
@@ -83,6 +86,7 @@ func queueResponse(reads *db.Reads, orgID, id uuid.UUID, found *[]storedResponse
 		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody)
 }
 
+// queueStuck counts stuck keys. The limit bounds the scan where an outage has left many.
 func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
 	reads.Queue(db.OneInto(n, pgx.RowTo[int64]), `
 		SELECT count(*) FROM (
@@ -184,9 +188,3 @@ func (i *Inspector) KeyCounts(ctx context.Context) (KeyCounts, error) {
 		OldestUnfinished: core.Seconds(oldest),
 	}, nil
 }
-
-// searchQuery is a union because each half has an index of its own; one condition with OR may get neither.
-const searchQuery = `
-	SELECT id, key, endpoint, created_at FROM idempotency_keys WHERE org_id = $1 AND key = $2
-	UNION
-	SELECT id, key, endpoint, created_at FROM idempotency_keys WHERE org_id = $1 AND id = $3`

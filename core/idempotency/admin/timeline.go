@@ -52,6 +52,8 @@ func (e Entry) events() []timelineEvent {
 	return events
 }
 
+// claimEvents returns what the first request did. Its first recovery point is in no row of events, because the trigger
+// records changes only, so it is the origin of the first change.
 func (e Entry) claimEvents() []timelineEvent {
 	events := []timelineEvent{
 		{&e.CreatedAt, "received", e.RequestMethod + " " + e.RequestPath + ", request " + e.RequestID},
@@ -67,6 +69,7 @@ func (e Entry) claimEvents() []timelineEvent {
 	return events
 }
 
+// phaseEvents returns the phases and takeovers after the first transaction.
 func (e Entry) phaseEvents() []timelineEvent {
 	var events []timelineEvent
 	for i, change := range e.changes {
@@ -83,6 +86,8 @@ func (e Entry) phaseEvents() []timelineEvent {
 	return events
 }
 
+// finalEvents returns how the request ended, how it was repeated since, and when the key expires. Repetitions are
+// counted and not listed, so one event stands for all of a kind, at the time of the last.
 func (e Entry) finalEvents() []timelineEvent {
 	events := []timelineEvent{{e.FinishedAt, "finished", "response stored"}}
 	if e.FinishedAt == nil {
