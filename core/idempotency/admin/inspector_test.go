@@ -67,19 +67,23 @@ func TestStuckEverywhere(t *testing.T) {
 	claimUnfinished(t, database, newClaim(org, "in progress", "a"), -3600)
 	first := claimUnfinished(t, database, newClaim(other, "first", "a"), 20)
 	second := claimUnfinished(t, database, newClaim(org, "second", "a"), 10)
-	claimUnfinished(t, database, newClaim(org, "beyond the limit", "a"), 5)
+	third := claimUnfinished(t, database, newClaim(org, "third", "a"), 5)
 	mustExec(t, database, `UPDATE idempotency_keys SET attempts = 3, last_error = 'down' WHERE id = $1`, second)
 
-	got, err := admin.NewInspector(database, 3, nil).StuckEverywhere(t.Context(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := []admin.StuckKey{
 		{OrgID: other, ID: first, Key: "first", Endpoint: "test"},
 		{OrgID: org, ID: second, Key: "second", Endpoint: "test", Attempts: 3, LastError: "down", Dead: true},
+		{OrgID: org, ID: third, Key: "third", Endpoint: "test"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(admin.StuckKey{}, "CreatedAt")); diff != "" {
-		t.Errorf("stuck keys (-want +got):\n%s", diff)
+	inspector := admin.NewInspector(database, 3, nil)
+	for limit, want := range map[int][]admin.StuckKey{2: want[:2], 10: want} {
+		got, err := inspector.StuckEverywhere(t.Context(), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(admin.StuckKey{}, "CreatedAt")); diff != "" {
+			t.Errorf("stuck keys up to %d (-want +got):\n%s", limit, diff)
+		}
 	}
 }
 
