@@ -82,7 +82,7 @@ func TestKeyPage(t *testing.T) {
 
 	html := s.visit(t, http.StatusOK, page(address, viewer))
 	shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
-		"The key came with another request",
+		"The key also came with a different request",
 		"once for another request", harbourPages+"runs/"+run.ID.String()+"/")
 	hides(t, html, "Stored response", "Release")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
