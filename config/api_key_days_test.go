@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
 // dayOfKeys is what an organization's requests met with their keys on one day.
@@ -86,7 +86,7 @@ func TestDaysOfKeys(t *testing.T) {
 		s := setup(t)
 		s.exec(t, `INSERT INTO key_activity_days (org_id, day)
 			SELECT $1, (now() AT TIME ZONE 'UTC')::date - ago FROM generate_series(0, 40) AS ago`, s.Harbour.ID)
-		if _, err := idempotency.Purge(t.Context(), s.db, 10); err != nil {
+		if _, err := admin.Purge(t.Context(), s.db, 10); err != nil {
 			t.Fatal(err)
 		}
 		if left := one[int](t, s, `SELECT count(*) FROM key_activity_days`); left != 30 {

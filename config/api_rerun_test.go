@@ -119,7 +119,7 @@ func TestRerunReplay(t *testing.T) {
 		one, other := s.started(t, s.start(t, "")), s.started(t, s.start(t, ""))
 		s.started(t, s.rerun("r", one.ID))
 		problem := wantProblem(t, s.do(t, s.rerun("r", other.ID)), core.CodeKeyReused)
-		if diff := cmp.Diff([]string{"workflow"}, problem.Differs); diff != "" {
+		if diff := cmp.Diff([]string{"run"}, problem.Differs); diff != "" {
 			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})

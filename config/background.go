@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -73,7 +73,7 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "idempotency.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
-			n, err := idempotency.Purge(ctx, p.db, purgeBatch)
+			n, err := admin.Purge(ctx, p.db, purgeBatch)
 			p.metrics.Purges.Deleted(metrics.KindKey, n)
 			return n, err
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
@@ -41,7 +42,7 @@ func (p Program) purgeKeysCommand() *cobra.Command {
 					n, err := idempotency.CountExpired(ctx, b.db)
 					return report(p.Stdout, err, "%s would be deleted\n", core.Plural(int(n), "expired key"))
 				}
-				n, err := idempotency.Purge(ctx, b.db, purgeBatch)
+				n, err := admin.Purge(ctx, b.db, purgeBatch)
 				return report(p.Stdout, err, "%s deleted\n", core.Plural(int(n), "expired key"))
 			})
 		},
@@ -73,7 +74,7 @@ const keyListLimit = 1000
 func (p Program) listKeysCommand() *cobra.Command {
 	var org string
 	var limit int
-	var filter idempotency.EntryFilter
+	var filter admin.EntryFilter
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -100,7 +101,7 @@ func (p Program) listKeysCommand() *cobra.Command {
 
 // listKeys prints page after page up to the limit, and says on standard error when there is more.
 func (p Program) listKeys(
-	ctx context.Context, inspector *idempotency.Inspector, orgID uuid.UUID, filter idempotency.EntryFilter, limit int,
+	ctx context.Context, inspector *admin.Inspector, orgID uuid.UUID, filter admin.EntryFilter, limit int,
 ) error {
 	rows := [][]string{{"ID", "STATE", "ENDPOINT", "KEY", "REPLAYS", "EXPIRES"}}
 	cursor := core.Cursor{Size: core.MaxPageSize}
@@ -175,7 +176,7 @@ func (p Program) showKeyCommand() *cobra.Command {
 		})
 }
 
-func (p Program) printKey(entry idempotency.Entry) error {
+func (p Program) printKey(entry admin.Entry) error {
 	rows := [][]string{
 		{"key", entry.Key}, {"endpoint", string(entry.Endpoint)}, {"state", string(entry.State)},
 	}

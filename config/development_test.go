@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,33 @@ func TestDevelopmentGuide(t *testing.T) {
 	for _, test := range regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(string(guide), -1) {
 		if !isDeclared(t, test[1]) {
 			t.Errorf("the guide names %s, which no test file declares", test[1])
+		}
+	}
+}
+
+// The page of defects names a test for each. It must still be in the package, so that the page's command runs it.
+func TestDefectsGuide(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/guides/defects.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("\\| `\\./([a-z/]+)/` \\| `(Test[A-Za-z]+)` \\|")
+	rows := row.FindAllStringSubmatch(string(guide), -1)
+	if len(rows) < 10 {
+		t.Fatalf("the page has %d rows with a test, want all", len(rows))
+	}
+	for _, row := range rows {
+		tests, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(row[1]), "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared := slices.ContainsFunc(tests, func(file string) bool {
+			source, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(source), "\nfunc "+row[2]+"(")
+		})
+		if !declared {
+			t.Errorf("%s declares no %s", row[1], row[2])
 		}
 	}
 }

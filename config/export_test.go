@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -32,7 +33,7 @@ type Cast struct {
 	Waiters   *execution.Waiters
 	Inband    *execution.Inband
 	Completer *idempotency.Completer
-	Activity  *idempotency.Activity
+	Activity  *admin.Activity
 	Redis     redis.UniversalClient
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -60,14 +60,14 @@ func (t incident) has(text string) bool {
 		strings.ToLower(text))
 }
 
-func incidentOfKey(key idempotency.StuckKey) incident {
+func incidentOfKey(key admin.StuckKey) incident {
 	pill := pages.NewPill("warn", "Abandoned")
 	if key.Dead {
 		pill = pages.NewPill("fail", "Dead")
 	}
 	return incident{
 		target: target{kindKey, key.OrgID.String(), key.ID.String()}, orgID: key.OrgID,
-		Kind: "key: " + operationNames().Name(key.Endpoint), Title: key.Key, Pill: pill,
+		Kind: "key: " + operationNames().Title(key.Endpoint), Title: key.Key, Pill: pill,
 		Error: key.LastError, Tries: key.Attempts, Since: key.CreatedAt,
 	}
 }
@@ -103,13 +103,13 @@ type stateCount struct {
 	Count int64
 }
 
-func newStateCounts(census idempotency.Census) []stateCount {
-	states := []idempotency.State{
-		idempotency.StateInProgress, idempotency.StateAbandoned, idempotency.StateDead, idempotency.StateFinished,
+func newStateCounts(keys admin.KeyCounts) []stateCount {
+	states := []admin.State{
+		admin.StateInProgress, admin.StateAbandoned, admin.StateDead, admin.StateFinished,
 	}
 	counts := make([]stateCount, len(states))
 	for i, state := range states {
-		counts[i] = stateCount{strings.ReplaceAll(string(state), "_", " "), census.ByState[state]}
+		counts[i] = stateCount{strings.ReplaceAll(string(state), "_", " "), keys.ByState[state]}
 	}
 	return counts
 }

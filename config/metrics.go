@@ -70,7 +70,7 @@ func (p *Project) collect() (*metrics.Collected, error) {
 }
 
 func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
-	census, err := p.inspector.Census(ctx)
+	counts, err := p.inspector.KeyCounts(ctx)
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
@@ -78,12 +78,12 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
-	keys := make(map[string]int64, len(census.ByState))
-	for state, count := range census.ByState {
+	keys := make(map[string]int64, len(counts.ByState))
+	for state, count := range counts.ByState {
 		keys[string(state)] = count
 	}
 	return metrics.Gauges{
-		KeysByState: keys, OldestLocked: census.OldestUnfinished,
+		KeysByState: keys, OldestLocked: counts.OldestUnfinished,
 		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, DeadLetters: backlog.DeadLetters,
 	}, nil
 }

@@ -96,11 +96,11 @@ func (o *operations) readState(ctx context.Context) (systemState, error) {
 	if found.Backlog, err = tasks.ReadBacklog(ctx, p.db); err != nil {
 		return found, err
 	}
-	census, err := p.inspector.Census(ctx)
+	counts, err := p.inspector.KeyCounts(ctx)
 	if err != nil {
 		return found, err
 	}
-	found.Keys = newStateCounts(census)
+	found.Keys = newStateCounts(counts)
 	processes, err := tasks.Processes(ctx, p.db, maxProcesses)
 	if err != nil {
 		return found, err

@@ -58,11 +58,11 @@ func TestKeysPage(t *testing.T) {
 	html = s.visit(t, http.StatusOK, page(harbourPages+"keys/?key=other&state=finished", viewer))
 	shows(t, html, "other", `<option value="finished" selected>Finished</option>`)
 	hides(t, html, "a quote")
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/?state=dead", viewer)), "No key is like that")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/?state=dead", viewer)), "No key matches")
 	html = s.visit(t, http.StatusBadRequest, page(harbourPages+"keys/?key=other&state=made-up", viewer))
 	shows(t, html, `<a href="#state">state</a> must be one of`, `name="key" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
-	hides(t, html, "Stuck", "No key is like that", "No request has come with a key yet")
+	hides(t, html, "Stuck", "No key matches", "No request has come with a key yet")
 }
 
 func TestKeyPage(t *testing.T) {
@@ -82,7 +82,7 @@ func TestKeyPage(t *testing.T) {
 
 	html := s.visit(t, http.StatusOK, page(address, viewer))
 	shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
-		"The key came with another request",
+		"The key also came with a different request",
 		"once for another request", harbourPages+"runs/"+run.ID.String()+"/")
 	hides(t, html, "Stored response", "Release")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
@@ -95,7 +95,8 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 	s := setup(t)
 	admin := s.visitor(t, core.RoleAdmin)
 	address := harbourPages + "keys/" + s.strandedKey(t, "stranded").String() + "/"
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", admin)), "Abandoned", "nobody holds them")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", admin)),
+		"Abandoned", "requests that stopped half way")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Release this key", "deletes the key")
 	shows(t, s.visit(t, http.StatusBadRequest, post(address+"release/", admin, nil)),
 		`<a href="#reason">reason</a> must be given`)

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -52,14 +53,14 @@ type Project struct {
 	validations *web.App
 	workflows   *workflows.App
 
-	keys       *idempotency.App
+	keys       *admin.App
 	search     *pages.Search
 	operations *operations
 	// prefetches are the look-ups that routes make together with the one of their caller's token.
 	prefetches users.Prefetches
 
-	activity  *idempotency.Activity
-	inspector *idempotency.Inspector
+	activity  *admin.Activity
+	inspector *admin.Inspector
 	waiters   *execution.Waiters
 	inband    *execution.Inband
 	completer *idempotency.Completer
@@ -98,15 +99,15 @@ func NewProject(
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		requests:   withBurst("requests", settings.RequestsPerSecond),
 		prefetches: users.Prefetches{},
-		activity:   idempotency.NewActivity(), waiters: execution.NewWaiters(database),
-		inspector:  idempotency.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
+		activity:   admin.NewActivity(), waiters: execution.NewWaiters(database),
+		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = users.NewService(database, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.inband = execution.NewInband(executor, p.waiters, settings.InbandRuns, log)
-	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, p.activity, measured.Keys)
+	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
 		staged, overage(settings, engine), measured.Starts)
@@ -130,7 +131,7 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
-	if p.keys, err = idempotency.NewApp(p.inspector, check, runs); err != nil {
+	if p.keys, err = admin.New(p.inspector, check, runs); err != nil {
 		return nil, fmt.Errorf("install idempotency: %w", err)
 	}
 	p.search, err = pages.NewSearch(check, p.inspector, runs, p.userService, p.workflowService)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -28,14 +29,14 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	runs    RunCounter
-	keys    *idempotency.Inspector
+	keys    *admin.Inspector
 	pages   *pages.Set
 	signIns Limiter
 }
 
 // New makes the app. signIns limits attempts to sign in.
 func New(
-	service *Service, guard *idempotency.Guard, keys *idempotency.Inspector, check *core.Validator, runs RunCounter,
+	service *Service, guard *idempotency.Guard, keys *admin.Inspector, check *core.Validator, runs RunCounter,
 	signIns Limiter,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/users")

@@ -16,7 +16,7 @@ const endpointMember idempotency.Endpoint = "member_add"
 
 // Operations are the names of what the app does once for each key.
 func Operations() idempotency.Operations {
-	return idempotency.Operations{endpointMember: "Add a member"}
+	return idempotency.Operations{endpointMember: {Title: "Add a member"}}
 }
 
 // maxMemberDepth is far beyond what the body of a member nests.

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -29,7 +29,7 @@ type usagePage struct {
 	SavedDays int
 }
 
-func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days []idempotency.Day) usagePage {
+func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days []admin.Day) usagePage {
 	page := usagePage{
 		Usage: usage, CountedSince: counts.Since, Workflows: counts.Workflows, Tokens: tokens,
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{{Name: "runs", Tone: "run"}}},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -84,11 +84,11 @@ const latestQuery = `
 		SELECT org_id, id, workflow_id, workflow_slug, submission_id, idempotency_key, created_at FROM validation_runs
 		WHERE org_id = $1 AND id >= $2 AND rerun_of IS NULL ORDER BY id DESC LIMIT $3)`
 
-// QueueWithoutKey counts the organization's latest runs that were started without an idempotency key, and lists those
+// QueueUnkeyedRuns counts the organization's latest runs that were started without an idempotency key, and lists those
 // that are likely duplicates. found is complete once the reads were sent.
-func (s *Service) QueueWithoutKey(reads *db.Reads, orgID uuid.UUID, found *idempotency.WithoutKey) {
+func (s *Service) QueueUnkeyedRuns(reads *db.Reads, orgID uuid.UUID, found *admin.UnkeyedRuns) {
 	since := core.FirstIDAt(time.Now().Add(-24 * time.Hour))
-	reads.Queue(db.OneInto(found, scanWithoutKey), latestQuery+`
+	reads.Queue(db.OneInto(found, scanUnkeyedRuns), latestQuery+`
 		SELECT count(*), count(*) FILTER (WHERE idempotency_key = '') FROM latest`, orgID, since, maxUnkeyedRuns)
 	reads.Queue(db.AllInto(&found.Duplicates, scanDuplicate), latestQuery+`
 		SELECT id, earlier, workflow_slug, filename, created_at, extract(epoch FROM created_at - before)::float8 FROM (
@@ -103,14 +103,14 @@ func (s *Service) QueueWithoutKey(reads *db.Reads, orgID uuid.UUID, found *idemp
 		orgID, since, maxUnkeyedRuns, duplicateWithin.Seconds(), maxDuplicates)
 }
 
-func scanWithoutKey(row pgx.CollectableRow) (idempotency.WithoutKey, error) {
-	var w idempotency.WithoutKey
+func scanUnkeyedRuns(row pgx.CollectableRow) (admin.UnkeyedRuns, error) {
+	var w admin.UnkeyedRuns
 	err := row.Scan(&w.Runs, &w.Unkeyed)
 	return w, err
 }
 
-func scanDuplicate(row pgx.CollectableRow) (idempotency.Duplicate, error) {
-	var d idempotency.Duplicate
+func scanDuplicate(row pgx.CollectableRow) (admin.DuplicateRun, error) {
+	var d admin.DuplicateRun
 	var after float64
 	err := row.Scan(&d.Run, &d.Earlier, &d.Workflow, &d.Filename, &d.At, &after)
 	d.After = core.Seconds(after)

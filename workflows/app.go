@@ -82,7 +82,10 @@ func New(
 // Operations are the names of what the app does once for each key.
 func Operations() idempotency.Operations {
 	return idempotency.Operations{
-		start.Endpoint: "Start a run", start.EndpointRerun: "Repeat a run", endpointCreate: "Create a workflow",
-		endpointVersion: "Add a version of a workflow", endpointImport: "Import a workflow",
+		start.Endpoint:      {Title: "Start a run", Target: "workflow"},
+		start.EndpointRerun: {Title: "Repeat a run", Target: "run"},
+		endpointCreate:      {Title: "Create a workflow", Target: "workflow"},
+		endpointVersion:     {Title: "Add a version of a workflow", Target: "workflow"},
+		endpointImport:      {Title: "Import a workflow", Target: "workflow"},
 	}
 }

@@ -230,7 +230,7 @@ func (a *App) launched(ctx context.Context, principal core.Principal, key string
 		return nil, false, err
 	}
 	if record.Finished() && record.Response.Status == http.StatusCreated {
-		return &record.RunID, false, nil
+		return &record.Subject, false, nil
 	}
 	return nil, !record.Finished(), nil
 }

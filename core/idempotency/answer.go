@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// The headers that only answers from a key's first request carry.
+// Only answers that come from a key's first request carry these headers.
 const (
 	headerReplayed = "Idempotent-Replayed"
 	headerOriginal = "Original-Request-Id"
@@ -19,18 +19,18 @@ const (
 // maxUserAgent is how many characters of a User-Agent are kept.
 const maxUserAgent = 500
 
-// Answer is what a request is answered with: by its own work, or by that of the key's first request.
+// Answer is the answer to a request: the response of its own work, or the stored one of the key's first request.
 type Answer struct {
 	Response Response
-	// ExpiresAt is the key's end; zero when the request has no key.
+	// ExpiresAt is when the key expires; zero when the request has no key.
 	ExpiresAt time.Time
 	Replayed  bool
-	// OriginalRequestID is the first request's id, set when Replayed and when this request went on where the
-	// first one stopped.
+	// OriginalRequestID is the first request's id. It is set when Replayed, and when this request resumed the first
+	// one.
 	OriginalRequestID string
 }
 
-// ReplayOf is the answer that repeats a finished record.
+// ReplayOf returns the answer that repeats a finished record.
 func ReplayOf(record Record) Answer {
 	return Answer{
 		Response: record.Response, ExpiresAt: record.ExpiresAt, Replayed: true, OriginalRequestID: record.RequestID,
@@ -61,9 +61,9 @@ func (a Answer) Write(c echo.Context) error {
 	return c.Blob(a.Response.Status, a.Response.Headers.ContentType, a.Response.Body)
 }
 
-// CallerOf is what is kept of a request.
+// CallerOf returns what is kept of a request.
 func CallerOf(c echo.Context) Caller {
-	// An address that cannot be parsed is not known.
+	// An address that cannot be parsed stays zero, which means that it is not known.
 	ip, _ := netip.ParseAddr(c.RealIP())
 	return Caller{
 		Method: c.Request().Method, Path: c.Request().URL.EscapedPath(),

@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxPointerLength bounds what an error repeats of names that the client chose.
+// maxPointerLength bounds a JSON Pointer in an error, in bytes, because it repeats names that the client chose.
 const maxPointerLength = 256
 
-// ErrNotCanonical says that a text has no canonical form as JSON; the error that wraps it is a *JSONError.
+// ErrNotCanonical means that a text has no canonical form as JSON. The error that wraps it is a *JSONError.
 var ErrNotCanonical = errors.New("no canonical JSON form")
 
-// JSONError says why and where a text has no canonical form.
+// JSONError is why, and where, a text has no canonical form.
 type JSONError struct {
 	// Reason is worded for the client and quotes no more of the text than a character or a name.
 	Reason string
@@ -37,10 +37,12 @@ func (e *JSONError) Unwrap() error {
 	return ErrNotCanonical
 }
 
-// DigestJSON returns the digest of a JSON text by its structure. The order of members, white space and the
-// way a string is escaped do not matter. Number literals do, as they are written: sending them through a
-// float would let two different requests share a digest. A text that is not exactly one JSON value, has
-// duplicate names, bad UTF-8 or lone surrogates, or is nested deeper than maxDepth is a *JSONError.
+// DigestJSON returns the digest of a JSON text by its structure. The order of members, white space and the way a string
+// is escaped do not matter. Number literals count as they are written: sending them through a float would let two
+// different requests share a digest.
+//
+// A text that is not exactly one JSON value, has duplicate names, bad UTF-8 or lone surrogates, or is nested deeper
+// than maxDepth is a *JSONError. Parsers disagree about such texts, so equal digests would not mean equal effects.
 func DigestJSON(content []byte, maxDepth int) (Digest, error) {
 	if err := checkDepth(content, maxDepth); err != nil {
 		return Digest{}, err
@@ -57,7 +59,7 @@ func DigestBytes(content []byte) Digest {
 	return sha256.Sum256(content)
 }
 
-// ExplainJSON words an error of the JSON parser for the client. The text has then no canonical form either.
+// ExplainJSON words an error of the JSON parser for the client. A text that caused one has no canonical form.
 func ExplainJSON(err error) *JSONError {
 	var syntactic *jsontext.SyntacticError
 	if !errors.As(err, &syntactic) {
@@ -70,8 +72,8 @@ func ExplainJSON(err error) *JSONError {
 	return &JSONError{Reason: reason(syntactic.Err), Pointer: string(pointer), Offset: syntactic.ByteOffset}
 }
 
-// checkDepth counts brackets outside of strings. It comes before the parser, whose own limit is fixed, and
-// sees nothing but the nesting: what is not JSON is left to the parser.
+// checkDepth counts brackets outside of strings. It runs before the parser, because the parser's own limit is fixed and
+// higher. It checks nothing but the nesting, and leaves text that is not JSON to the parser.
 func checkDepth(content []byte, maxDepth int) error {
 	depth := 0
 	for i := 0; i < len(content); i++ {
@@ -103,6 +105,7 @@ func stringEnd(content []byte, start int) int {
 	return len(content)
 }
 
+// reason words an error without the name of the parser, which would be part of the API otherwise.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):

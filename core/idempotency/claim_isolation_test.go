@@ -9,9 +9,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-// TestTakeRacesWhereSerializableIsTheDefault lets requests race on a database whose transactions would fail with
+// TestClaimRacesWhereSerializableIsTheDefault lets requests race on a database whose transactions would fail with
 // unique violations and serialization failures if they did not ask for another isolation level.
-func TestTakeRacesWhereSerializableIsTheDefault(t *testing.T) {
+func TestClaimRacesWhereSerializableIsTheDefault(t *testing.T) {
 	t.Parallel()
 	address := coretest.DatabaseURL(t)
 	_, err := coretest.Connect(t, address).Pool.Exec(t.Context(), `
@@ -28,8 +28,8 @@ func TestTakeRacesWhereSerializableIsTheDefault(t *testing.T) {
 		if claimed := race(t, db, org, key); claimed != 1 {
 			t.Fatalf("round %d: claimed %d times, want once", round, claimed)
 		}
-		// A loser that has waited for nobody reads what the winner has stored.
-		if outcome := mustTake(t, db, newClaim(org, key, "a"))[0]; outcome.Existing == nil {
+		// A request that lost the race without waiting reads the record of the winner.
+		if outcome := mustClaim(t, db, newClaim(org, key, "a"))[0]; outcome.Existing == nil {
 			t.Fatalf("round %d: outcome = %+v, want the record of the winner", round, outcome)
 		}
 	}

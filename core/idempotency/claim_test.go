@@ -21,7 +21,7 @@ import (
 
 const endpoint idempotency.Endpoint = "test"
 
-// newClaim claims the key for a request that is its content, without a run.
+// newClaim claims the key for a request that is its content, without a subject.
 func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 	return idempotency.Claim{
 		ID: uuid.Must(uuid.NewV7()), OrgID: org, Endpoint: endpoint, Key: key,
@@ -42,8 +42,8 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 	}
 }
 
-// take claims in a transaction of its own. The claims' runs do not exist, so the foreign key is left out.
-func take(
+// claimKeys claims keys in a transaction of its own.
+func claimKeys(
 	ctx context.Context, database *db.DB, claims ...idempotency.Claim,
 ) ([]idempotency.ClaimResult, error) {
 	return db.InTx(ctx, database, func(tx db.Tx) ([]idempotency.ClaimResult, error) {
@@ -61,6 +61,7 @@ func take(
 	})
 }
 
+// setup opens a database whose keys may refer to subjects that do not exist.
 func setup(t *testing.T) *db.DB {
 	t.Helper()
 	database := coretest.OpenDatabase(t)
@@ -71,13 +72,13 @@ func setup(t *testing.T) *db.DB {
 	return database
 }
 
-func mustTake(t *testing.T, database *db.DB, claims ...idempotency.Claim) []idempotency.ClaimResult {
+func mustClaim(t *testing.T, database *db.DB, claims ...idempotency.Claim) []idempotency.ClaimResult {
 	t.Helper()
-	outcomes, err := take(t.Context(), database, claims...)
+	results, err := claimKeys(t.Context(), database, claims...)
 	if err != nil {
-		t.Fatalf("take: %v", err)
+		t.Fatalf("claim: %v", err)
 	}
-	return outcomes
+	return results
 }
 
 func expire(t *testing.T, database *db.DB, key string) {
@@ -97,7 +98,7 @@ func TestClaims(t *testing.T) {
 	t.Run("FirstUseIsClaimedAndStoredWhole", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "first", "a")
-		outcome := mustTake(t, database, claim)[0]
+		outcome := mustClaim(t, database, claim)[0]
 		if !outcome.Claimed {
 			t.Fatalf("outcome = %+v, want claimed", outcome)
 		}
@@ -118,14 +119,14 @@ func TestClaims(t *testing.T) {
 	t.Run("SecondUseSeesTheFirst", func(t *testing.T) {
 		t.Parallel()
 		first := newClaim(org, "second", "a")
-		mustTake(t, database, first)
+		mustClaim(t, database, first)
 		for content, wantCode := range map[string]core.Code{"a": "", "b": core.CodeKeyReused} {
 			second := newClaim(org, "second", content)
-			outcome := mustTake(t, database, second)[0]
+			outcome := mustClaim(t, database, second)[0]
 			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
 				t.Fatalf("outcome = %+v, want the record of the first", outcome)
 			}
-			checkCode(t, outcome.Existing.Decide(second.Fingerprint), wantCode)
+			checkCode(t, outcome.Existing.Decide(second.Fingerprint, "thing"), wantCode)
 		}
 	})
 
@@ -134,7 +135,7 @@ func TestClaims(t *testing.T) {
 		mine, theirs := newClaim(org, "scope", "a"), newClaim(uuid.New(), "scope", "a")
 		elsewhere := newClaim(org, "scope", "a")
 		elsewhere.Endpoint = "other"
-		for i, outcome := range mustTake(t, database, mine, theirs, elsewhere) {
+		for i, outcome := range mustClaim(t, database, mine, theirs, elsewhere) {
 			if !outcome.Claimed {
 				t.Errorf("claim %d = %+v, want claimed", i, outcome)
 			}
@@ -143,13 +144,13 @@ func TestClaims(t *testing.T) {
 
 	t.Run("ExpiredKeyIsTakenOverWithNothingLeftOfTheOldUse", func(t *testing.T) {
 		t.Parallel()
-		mustTake(t, database, newClaim(org, "expired", "old"))
+		mustClaim(t, database, newClaim(org, "expired", "old"))
 		expire(t, database, "expired")
 		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired"); found || err != nil {
 			t.Errorf("lookup = %t, %v, want an expired key to be absent", found, err)
 		}
 		fresh := newClaim(org, "expired", "new")
-		outcome := mustTake(t, database, fresh)[0]
+		outcome := mustClaim(t, database, fresh)[0]
 		record, _, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired")
 		if err != nil || !outcome.Claimed {
 			t.Fatalf("outcome = %+v, %v, want claimed", outcome, err)
@@ -190,7 +191,7 @@ func TestClaims(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			outcome := mustTake(t, database, newClaim(org, "held", "b"))[0]
+			outcome := mustClaim(t, database, newClaim(org, "held", "b"))[0]
 			if outcome.Claimed || outcome.Existing != nil {
 				t.Errorf("outcome = %+v, want neither claimed nor a record", outcome)
 			}
@@ -204,7 +205,7 @@ func TestClaims(t *testing.T) {
 	t.Run("UnfinishedKeyIsNeverTakenOver", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "unfinished", "a")
-		mustTake(t, database, claim)
+		mustClaim(t, database, claim)
 		expire(t, database, "unfinished")
 		_, err := database.Pool.Exec(t.Context(), `
 			UPDATE idempotency_keys SET recovery_point = 'started', response_status = NULL, response_headers = NULL,
@@ -213,32 +214,32 @@ func TestClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcome := mustTake(t, database, newClaim(org, "unfinished", "a"))[0]
+		outcome := mustClaim(t, database, newClaim(org, "unfinished", "a"))[0]
 		if outcome.Claimed || outcome.Existing == nil {
 			t.Fatalf("outcome = %+v, want the record", outcome)
 		}
-		err = outcome.Existing.Decide(claim.Fingerprint)
+		err = outcome.Existing.Decide(claim.Fingerprint, "thing")
 		checkCode(t, err, core.CodeKeyInProgress)
 		if rest := core.AsError(err).RetryAfter; rest < 8*time.Second || rest > 10*time.Second {
 			t.Errorf("retry after %s, want the lock's rest of about 10 s", rest)
 		}
-		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint), core.CodeKeyReused)
+		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint, "thing"), core.CodeKeyReused)
 	})
 
 	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
 		t.Parallel()
-		mustTake(t, database, newClaim(org, "version", "a"))
+		mustClaim(t, database, newClaim(org, "version", "a"))
 		_, err := database.Pool.Exec(t.Context(),
 			`UPDATE idempotency_keys SET fingerprint_version = 9 WHERE key = 'version'`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		claim := newClaim(org, "version", "b")
-		checkCode(t, mustTake(t, database, claim)[0].Existing.Decide(claim.Fingerprint), core.CodeUnavailable)
+		checkCode(t, mustClaim(t, database, claim)[0].Existing.Decide(claim.Fingerprint, "thing"), core.CodeUnavailable)
 	})
 }
 
-func TestTakeRaces(t *testing.T) {
+func TestClaimRaces(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
 	org := uuid.New()
@@ -248,7 +249,7 @@ func TestTakeRaces(t *testing.T) {
 			for round := range 20 {
 				key := fmt.Sprintf("%s-%d", state, round)
 				if state == "expired" {
-					mustTake(t, database, newClaim(org, key, "old"))
+					mustClaim(t, database, newClaim(org, key, "old"))
 					expire(t, database, key)
 				}
 				if claimed := race(t, database, org, key); claimed != 1 {
@@ -269,16 +270,16 @@ func race(t *testing.T, database *db.DB, org uuid.UUID, key string) int {
 	for range 8 {
 		racers.Go(func() {
 			<-start
-			outcomes, err := take(t.Context(), database, newClaim(org, key, "a"))
+			results, err := claimKeys(t.Context(), database, newClaim(org, key, "a"))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err != nil:
-				t.Errorf("take: %v", err)
-			case outcomes[0].Claimed:
+				t.Errorf("claim: %v", err)
+			case results[0].Claimed:
 				claimed++
-			case outcomes[0].Existing != nil && outcomes[0].Existing.RequestID != "request-a":
-				t.Errorf("existing = %q, want a record of this use", outcomes[0].Existing.RequestID)
+			case results[0].Existing != nil && results[0].Existing.RequestID != "request-a":
+				t.Errorf("existing = %q, want a record of this use", results[0].Existing.RequestID)
 			}
 		})
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
-// manyTries is more than any test needs.
+// manyTries is more attempts than any test needs.
 const manyTries = 1000
 
 func (r *rig) completer(maxAttempts int) *idempotency.Completer {
 	return idempotency.NewCompleter(r.engine, maxAttempts, r.flow)
 }
 
-// abandon leaves keys behind that nobody holds, the first one for the longest time.
+// abandon claims keys whose locks have expired, the first one earliest.
 func (r *rig) abandon(t *testing.T, keys ...string) {
 	t.Helper()
 	for i, key := range keys {
@@ -45,7 +45,7 @@ func (r *rig) due(t *testing.T) {
 	r.exec(t, `UPDATE idempotency_keys SET retry_at = now() WHERE retry_at IS NOT NULL`)
 }
 
-// tries is how often the completer has tried a key, and how long it waits before it does again.
+// tries is how often the completer has tried a key, and how many seconds it waits before the next try.
 type tries struct {
 	Attempts  int
 	Wait      float64
@@ -85,7 +85,7 @@ func (r *rig) unfinished(t *testing.T, condition string) []string {
 func TestCompleterFinishes(t *testing.T) {
 	t.Parallel()
 
-	t.Run("WhatWasAbandonedAtAnyPoint", func(t *testing.T) {
+	t.Run("KeysAbandonedAtAnyPoint", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {
@@ -102,7 +102,7 @@ func TestCompleterFinishes(t *testing.T) {
 		complete(t, r.completer(1), 0)
 	})
 
-	t.Run("WhatHasExpiredMeanwhile", func(t *testing.T) {
+	t.Run("KeysThatHaveExpiredMeanwhile", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		r.abandon(t, "k")
@@ -119,13 +119,13 @@ func TestCompleterFinishes(t *testing.T) {
 		}
 	})
 
-	t.Run("NothingThatIsHeldOrFinished", func(t *testing.T) {
+	t.Run("NoKeyThatIsLockedOrFinished", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
-		mustTake(t, r.db, newClaim(r.org, "finished", "a"))
+		mustClaim(t, r.db, newClaim(r.org, "finished", "a"))
 		held := r.begin(t, "held")
 		complete(t, r.completer(1), 0)
-		if now := r.lookup(t, "held"); now.Epoch != held.Epoch || now.LockRest <= 0 {
+		if now := r.lookup(t, "held"); now.Epoch != held.Epoch || now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want it as it was", now)
 		}
 	})
@@ -187,7 +187,7 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 		r.wantFinished(t, "k", 13)
 	})
 
-	t.Run("EvenWhereTheWaitIsBeyondMeasure", func(t *testing.T) {
+	t.Run("WithoutAnOverflowAfterThousandsOfTries", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		r.abandon(t, "k")
@@ -199,7 +199,7 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 		}
 	})
 
-	t.Run("LeavingTheKeyToPeopleInTheEnd", func(t *testing.T) {
+	t.Run("MakingTheKeyADeadLetterInTheEnd", func(t *testing.T) {
 		t.Parallel()
 		const allowed = 3
 		r := newRig(t, longLock)
@@ -212,7 +212,7 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 		}
 		complete(t, completer, 0)
 		if dead := r.unfinished(t, `attempts >= 3 AND locked_until <= now()`); !slices.Equal(dead, []string{"dead"}) {
-			t.Errorf("keys left to people = %v, want dead", dead)
+			t.Errorf("dead letters = %v, want dead", dead)
 		}
 		want := core.Storable(errForeign.Error())
 		if got := r.tries(t, "dead").LastError; !strings.Contains(got, want) {
@@ -225,7 +225,7 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 		r.wantFinished(t, "dead", allowed+2)
 	})
 
-	t.Run("AtAPointOfAnotherReleaseOrAnEndpointThatIsUnknown", func(t *testing.T) {
+	t.Run("AtUnknownPointsAndEndpoints", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		r.abandon(t, "newer", "foreign")
@@ -303,7 +303,7 @@ func TestCompleterIsFair(t *testing.T) {
 	// A hundred keys are due again, and one that was abandoned just now comes before them.
 	r.due(t)
 	r.begin(t, "late")
-	r.lapse(t, "late")
+	r.expireLock(t, "late")
 	if _, err := completer.RunOnce(t.Context()); err != nil {
 		t.Fatalf("complete: %v", err)
 	}

@@ -8,40 +8,44 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// commitRest is what is left to wait where only a commit is in flight.
-const commitRest = time.Second
+// minRetryAfter is how long a client waits at least where only a commit is in flight.
+const minRetryAfter = time.Second
 
 // errFingerprintVersion means that another release of the service wrote the key.
 var errFingerprintVersion = errors.New("the key's fingerprint has a version that this release does not know")
 
-// Decide says what a request with the fingerprint gets from a key that is already there: nil means a
-// replay of the record's response. The mismatch is looked at before the lock, so reuse is told at once.
-// An expired and finished record must not be passed in: it counts as absent.
-func (r Record) Decide(fingerprint Fingerprint) error {
+// Decide decides what a request with the fingerprint gets from a key that is already there: nil means a replay of the
+// record's response. It compares fingerprints before it looks at the lock, so that reuse is refused at once and not
+// retried. The target is the noun that a refusal uses. An absent record must not be passed in.
+func (r Record) Decide(fingerprint Fingerprint, target string) error {
 	if r.Fingerprint.Version != fingerprint.Version {
+		// During a deployment both releases run. A comparison would call the same request a mismatch.
 		return core.Unavailable(fmt.Errorf("key %s: %w (%d)", r.ID, errFingerprintVersion, r.Fingerprint.Version))
 	}
 	if r.Fingerprint.Sum != fingerprint.Sum {
-		return reused(fingerprint.Differs(r.Fingerprint), r.RequestID)
+		return reused(fingerprint.Differs(r.Fingerprint, target), r.RequestID)
 	}
 	if !r.Finished() {
-		return InProgress(r.LockRest)
+		return InProgress(r.LockTTL)
 	}
 	return nil
 }
 
-// Absent reports whether the record is as good as not there.
+// Absent reports whether the record counts as not there. An unfinished request is never absent, however old it is,
+// because its effects outside of the database may have happened.
 func (r Record) Absent() bool {
 	return r.Finished() && r.Expired
 }
 
-// InProgress says that another request holds the key for about the given time.
-func InProgress(rest time.Duration) *core.Error {
+// InProgress returns the refusal of a request whose key is locked by another request for about the given time.
+func InProgress(lockTTL time.Duration) *core.Error {
 	err := core.NewError(core.CodeKeyInProgress, "A request with this idempotency key is currently being processed.")
-	err.RetryAfter = max(rest, commitRest)
+	err.RetryAfter = max(lockTTL, minRetryAfter)
 	return err
 }
 
+// reused refuses a key that was used for another request. The first request's id helps to find it; its content stays
+// hidden, because another client of the organization may have sent it.
 func reused(differs []string, originalRequestID string) *core.Error {
 	err := core.NewError(core.CodeKeyReused,
 		"Idempotency key has already been used with a different request body.")

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
-// courier is somebody outside who delivers a parcel once for each key.
+// courier is a foreign service that delivers a parcel once for each key.
 type courier struct {
 	delivered map[string]bool
 }
@@ -28,8 +28,8 @@ func (c *courier) deliver(_ context.Context, key string) error {
 	return nil
 }
 
-// parcelFlow is all that a new endpoint of several phases needs besides its claim: what is done from each recovery
-// point, first the call to the outside under a key of its own and then the transaction that remembers it.
+// parcelFlow is all that a new endpoint of several phases needs besides its claim: what to do from each recovery point,
+// first the foreign call under a derived key and then the transaction that stores its result.
 func parcelFlow(outside *courier) idempotency.Flow {
 	return idempotency.Flow{Endpoint: "parcel_send", Phases: map[idempotency.Point]idempotency.Phase{
 		"packed": func(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
@@ -68,8 +68,8 @@ func TestNewEndpoint(t *testing.T) {
 	claim := newClaim(uuid.New(), "parcel-1", "a parcel")
 	claim.Endpoint, claim.Point, claim.Lock = flow.Endpoint, "packed", engine.Lock()
 	claim.Response = idempotency.Response{}
-	taken := mustTake(t, database, claim)[0]
-	finished, err := engine.Drive(t.Context(), flow, claim.Held(taken.ExpiresAt))
+	taken := mustClaim(t, database, claim)[0]
+	finished, err := engine.Drive(t.Context(), flow, claim.Record(taken.ExpiresAt))
 	if err != nil {
 		t.Fatalf("drive: %v", err)
 	}

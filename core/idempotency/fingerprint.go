@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// FingerprintVersion names the rules by which fingerprints are made. It changes whenever a request that was
-// not changed would get another fingerprint.
+// FingerprintVersion names the rules by which fingerprints are made. Raise it whenever the same request would get
+// another fingerprint than before: records of other versions are then never compared, and never taken for a mismatch.
 const FingerprintVersion int16 = 2
 
 // Digest is a SHA-256.
 type Digest [32]byte
 
-// Option is one option of a request that changes what is done. One that was not given is not listed.
+// Option is one option of a request that changes what is done. An option that was not given is not listed, so that a
+// new option leaves the fingerprints of requests without it as they are.
 type Option struct {
 	Name, Value string
 }
@@ -24,22 +25,23 @@ type Request struct {
 	Method string
 	// Endpoint is the endpoint's name and not its path, which has several forms.
 	Endpoint string
-	// Target is the id of what the request acts upon, however the path named it.
+	// Target is the id of what the request acts upon, whether the path has its id or its slug.
 	Target string
-	// Version is the version that the client asked for, as it was sent, where VersionGiven says that it was.
+	// Version is the version that the client asked for, as it was sent. It counts only if VersionGiven is set.
 	Version      string
 	VersionGiven bool
-	// Options may come in any order.
+	// Options are sorted for the fingerprint; their order means nothing.
 	Options []Option
-	// MediaType is the normalized type of the content and whatever else decides how Content was made.
+	// MediaType is the normalized type of the content, with whatever else decides how Content was digested.
 	MediaType string
 	Content   Digest
 }
 
-// Fingerprint tells a retry from another request under the same key.
+// Fingerprint distinguishes a retry from another request under the same key.
 type Fingerprint struct {
 	Version int16
-	// Sum covers everything; the others cover a part each, so that a refusal can say which part differs.
+	// Sum covers everything. The others cover a part each, so that a refusal can say which part differs without storing
+	// the request.
 	Sum, Target, Content, Options Digest
 }
 
@@ -49,10 +51,10 @@ func (r Request) Fingerprint() Fingerprint {
 	f := Fingerprint{
 		Version: FingerprintVersion,
 		Target:  r.targetDigest(),
-		Content: newRecord("content").add("media_type", r.MediaType).add("digest", string(r.Content[:])).sum(),
+		Content: encode("content").add("media_type", r.MediaType).add("digest", string(r.Content[:])).sum(),
 		Options: r.optionsDigest(),
 	}
-	f.Sum = newRecord("request").
+	f.Sum = encode("request").
 		add("target", string(f.Target[:])).
 		add("content", string(f.Content[:])).
 		add("options", string(f.Options[:])).
@@ -60,12 +62,12 @@ func (r Request) Fingerprint() Fingerprint {
 	return f
 }
 
-// Differs names the parts in which two fingerprints of one version differ: "workflow", "content" and
+// Differs names the parts in which two fingerprints of one version differ: the target by the given noun, "content" and
 // "options", in this order. It is empty where they are equal.
-func (f Fingerprint) Differs(other Fingerprint) []string {
+func (f Fingerprint) Differs(other Fingerprint, target string) []string {
 	var parts []string
 	if f.Target != other.Target {
-		parts = append(parts, "workflow")
+		parts = append(parts, target)
 	}
 	if f.Content != other.Content {
 		parts = append(parts, "content")
@@ -76,8 +78,10 @@ func (f Fingerprint) Differs(other Fingerprint) []string {
 	return parts
 }
 
+// targetDigest covers what the request acts upon, and how. A version that was not given differs from every version,
+// also from the one that it resolves to.
 func (r Request) targetDigest() Digest {
-	target := newRecord("target").
+	target := encode("target").
 		add("method", r.Method).
 		add("endpoint", r.Endpoint).
 		add("target", r.Target)
@@ -87,6 +91,7 @@ func (r Request) targetDigest() Digest {
 	return target.sum()
 }
 
+// optionsDigest covers the options in the order of their names, whatever order the client has sent them in.
 func (r Request) optionsDigest() Digest {
 	sorted := slices.SortedFunc(slices.Values(r.Options), func(a, b Option) int {
 		if c := strings.Compare(a.Name, b.Name); c != 0 {
@@ -94,28 +99,29 @@ func (r Request) optionsDigest() Digest {
 		}
 		return strings.Compare(a.Value, b.Value)
 	})
-	options := newRecord("options")
+	options := encode("options")
 	for _, option := range sorted {
 		options = options.add(option.Name, option.Value)
 	}
 	return options.sum()
 }
 
-// record lists fields so that no two lists have the same bytes: every name and every value comes behind its
-// length, and the first field tells records of different kinds apart.
-type record []byte
+// encoding lists fields so that no two lists have the same bytes: every name and value follows its length, and the
+// first field separates encodings of different kinds. Joining the fields with a separator would let a client move text
+// from one field to the next without a change of the digest.
+type encoding []byte
 
-func newRecord(kind string) record {
-	return record(nil).add("simplevalidations.fingerprint", kind)
+func encode(kind string) encoding {
+	return encoding(nil).add("simplevalidations.fingerprint", kind)
 }
 
-func (r record) add(name, value string) record {
-	r = binary.BigEndian.AppendUint64(r, uint64(len(name)))
-	r = append(r, name...)
-	r = binary.BigEndian.AppendUint64(r, uint64(len(value)))
-	return append(r, value...)
+func (e encoding) add(name, value string) encoding {
+	e = binary.BigEndian.AppendUint64(e, uint64(len(name)))
+	e = append(e, name...)
+	e = binary.BigEndian.AppendUint64(e, uint64(len(value)))
+	return append(e, value...)
 }
 
-func (r record) sum() Digest {
-	return sha256.Sum256(r)
+func (e encoding) sum() Digest {
+	return sha256.Sum256(e)
 }

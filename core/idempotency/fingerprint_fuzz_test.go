@@ -6,7 +6,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
-// FuzzFingerprint looks for options that are told apart by their order, or not told apart by their bytes.
+// FuzzFingerprint looks for options whose order changes the fingerprint, or whose bytes do not.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("filename", "a.csv", "name", "")
 	f.Add("a", "bc", "ab", "c")

@@ -23,11 +23,11 @@ func TestFingerprint(t *testing.T) {
 		}{
 			{"nothing", func(*idempotency.Request) {}, nil},
 			{"order of options", func(r *idempotency.Request) { slices.Reverse(r.Options) }, nil},
-			{"method", func(r *idempotency.Request) { r.Method = "PUT" }, []string{"workflow"}},
-			{"endpoint", func(r *idempotency.Request) { r.Endpoint = "run_rerun" }, []string{"workflow"}},
-			{"target", func(r *idempotency.Request) { r.Target = "other" }, []string{"workflow"}},
-			{"version", func(r *idempotency.Request) { r.Version, r.VersionGiven = "2", true }, []string{"workflow"}},
-			{"empty version given", func(r *idempotency.Request) { r.VersionGiven = true }, []string{"workflow"}},
+			{"method", func(r *idempotency.Request) { r.Method = "PUT" }, []string{"thing"}},
+			{"endpoint", func(r *idempotency.Request) { r.Endpoint = "run_rerun" }, []string{"thing"}},
+			{"target", func(r *idempotency.Request) { r.Target = "other" }, []string{"thing"}},
+			{"version", func(r *idempotency.Request) { r.Version, r.VersionGiven = "2", true }, []string{"thing"}},
+			{"empty version given", func(r *idempotency.Request) { r.VersionGiven = true }, []string{"thing"}},
 			{"media type", func(r *idempotency.Request) { r.MediaType = "text/csv" }, []string{"content"}},
 			{"content", func(r *idempotency.Request) { r.Content[31]++ }, []string{"content"}},
 			{"option's value", func(r *idempotency.Request) { r.Options[0].Value = "b.json" }, []string{"options"}},
@@ -36,7 +36,7 @@ func TestFingerprint(t *testing.T) {
 			{
 				"everything",
 				func(r *idempotency.Request) { *r = idempotency.Request{} },
-				[]string{"workflow", "content", "options"},
+				[]string{"thing", "content", "options"},
 			},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestFingerprint(t *testing.T) {
 				changed := request()
 				tt.change(&changed)
 				first, second := request().Fingerprint(), changed.Fingerprint()
-				if diff := cmp.Diff(tt.want, second.Differs(first)); diff != "" {
+				if diff := cmp.Diff(tt.want, second.Differs(first, "thing")); diff != "" {
 					t.Errorf("Differs (-want +got):\n%s", diff)
 				}
 				if got, want := first.Sum == second.Sum, len(tt.want) == 0; got != want {

@@ -11,8 +11,8 @@ import (
 // FormField is the name of the hidden field that carries the key of a form.
 const FormField = "key"
 
-// NewFormKey makes the key of a form that is about to be shown. However often that form is then sent, by a double click
-// or from a page that the browser has kept, its work is done once.
+// NewFormKey makes the key of a form that is about to be shown. The form's work is then done once, however often it is
+// sent: by a double click, or from a page that the browser has kept.
 func NewFormKey() (string, error) {
 	id, err := core.NewID()
 	if err != nil {
@@ -21,23 +21,23 @@ func NewFormKey() (string, error) {
 	return id.String(), nil
 }
 
-// FormKey reads the key that a form was sent with. The key tells when its form was made, and a form from which the key
-// may have been forgotten meanwhile is refused: that it is sent for the second time could not be seen any more.
+// FormKey reads the key that a form was sent with. A key contains the time at which its form was made. A form is
+// refused when its key may have expired, because a second sending could no longer be recognized.
 func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 	id, ok := core.ParseID(text)
 	if !ok || id.Version() != 7 {
 		return Key{}, core.NewError(core.CodeKeyInvalid, "The form has no key. Open it again and send it from there.")
 	}
-	// A tenth is left for clocks that differ.
+	// The margin of a tenth is for clocks that differ.
 	if time.Since(madeAt(id)) > g.Lifetime(principal)*9/10 {
 		return Key{}, core.NewError(core.CodeKeyInvalid,
-			"The form was opened too long ago to tell whether it was sent before. Look whether it has done its work; "+
+			"The form was opened too long ago to know whether it was sent before. Look whether it has done its work; "+
 				"if not, send it once more from here.")
 	}
 	return Key{Value: id.String(), Given: true}, nil
 }
 
-// madeAt is the time that an id of version 7 begins with.
+// madeAt returns the time in an id of version 7.
 func madeAt(id uuid.UUID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }

@@ -13,7 +13,7 @@ import (
 
 func TestFormKey(t *testing.T) {
 	t.Parallel()
-	guard := idempotency.NewGuard(nil, 10*time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
+	guard := idempotency.NewGuard(nil, 10*time.Hour, nil, discard{}, metrics.New("").Keys)
 	fresh, err := idempotency.NewFormKey()
 	if err != nil {
 		t.Fatal(err)

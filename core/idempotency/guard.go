@@ -15,16 +15,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
-// HeaderWarning tells a client that its key was not understood, because it came under another name.
+// HeaderWarning warns a client that its key came under another name and was ignored.
 const HeaderWarning = "Idempotency-Warning"
 
-// Key is what a request says about its idempotency key.
+// Key is the idempotency key of a request, if it has one.
 type Key struct {
 	Value string
 	// Given is false when the request has no key.
 	Given bool
 }
 
+// keyKey is the context key of the request's Key.
 type keyKey struct{}
 
 // KeyFrom returns the key of a request on a route with Guard.Keyed or Guard.KeyOptional.
@@ -33,46 +34,60 @@ func KeyFrom(ctx context.Context) Key {
 	return key
 }
 
-// Guard protects routes that create something. Keyed or KeyOptional goes to the route; the view then hands its work
-// to Once.
+// Recorder records what keys are used for, so that people can see it. Its methods return at once and cannot fail.
+type Recorder interface {
+	// Repeated records a request whose key another request had before: err is nil for a replay, or the refusal. The
+	// record is nil while the other's claim is not committed.
+	Repeated(orgID uuid.UUID, record *Record, err error)
+	// Misnamed records a request whose key came under another name.
+	Misnamed(orgID uuid.UUID)
+	// Accepted records a request that did its work, and how long it took from its arrival to its answer.
+	Accepted(orgID uuid.UUID, took time.Duration)
+}
+
+// Guard protects routes that create something. Put Keyed or KeyOptional on the route, and hand the view's work to Once.
 type Guard struct {
 	db *db.DB
-	// lifetime is how long a key is remembered where its organization has not said otherwise.
-	lifetime time.Duration
-	activity *Activity
-	figures  *metrics.Keys
+	// lifetime is how long a key is remembered where its organization has no lifetime of its own.
+	lifetime   time.Duration
+	operations Operations
+	recorder   Recorder
+	metrics    *metrics.Keys
 }
 
-// NewGuard makes a Guard that counts what keys are asked for: one by one in the activity, and all together in the
-// figures.
-func NewGuard(database *db.DB, lifetime time.Duration, activity *Activity, figures *metrics.Keys) *Guard {
-	return &Guard{db: database, lifetime: lifetime, activity: activity, figures: figures}
+// NewGuard makes a Guard. The recorder gets every use of a key, the metrics their sums.
+func NewGuard(
+	database *db.DB, lifetime time.Duration, operations Operations, recorder Recorder, measured *metrics.Keys,
+) *Guard {
+	return &Guard{db: database, lifetime: lifetime, operations: operations, recorder: recorder, metrics: measured}
 }
 
-// Answer answers a request with the fingerprint from a key that is there: with its response, or with the
-// refusal that its state asks for. It is counted.
+// Answer answers a request with the fingerprint from a key that is there: with the stored response, or with a refusal.
+// It records the repetition.
 func (g *Guard) Answer(record Record, fingerprint Fingerprint) (Answer, error) {
-	err := record.Decide(fingerprint)
-	g.activity.note(record.OrgID, &record, err)
+	err := record.Decide(fingerprint, g.operations.Target(record.Endpoint))
+	g.recorder.Repeated(record.OrgID, &record, err)
 	if err != nil {
 		return Answer{}, err
 	}
 	return ReplayOf(record), nil
 }
 
-// InFlight refuses a request whose key another transaction holds right now. It is counted.
+// InFlight refuses a request whose key another transaction holds right now. It records the repetition.
 func (g *Guard) InFlight(orgID uuid.UUID) error {
 	err := InProgress(0)
-	g.activity.note(orgID, nil, err)
+	g.recorder.Repeated(orgID, nil, err)
 	return err
 }
 
-// Started counts a start that was no repetition, and how long it took from the arrival of its request.
-func (g *Guard) Started(orgID uuid.UUID, took time.Duration) {
-	g.activity.noteStart(orgID, took)
+// Accepted records a request that did its work, and how long it took from its arrival. Call it for the operations whose
+// times people want to see.
+func (g *Guard) Accepted(orgID uuid.UUID, took time.Duration) {
+	g.recorder.Accepted(orgID, took)
 }
 
-// Lifetime is how long a key of the principal's organization is remembered.
+// Lifetime returns how long a key of the principal's organization is remembered: the organization's own lifetime, or
+// the one of the installation.
 func (g *Guard) Lifetime(principal core.Principal) time.Duration {
 	if principal.KeyLifetime > 0 {
 		return principal.KeyLifetime
@@ -94,13 +109,13 @@ func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
 	})
 }
 
-// KeyOptional reads the request's key before the view. A key that is not well formed is refused. A key under a
-// name that is often mistaken for the right one is answered with a warning: it protects nothing.
+// KeyOptional reads the request's key before the view, and refuses a key that is not well formed. A key under a name
+// that is often mistaken for the right one protects nothing, so its answer carries a warning.
 func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		value, given, err := ParseKey(c.Request().Header)
 		if err != nil {
-			g.figures.Request(metrics.OutcomeInvalid)
+			g.metrics.Request(metrics.OutcomeInvalid)
 			return err
 		}
 		principal, err := core.Caller(c)
@@ -108,18 +123,18 @@ func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if misnamed := misnamedKey(c.Request()); !given && misnamed != "" {
-			g.activity.noteMisnamed(principal.OrgID)
+			g.recorder.Misnamed(principal.OrgID)
 			c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
 		}
 		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
 		c.SetRequest(c.Request().WithContext(ctx))
 		err = next(c)
-		g.figures.Request(outcomeOf(given, c.Response().Header(), err))
+		g.metrics.Request(outcomeOf(given, c.Response().Header(), err))
 		return err
 	}
 }
 
-// outcomeOf tells by its answer what a request with a well-formed key, or without one, has come to.
+// outcomeOf derives the outcome of a request, with a well-formed key or without one, from its answer.
 func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 	switch {
 	case !given:
@@ -141,7 +156,8 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 	}
 }
 
-// misnamedKey returns the name under which the request carries what is probably meant to be a key.
+// misnamedKey returns the wrong name under which the request probably carries a key, or "". Such a client believes that
+// its retries are safe.
 func misnamedKey(r *http.Request) string {
 	for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
 		if r.Header.Get(name) != "" {
@@ -163,6 +179,7 @@ func hasParameter(query url.Values, name string) bool {
 	return query.Get(name) != ""
 }
 
+// keyRequired refuses a request without a key. It names the misnamed one, because its client believes to have sent it.
 func keyRequired(misnamed string) *core.Error {
 	detail := "Your organization requires an Idempotency-Key header on requests that create something. " +
 		"Make a new key for each thing to be created, and send it again with every retry."

@@ -1,8 +1,6 @@
 package idempotency
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"strings"
 
@@ -18,12 +16,9 @@ const (
 	MaxKeyLength = 255
 )
 
-// logKeyBytes keeps two keys apart in a log without giving either away.
-const logKeyBytes = 6
-
-// ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941
-// string) and the same characters without quotes are one key. White space around the value belongs to HTTP,
-// white space within the quotes or between other characters belongs to the key.
+// ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941 string) and
+// the same characters without quotes are one key, because clients and proxies quote as they like. White space around
+// the value belongs to HTTP, all other white space to the key.
 func ParseKey(h http.Header) (string, bool, error) {
 	lines := h.Values(Header)
 	switch len(lines) {
@@ -43,13 +38,8 @@ func ParseKey(h http.Header) (string, bool, error) {
 	return key, true, nil
 }
 
-// LogKey returns what stands for the key in logs, where the key itself never appears: the beginning of its
-// SHA-256 in hexadecimal.
-func LogKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:logKeyBytes])
-}
-
+// decodeKey removes the quotes and escapes of a quoted key. Anything behind the string would be a list or a parameter,
+// and dropping it could make one key of two.
 func decodeKey(value string) (string, error) {
 	key := value
 	if strings.HasPrefix(value, `"`) {
@@ -64,6 +54,7 @@ func decodeKey(value string) (string, error) {
 	if key == "" {
 		return "", keyError(core.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
 	}
+	// These are the characters of an RFC 8941 string. A constraint on the column requires the same.
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
 			return "", keyError(core.CodeKeyInvalid,

@@ -2,7 +2,8 @@ package idempotency
 
 import "github.com/labstack/echo/v4"
 
-// EchoKey repeats a well-formed key in the answer, as it was sent, whatever the answer is.
+// EchoKey repeats a well-formed key in the answer as it was sent, also in refusals. A client that logs answers can then
+// match them to its requests.
 func EchoKey(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if _, given, err := ParseKey(c.Request().Header); given && err == nil {

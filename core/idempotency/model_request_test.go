@@ -13,18 +13,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
-// holder is a request that drives a key. It stands still in its phase, after what it has called outside and
-// before it writes, until it is told how to go on.
+// holder is a request that drives a key. It waits in its phase, between its foreign call and its commit, until the test
+// lets it go on.
 type holder struct {
 	use   uuid.UUID
 	epoch int
 
 	stops chan idempotency.Record
 	goOn  chan error
-	ended chan holding
+	ended chan ending
 }
 
-// stop waits to be told how to go on, or for the end of the test.
+// stop waits until the test lets the holder go on, or ends.
 func (h *holder) stop(ctx context.Context, record idempotency.Record) error {
 	select {
 	case h.stops <- record:
@@ -39,8 +39,8 @@ func (h *holder) stop(ctx context.Context, record idempotency.Record) error {
 	}
 }
 
-// holding is what a request came to.
-type holding struct {
+// ending is the result of a request.
+type ending struct {
 	record idempotency.Record
 	err    error
 }
@@ -58,8 +58,7 @@ func (h *holder) wantEnd(t *rapid.T, answer string, code core.Code) {
 	}
 }
 
-// phase lets its holder stand still where the answer from outside is there, and leaves one row behind. The
-// completer never stands still; it may fail.
+// phase lets its holder wait after the foreign call, and leaves one row behind. The completer never waits; it may fail.
 func (w *world) phase(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
 	if h, ok := ctx.Value(holderKey{}).(*holder); ok {
 		if err := h.stop(ctx, record); err != nil {
@@ -80,8 +79,8 @@ func (w *world) phase(ctx context.Context, record idempotency.Record) (idempoten
 	}, nil
 }
 
-// send is what a request does whose operation has several phases. One that comes late has looked the key up
-// before somebody else claimed it, and found nothing.
+// send does what a request of several phases does. A late request has looked up the key before another one claimed it,
+// and found nothing.
 func (w *world) send(ctx context.Context, claim idempotency.Claim, late bool) (idempotency.Record, error) {
 	record, err := w.existing(ctx, claim, late)
 	if err != nil {
@@ -90,14 +89,14 @@ func (w *world) send(ctx context.Context, claim idempotency.Claim, late bool) (i
 	if record.ID == claim.ID {
 		return w.engine.Drive(ctx, w.flow, record)
 	}
-	err = record.Decide(claim.Fingerprint)
+	err = record.Decide(claim.Fingerprint, "thing")
 	if err == nil || !record.Abandoned() || core.AsError(err).Code != core.CodeKeyInProgress {
 		return record, err
 	}
 	return w.engine.Resume(ctx, w.flow, record)
 }
 
-// existing returns the key's record: that of its first request, or the one that the claim has made.
+// existing returns the key's record: the one of its first request, or the one that the claim has made.
 func (w *world) existing(ctx context.Context, claim idempotency.Claim, late bool) (idempotency.Record, error) {
 	if !late {
 		record, found, err := idempotency.Lookup(ctx, w.db, claim.OrgID, claim.Endpoint, claim.Key)
@@ -105,12 +104,12 @@ func (w *world) existing(ctx context.Context, claim idempotency.Claim, late bool
 			return record, err
 		}
 	}
-	taken, err := take(ctx, w.db, claim)
+	taken, err := claimKeys(ctx, w.db, claim)
 	switch {
 	case err != nil:
 		return idempotency.Record{}, err
 	case taken[0].Claimed:
-		return claim.Held(taken[0].ExpiresAt), nil
+		return claim.Record(taken[0].ExpiresAt), nil
 	case taken[0].Existing != nil:
 		return *taken[0].Existing, nil
 	default:

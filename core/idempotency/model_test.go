@@ -9,9 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -20,10 +18,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
-// TestModel does to keys whatever can be done to them, in any order, and compares the database with a model
-// after each step. Beyond the model it holds what is promised of every use of a key: each effect comes at most
-// once, the recovery point and the epoch never fall, two holders never share an epoch, a stored answer never
-// changes, and nothing is deleted that is unfinished or not expired.
+// TestModel does to keys whatever can be done to them, in any order, and compares the database with a model after each
+// step. Beside the model it checks what is promised of every use of a key: each effect comes at most once, the recovery
+// point and the epoch never fall, two holders never share an epoch, a stored answer never changes, and no key is
+// deleted that is unfinished or not expired.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
@@ -36,54 +34,53 @@ func TestModel(t *testing.T) {
 			w := newWorld(t, database)
 			t.Cleanup(w.requests.Wait)
 			t.Repeat(map[string]func(*rapid.T){
-				"":         w.check,
-				"request":  w.request,
-				"step":     w.step,
-				"lose":     w.loseCall,
-				"die":      w.die,
-				"lapse":    w.lapse,
-				"complete": w.complete,
-				"release":  w.release,
-				"expire":   w.expire,
-				"purge":    w.purge,
+				"":              w.check,
+				"request":       w.request,
+				"step":          w.step,
+				"lose":          w.loseCall,
+				"die":           w.die,
+				"expire a lock": w.expireLock,
+				"complete":      w.complete,
+				"release":       w.release,
+				"expire":        w.expire,
+				"purge":         w.purge,
 			})
 		})
 	}
 }
 
-// use is one use of a key, from its claim until it is deleted or taken over: as the model has it, and as the
-// database does.
+// use is one use of a key, from its claim until its row is deleted or claimed anew, in the model or in the database.
 type use struct {
 	ID      uuid.UUID
 	Key     string
 	Content string
 	Point   idempotency.Point
 	Epoch   int
-	Held    bool
+	Locked  bool
 	Expired bool
 	Answer  string
 	// Effects are the points whose phase has had its effect.
 	Effects string
 }
 
-func (u *use) finished() bool { return u.Point == idempotency.PointFinished }
-func (u *use) absent() bool   { return u.finished() && u.Expired }
-func (u *use) left() bool     { return !u.finished() && !u.Held }
+func (u *use) finished() bool  { return u.Point == idempotency.PointFinished }
+func (u *use) absent() bool    { return u.finished() && u.Expired }
+func (u *use) abandoned() bool { return !u.finished() && !u.Locked }
 
 // advance is what one phase does to the use.
 func (u *use) advance() {
 	u.Effects += string(u.Point)
 	u.Point = path()[slices.Index(path(), u.Point)+1]
-	u.Held = !u.finished()
+	u.Locked = !u.finished()
 	if u.finished() {
 		u.Answer, u.Expired = answerOf(u.ID, u.Epoch), false
 	}
 }
 
-// The keys of the model. A released key without a run is deleted.
+// The keys of the model. A released key without a subject is deleted.
 const (
-	keyWithRun    = "with-run"
-	keyWithoutRun = "without-run"
+	keyWithSubject    = "with-subject"
+	keyWithoutSubject = "without-subject"
 )
 
 // path is every recovery point in its order.
@@ -105,7 +102,7 @@ type world struct {
 	// model is each key's use; seen is how every use was last found in the database.
 	model map[string]use
 	seen  map[uuid.UUID]use
-	// released is the use that a person has just given up, which may be gone.
+	// released is the use that was released last. It may be gone.
 	released uuid.UUID
 	// holders are the requests that stand in a phase; requests waits for all that were ever sent.
 	holders  []*holder
@@ -123,7 +120,7 @@ func newWorld(t *rapid.T, database *db.DB) *world {
 	}
 	w.exec(t, `DELETE FROM idempotency_keys`)
 	w.exec(t, `DELETE FROM effects`)
-	// The lock outlasts the test; it lapses when the test says so.
+	// The lock outlasts the test. It ends when the model says so.
 	w.engine = idempotency.NewEngine(database, idempotency.EngineConfig{Lock: longLock}, metrics.New("").Keys,
 		slog.New(slog.DiscardHandler))
 	w.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
@@ -132,83 +129,83 @@ func newWorld(t *rapid.T, database *db.DB) *world {
 	return w
 }
 
-// request sends a request: the first one, a retry, or another one under the same key.
+// request sends a request: the first of its key, a retry, or a different one under the same key.
 func (w *world) request(t *rapid.T) {
-	key := rapid.SampledFrom([]string{keyWithoutRun, keyWithRun}).Draw(t, "key")
+	key := rapid.SampledFrom([]string{keyWithoutSubject, keyWithSubject}).Draw(t, "key")
 	claim := newClaim(w.org, key, rapid.SampledFrom([]string{"a", "a", "b"}).Draw(t, "content"))
 	claim.Response, claim.Point, claim.Lock = idempotency.Response{}, pointBegun, w.engine.Lock()
-	if key == keyWithRun {
-		claim.RunID = uuid.New()
+	if key == keyWithSubject {
+		claim.Subject = uuid.New()
 	}
 	h := &holder{
-		stops: make(chan idempotency.Record), goOn: make(chan error), ended: make(chan holding, 1),
+		stops: make(chan idempotency.Record), goOn: make(chan error), ended: make(chan ending, 1),
 	}
 	late := rapid.Bool().Draw(t, "late")
 	w.requests.Go(func() {
 		record, err := w.send(context.WithValue(t.Context(), holderKey{}, h), claim, late)
-		h.ended <- holding{record, err}
+		h.ended <- ending{record, err}
 	})
 	known, ok := w.model[key]
 	switch content := strings.TrimPrefix(claim.Caller.RequestID, "request-"); {
 	case !ok || known.absent():
-		known = use{ID: claim.ID, Key: key, Content: content, Point: pointBegun, Epoch: 1, Held: true}
-		w.hold(t, h, known)
+		known = use{ID: claim.ID, Key: key, Content: content, Point: pointBegun, Epoch: 1, Locked: true}
+		w.expectHolder(t, h, known)
 	case known.Content != content:
 		h.wantEnd(t, "", core.CodeKeyReused)
 	case known.finished():
 		h.wantEnd(t, known.Answer, "")
-	case known.Held:
+	case known.Locked:
 		h.wantEnd(t, "", core.CodeKeyInProgress)
 	default:
 		known.Epoch++
-		known.Held = true
-		w.hold(t, h, known)
+		known.Locked = true
+		w.expectHolder(t, h, known)
 	}
 }
 
-// hold waits for the request to stand in its first phase: it has to be the holder of the use.
-func (w *world) hold(t *rapid.T, h *holder, held use) {
+// expectHolder waits for the request to stand in its first phase, as the holder of the use.
+func (w *world) expectHolder(t *rapid.T, h *holder, locked use) {
 	select {
 	case end := <-h.ended:
 		t.Fatalf("request ends at %q, %v, want it to hold the key", end.record.Point, end.err)
 	case record := <-h.stops:
-		if record.ID != held.ID || record.Epoch != held.Epoch {
-			t.Fatalf("holder of %s under %d, want %s under %d", record.ID, record.Epoch, held.ID, held.Epoch)
+		if record.ID != locked.ID || record.Epoch != locked.Epoch {
+			t.Fatalf("holder of %s under %d, want %s under %d", record.ID, record.Epoch, locked.ID, locked.Epoch)
 		}
 	}
-	h.use, h.epoch = held.ID, held.Epoch
+	h.use, h.epoch = locked.ID, locked.Epoch
 	if before := w.latest[h.use]; h.epoch <= before {
 		t.Fatalf("epoch of a new holder = %d, want more than %d", h.epoch, before)
 	}
 	w.latest[h.use] = h.epoch
 	w.holders = append(w.holders, h)
-	w.model[held.Key] = held
+	w.model[locked.Key] = locked
 }
 
-// step lets a holder write what its phase has done, however long it has slept.
+// step lets a holder commit its phase, also long after its lock was lost.
 func (w *world) step(t *rapid.T) {
 	h := w.drawHolder(t)
-	held, current := w.heldBy(h)
+	locked, current := w.lockedBy(h)
 	h.goOn <- nil
 	if !current {
-		w.bury(h)
+		w.remove(h)
 		w.wantStale(t, h)
 		return
 	}
-	held.advance()
-	w.model[held.Key] = held
-	if held.finished() {
-		w.bury(h)
-		h.wantEnd(t, held.Answer, "")
+	locked.advance()
+	w.model[locked.Key] = locked
+	if locked.finished() {
+		w.remove(h)
+		h.wantEnd(t, locked.Answer, "")
 		return
 	}
-	if record := <-h.stops; record.Point != held.Point {
-		t.Fatalf("holder goes on from %s, want %s", record.Point, held.Point)
+	if record := <-h.stops; record.Point != locked.Point {
+		t.Fatalf("holder goes on from %s, want %s", record.Point, locked.Point)
 	}
 }
 
-// wantStale waits for the end of a holder whose key was taken from it: it answers with what its successor has
-// stored, or that the request is to be sent again.
+// wantStale waits for the end of a holder whose key was taken over: it answers with the response of its successor, or
+// asks for the request to be sent again.
 func (w *world) wantStale(t *rapid.T, h *holder) {
 	for _, now := range w.model {
 		if now.ID == h.use && now.finished() && !now.Expired {
@@ -219,28 +216,28 @@ func (w *world) wantStale(t *rapid.T, h *holder) {
 	h.wantEnd(t, "", core.CodeUnavailable)
 }
 
-// loseCall lets the answer from outside get lost on its way to a holder, which then gives up.
+// loseCall loses the answer of the foreign call on its way to a holder, which then gives up.
 func (w *world) loseCall(t *rapid.T) {
 	h := w.drawHolder(t)
-	w.bury(h)
+	w.remove(h)
 	h.goOn <- errForeign
 	h.wantEnd(t, "", core.CodeUnavailable)
-	if held, current := w.heldBy(h); current {
-		held.Held = false
-		w.model[held.Key] = held
+	if locked, current := w.lockedBy(h); current {
+		locked.Locked = false
+		w.model[locked.Key] = locked
 	}
 }
 
-// die ends a holder's process: it writes nothing any more, and its lock stays until it lapses.
+// die ends a holder's process: it writes nothing any more, and its lock stays until it expires.
 func (w *world) die(t *rapid.T) {
-	w.bury(w.drawHolder(t))
+	w.remove(w.drawHolder(t))
 }
 
-// lapse lets the time of a lock run out.
-func (w *world) lapse(t *rapid.T) {
-	u := w.drawUse(t, func(u use) bool { return u.Held })
+// expireLock ends the lock of a holder, as time would.
+func (w *world) expireLock(t *rapid.T) {
+	u := w.drawUse(t, func(u use) bool { return u.Locked })
 	w.exec(t, `UPDATE idempotency_keys SET locked_until = now() WHERE id = $1`, u.ID)
-	u.Held = false
+	u.Locked = false
 	w.model[u.Key] = u
 }
 
@@ -250,7 +247,7 @@ func (w *world) complete(t *rapid.T) {
 	w.exec(t, `UPDATE idempotency_keys SET retry_at = NULL`)
 	want := 0
 	for key, u := range w.model {
-		if !u.left() {
+		if !u.abandoned() {
 			continue
 		}
 		want++
@@ -258,7 +255,7 @@ func (w *world) complete(t *rapid.T) {
 		for !u.finished() && u.Point != w.failing {
 			u.advance()
 		}
-		u.Held = false
+		u.Locked = false
 		w.model[key] = u
 	}
 	if n, err := idempotency.NewCompleter(w.engine, manyTries, w.flow).RunOnce(t.Context()); n != want || err != nil {
@@ -266,25 +263,26 @@ func (w *world) complete(t *rapid.T) {
 	}
 }
 
-// release is a person's wish to free a key. Where there is no run the use ends; else the completer goes on.
+// release lets an administrator free a key. A use without a subject ends; otherwise the completer goes on.
 func (w *world) release(t *rapid.T) {
 	u := w.drawUse(t, func(use) bool { return true })
-	inspector := idempotency.NewInspector(w.db, manyTries, nil)
-	err := inspector.Release(t.Context(), w.org, u.ID, core.AuditRecord{ID: uuid.New()})
+	_, err := db.InTx(t.Context(), w.db, func(tx db.Tx) (struct{}, error) {
+		return struct{}{}, idempotency.Release(t.Context(), tx, w.org, u.ID)
+	})
 	switch {
-	case !u.left():
+	case !u.abandoned():
 		if core.AsError(err).Code != core.CodeKeyNotReleasable {
 			t.Fatalf("release = %v, want a refusal", err)
 		}
 	case err != nil:
 		t.Fatalf("release: %v", err)
-	case u.Key == keyWithoutRun:
+	case u.Key == keyWithoutSubject:
 		w.released = u.ID
 		delete(w.model, u.Key)
 	}
 }
 
-// expire lets the lifetime of a key run out.
+// expire ends the lifetime of a key.
 func (w *world) expire(t *rapid.T) {
 	u := w.drawUse(t, func(u use) bool { return !u.Expired })
 	w.exec(t, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now() WHERE id = $1`,
@@ -307,70 +305,8 @@ func (w *world) purge(t *rapid.T) {
 	}
 }
 
-// check compares the database with the model, and with what was promised when it was last looked at.
-func (w *world) check(t *rapid.T) {
-	found := w.find(t)
-	if diff := cmp.Diff(w.model, found); diff != "" {
-		t.Fatalf("keys (-model +database):\n%s", diff)
-	}
-	for _, now := range found {
-		if before, ok := w.seen[now.ID]; ok {
-			wantKept(t, before, now)
-		}
-	}
-	for id, before := range w.seen {
-		if now, ok := found[before.Key]; ok && now.ID == id {
-			continue
-		}
-		if !before.absent() && id != w.released {
-			t.Fatalf("use is gone: %+v", before)
-		}
-	}
-	clear(w.seen)
-	for _, now := range found {
-		w.seen[now.ID] = now
-	}
-}
-
-// wantKept checks what is promised of one use between two looks at it.
-func wantKept(t *rapid.T, before, now use) {
-	if slices.Index(path(), now.Point) < slices.Index(path(), before.Point) || now.Epoch < before.Epoch {
-		t.Fatalf("point and epoch = %s, %d, have been %s, %d", now.Point, now.Epoch, before.Point, before.Epoch)
-	}
-	if before.finished() && (now.Answer != before.Answer || now.Epoch != before.Epoch) {
-		t.Fatalf("answer = %q, has been %q", now.Answer, before.Answer)
-	}
-	for _, point := range path() {
-		if strings.Count(now.Effects, string(point)) > 1 {
-			t.Fatalf("effects = %s, want each once", now.Effects)
-		}
-	}
-}
-
-// find reads the keys as they are in the database.
-func (w *world) find(t *rapid.T) map[string]use {
-	rows, err := w.db.Pool.Query(t.Context(), `
-		SELECT id, key, replace(request_id, 'request-', ''), recovery_point, epoch,
-			coalesce(locked_until > now(), false), expires_at <= now(),
-			coalesce(convert_from(response_body, 'UTF8'), ''),
-			(SELECT coalesce(string_agg(point, '' ORDER BY e.n), '') FROM effects AS e WHERE e.key_id = k.id)
-		FROM idempotency_keys AS k`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	uses, err := pgx.CollectRows(rows, pgx.RowToStructByPos[use])
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := make(map[string]use, len(uses))
-	for _, u := range uses {
-		found[u.Key] = u
-	}
-	return found
-}
-
-// heldBy returns the use that the holder drives, unless it was taken from it.
-func (w *world) heldBy(h *holder) (use, bool) {
+// lockedBy returns the use that the holder drives, unless it was taken over.
+func (w *world) lockedBy(h *holder) (use, bool) {
 	for _, u := range w.model {
 		if u.ID == h.use && u.Epoch == h.epoch && !u.finished() {
 			return u, true
@@ -381,7 +317,7 @@ func (w *world) heldBy(h *holder) (use, bool) {
 
 func (w *world) drawHolder(t *rapid.T) *holder {
 	if len(w.holders) == 0 {
-		t.Skip("nobody drives a key")
+		t.Skip("no request drives a key")
 	}
 	return w.holders[rapid.IntRange(0, len(w.holders)-1).Draw(t, "holder")]
 }
@@ -394,14 +330,14 @@ func (w *world) drawUse(t *rapid.T, eligible func(use) bool) use {
 		}
 	}
 	if len(keys) == 0 {
-		t.Skip("no key is like that")
+		t.Skip("no key matches")
 	}
 	slices.Sort(keys)
 	return w.model[rapid.SampledFrom(keys).Draw(t, "key")]
 }
 
-// bury forgets a holder that stands in no phase any more, or never goes on.
-func (w *world) bury(h *holder) {
+// remove forgets a holder that has ended, or never goes on.
+func (w *world) remove(h *holder) {
 	w.holders = slices.DeleteFunc(w.holders, func(other *holder) bool { return other == h })
 }
 

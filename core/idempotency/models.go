@@ -7,25 +7,45 @@ import (
 	"github.com/google/uuid"
 )
 
-// Point is a recovery point: a name for what a request has durably done. Each endpoint has its own; every
-// request ends in the same one.
+// Point is a recovery point: a name for what a request has durably done. Each endpoint has its own points, and every
+// request ends in PointFinished.
 type Point string
 
 // PointFinished is the recovery point of a key whose response is stored.
 const PointFinished Point = "finished"
 
+// FirstEpoch is the epoch that a key is claimed with. Every takeover adds one.
+const FirstEpoch = 1
+
 // Endpoint names a protected operation. Keys of different endpoints never meet.
 type Endpoint string
 
-// Operations are what people call the endpoints. Each app names its own.
-type Operations map[Endpoint]string
+// Operations names the endpoints for people. Each app names its own.
+type Operations map[Endpoint]Words
 
-// Name is what people call the endpoint, which is told as it is where it has no other name.
-func (o Operations) Name(endpoint Endpoint) string {
-	if name, ok := o[endpoint]; ok {
-		return name
+// Words are what people call an endpoint and its target.
+type Words struct {
+	// Title says what the endpoint does, such as "Add a member".
+	Title string
+	// Target is the noun for what the endpoint acts upon, such as "workflow". It is part of the API: a refusal names it
+	// where a key was used for another target.
+	Target string
+}
+
+// Title returns what people call the endpoint, or the endpoint itself where it has no title.
+func (o Operations) Title(endpoint Endpoint) string {
+	if words := o[endpoint]; words.Title != "" {
+		return words.Title
 	}
 	return string(endpoint)
+}
+
+// Target returns the noun for what the endpoint acts upon.
+func (o Operations) Target(endpoint Endpoint) string {
+	if words := o[endpoint]; words.Target != "" {
+		return words.Target
+	}
+	return "target"
 }
 
 // Response is what a key is answered with, byte for byte.
@@ -35,14 +55,14 @@ type Response struct {
 	Body    []byte
 }
 
-// ResponseHeaders are the only headers that are stored: they belong to the result, not to the request
+// ResponseHeaders are the only headers that are stored. They belong to the result; all others belong to the request
 // that happened to fetch it.
 type ResponseHeaders struct {
 	ContentType string `json:"content_type"`
 	Location    string `json:"location,omitempty"`
 }
 
-// Caller is what is kept of the first request so that people can find it again.
+// Caller is what is kept of the first request, so that people can find that request again.
 type Caller struct {
 	Method    string
 	Path      string
@@ -52,27 +72,37 @@ type Caller struct {
 	UserAgent string
 }
 
-// Claim is a request's wish to be the one use of a key.
+// Claim is a request's attempt to be the one use of a key.
 type Claim struct {
-	// ID becomes the key row's id; the run refers to it.
+	// ID becomes the id of the key's row, so that what the request creates can refer to it in the same transaction.
 	ID          uuid.UUID
 	OrgID       uuid.UUID
 	Endpoint    Endpoint
 	Key         string
 	Fingerprint Fingerprint
 	Caller      Caller
-	// Lifetime counts from the claim by the database's clock.
+	// Lifetime counts from the claim, by the database's clock.
 	Lifetime time.Duration
-	RunID    uuid.UUID
+	// Subject is the id of what the request creates, such as a run; zero when it creates nothing with an id.
+	Subject uuid.UUID
 	// Response is stored with the claim, and the key is finished, unless Point is set.
 	Response Response
-	// Point is the recovery point that the claiming transaction reaches when more phases follow. The key
-	// is then locked for Lock.
+	// Point is the recovery point that the claiming transaction reaches when more phases follow. The key is then locked
+	// for Lock.
 	Point Point
 	Lock  time.Duration
 }
 
-// Record is a key as it is stored, seen at one moment of the database's clock.
+// Record returns the record that a successful claim has made, without a response. Hand it to Engine.Drive.
+func (c *Claim) Record(expiresAt time.Time) Record {
+	return Record{
+		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,
+		RequestID: c.Caller.RequestID, Subject: c.Subject, Point: c.Point, Epoch: FirstEpoch, LockTTL: c.Lock,
+		ExpiresAt: expiresAt,
+	}
+}
+
+// Record is a key as it is stored, read at one moment of the database's clock.
 type Record struct {
 	ID          uuid.UUID
 	OrgID       uuid.UUID
@@ -80,13 +110,13 @@ type Record struct {
 	Key         string
 	Fingerprint Fingerprint
 	RequestID   string
-	RunID       uuid.UUID
+	Subject     uuid.UUID
 	Point       Point
 	Expired     bool
-	// Epoch is the fence: who holds the key writes under the epoch that its own taking of the lock made.
+	// Epoch is the fence. A holder writes only under the epoch that it locked the key with.
 	Epoch int
-	// LockRest is how long the key stays locked; not positive when it is free.
-	LockRest  time.Duration
+	// LockTTL is how long the key stays locked; not positive when the key is free.
+	LockTTL   time.Duration
 	ExpiresAt time.Time
 	// Response is set when the record is finished.
 	Response Response
@@ -97,25 +127,13 @@ func (r Record) Finished() bool {
 	return r.Point == PointFinished
 }
 
-// Abandoned reports whether the record was left between phases and nobody holds it.
+// Abandoned reports whether the request stopped between phases and no process holds its lock.
 func (r Record) Abandoned() bool {
-	return !r.Finished() && r.LockRest <= 0
+	return !r.Finished() && r.LockTTL <= 0
 }
 
-// Held is the record that a claim has made, without a response. It drives the phases that follow.
-func (c *Claim) Held(expiresAt time.Time) Record {
-	return Record{
-		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,
-		RequestID: c.Caller.RequestID, RunID: c.RunID, Point: c.Point, Epoch: firstEpoch, LockRest: c.Lock,
-		ExpiresAt: expiresAt,
-	}
-}
-
-// firstEpoch is the epoch that a key is claimed with.
-const firstEpoch = 1
-
-// DerivedKey is the idempotency key for a foreign call that belongs to the request, so that however
-// often the call is repeated the other side sees one. The purpose tells several calls apart.
+// DerivedKey returns the idempotency key for a foreign call that belongs to the request, so that the other side sees
+// one call however often it is repeated. The purpose separates several calls of one request.
 func (r Record) DerivedKey(purpose string) string {
 	return "sv-" + purpose + "-" + r.ID.String()
 }

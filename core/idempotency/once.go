@@ -6,49 +6,41 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// Operation says what a request is to do once. Two requests are the same when all of it is.
+// Operation is what a request does once. Two requests are the same when all of it is.
 type Operation struct {
 	Endpoint Endpoint
 	// Target is what the operation is about, such as the id of the workflow that gets a new version.
 	Target string
 	// Content is the digest of the request's body by meaning.
 	Content Digest
-	// KeyID and RunID are the ids of the key's row and of the run, where the operation creates one: each
-	// refers to the other. Without a KeyID the row gets one of its own.
-	KeyID uuid.UUID
-	RunID uuid.UUID
-	// Admit refuses new requests where something other than the database bounds them; it may be nil. A replay
-	// does not have to pass it.
-	Admit func(context.Context) error
 }
 
-// Work does an operation inside the transaction that also claims its key, and returns the answer. It may
-// run twice and touches only the transaction.
+// Work does an operation inside the transaction that also claims its key, and returns the answer. It may run twice, so
+// it touches nothing but the transaction.
 type Work func(ctx context.Context, tx db.Tx) (Response, error)
 
-// claiming is the recovery point of a key whose work is under way. It never outlives the transaction.
-const claiming Point = "claiming"
+// pointClaimed is the recovery point of a key whose work is under way. It never outlives the transaction.
+const pointClaimed Point = "claimed"
 
 // onceTimeout bounds the transaction of an operation.
 const onceTimeout = 15 * time.Second
 
-// workResult is what the transaction of an operation has come to.
+// workResult is the result of an operation's transaction.
 type workResult struct {
 	claim ClaimResult
-	// answer is that of the work, where the key was claimed.
+	// answer is the answer of the work. It is set only when the key was claimed.
 	answer Answer
 }
 
-// Once does the work of a request exactly once and answers it: with the work's response, with the stored
-// one when the same request has been answered before, or with the refusal that the key's state asks for.
-// Call it when the caller is authorized and the request is read. Without a key it simply does the work.
+// Once does the work of a request exactly once and answers it: with the work's response, with the stored response when
+// the same request was answered before, or with a refusal. Without a key it simply does the work. Call it when the
+// caller is authorized and the request is read, because a replay checks neither.
 func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	answer, err := g.Do(c, KeyFrom(c.Request().Context()), operation, work)
 	if err != nil {
@@ -57,7 +49,7 @@ func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	return answer.Write(c)
 }
 
-// Do is Once for who has read the key of the request, and writes the answer in another form.
+// Do is Once for views that read the key from elsewhere, such as a form, and write the answer in a form of their own.
 func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Answer, error) {
 	ctx := c.Request().Context()
 	principal, err := core.Caller(c)
@@ -65,29 +57,47 @@ func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Ans
 		return Answer{}, err
 	}
 	if !key.Given {
-		response, err := g.unkeyed(ctx, operation, work)
+		response, err := g.unkeyed(ctx, work)
 		return Answer{Response: response}, err
 	}
-	claim, err := g.claim(c, principal, key, operation)
+	claim, err := g.newClaim(c, principal, key, operation)
 	if err != nil {
 		return Answer{}, err
 	}
-	return g.once(ctx, claim, operation, work)
+	return g.once(ctx, claim, work)
 }
 
-func (g *Guard) unkeyed(ctx context.Context, operation Operation, work Work) (Response, error) {
-	if err := operation.admit(ctx); err != nil {
-		return Response{}, err
-	}
+// unkeyed does the work of a request without a key, as often as it is sent.
+func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 	response, err := db.InTx(ctx, g.db, func(tx db.Tx) (Response, error) { return work(ctx, tx) })
 	if err != nil {
-		return Response{}, failed(err, operation.RunID, false)
+		return Response{}, workError(err, false)
 	}
 	return response, nil
 }
 
-func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work Work) (Answer, error) {
-	// What has begun is finished or refused, also when the client has gone.
+// newClaim makes the claim of an operation. No other transaction ever sees its recovery point and lock: when this one
+// ends, the key is finished or gone.
+func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, operation Operation) (Claim, error) {
+	caller := CallerOf(c)
+	id, err := core.NewID()
+	if err != nil {
+		return Claim{}, err
+	}
+	return Claim{
+		ID: id, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
+		Fingerprint: Request{
+			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
+			MediaType: "application/json", Content: operation.Content,
+		}.Fingerprint(),
+		Lifetime: g.Lifetime(principal), Point: pointClaimed, Lock: time.Minute,
+	}, nil
+}
+
+// once answers from the key where it is there, and otherwise does the work under a claim. The look-up before the claim
+// keeps replays, which are most repetitions, free of a transaction.
+func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error) {
+	// A client that hangs up does not cancel the work: a COMMIT that is cut off would have an unknown outcome.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), onceTimeout)
 	defer cancel()
 	record, found, err := Lookup(ctx, g.db, claim.OrgID, claim.Endpoint, claim.Key)
@@ -97,13 +107,10 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	if found {
 		return g.Answer(record, claim.Fingerprint)
 	}
-	if err := operation.admit(ctx); err != nil {
-		return Answer{}, err
-	}
 	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (workResult, error) { return workUnder(ctx, tx, claim, work) })
 	switch {
 	case err != nil:
-		return Answer{}, failed(err, claim.RunID, true)
+		return Answer{}, workError(err, true)
 	case done.claim.Claimed:
 		return done.answer, nil
 	case done.claim.Existing != nil:
@@ -111,13 +118,6 @@ func (g *Guard) once(ctx context.Context, claim Claim, operation Operation, work
 	default:
 		return Answer{}, g.InFlight(claim.OrgID)
 	}
-}
-
-func (o Operation) admit(ctx context.Context) error {
-	if o.Admit == nil {
-		return nil
-	}
-	return o.Admit(ctx)
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
@@ -130,36 +130,15 @@ func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (workResul
 	if err != nil {
 		return workResult{}, err
 	}
-	finished, err := write(ctx, tx, claim.Held(result.ExpiresAt), Respond(response))
+	finished, err := storeOutcome(ctx, tx, claim.Record(result.ExpiresAt), Respond(response))
 	if err != nil {
 		return workResult{}, err
 	}
 	return workResult{claim: result, answer: Answer{Response: response, ExpiresAt: finished.ExpiresAt}}, nil
 }
 
-func (g *Guard) claim(
-	c echo.Context, principal core.Principal, key Key, operation Operation,
-) (Claim, error) {
-	caller := CallerOf(c)
-	if operation.KeyID == uuid.Nil {
-		id, err := core.NewID()
-		if err != nil {
-			return Claim{}, err
-		}
-		operation.KeyID = id
-	}
-	return Claim{
-		ID: operation.KeyID, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
-		Fingerprint: Request{
-			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
-			MediaType: "application/json", Content: operation.Content,
-		}.Fingerprint(),
-		Lifetime: g.Lifetime(principal), RunID: operation.RunID, Point: claiming, Lock: time.Minute,
-	}, nil
-}
-
-// failed says what the failure of a transaction means for its operation. The run is nil where there is none.
-func failed(cause error, runID uuid.UUID, keyed bool) error {
+// workError translates the failure of a transaction into what the client may do about it.
+func workError(cause error, keyed bool) error {
 	if db.IsContention(cause) {
 		return core.Unavailable(cause)
 	}
@@ -172,9 +151,6 @@ func failed(cause error, runID uuid.UUID, keyed bool) error {
 			"it makes the change or answers as the first one was answered."
 	}
 	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+advice)
-	err.RetryAfter, err.Retryable = commitRest, keyed
-	if runID != uuid.Nil {
-		err.RunID = runID.String()
-	}
+	err.RetryAfter, err.Retryable = minRetryAfter, keyed
 	return err.Because(fmt.Errorf("do an operation once: %w", cause))
 }

@@ -20,16 +20,16 @@ import (
 )
 
 // once sends a request to a protected route whose work ends with the error, without a key if key is "".
-func once(t *testing.T, database *db.DB, key string, runID uuid.UUID, failure error) error {
+func once(t *testing.T, database *db.DB, key string, failure error) error {
 	t.Helper()
-	guard := idempotency.NewGuard(database, time.Hour, idempotency.NewActivity(), metrics.New("").Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, discard{}, metrics.New("").Keys)
 	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
 	if key != "" {
 		request.Header.Set(idempotency.Header, key)
 	}
 	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
 	view := guard.Keyed(func(c echo.Context) error {
-		operation := idempotency.Operation{Endpoint: endpoint, RunID: runID}
+		operation := idempotency.Operation{Endpoint: endpoint}
 		return guard.Once(c, operation, func(context.Context, db.Tx) (idempotency.Response, error) {
 			return idempotency.Response{}, failure
 		})
@@ -37,31 +37,26 @@ func once(t *testing.T, database *db.DB, key string, runID uuid.UUID, failure er
 	return view(echo.New().NewContext(request.WithContext(ctx), httptest.NewRecorder()))
 }
 
-func TestOnceTellsAnUnknownOutcome(t *testing.T) {
+func TestOnceReportsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
-	runID := uuid.New()
 	for name, tt := range map[string]struct {
 		key       string
-		runID     uuid.UUID
-		shown     string
 		retryable bool
 	}{
-		"WithAKey":          {"k1", runID, runID.String(), true},
-		"WithoutAKey":       {"", runID, runID.String(), false},
-		"WithAKeyAndNoRun":  {"k2", uuid.Nil, "", true},
-		"WithNeitherOfBoth": {"", uuid.Nil, "", false},
+		"WithAKey":    {"k1", true},
+		"WithoutAKey": {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := once(t, database, tt.key, tt.runID, fmt.Errorf("commit: %w", db.ErrOutcomeUnknown))
+			err := once(t, database, tt.key, fmt.Errorf("commit: %w", db.ErrOutcomeUnknown))
 			clientErr, ok := errors.AsType[*core.Error](err)
 			if !ok || clientErr.Code != core.CodeOutcomeUnknown {
 				t.Fatalf("Once = %v, want %s", err, core.CodeOutcomeUnknown)
 			}
-			if clientErr.RunID != tt.shown || clientErr.Retryable != tt.retryable || clientErr.RetryAfter <= 0 {
-				t.Errorf("error = run %q retryable %t after %v, want run %q retryable %t and a time to wait",
-					clientErr.RunID, clientErr.Retryable, clientErr.RetryAfter, tt.shown, tt.retryable)
+			if clientErr.Retryable != tt.retryable || clientErr.RetryAfter <= 0 {
+				t.Errorf("error = retryable %t after %v, want retryable %t and a time to wait",
+					clientErr.Retryable, clientErr.RetryAfter, tt.retryable)
 			}
 			if !errors.Is(err, db.ErrOutcomeUnknown) {
 				t.Error("the cause is lost")
@@ -70,7 +65,7 @@ func TestOnceTellsAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestOnceTellsContentionFromFaults(t *testing.T) {
+func TestOnceSeparatesContentionFromFaults(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
 	for code, want := range map[string]core.Code{
@@ -80,7 +75,7 @@ func TestOnceTellsContentionFromFaults(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			for _, key := range []string{"", "k" + code} {
-				err := once(t, database, key, uuid.Nil, fmt.Errorf("work: %w", &pgconn.PgError{Code: code}))
+				err := once(t, database, key, fmt.Errorf("work: %w", &pgconn.PgError{Code: code}))
 				if got := core.AsError(err).Code; got != want {
 					t.Errorf("with key %q: code = %s, want %s", key, got, want)
 				}

@@ -20,17 +20,17 @@ func TestLateAnswerIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, longLock)
-			held := r.begin(t, "k")
+			locked := r.begin(t, "k")
 			r.exec(t, `UPDATE idempotency_keys SET expires_at = now() + make_interval(secs => $1),
 				created_at = now() + make_interval(secs => $1 - $2)`, tt.left.Seconds(), tt.lifetime.Seconds())
-			held.ExpiresAt = r.lookup(t, "k").ExpiresAt
-			finished, err := r.engine.Drive(t.Context(), r.flow, held)
+			locked.ExpiresAt = r.lookup(t, "k").ExpiresAt
+			finished, err := r.engine.Drive(t.Context(), r.flow, locked)
 			if err != nil {
 				t.Fatalf("drive: %v", err)
 			}
 			stored := r.lookup(t, "k")
 			if stored.Expired || !stored.ExpiresAt.Equal(finished.ExpiresAt) {
-				t.Errorf("stored end = %s, expired %t, want %s, as told", stored.ExpiresAt, stored.Expired,
+				t.Errorf("stored end = %s, expired %t, want %s, as returned", stored.ExpiresAt, stored.Expired,
 					finished.ExpiresAt)
 			}
 			if left := time.Until(stored.ExpiresAt); left > tt.want || left < tt.want-10*time.Second {

@@ -20,8 +20,8 @@ func TestEngineTakesOver(t *testing.T) {
 	t.Run("WhenTheLockOfADeadHolderHasRunOut", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, shortLock)
-		held := r.begin(t, "k")
-		_, err := r.engine.Resume(t.Context(), r.flow, held)
+		locked := r.begin(t, "k")
+		_, err := r.engine.Resume(t.Context(), r.flow, locked)
 		checkCode(t, err, core.CodeKeyInProgress)
 		coretest.Eventually(t, func() bool { return r.lookup(t, "k").Abandoned() })
 		if _, err := r.resume(t, "k"); err != nil {
@@ -34,10 +34,10 @@ func TestEngineTakesOver(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		blocked, release := r.blockAt(t, pointBegun)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		var holder sync.WaitGroup
 		holder.Go(func() {
-			if _, err := r.engine.Drive(t.Context(), r.flow, held); err != nil {
+			if _, err := r.engine.Drive(t.Context(), r.flow, locked); err != nil {
 				t.Errorf("drive: %v", err)
 			}
 		})
@@ -57,16 +57,16 @@ func TestEngineTakesOver(t *testing.T) {
 		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {
 			r := newRig(t, longLock)
 			blocked, release := r.blockAt(t, point)
-			held := r.begin(t, "k")
+			locked := r.begin(t, "k")
 			var stale sync.WaitGroup
 			stale.Go(func() {
-				got, err := r.engine.Drive(t.Context(), r.flow, held)
+				got, err := r.engine.Drive(t.Context(), r.flow, locked)
 				if diff := cmp.Diff(wantResponse(), got.Response); err != nil || diff != "" {
 					t.Errorf("stale holder at %s: %v, response (-want +got):\n%s", point, err, diff)
 				}
 			})
 			<-blocked
-			r.lapse(t, "k")
+			r.expireLock(t, "k")
 			if _, err := r.resume(t, "k"); err != nil {
 				t.Errorf("resume: %v", err)
 			}
@@ -80,14 +80,14 @@ func TestEngineTakesOver(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		staleBlocked, staleRelease := r.blockAt(t, pointCalled)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		var stale, successor sync.WaitGroup
 		stale.Go(func() {
-			_, err := r.engine.Drive(t.Context(), r.flow, held)
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
 			wantResumable(t, err)
 		})
 		<-staleBlocked
-		r.lapse(t, "k")
+		r.expireLock(t, "k")
 		blocked, release := r.blockAt(t, pointCalled)
 		left := r.lookup(t, "k")
 		successor.Go(func() {
@@ -98,7 +98,7 @@ func TestEngineTakesOver(t *testing.T) {
 		<-blocked
 		staleRelease()
 		stale.Wait()
-		if now := r.lookup(t, "k"); now.Point != pointCalled || now.Epoch != 2 || now.LockRest <= 0 {
+		if now := r.lookup(t, "k"); now.Point != pointCalled || now.Epoch != 2 || now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want it held by the successor", now)
 		}
 		release()
@@ -109,16 +109,16 @@ func TestEngineTakesOver(t *testing.T) {
 	t.Run("AndTheStaleHoldersPhaseIsStopped", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, shortLock)
-		held := r.begin(t, "k")
+		locked := r.begin(t, "k")
 		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
 			//nolint:contextcheck // the statement is another process's, which has its own context
 			r.exec(t, `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now() + interval '1 hour'`)
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		_, err := r.engine.Drive(t.Context(), r.flow, held)
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
 		wantResumable(t, err)
-		if now := r.lookup(t, "k"); now.LockRest <= 0 {
+		if now := r.lookup(t, "k"); now.LockTTL <= 0 {
 			t.Errorf("record = %+v, want its holder's lock left alone", now)
 		}
 	})
@@ -130,10 +130,10 @@ func TestEngineKeepsASlowPhasesKey(t *testing.T) {
 	const lock = 3 * time.Second
 	r := newRig(t, lock)
 	blocked, release := r.blockAt(t, pointBegun)
-	held := r.begin(t, "k")
+	locked := r.begin(t, "k")
 	var slow sync.WaitGroup
 	slow.Go(func() {
-		if _, err := r.engine.Drive(t.Context(), r.flow, held); err != nil {
+		if _, err := r.engine.Drive(t.Context(), r.flow, locked); err != nil {
 			t.Errorf("drive: %v", err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestEngineKeepsASlowPhasesKey(t *testing.T) {
 	release()
 	slow.Wait()
 	r.wantFinished(t, "k", 1)
-	r.wantCalls(t, held, 1)
+	r.wantCalls(t, locked, 1)
 }
 
 func TestEngineRace(t *testing.T) {
@@ -159,7 +159,7 @@ func TestEngineRace(t *testing.T) {
 	for round := range 10 {
 		key := fmt.Sprintf("k%d", round)
 		r.begin(t, key)
-		r.lapse(t, key)
+		r.expireLock(t, key)
 		left := r.lookup(t, key)
 		completer := idempotency.NewCompleter(r.engine, 1, r.flow)
 		var (

@@ -9,7 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// TestRefusalsCannotBeStored holds that no mistake in the code makes a refusal or a failure the answer for a day.
+// TestRefusalsCannotBeStored checks the constraint that keeps a refusal from being replayed for a day, even if the code
+// has a mistake.
 func TestRefusalsCannotBeStored(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
@@ -18,9 +19,9 @@ func TestRefusalsCannotBeStored(t *testing.T) {
 			t.Parallel()
 			claim := newClaim(uuid.New(), "k", "a")
 			claim.Response.Status = status
-			_, err := take(t.Context(), database, claim)
+			_, err := claimKeys(t.Context(), database, claim)
 			if got := db.ViolatedConstraint(err); got != "ck_idempotency_keys_status" {
-				t.Errorf("take = %v, want a violation of ck_idempotency_keys_status", err)
+				t.Errorf("claim = %v, want a violation of ck_idempotency_keys_status", err)
 			}
 		})
 	}

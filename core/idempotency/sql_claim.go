@@ -13,20 +13,20 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// ClaimResult is what has become of one claim.
+// ClaimResult is the result of one claim.
 type ClaimResult struct {
-	// Claimed says that the key is ours as soon as the transaction commits.
+	// Claimed reports whether the key belongs to the claim as soon as the transaction commits.
 	Claimed bool
-	// ExpiresAt is when the claimed key ends.
+	// ExpiresAt is when the claimed key expires.
 	ExpiresAt time.Time
-	// Existing is the key's record when another request has it; nil while another transaction holds the key.
+	// Existing is the record of the request that has the key. It is nil while that request's transaction is open.
 	Existing *Record
 }
 
-// claimQuery inserts the keys whose lock can be had at once. The lock belongs to the transaction, so
-// nobody waits for a rival and the statement also works behind a transaction pooler. A conflicting row
-// is taken over only when it is finished and expired, and then every column is written anew, so nothing
-// of the old use remains.
+// claimQuery inserts the keys whose advisory lock is free. The lock belongs to the transaction, so the statement also
+// works behind a transaction pooler. Without the lock, a claim would wait for the commit of a rival, and every
+// repetition would occupy a connection for as long. A conflicting row is taken over only when it is finished and
+// expired. Every column is then written anew, so nothing of the old use remains.
 const claimQuery = `
 	INSERT INTO idempotency_keys AS k (id, org_id, key, endpoint, request_method, request_path,
 		fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id, request_ip,
@@ -36,14 +36,14 @@ const claimQuery = `
 		c.request_id, c.ip, c.agent, c.status,
 		CASE WHEN c.status IS NOT NULL
 			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
-		c.body, c.run_id, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
+		c.body, c.subject, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
 		now() + make_interval(secs => c.lifetime), CASE WHEN c.status IS NOT NULL THEN now() END
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
 		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
 		$22::text[], $23::bigint[])
 		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
-			agent, status, content_type, location, body, run_id, lifetime, lock,
+			agent, status, content_type, location, body, subject, lifetime, lock,
 			point, lock_for)
 	WHERE pg_try_advisory_xact_lock(c.lock)
 	ORDER BY c.org_id, c.endpoint, c.key
@@ -61,10 +61,10 @@ const claimQuery = `
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
 	RETURNING k.id, k.expires_at`
 
-// PendingClaims are claims that were queued. Their results are there once the batch was sent.
+// PendingClaims are claims that were queued. Results is valid once the batch was sent.
 type PendingClaims struct {
 	claims []Claim
-	// claimed is the end of each key that was claimed, by the claim's id.
+	// claimed is when each claimed key expires, by the claim's id.
 	claimed *db.Future[map[uuid.UUID]time.Time]
 }
 
@@ -78,8 +78,8 @@ func QueueClaims(batch *db.Batch, claims []Claim) *PendingClaims {
 	}
 }
 
-// Results returns the result of each claim by the claim's id. It reads the keys that others have in a statement of its
-// own, because the snapshot of the claim would predate a rival's commit.
+// Results returns the result of each claim by the claim's id. It reads the keys of other requests in a second
+// statement, because the snapshot of the claim's statement may predate a rival's commit.
 func (p *PendingClaims) Results(ctx context.Context, tx db.Tx) (map[uuid.UUID]ClaimResult, error) {
 	claimed, err := p.claimed.Get()
 	if err != nil {
@@ -120,6 +120,7 @@ func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
 	return results[claim.ID], err
 }
 
+// readClaimed reads what claimQuery returns: the claims that got their key. The others are missing.
 func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
 	claimed := make(map[uuid.UUID]time.Time)
 	for rows.Next() {
@@ -136,9 +137,9 @@ func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
 	return claimed, nil
 }
 
-// Withdraw gives up keys that the same transaction has claimed, for starts that were refused afterwards. Each is named
-// by its text as well: with the id alone, and figures of a table that was smaller, the planner may take another index
-// and look at all keys of the organization.
+// Withdraw deletes keys that the same transaction has claimed, for requests that were refused afterwards. The condition
+// names the key's text beside its id: with the id alone, and statistics of a smaller table, the planner may choose
+// another index and read all keys of the organization.
 func Withdraw(batch *db.Batch, claims ...Claim) {
 	batch.Queue(`DELETE FROM idempotency_keys AS k
 		USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
@@ -149,15 +150,16 @@ func Withdraw(batch *db.Batch, claims ...Claim) {
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 }
 
-// Identity tells which key the claim is for.
+// Identity identifies the key that is claimed.
 func (c *Claim) Identity() Identity {
 	return Identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
 }
 
-// LockNumber is the advisory lock that guards the key while its claim is not committed. Two keys that
-// share a number only make one of them wait as if it were in progress.
+// LockNumber is the number of the advisory lock that guards the key while its claim is not committed. Two keys may
+// share a number; one of them is then refused as if it were in progress, and succeeds on its retry.
 func (c *Claim) LockNumber() int64 {
 	hash := sha256.New()
+	// The lengths separate the fields, and the first part separates these locks from those of other uses.
 	for _, part := range []string{"idempotency-key", string(c.OrgID[:]), string(c.Endpoint), c.Key} {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		hash.Write([]byte(part))
@@ -165,6 +167,8 @@ func (c *Claim) LockNumber() int64 {
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
 }
 
+// readExisting reads the records of keys that were not claimed. A key is missing while its holder's transaction is
+// open.
 func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
 	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
@@ -172,11 +176,11 @@ func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]R
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of others: %w", err)
+		return nil, fmt.Errorf("read keys of other requests: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, scanRecord)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of others: %w", err)
+		return nil, fmt.Errorf("read keys of other requests: %w", err)
 	}
 	records := make(map[Identity]Record, len(found))
 	for _, record := range found {

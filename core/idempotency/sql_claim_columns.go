@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// claimColumns returns the claims column by column, as claimQuery takes them.
+// claimColumns returns the claims column by column, in the order of claimQuery's parameters.
 func claimColumns(claims []Claim) []any {
 	return []any{
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
@@ -29,7 +29,7 @@ func claimColumns(claims []Claim) []any {
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		db.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownRun(c.RunID) }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownID(c.Subject) }),
 		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		db.Column(claims, (*Claim).LockNumber),
 		db.Column(claims, (*Claim).point),
@@ -37,7 +37,7 @@ func claimColumns(claims []Claim) []any {
 	}
 }
 
-// point is the recovery point that the claim reaches.
+// point returns the recovery point that the claiming transaction reaches.
 func (c *Claim) point() Point {
 	if c.Point == "" {
 		return PointFinished
@@ -45,7 +45,7 @@ func (c *Claim) point() Point {
 	return c.Point
 }
 
-// lockMilliseconds is nil for a claim that is finished at once: nobody holds it any more.
+// lockMilliseconds is nil for a claim that is finished at once, because it needs no lock.
 func (c *Claim) lockMilliseconds() *int64 {
 	if c.point() == PointFinished {
 		return nil
@@ -54,7 +54,7 @@ func (c *Claim) lockMilliseconds() *int64 {
 	return &lock
 }
 
-// storedOnly is a part of the response, or nil while there is none.
+// storedOnly returns a part of the response, or nil when the claim stores none.
 func storedOnly[T any](c *Claim, part T) *T {
 	if c.point() != PointFinished {
 		return nil
@@ -62,13 +62,15 @@ func storedOnly[T any](c *Claim, part T) *T {
 	return &part
 }
 
-func knownRun(id uuid.UUID) *uuid.UUID {
+// knownID returns nil for the zero id, which stands for a claim without a subject.
+func knownID(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
 	}
 	return &id
 }
 
+// knownAddress returns nil for the zero address, which cannot be stored.
 func knownAddress(ip netip.Addr) *netip.Addr {
 	if !ip.IsValid() {
 		return nil

@@ -12,34 +12,35 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// recordColumns are what scanRecord reads, in its order.
+// recordColumns are the columns that scanRecord reads, in its order. Expiry and the time left of the lock are computed
+// by the database, so the clocks of the processes need not agree.
 const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
 	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
 	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
 
+// keyQuery reads by the unique index of the claim.
 const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
 
-// Lookup reads a key in one indexed statement and no transaction. The second result is false when
-// there is no such key or it has expired.
+// Lookup reads a key in one indexed statement without a transaction. The second result is false when the key is absent.
 func Lookup(
 	ctx context.Context, database *db.DB, orgID uuid.UUID, endpoint Endpoint, key string,
 ) (Record, bool, error) {
 	rows, err := database.Pool.Query(ctx, keyQuery, orgID, key, endpoint)
 	if err != nil {
-		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+		return Record{}, false, fmt.Errorf("look up a key: %w", err)
 	}
 	record, err := pgx.CollectExactlyOneRow(rows, scanRecord)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Record{}, false, nil
 	}
 	if err != nil {
-		return Record{}, false, fmt.Errorf("look a key up: %w", err)
+		return Record{}, false, fmt.Errorf("look up a key: %w", err)
 	}
 	return record, !record.Absent(), nil
 }
 
 // Prefetch adds the look-up of a key to a loader. The organization is SQL over the parameter param. The future's value
-// is nil when there is no such key or it has expired.
+// is nil when there is no such row; check Record.Absent for an expired one.
 func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, key string) *db.Future[*Record] {
 	return db.Lookup(loader, scanRecord, `SELECT `+recordColumns+` FROM idempotency_keys
 		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
@@ -47,25 +48,26 @@ func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, 
 		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
-// Identity names a key. Equal ones are the same key.
+// Identity identifies a key. Equal identities are the same key.
 type Identity struct {
 	orgID    uuid.UUID
 	endpoint Endpoint
 	key      string
 }
 
+// scanRecord reads a row of recordColumns. The response is absent until the key is finished.
 func scanRecord(row pgx.CollectableRow) (Record, error) {
 	var (
 		r                             Record
 		sum, target, content, options []byte
-		runID                         *uuid.UUID
+		subject                       *uuid.UUID
 		lockSeconds                   float64
 		status                        *int
 		headers                       *ResponseHeaders
 		body                          []byte
 	)
 	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &r.Fingerprint.Version,
-		&sum, &target, &content, &options, &r.RequestID, &runID, &r.Point, &r.Epoch, &r.Expired,
+		&sum, &target, &content, &options, &r.RequestID, &subject, &r.Point, &r.Epoch, &r.Expired,
 		&r.ExpiresAt, &lockSeconds, &status, &headers, &body)
 	if err != nil {
 		return r, fmt.Errorf("read a key: %w", err)
@@ -74,9 +76,9 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	copy(r.Fingerprint.Target[:], target)
 	copy(r.Fingerprint.Content[:], content)
 	copy(r.Fingerprint.Options[:], options)
-	r.LockRest = core.Seconds(lockSeconds)
-	if runID != nil {
-		r.RunID = *runID
+	r.LockTTL = core.Seconds(lockSeconds)
+	if subject != nil {
+		r.Subject = *subject
 	}
 	if status != nil && headers != nil {
 		r.Response = Response{Status: *status, Headers: *headers, Body: body}

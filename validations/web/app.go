@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -26,8 +26,8 @@ type Keys interface {
 	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
 	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
 	// Hours counts the starts of each hour since a time.
-	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (idempotency.Hours, error)
-	// Stuck counts unfinished keys that no request holds, up to idempotency.MaxStuck.
+	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (admin.Hours, error)
+	// Stuck counts unfinished keys that no request holds, up to admin.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -121,7 +121,7 @@ type attention struct {
 func newAttention(base string, stuck int64, late validations.LateRuns) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
-		Count: stuck + lateCount, More: stuck == idempotency.MaxStuck || lateCount == validations.MaxLate,
+		Count: stuck + lateCount, More: stuck == admin.MaxStuck || lateCount == validations.MaxLate,
 		Text: "no key is stuck and no run is late", Address: base + "keys/",
 	}
 	var parts []string
@@ -134,7 +134,7 @@ func newAttention(base string, stuck int64, late validations.LateRuns) attention
 		parts = append(parts, counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
-		a.Address = base + "keys/?state=" + string(idempotency.StateAbandoned)
+		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
 		parts = append([]string{counted(stuck, "stuck key")}, parts...)
 	}
 	if len(parts) > 0 {
@@ -168,7 +168,7 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 
 // newOverviewView makes the overview of the last 24 hours.
 func newOverviewView(
-	base string, found validations.Overview, starts idempotency.Hours, stuck int64, usage users.PeriodUsage,
+	base string, found validations.Overview, starts admin.Hours, stuck int64, usage users.PeriodUsage,
 ) overviewView {
 	view := overviewView{
 		Attention: newAttention(base, stuck, found.Late), Quota: newQuotaTile(usage), Took: found.Took,

@@ -60,7 +60,8 @@ func prepare(r Request) (*attempt, error) {
 	a.response = created(a.runID(), a.run.Answer)
 	a.claim = idempotency.Claim{
 		ID: order.IdempotencyKeyID, OrgID: r.Principal.OrgID, Endpoint: r.endpoint(), Key: r.Key.Value,
-		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, RunID: a.runID(), Response: a.response,
+		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID(),
+		Response: a.response,
 	}
 	a.audit, err = r.auditRecord(a.runID())
 	return a, err
@@ -125,7 +126,7 @@ func (a *attempt) refuseQuota(usage users.Usage) {
 
 // record is the key that the attempt has claimed, for duplicates of it in the same batch.
 func (a *attempt) record() *idempotency.Record {
-	record := a.claim.Held(a.claimed.ExpiresAt)
+	record := a.claim.Record(a.claimed.ExpiresAt)
 	if a.claim.Point == "" {
 		record.Point, record.Response = idempotency.PointFinished, a.response
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -43,7 +44,7 @@ func setup(t *testing.T) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := idempotency.NewGuard(database, time.Hour, idempotency.NewActivity(), measured.Keys)
+	guard := idempotency.NewGuard(database, time.Hour, nil, admin.NewActivity(), measured.Keys)
 	return bundle{
 		db: database, users: members,
 		starter: New(database, Config{CommitTimeout: 20 * time.Second}, runs, guard, staged, nil, measured.Starts),

@@ -115,7 +115,7 @@ func (s *Starter) chargeOverage(ctx context.Context, record idempotency.Record) 
 		return nil, errNoBilling
 	}
 	accepted, err := s.overage.Billing.Charge(ctx, users.Charge{
-		OrgID: record.OrgID, RunID: record.RunID, Metric: users.MetricOverage, Key: record.DerivedKey("charge"),
+		OrgID: record.OrgID, RunID: record.Subject, Metric: users.MetricOverage, Key: record.DerivedKey("charge"),
 	})
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *Starter) chargeOverage(ctx context.Context, record idempotency.Record) 
 		if err != nil {
 			return idempotency.Outcome{}, err
 		}
-		err = s.runs.Charge(ctx, tx, record.OrgID, record.RunID, users.MetricOverage, period)
+		err = s.runs.Charge(ctx, tx, record.OrgID, record.Subject, users.MetricOverage, period)
 		return idempotency.Reach(pointCharged), err
 	}, nil
 }
@@ -144,7 +144,7 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 		Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
 	}
 	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
-		err := s.runs.Decline(ctx, tx, record.OrgID, record.RunID,
+		err := s.runs.Decline(ctx, tx, record.OrgID, record.Subject,
 			"The charge for a run beyond the quota was declined.")
 		return idempotency.Respond(response), err
 	}, nil
@@ -152,13 +152,13 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 
 // launch stages the run and stores the answer, the same as that of a start within the quota.
 func (s *Starter) launch(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
-	body, err := s.runs.PendingAnswer(ctx, record.OrgID, record.RunID)
+	body, err := s.runs.PendingAnswer(ctx, record.OrgID, record.Subject)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
-		err := s.runs.Launch(ctx, tx, record.OrgID, record.RunID)
-		return idempotency.Respond(created(record.RunID, body)), err
+		err := s.runs.Launch(ctx, tx, record.OrgID, record.Subject)
+		return idempotency.Respond(created(record.Subject, body)), err
 	}, nil
 }
 
@@ -168,6 +168,6 @@ func (s *Starter) finish(finished idempotency.Record, err error) (Answer, error)
 	}
 	s.staged.Wake()
 	return Answer{
-		Answer: idempotency.Answer{Response: finished.Response, ExpiresAt: finished.ExpiresAt}, RunID: finished.RunID,
+		Answer: idempotency.Answer{Response: finished.Response, ExpiresAt: finished.ExpiresAt}, RunID: finished.Subject,
 	}, nil
 }

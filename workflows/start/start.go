@@ -66,7 +66,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	answer, err = s.answer(ctx, a)
 	// The figures tell how long documents take to be accepted, and a rerun brings none.
 	if err == nil && r.Earlier == nil && answer.isNew() {
-		s.guard.Started(r.Principal.OrgID, time.Since(r.ReceivedAt))
+		s.guard.Accepted(r.Principal.OrgID, time.Since(r.ReceivedAt))
 	}
 	return answer, err
 }
@@ -139,7 +139,7 @@ func (s *Starter) answerFrom(
 	if core.HasCode(err, core.CodeKeyInProgress) && record.Abandoned() {
 		return s.resume(ctx, record)
 	}
-	return Answer{Answer: answer, RunID: record.RunID}, err
+	return Answer{Answer: answer, RunID: record.Subject}, err
 }
 
 // answerFromRival answers an attempt whose key another request has, finished or not.

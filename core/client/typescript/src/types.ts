@@ -275,7 +275,7 @@ export interface Problem {
   /** The id that the run has if it was started (`outcome_unknown`). */
   run_id?: string;
   /** What differs from the first use of the key (`idempotency_key_reused`). */
-  differs?: ("workflow" | "content" | "options")[];
+  differs?: ("workflow" | "run" | "content" | "options")[];
   /** The `Request-Id` of the first use of the key (`idempotency_key_reused`). */
   original_request_id?: string;
   errors?: FieldError[];

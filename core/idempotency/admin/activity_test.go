@@ -1,4 +1,4 @@
-package idempotency_test
+package admin_test
 
 import (
 	"testing"
@@ -9,19 +9,21 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
-// asked is what the activity of a key holds.
-type asked struct {
+// keyActivity is what is stored about a key.
+type keyActivity struct {
 	Replays, Mismatches, Conflicts int64
 	Replayed, Refused              bool
 }
 
-// activityOf reads what is written about a key; the second result is false where nothing is.
-func activityOf(tb testing.TB, database *db.DB, keyID uuid.UUID) (asked, bool) {
+// activityOf reads the activity of a key. The second result is false where there is none.
+func activityOf(tb testing.TB, database *db.DB, keyID uuid.UUID) (keyActivity, bool) {
 	tb.Helper()
 	rows, err := database.Pool.Query(tb.Context(), `
 		SELECT replays, mismatches, conflicts, last_replay_at IS NOT NULL, last_refusal_at IS NOT NULL
@@ -29,17 +31,17 @@ func activityOf(tb testing.TB, database *db.DB, keyID uuid.UUID) (asked, bool) {
 	if err != nil {
 		tb.Fatalf("read activity: %v", err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[asked])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[keyActivity])
 	if err != nil {
 		tb.Fatalf("read activity: %v", err)
 	}
 	if len(found) == 0 {
-		return asked{}, false
+		return keyActivity{}, false
 	}
 	return found[0], true
 }
 
-func mustFlush(tb testing.TB, activity *idempotency.Activity, database *db.DB) {
+func mustFlush(tb testing.TB, activity *admin.Activity, database *db.DB) {
 	tb.Helper()
 	if n, err := activity.Flush(tb.Context(), database); n != 0 || err != nil {
 		tb.Fatalf("flush = %d, %v, want 0 and no error", n, err)
@@ -56,17 +58,17 @@ func finishedRecord(org uuid.UUID) idempotency.Record {
 
 func TestActivity(t *testing.T) {
 	t.Parallel()
-	database := setup(t)
+	database := coretest.OpenDatabase(t)
 	org := uuid.New()
 	other := newClaim(org, "k", "b").Fingerprint
 
 	t.Run("CountsEachAnswerByItsKind", func(t *testing.T) {
 		t.Parallel()
-		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+		activity := admin.NewActivity()
+		guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 		record := finishedRecord(org)
 		held := record
-		held.Point, held.LockRest = "started", time.Minute
+		held.Point, held.LockTTL = "started", time.Minute
 		_, err := guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
 		_, err = guard.Answer(record, other)
@@ -78,7 +80,7 @@ func TestActivity(t *testing.T) {
 		checkCode(t, err, "")
 		mustFlush(t, activity, database)
 		mustFlush(t, activity, database)
-		want := asked{Replays: 2, Mismatches: 1, Conflicts: 1, Replayed: true, Refused: true}
+		want := keyActivity{Replays: 2, Mismatches: 1, Conflicts: 1, Replayed: true, Refused: true}
 		got, _ := activityOf(t, database, record.ID)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("activity (-want +got):\n%s", diff)
@@ -87,8 +89,8 @@ func TestActivity(t *testing.T) {
 
 	t.Run("DoesNotCountWhatIsNeitherReplayedNorRefused", func(t *testing.T) {
 		t.Parallel()
-		activity := idempotency.NewActivity()
-		guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+		activity := admin.NewActivity()
+		guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 		// An abandoned request goes on under its retry.
 		abandoned, unknown := finishedRecord(org), finishedRecord(org)
 		abandoned.Point = "started"
@@ -109,9 +111,9 @@ func TestActivity(t *testing.T) {
 func TestActivityIsBounded(t *testing.T) {
 	t.Parallel()
 	const tracked = 100_000
-	database := setup(t)
-	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
+	database := coretest.OpenDatabase(t)
+	activity := admin.NewActivity()
+	guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 	record := finishedRecord(uuid.New())
 	first := record.ID
 	for range tracked + 10 {
@@ -134,43 +136,4 @@ func TestActivityIsBounded(t *testing.T) {
 		t.Errorf("activity = %d replays of %d keys, want %d of %d: a known key is counted on",
 			replays, rows, tracked+1, tracked)
 	}
-}
-
-func TestPurgeForgetsActivity(t *testing.T) {
-	t.Parallel()
-	database := setup(t)
-	org := uuid.New()
-	activity := idempotency.NewActivity()
-	guard := idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys)
-	ids := make(map[string]uuid.UUID)
-	for _, key := range []string{"kept", "purged", "renewed", "released"} {
-		claim := newClaim(org, key, "a")
-		record := finishedRecord(org)
-		record.ID = mustTakeID(t, database, claim)
-		ids[key] = record.ID
-		if _, err := guard.Answer(record, record.Fingerprint); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mustFlush(t, activity, database)
-	expire(t, database, "purged")
-	expire(t, database, "renewed")
-	mustTake(t, database, newClaim(org, "renewed", "b"))
-	if _, err := database.Pool.Exec(t.Context(), `DELETE FROM idempotency_keys WHERE key = 'released'`); err != nil {
-		t.Fatal(err)
-	}
-	wantPurged(t, database, 1, 1)
-	for key, want := range map[string]bool{"kept": true, "purged": false, "renewed": false, "released": false} {
-		if _, found := activityOf(t, database, ids[key]); found != want {
-			t.Errorf("activity of the key that was %s is there = %t, want %t", key, found, want)
-		}
-	}
-}
-
-func mustTakeID(t *testing.T, database *db.DB, claim idempotency.Claim) uuid.UUID {
-	t.Helper()
-	if outcome := mustTake(t, database, claim)[0]; !outcome.Claimed {
-		t.Fatalf("outcome = %+v, want claimed", outcome)
-	}
-	return claim.ID
 }

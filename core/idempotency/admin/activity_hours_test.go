@@ -1,4 +1,4 @@
-package idempotency_test
+package admin_test
 
 import (
 	"context"
@@ -15,37 +15,38 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
-// counter is a process that counts.
-type counter struct {
-	*idempotency.Activity
+// process is a process with an activity of its own.
+type process struct {
+	*admin.Activity
 	*idempotency.Guard
 }
 
-func newCounter(database *db.DB) counter {
-	activity := idempotency.NewActivity()
-	return counter{
-		Activity: activity, Guard: idempotency.NewGuard(database, time.Hour, activity, metrics.New("").Keys),
+func newProcess(database *db.DB) process {
+	activity := admin.NewActivity()
+	return process{
+		Activity: activity, Guard: idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys),
 	}
 }
 
 // startRecord is a key whose request has started a run.
 func startRecord(org uuid.UUID) idempotency.Record {
 	record := finishedRecord(org)
-	record.RunID = uuid.Must(uuid.NewV7())
+	record.Subject = uuid.Must(uuid.NewV7())
 	return record
 }
 
-func (c counter) mustReplay(tb testing.TB, record idempotency.Record) {
+func (p process) mustReplay(tb testing.TB, record idempotency.Record) {
 	tb.Helper()
-	if _, err := c.Answer(record, record.Fingerprint); err != nil {
+	if _, err := p.Answer(record, record.Fingerprint); err != nil {
 		tb.Errorf("replay: %v", err)
 	}
 }
 
-// hours is what was written about the organization's starts: all replays, and the new starts by bucket.
+// hours is what is stored about the organization's starts: all replays, and the new starts by bucket.
 type hours struct {
 	Replays int64
 	Took    map[int]int64
@@ -54,7 +55,7 @@ type hours struct {
 // hoursOf reads the hours of two days. There is one, or two where the test ran over the end of the first.
 func hoursOf(tb testing.TB, database *db.DB, org uuid.UUID) hours {
 	tb.Helper()
-	found, err := idempotency.NewInspector(database, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
+	found, err := admin.NewInspector(database, 1, nil).Hours(tb.Context(), org, time.Now().Add(-48*time.Hour))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func wantHours(tb testing.TB, database *db.DB, org uuid.UUID, want hours) {
 
 func TestHours(t *testing.T) {
 	t.Parallel()
-	database := setup(t)
+	database := coretest.OpenDatabase(t)
 
 	t.Run("AddUpOverProcesses", func(t *testing.T) {
 		t.Parallel()
@@ -90,16 +91,16 @@ func TestHours(t *testing.T) {
 		org, other := uuid.New(), uuid.New()
 		var counting sync.WaitGroup
 		for range 2 {
-			process := newCounter(database)
-			process.Started(other, time.Second)
+			p := newProcess(database)
+			p.Guard.Accepted(other, time.Second)
 			for range 4 {
 				counting.Go(func() {
 					record := startRecord(org)
 					for range rounds {
-						process.mustReplay(t, record)
-						process.Started(org, 3*time.Millisecond)
+						p.mustReplay(t, record)
+						p.Guard.Accepted(org, 3*time.Millisecond)
 					}
-					mustFlush(t, process.Activity, database)
+					mustFlush(t, p.Activity, database)
 				})
 			}
 		}
@@ -109,33 +110,33 @@ func TestHours(t *testing.T) {
 		wantHours(t, database, uuid.New(), hours{Took: map[int]int64{}})
 	})
 
-	t.Run("TellStartsApartByTheBounds", func(t *testing.T) {
+	t.Run("SeparateStartsByTheBounds", func(t *testing.T) {
 		t.Parallel()
-		org, process := uuid.New(), newCounter(database)
+		org, p := uuid.New(), newProcess(database)
 		bounds := metrics.StartBounds()
 		want := hours{Took: map[int]int64{0: 2, len(bounds): 2}}
 		for i, bound := range bounds {
-			process.Started(org, bound)
-			process.Started(org, bound+1)
+			p.Guard.Accepted(org, bound)
+			p.Guard.Accepted(org, bound+1)
 			if i > 0 {
 				want.Took[i] = 2
 			}
 		}
-		process.Started(org, 0)
-		process.Started(org, time.Hour)
-		mustFlush(t, process.Activity, database)
-		mustFlush(t, process.Activity, database)
+		p.Guard.Accepted(org, 0)
+		p.Guard.Accepted(org, time.Hour)
+		mustFlush(t, p.Activity, database)
+		mustFlush(t, p.Activity, database)
 		wantHours(t, database, org, want)
 	})
 
 	t.Run("CountNoReplayThatAvoidsNoRun", func(t *testing.T) {
 		t.Parallel()
-		org, process := uuid.New(), newCounter(database)
-		process.mustReplay(t, finishedRecord(org))
+		org, p := uuid.New(), newProcess(database)
+		p.mustReplay(t, finishedRecord(org))
 		record := startRecord(org)
-		_, err := process.Answer(record, newClaim(org, "k", "b").Fingerprint)
+		_, err := p.Answer(record, newClaim(org, "k", "b").Fingerprint)
 		checkCode(t, err, core.CodeKeyReused)
-		mustFlush(t, process.Activity, database)
+		mustFlush(t, p.Activity, database)
 		wantHours(t, database, org, hours{Took: map[int]int64{}})
 	})
 }
@@ -145,23 +146,23 @@ func TestFlushThatFails(t *testing.T) {
 
 	t.Run("KeepsWhatWasNotWritten", func(t *testing.T) {
 		t.Parallel()
-		database := setup(t)
-		org, process := uuid.New(), newCounter(database)
+		database := coretest.OpenDatabase(t)
+		org, p := uuid.New(), newProcess(database)
 		record := startRecord(org)
-		process.mustReplay(t, record)
-		process.Started(org, time.Millisecond)
+		p.mustReplay(t, record)
+		p.Guard.Accepted(org, time.Millisecond)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := process.Flush(ended, database); err == nil {
+		if _, err := p.Flush(ended, database); err == nil {
 			t.Error("flushed after its context, want an error")
 		}
-		process.mustReplay(t, record)
-		mustFlush(t, process.Activity, database)
+		p.mustReplay(t, record)
+		mustFlush(t, p.Activity, database)
 		wantHours(t, database, org, hours{Replays: 2, Took: map[int]int64{0: 1}})
 		if got, _ := activityOf(t, database, record.ID); got.Replays != 2 {
 			t.Errorf("replays of the key = %d, want 2", got.Replays)
 		}
-		days, err := idempotency.NewInspector(database, 1, nil).Days(t.Context(), org)
+		days, err := admin.NewInspector(database, 1, nil).Days(t.Context(), org)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,12 +177,12 @@ func TestFlushThatFails(t *testing.T) {
 		proxy := pgproxy.Start(t, address)
 		database, direct := coretest.Connect(t, proxy.URL()), coretest.Connect(t, address)
 		proxy.Watch(func(pgproxy.Commit) pgproxy.Fault { return pgproxy.Fault{Swallow: true} })
-		org, process := uuid.New(), newCounter(database)
-		process.Started(org, time.Millisecond)
-		if _, err := process.Flush(t.Context(), database); !errors.Is(err, db.ErrOutcomeUnknown) {
+		org, p := uuid.New(), newProcess(database)
+		p.Guard.Accepted(org, time.Millisecond)
+		if _, err := p.Flush(t.Context(), database); !errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Fatalf("flush = %v, want an unknown outcome", err)
 		}
-		mustFlush(t, process.Activity, direct)
+		mustFlush(t, p.Activity, direct)
 		wantHours(t, direct, org, hours{Took: map[int]int64{0: 1}})
 	})
 }

@@ -1,0 +1,130 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// Inspector reads keys for people, and frees stuck ones.
+type Inspector struct {
+	db          *db.DB
+	maxAttempts int
+	operations  idempotency.Operations
+}
+
+// NewInspector makes an Inspector; maxAttempts is the completer's.
+func NewInspector(database *db.DB, maxAttempts int, operations idempotency.Operations) *Inspector {
+	return &Inspector{db: database, maxAttempts: maxAttempts, operations: operations}
+}
+
+// List reads one page of the organization's keys, newest first, and one entry more.
+func (i *Inspector) List(
+	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
+) ([]Entry, error) {
+	var reads db.Reads
+	var entries []Entry
+	i.queueEntries(&reads, orgID, filter, cursor, &entries)
+	if err := i.db.Read(ctx, &reads); err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return entries, nil
+}
+
+// Find reads one key of the organization with its phase changes.
+func (i *Inspector) Find(ctx context.Context, orgID, id uuid.UUID) (Entry, error) {
+	var reads db.Reads
+	var entry Entry
+	i.queueEntry(&reads, orgID, id, &entry)
+	err := i.readKey(ctx, &reads, id)
+	return entry, err
+}
+
+// readKey runs look-ups of a key. If one that must find a row finds none, there is no such key.
+func (i *Inspector) readKey(ctx context.Context, reads *db.Reads, id uuid.UUID) error {
+	err := i.db.Read(ctx, reads)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return core.NotFound("idempotency key")
+	}
+	if err != nil {
+		return fmt.Errorf("read key %s: %w", id, err)
+	}
+	return nil
+}
+
+// MaxStuck is the most stuck keys that are counted.
+const MaxStuck = 100
+
+// Stuck counts the organization's unfinished keys whose lock has expired, up to MaxStuck.
+func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
+	var reads db.Reads
+	var n int64
+	queueStuck(&reads, orgID, &n)
+	if err := i.db.Read(ctx, &reads); err != nil {
+		return 0, fmt.Errorf("count stuck keys: %w", err)
+	}
+	return n, nil
+}
+
+// StuckEverywhere lists stuck keys of all organizations for operators, longest stuck first.
+func (i *Inspector) StuckEverywhere(ctx context.Context, limit int) ([]StuckKey, error) {
+	keys, err := gorm.G[StuckKey](i.db.Gorm).
+		Select("org_id", "id", "key", "endpoint", "attempts", "last_error", "created_at").
+		// The partial index of unfinished keys serves only this very condition.
+		Where("recovery_point <> 'finished' AND locked_until <= now()").
+		Order("locked_until").Limit(limit).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list stuck keys: %w", err)
+	}
+	for n := range keys {
+		keys[n].Dead = keys[n].Attempts >= int64(i.maxAttempts)
+	}
+	return keys, nil
+}
+
+// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one for each
+// operation that the key was used for.
+func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
+	subjects, err := gorm.G[keySubject](i.db.Gorm).Select("validation_run_id").
+		Where("org_id = ? AND key = ? AND validation_run_id IS NOT NULL", orgID, key).Find(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look up the runs of a key: %w", err)
+	}
+	runs := make([]uuid.UUID, len(subjects))
+	for n, subject := range subjects {
+		runs[n] = subject.ValidationRunID
+	}
+	return runs, nil
+}
+
+// Days reads the activity of the organization's keys day by day, today first.
+func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
+	var reads db.Reads
+	var days []Day
+	queueDays(&reads, orgID, &days)
+	if err := i.db.Read(ctx, &reads); err != nil {
+		return nil, fmt.Errorf("read the activity of keys: %w", err)
+	}
+	return days, nil
+}
+
+// Release frees a stuck key as idempotency.Release does, and writes the audit record in the same transaction.
+func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+	_, err := db.InTx(ctx, i.db, func(tx db.Tx) (struct{}, error) {
+		if err := idempotency.Release(ctx, tx, orgID, id); err != nil {
+			return struct{}{}, err
+		}
+		batch := tx.NewBatch()
+		core.Audit(batch, audit)
+		return struct{}{}, batch.Send(ctx)
+	})
+	return err
+}

@@ -1,0 +1,181 @@
+package admin
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// keyPage is GET /app/orgs/{org}/keys/{id}/.
+func (a *App) keyPage(c echo.Context) error {
+	return a.renderKey(c, http.StatusOK, "", nil)
+}
+
+// renderKey shows a key, with the form for its release as it was filled in.
+func (a *App) renderKey(c echo.Context, status int, reason string, problem *core.Error) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	report, err := a.keyReport(c.Request().Context(), principal, id)
+	if err != nil {
+		return err
+	}
+	data := newKeyPage(a.inspector.operations, report)
+	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
+	data.MayRelease = principal.Role.Allows(core.RoleAdmin) &&
+		(report.entry.State == StateAbandoned || report.entry.State == StateDead)
+	data.Reason, data.Problem = reason, problem
+	return a.pages.Render(c, status, "key", pages.Page{
+		Title: report.entry.Key, Section: pages.SectionKeys, Data: data,
+	})
+}
+
+// releaseForm is POST /app/orgs/{org}/keys/{id}/release/.
+func (a *App) releaseForm(c echo.Context) error {
+	principal, id, err := entryOf(c)
+	if err != nil {
+		return err
+	}
+	if err := principal.Require(core.RoleAdmin, "release idempotency keys"); err != nil {
+		return err
+	}
+	var form releaseBody
+	if err = core.BindForm(c, a.check, &form); err == nil {
+		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
+	}
+	// A key that is gone has no page any more, on which the form could be shown again.
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderKey(c, pages.RefusalStatus(c, problem), form.Reason, problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"keys/", "The key is released: its request may go on.")
+}
+
+// keyReport is everything that the page of one key shows.
+type keyReport struct {
+	entry Entry
+	first origin
+	// responses has the response that the key replays, if there is one and the visitor may see it.
+	responses []storedResponse
+}
+
+// keyReport reads what the page of one key shows, in one round trip.
+func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.UUID) (keyReport, error) {
+	var found keyReport
+	var reads db.Reads
+	a.inspector.queueEntry(&reads, principal.OrgID, id, &found.entry)
+	queueOrigin(&reads, principal.OrgID, id, &found.first)
+	// Stored responses may hold anything that a client was answered, so only administrators see them.
+	if principal.Role.Allows(core.RoleAdmin) {
+		queueResponse(&reads, principal.OrgID, id, &found.responses)
+	}
+	err := a.inspector.readKey(ctx, &reads, id)
+	return found, err
+}
+
+// keyPage shows one key with its timeline.
+type keyPage struct {
+	keyRow
+	Takeovers   int
+	Fingerprint string
+	Request     origin
+	Timeline    []timelineRow
+	// Response is nil where there is none, or where the visitor may not see it.
+	Response   *storedResponse
+	MayRelease bool
+	// Reason and Problem belong to a release that was refused.
+	Reason  string
+	Problem *core.Error
+}
+
+// timelineRow is a timeline event on the page.
+type timelineRow struct {
+	At time.Time
+	// Clock is the time of day; with the day where it is not the day of the first event.
+	Clock  string
+	Tone   string
+	Title  string
+	Detail string
+	// Since is how long after the event before; "" for the first.
+	Since string
+}
+
+// The formats of a timeline's times, on its first day and on later days.
+const (
+	clock    = "15:04:05.000"
+	otherDay = "2 Jan 15:04"
+)
+
+func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
+	e := report.entry
+	page := keyPage{
+		keyRow: newKeyRow(operations)(e), Takeovers: e.takeovers(), Request: report.first,
+		Fingerprint: hex.EncodeToString(report.first.Fingerprint),
+	}
+	if len(report.responses) > 0 {
+		page.Response = &report.responses[0]
+	}
+	var before time.Time
+	for i, event := range e.events() {
+		row := timelineRow{At: *event.at, Clock: event.at.UTC().Format(clock), Detail: event.detail}
+		if event.at.UTC().Format(time.DateOnly) != e.CreatedAt.UTC().Format(time.DateOnly) {
+			row.Clock = event.at.UTC().Format(otherDay)
+		}
+		row.Tone, row.Title = eventWords(event.event)
+		if i > 0 {
+			row.Since = "+" + pages.Took(event.at.Sub(before))
+		}
+		before = *event.at
+		page.Timeline = append(page.Timeline, row)
+	}
+	return page
+}
+
+// eventWords returns the tone and the title of an event.
+func eventWords(event string) (string, string) {
+	switch event {
+	case "received":
+		return "ok", "Received"
+	case "locked":
+		return "ok", "Locked"
+	case "phase":
+		return "run", "Phase"
+	case "taken_over":
+		return "warn", "Taken over"
+	case "finished":
+		return "ok", "Finished"
+	case "replayed":
+		return "replay", "Replayed"
+	case "refused":
+		return "fail", "Refused"
+	case "locked_until":
+		return "idle", "Locked until"
+	default:
+		return "idle", "Expires"
+	}
+}
+
+// Cut reports whether only the beginning of the body is shown.
+func (r storedResponse) Cut() bool { return r.Size > len(r.Body) }
+
+// Text is the response as it looks on the wire, without the headers of the request that fetches it.
+func (r storedResponse) Text() string {
+	text := fmt.Sprintf("HTTP/1.1 %d %s\n", r.Status, http.StatusText(r.Status))
+	if r.Headers.Location != "" {
+		text += "Location: " + r.Headers.Location + "\n"
+	}
+	return text + "Content-Type: " + r.Headers.ContentType + "\n\n" + string(r.Body)
+}

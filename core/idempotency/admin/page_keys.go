@@ -1,0 +1,184 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// keysPage is GET /app/orgs/{org}/keys/.
+func (a *App) keysPage(c echo.Context) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	var query entriesQuery
+	cursor, err := core.BindList(c, a.check, &query)
+	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
+	if refusal := pages.Refusal(err); refusal != nil {
+		data := keysPage{Filter: query.EntryFilter, States: newStateChoices(""), Problem: refusal}
+		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
+	}
+	if err != nil {
+		return err
+	}
+	report, err := a.keysReport(c.Request().Context(), principal.OrgID, query.EntryFilter, cursor)
+	if err != nil {
+		return err
+	}
+	page := core.NewPage(cursor, report.entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
+	data := newKeysPage(query.EntryFilter, report)
+	data.Page = core.MapPage(page, newKeyRow(a.inspector.operations))
+	return a.renderKeys(c, http.StatusOK, data)
+}
+
+// renderKeys shows the list, also with a filter that was refused.
+func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
+	return a.pages.Render(c, status, "keys", pages.Page{
+		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
+	})
+}
+
+// keysReport is everything that the page of keys shows. entries has one entry more than the page.
+type keysReport struct {
+	entries []Entry
+	days    []Day
+	stuck   int64
+	unkeyed UnkeyedRuns
+}
+
+// keysReport reads what the page of keys shows, in one round trip.
+func (a *App) keysReport(
+	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
+) (keysReport, error) {
+	var found keysReport
+	var reads db.Reads
+	a.inspector.queueEntries(&reads, orgID, filter, cursor, &found.entries)
+	queueDays(&reads, orgID, &found.days)
+	queueStuck(&reads, orgID, &found.stuck)
+	a.unkeyed.QueueUnkeyedRuns(&reads, orgID, &found.unkeyed)
+	if err := a.inspector.db.Read(ctx, &reads); err != nil {
+		return keysReport{}, fmt.Errorf("read the page of keys: %w", err)
+	}
+	return found, nil
+}
+
+// keysPage lists an organization's keys, with what they were used for.
+type keysPage struct {
+	core.Page[keyRow]
+	Filter EntryFilter
+	States []stateChoice
+	// Stuck counts abandoned and dead keys; StuckMore reports whether there are more.
+	Stuck     int64
+	StuckMore bool
+	Today     Day
+	Chart     pages.Bars
+	// Saved is how often a request was replayed on all of the days.
+	Saved   int64
+	Unkeyed UnkeyedRuns
+	// Problem is what is wrong with the filter. Then nothing else is set.
+	Problem *core.Error
+}
+
+// newKeysPage fills everything but the table.
+func newKeysPage(filter EntryFilter, report keysReport) keysPage {
+	page := keysPage{
+		Filter:  filter,
+		States:  newStateChoices(filter.State),
+		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],
+		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
+			{Name: "replayed", Tone: "replay"},
+			{Name: "in progress (409)", Tone: "run"},
+			{Name: "another request (422)", Tone: "fail"},
+		}},
+	}
+	// The chart reads from left to right, and the report begins with today. A label each week leaves room for its text.
+	const tickEvery = 7
+	for i, day := range slices.Backward(report.days) {
+		bar := pages.Bar{
+			Label: day.Day.Format(time.DateOnly), Values: []int64{day.Replayed, day.InProgress, day.Reused},
+		}
+		if i%tickEvery == 0 {
+			bar.Tick = day.Day.Format("2 Jan")
+		}
+		page.Chart.Bars = append(page.Chart.Bars, bar)
+	}
+	page.Saved = page.Chart.Total(0)
+	page.Chart.Label = fmt.Sprintf(
+		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as another request",
+		len(report.days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
+		pages.Number(page.Chart.Total(2)))
+	return page
+}
+
+// Share is how many of the latest runs had no key, in percent.
+func (u UnkeyedRuns) Share() int64 {
+	if u.Runs == 0 {
+		return 0
+	}
+	return u.Unkeyed * 100 / u.Runs
+}
+
+// stateChoice is an option of the filter by state.
+type stateChoice struct {
+	Value  State
+	Text   string
+	Chosen bool
+}
+
+// newStateChoices offers every state, with the words of the pills in the table below.
+func newStateChoices(chosen string) []stateChoice {
+	var choices []stateChoice
+	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
+		pill := pillOf(Entry{State: state})
+		choices = append(choices, stateChoice{Value: state, Text: pill.Text, Chosen: string(state) == chosen})
+	}
+	return choices
+}
+
+// keyRow is a row of the page's table.
+type keyRow struct {
+	Entry
+	Pill pages.Pill
+	// Operation is what people call the endpoint.
+	Operation string
+	// Refused is how often the key was refused.
+	Refused int64
+}
+
+func newKeyRow(operations idempotency.Operations) func(Entry) keyRow {
+	return func(e Entry) keyRow {
+		return keyRow{
+			Entry: e, Pill: pillOf(e), Operation: operations.Title(e.Endpoint), Refused: e.Mismatches + e.Conflicts,
+		}
+	}
+}
+
+// pillOf returns the coloured label of a key's state. A finished key shows the status that it replays, if it is known.
+func pillOf(e Entry) pages.Pill {
+	switch e.State {
+	case StateInProgress:
+		return pages.NewPill("run", "In progress")
+	case StateAbandoned:
+		return pages.NewPill("warn", "Abandoned")
+	case StateDead:
+		return pages.NewPill("fail", "Dead")
+	case StateFinished:
+		if e.Status != nil {
+			return pages.NewPill("ok", fmt.Sprintf("Finished %d", *e.Status))
+		}
+		return pages.NewPill("ok", "Finished")
+	default:
+		return pages.NewPill("idle", "Expired")
+	}
+}

@@ -1,0 +1,190 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// entryQuery reads entries; $1 is the organization and $2 the completer's most attempts.
+const entryQuery = `
+	SELECT * FROM (
+		SELECT k.id, k.key, k.endpoint, CASE
+				WHEN k.recovery_point = 'finished' AND k.expires_at <= now() THEN 'expired'
+				WHEN k.recovery_point = 'finished' THEN 'finished'
+				WHEN k.locked_until > now() THEN 'in_progress'
+				WHEN k.attempts >= $2 THEN 'dead'
+				ELSE 'abandoned' END AS state,
+			k.request_method, k.request_path, k.request_id, k.validation_run_id, k.response_status, k.recovery_point,
+			k.epoch, k.attempts, k.last_error, k.created_at, k.finished_at, k.expires_at, k.locked_until,
+			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0),
+			a.last_replay_at, a.last_refusal_at
+		FROM idempotency_keys AS k
+		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
+		WHERE k.org_id = $1) AS e`
+
+// queueEntries finds one page of entries and one more, which shows whether another page follows.
+func (i *Inspector) queueEntries(
+	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
+) {
+	comparison, order, from := cursor.Window()
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id `+comparison+` $3
+			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
+		rareState(State(filter.State))+`
+		ORDER BY id `+order+` LIMIT $7`,
+		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
+}
+
+// rareState returns a condition that all keys of a rare state meet, so that an index finds them among millions of
+// others. The planner cannot derive it from the CASE of entryQuery.
+func rareState(state State) string {
+	switch state {
+	case StateInProgress, StateAbandoned, StateDead:
+		return ` AND recovery_point <> 'finished'`
+	case StateExpired:
+		return ` AND expires_at <= now()`
+	default:
+		return ""
+	}
+}
+
+// queueEntry finds one key with its phase changes. The read fails with pgx.ErrNoRows when there is no such key.
+func (i *Inspector) queueEntry(reads *db.Reads, orgID, id uuid.UUID, found *Entry) {
+	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id = $3`,
+		orgID, i.maxAttempts, id)
+	queuePhaseChanges(reads, orgID, id, &found.changes)
+}
+
+// maxPhaseChanges is how many phase changes of a key are shown, the latest.
+const maxPhaseChanges = 100
+
+// queuePhaseChanges finds the latest phase changes of a key, oldest first.
+func queuePhaseChanges(reads *db.Reads, orgID, id uuid.UUID, found *[]phaseChange) {
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[phaseChange]), `
+		SELECT at, was, point, epoch FROM (
+			SELECT id, at, was, point, epoch FROM key_events WHERE org_id = $1 AND key_id = $2
+			ORDER BY id DESC LIMIT $3) AS latest
+		ORDER BY id`, orgID, id, maxPhaseChanges)
+}
+
+// queueOrigin finds what only the page of a key shows of its first request.
+func queueOrigin(reads *db.Reads, orgID, id uuid.UUID, found *origin) {
+	reads.Queue(db.OneInto(found, pgx.RowToStructByPos[origin]), `
+		SELECT request_hash, request_ip, user_agent FROM idempotency_keys WHERE org_id = $1 AND id = $2`, orgID, id)
+}
+
+// queueResponse finds at most one response: that of a finished key.
+func queueResponse(reads *db.Reads, orgID, id uuid.UUID, found *[]storedResponse) {
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[storedResponse]), `
+		SELECT response_status, response_headers, substring(response_body FOR $3), octet_length(response_body)
+		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody)
+}
+
+// queueStuck counts stuck keys. The limit bounds the scan where an outage has left many.
+func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
+	reads.Queue(db.OneInto(n, pgx.RowTo[int64]), `
+		SELECT count(*) FROM (
+			SELECT FROM idempotency_keys
+			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
+		orgID, MaxStuck)
+}
+
+// activityDays is how many days are kept and shown, today included.
+const activityDays = 30
+
+// queueDays finds the activity of each day. The days are generated, because a day without activity has no row.
+func queueDays(reads *db.Reads, orgID uuid.UUID, days *[]Day) {
+	reads.Queue(db.AllInto(days, pgx.RowToStructByPos[Day]), `
+		SELECT d.day, coalesce(a.replayed, 0), coalesce(a.in_progress, 0), coalesce(a.reused, 0),
+			coalesce(a.misnamed, 0)
+		FROM (SELECT (now() AT TIME ZONE 'UTC')::date - ago AS day FROM generate_series(0, $2 - 1) AS ago) AS d
+		LEFT JOIN key_activity_days AS a ON a.org_id = $1 AND a.day = d.day
+		ORDER BY d.day DESC`, orgID, activityDays)
+}
+
+// Replays returns how often each of the organization's keys with these ids was replayed. Keys that are no longer kept
+// are missing from the answer.
+func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
+	replays := make(map[uuid.UUID]int64, len(ids))
+	if len(ids) == 0 {
+		return replays, nil
+	}
+	rows, err := i.db.Pool.Query(ctx, `
+		SELECT k.id, coalesce(a.replays, 0) FROM idempotency_keys AS k
+		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
+		WHERE k.org_id = $1 AND k.id = ANY ($2)`, orgID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the replays of keys: %w", err)
+	}
+	var id uuid.UUID
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+		replays[id] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the replays of keys: %w", err)
+	}
+	return replays, nil
+}
+
+// Hours sums up the starts in the hours that began at the given time or later. It is pgx because database/sql, and so
+// GORM, reads no arrays.
+func (i *Inspector) Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (Hours, error) {
+	rows, err := i.db.Pool.Query(ctx, `
+		SELECT hour, replays, took FROM start_hours WHERE org_id = $1 AND hour >= $2`, orgID, since)
+	if err != nil {
+		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
+	}
+	hours := Hours{Replays: make(map[time.Time]int64), Took: make([]int64, buckets())}
+	var hour time.Time
+	var replays int64
+	var took []int64
+	_, err = pgx.ForEachRow(rows, []any{&hour, &replays, &took}, func() error {
+		hours.Replays[hour.UTC()] = replays
+		for bucket, n := range took {
+			hours.Took[bucket] += n
+		}
+		return nil
+	})
+	if err != nil {
+		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
+	}
+	return hours, nil
+}
+
+// countedUnfinished is the most unfinished keys that are counted.
+const countedUnfinished = 10_000
+
+// KeyCounts counts unfinished keys, which are few, up to a limit. Finished keys, the expired ones among them, are as
+// many as the planner's statistics say, because counting millions would take longer than a scrape may.
+func (i *Inspector) KeyCounts(ctx context.Context) (KeyCounts, error) {
+	var inProgress, abandoned, dead, all int64
+	var oldest float64
+	err := i.db.Pool.QueryRow(ctx, `
+		SELECT count(*) FILTER (WHERE locked_until > now()),
+			count(*) FILTER (WHERE locked_until <= now() AND attempts < $1),
+			count(*) FILTER (WHERE locked_until <= now() AND attempts >= $1),
+			coalesce(extract(epoch FROM now() - min(created_at)
+				FILTER (WHERE locked_until > now() OR attempts < $1)), 0)::float8,
+			(SELECT reltuples::bigint FROM pg_class WHERE oid = 'idempotency_keys'::regclass)
+		FROM (SELECT locked_until, attempts, created_at FROM idempotency_keys
+			WHERE recovery_point <> 'finished' ORDER BY locked_until LIMIT $2) AS unfinished`,
+		i.maxAttempts, countedUnfinished).Scan(&inProgress, &abandoned, &dead, &oldest, &all)
+	if err != nil {
+		return KeyCounts{}, fmt.Errorf("count keys: %w", err)
+	}
+	return KeyCounts{
+		ByState: map[State]int64{
+			StateInProgress: inProgress, StateAbandoned: abandoned, StateDead: dead,
+			StateFinished: max(all-inProgress-abandoned-dead, 0),
+		},
+		OldestUnfinished: core.Seconds(oldest),
+	}, nil
+}

@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+// These statements read a page of rows and delete those whose key is gone. The next page begins behind it, because
+// there may be as many rows as keys, and each statement has to end before its deadline.
+const (
+	purgeActivity = `
+		WITH page AS (
+			SELECT org_id, key_id FROM key_activity
+			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
+		), deleted AS (
+			DELETE FROM key_activity AS a USING page WHERE a.org_id = page.org_id AND a.key_id = page.key_id
+				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+		)
+		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
+	purgeEvents = `
+		WITH page AS (
+			SELECT DISTINCT org_id, key_id FROM key_events
+			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
+		), deleted AS (
+			DELETE FROM key_events AS e USING page WHERE e.org_id = page.org_id AND e.key_id = page.key_id
+				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+		)
+		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
+)
+
+// purgeOrphans runs one of the statements page by page to the end of the table.
+func purgeOrphans(ctx context.Context, database *db.DB, statement string, batch int) error {
+	var org, key uuid.UUID
+	for {
+		began := time.Now()
+		err := database.Pool.QueryRow(ctx, statement, org, key, batch).Scan(&org, &key)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := idempotency.PauseAfter(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
+}
+
+// purgePeriods deletes the days and hours that are no longer kept.
+func purgePeriods(ctx context.Context, database *db.DB) error {
+	_, err := database.Pool.Exec(ctx, `
+		WITH hours AS (DELETE FROM start_hours WHERE hour <= now() - make_interval(secs => $2))
+		DELETE FROM key_activity_days WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::integer`,
+		activityDays, hoursKept.Seconds())
+	if err != nil {
+		return fmt.Errorf("purge the activity of days and hours: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package idempotency_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+)
+
+// journal is a Recorder that lists what it gets: the codes of refusals, "replay" and "misnamed".
+type journal struct {
+	discard
+
+	lines []string
+}
+
+func (j *journal) Repeated(_ uuid.UUID, _ *idempotency.Record, err error) {
+	if err == nil {
+		j.lines = append(j.lines, "replay")
+		return
+	}
+	j.lines = append(j.lines, string(core.AsError(err).Code))
+}
+
+func (j *journal) Misnamed(uuid.UUID) { j.lines = append(j.lines, "misnamed") }
+
+func TestGuardRecords(t *testing.T) {
+	t.Parallel()
+	var recorded journal
+	guard := idempotency.NewGuard(nil, time.Hour, nil, &recorded, metrics.New("").Keys)
+	record := idempotency.Record{Point: idempotency.PointFinished, Fingerprint: request().Fingerprint()}
+	if _, err := guard.Answer(record, record.Fingerprint); err != nil {
+		t.Errorf("replay: %v", err)
+	}
+	_, err := guard.Answer(record, idempotency.Request{}.Fingerprint())
+	checkCode(t, err, core.CodeKeyReused)
+	checkCode(t, guard.InFlight(uuid.New()), core.CodeKeyInProgress)
+
+	misnamed := httptest.NewRequest(http.MethodPost, "/?idempotency_key=k", http.NoBody)
+	misnamed = misnamed.WithContext(core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New()}))
+	c := echo.New().NewContext(misnamed, httptest.NewRecorder())
+	if err := guard.KeyOptional(func(echo.Context) error { return nil })(c); err != nil {
+		t.Errorf("misnamed key: %v", err)
+	}
+	want := []string{"replay", string(core.CodeKeyReused), string(core.CodeKeyInProgress), "misnamed"}
+	if diff := cmp.Diff(want, recorded.lines); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+}
+
+func TestGuardNamesTheTargetOfTheOperation(t *testing.T) {
+	t.Parallel()
+	operations := idempotency.Operations{"run_rerun": {Title: "Repeat a run", Target: "run"}}
+	guard := idempotency.NewGuard(nil, time.Hour, operations, discard{}, metrics.New("").Keys)
+	first, second := request(), request()
+	second.Target = "other"
+	for endpoint, want := range map[idempotency.Endpoint]string{"run_rerun": "run", "unnamed": "target"} {
+		record := idempotency.Record{Endpoint: endpoint, Fingerprint: first.Fingerprint()}
+		_, err := guard.Answer(record, second.Fingerprint())
+		if diff := cmp.Diff([]string{want}, core.AsError(err).Differs); diff != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", endpoint, diff)
+		}
+	}
+}
