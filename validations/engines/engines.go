@@ -17,7 +17,7 @@ type (
 	Document = engine.Document
 	// Report is the outcome of one run, with its findings.
 	Report = engine.Report
-	// Finding is one thing that an engine has to say about a document.
+	// Finding is one problem or remark about a document.
 	Finding = engine.Finding
 	// Severity says how grave a finding is.
 	Severity = engine.Severity

@@ -79,7 +79,7 @@ func (r *idfReader) object() *engine.ReadError {
 	return nil
 }
 
-// checkClass tells what is no class, and with that most files that are no IDF.
+// checkClass refuses what cannot be a class, and with it most files that are not IDF.
 func checkClass(class idfToken, end byte) *engine.ReadError {
 	switch {
 	case strings.HasPrefix(class.text, "##"):

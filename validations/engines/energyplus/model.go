@@ -54,7 +54,7 @@ type modelField struct {
 	place    modelPlace
 }
 
-// foldName is how a class or a name is compared: EnergyPlus does not tell upper from lower case.
+// foldName is how a class or a name is compared: EnergyPlus ignores case.
 func foldName(text string) string {
 	return strings.ToLower(text)
 }
@@ -128,7 +128,7 @@ func epJSONModel(t *tree.Tree, known map[string]*modelClass) (*model, *engine.Fi
 	return m, nil
 }
 
-// misshapen places a fault, since it is the only one that is told.
+// misshapen returns the finding of a model that cannot be read, with its place.
 func (m *model) misshapen(path []string, message string) *engine.Finding {
 	f := engine.Failure("energyplus.malformed", message)
 	f.Path = engine.Pointer(path...)

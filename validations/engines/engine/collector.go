@@ -21,8 +21,8 @@ type Collector struct {
 	report   Report
 }
 
-// CheckKey names one check: the same code on the same column, or one rule. Severities are told apart, because a rule
-// that only warns is an error where it cannot be evaluated, and that must not hide behind a hundred warnings.
+// CheckKey names one check: the same code on the same column, or one rule. Each severity counts on its own: a rule that
+// only warns is an error where it cannot be evaluated, and that error must not hide behind a hundred warnings.
 type CheckKey struct {
 	Code     string
 	Path     string

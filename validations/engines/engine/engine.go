@@ -25,7 +25,7 @@ const (
 	SeverityInfo    Severity = "INFO"
 )
 
-// Finding is one thing an engine has to say about a document.
+// Finding is one problem or remark about a document.
 //
 // Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the
 // header, and is 0 elsewhere. Path is a JSON pointer or the name of a column. Excerpt is the line, cut around the
@@ -95,7 +95,7 @@ type ConfigError struct {
 	Detail  string
 }
 
-// NewConfigError returns a fault at a JSON pointer.
+// NewConfigError returns a fault of the value that a JSON pointer leads to.
 func NewConfigError(pointer, code, detail string) ConfigError {
 	return ConfigError{Pointer: pointer, Code: code, Detail: detail}
 }

@@ -14,7 +14,7 @@ type Limits struct {
 
 	// MaxTreeBytes is the size of a document that is held in memory: JSON, XML or IDF.
 	MaxTreeBytes int64
-	// MaxYAMLBytes is the same for YAML, whose parser takes a hundred times the size of what is written densely.
+	// MaxYAMLBytes is the same for YAML, whose parser may need a hundred times the size of a dense document.
 	MaxYAMLBytes int64
 	// MaxDepth is how deep a JSON, YAML or XML document may nest.
 	MaxDepth int

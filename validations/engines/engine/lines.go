@@ -12,8 +12,8 @@ type Lines struct {
 	text       []byte
 	starts     []int
 	maxExcerpt int
-	// marks hold the number of characters before each stride of the text. They are made when a line is long: a document
-	// without line ends would else be counted from its beginning for each finding.
+	// marks cache the number of characters before each stride of the text. They are made when a line is long: otherwise
+	// a document without line ends would be counted from its beginning for each finding.
 	marks []mark
 }
 

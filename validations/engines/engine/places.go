@@ -7,7 +7,7 @@ type Position struct {
 	Offset, Line, Column int
 }
 
-// LineUnknown is the line of a position that no parser tells.
+// LineUnknown is the line of a position that the parser does not report.
 const LineUnknown = -1
 
 // ReadError is what makes a document unreadable. It becomes a finding.

@@ -132,7 +132,7 @@ func editDistance(x, y []rune, limit int) int {
 	return min(previous[len(y)], limit)
 }
 
-// swapped says whether the characters that end at i and j are each other's, the other way round.
+// swapped reports whether the two characters that end at i and at j are transposed.
 func swapped(x, y []rune, i, j int) bool {
 	return i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j]
 }

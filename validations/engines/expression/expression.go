@@ -16,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// Bounds of the parser and of what one evaluation does between two looks at the context.
+// Bounds of the parser, and how often an evaluation checks the context.
 const (
 	maxExpressionDepth  = 50
 	maxExpressionNodes  = 2000
@@ -164,7 +164,7 @@ func IndexedName(call ast.CallExpr) (string, bool) {
 	return string(name), ok
 }
 
-// sizes tells the cost estimate how large values are expected to be. The limit at run holds for larger ones.
+// sizes gives the cost estimate the expected sizes of values. The limit at run time bounds larger ones.
 type sizes struct{}
 
 // EstimateSize answers the size of what is not written in the expression itself.

@@ -28,7 +28,7 @@ const (
 	foreignFail = "FAIL"
 )
 
-// foreignAnswer is the answer of an external validator. Members that are not known are passed over.
+// foreignAnswer is the answer of an external validator. Unknown members are ignored.
 type foreignAnswer struct {
 	Result    string          `json:"result"`
 	Findings  foreignFindings `json:"findings"`

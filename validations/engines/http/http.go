@@ -30,7 +30,7 @@ const (
 	maxParameterBytes     = 64 << 10
 	maxSeverities         = 500
 
-	// nameChars are what the labels of host names consist of and, as much as anybody needs, the names of headers.
+	// nameChars may stand in the labels of host names and in the names of headers.
 	nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 )
 
@@ -45,7 +45,7 @@ type Engine struct {
 	Parameters json.RawMessage
 	// AttemptTimeout bounds one attempt of the call.
 	AttemptTimeout time.Duration
-	// Idempotent says that the call may be repeated when nobody knows what became of it.
+	// Idempotent says that the call may be repeated when its outcome is unknown.
 	Idempotent bool
 	// CallbackTimeout is how long the service may take to answer later; 0 means that it has to answer at once.
 	CallbackTimeout time.Duration
@@ -195,7 +195,7 @@ func headerFault(name, value string) string {
 	}
 }
 
-// isOurHeader tells headers that the call sets or that are about the connection.
+// isOurHeader reports whether a header is set by the call or is about the connection.
 func isOurHeader(lower string) bool {
 	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "proxy-") ||
 		slices.Contains([]string{

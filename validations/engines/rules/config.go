@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
-// stepConfig is the configuration of a rules step. The rules are decoded one by one, so that each tells its fault.
+// stepConfig is the configuration of a rules step. Its rules are decoded one by one, so each reports its own fault.
 type stepConfig struct {
 	Rules []json.RawMessage `json:"rules"`
 }

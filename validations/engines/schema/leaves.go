@@ -51,7 +51,7 @@ func (l leaf) same(other leaf) bool {
 	return l.spot == other.spot && l.code == other.code && l.message == other.message
 }
 
-// leaves lists what made a document fail. The keywords that only combine others are passed over.
+// leaves lists what made a document fail. It skips the keywords that only combine others.
 func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationError) leaves {
 	found := leaves{unlisted: map[engine.CheckKey]int{}}
 	queue := []*jsonschema.ValidationError{failure}
@@ -166,7 +166,7 @@ func valueAt(value any, path []string) any {
 	return value
 }
 
-// falseKeyword names the keyword whose schema is false, as the place in the schema tells.
+// falseKeyword names the keyword whose schema is false, by its location in the schema.
 func falseKeyword(location string) string {
 	keyword := location[strings.LastIndexByte(location, '/')+1:]
 	switch keyword {

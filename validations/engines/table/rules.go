@@ -18,7 +18,7 @@ type rowRule struct {
 	when     *expression.Expression
 	assert   *expression.Expression
 	message  *expression.Template
-	// columns are those the rule reads; a row with a broken value in one of them is passed over, since that value has
+	// columns are those the rule reads; a row with a broken value in one of them is skipped, since that value has
 	// its own finding.
 	columns []int
 	// shown are those and the ones that only the message reads.

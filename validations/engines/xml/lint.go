@@ -125,7 +125,7 @@ func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(st
 	}
 	written := make(chan error)
 	go func() {
-		// A child that does not read all of it has ended, and how it ended tells why.
+		// A child that does not read all of it has ended; its exit code says why.
 		_, _ = schemaOut.Write(schema)
 		written <- schemaOut.Close()
 	}()

@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
-// xmlSchema is an XML Schema that xmllint is to check documents by.
+// schema is an XML Schema that xmllint is to check documents by.
 type schema struct {
 	text   []byte
 	lint   xmllint
@@ -32,7 +32,7 @@ type complaint struct {
 	ambiguous bool
 }
 
-// lintPlace is what xmllint tells of a place: the line in which a start tag ends, and the name of the element.
+// lintPlace is where a complaint of xmllint is: the line in which a start tag ends, and the name of the element.
 type lintPlace struct {
 	line    int
 	element string
@@ -178,7 +178,7 @@ func (c *complaints) add(line string) {
 	c.list = append(c.list, one)
 }
 
-// locate fills in paths and columns where one element alone fits what xmllint tells of the place.
+// locate fills in paths and columns where only one element fits the line and the name that xmllint gives.
 func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError {
 	if len(c.list) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 		for _, one := range wanted[key] {
 			one.place(e, r.Path(), lines)
 			if one.ambiguous {
-				// A third element of this name tells nothing more.
+				// A third element of this name changes nothing.
 				delete(wanted, key)
 			}
 		}

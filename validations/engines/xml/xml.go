@@ -77,7 +77,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	return c.Finish(), nil
 }
 
-// readXML returns the text of a well-formed document, or why it is none.
+// read returns the text of a well-formed document, or a finding that says why it is not well-formed.
 func read(content []byte, limits engine.Limits) ([]byte, *engine.Finding) {
 	text, fault := xmltext.Decode(content)
 	if fault == nil {
