@@ -44,7 +44,7 @@ func TestRunsCommands(t *testing.T) {
 				t.Errorf("runs list %s = %d %q, want %q; %s", filter, code, got, want, complaint)
 			}
 		}
-		if _, out, _ := c.run(t, list...); !strings.Contains(out, "begun 5 times") {
+		if _, out, _ := c.run(t, list...); !strings.Contains(out, "started 5 times") {
 			t.Errorf("list = %s, want why the run ended", out)
 		}
 		for _, wrong := range []string{

@@ -71,7 +71,7 @@ func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 	shows(t, html, "The card was declined.", "Canceled before a.csv was checked", "<title>– · ")
 	html = ended(`result = 'FAIL', error_count = 4312, error_category = 'VALIDATION_FAILED', content_purged_at = now(),
 		findings_purged_at = now()`)
-	shows(t, html, "4,312 errors in a.csv.", "no longer kept: removed", "The findings are no longer kept")
+	shows(t, html, "4,312 errors in a.csv.", "no longer kept: removed", "The findings were removed")
 	hides(t, html, "Rerun…", "Showing")
 }
 

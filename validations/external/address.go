@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ErrAddress means that the address of a validator is one that may not be connected to.
+// ErrAddress means that the policy forbids the validator's address.
 var ErrAddress = errors.New("the address is not allowed")
 
 const (
@@ -16,9 +16,9 @@ const (
 	firstFreePort = 1024
 )
 
-// Policy decides which addresses may be connected to: by default only public ones, and what the operator allows
-// besides. It is asked for every connection with the address that is really dialed, so it does not matter how an
-// address was written or what a name stood for a moment ago.
+// Policy protects the internal network against server-side request forgery (SSRF). It permits public addresses and the
+// networks that the operator allows. It checks the address that is dialed, for every connection, so neither the
+// spelling of an address nor a changed DNS record gets around it.
 type Policy struct {
 	allowed  []netip.Prefix
 	reserved []netip.Prefix
@@ -32,12 +32,12 @@ func NewPolicy(allowed []netip.Prefix) Policy {
 		policy.allowed = append(policy.allowed, prefix.Masked())
 	}
 	for _, text := range []string{
-		// IPv4 that is not reached over the public network (IANA's special-purpose registry).
+		// IPv4 networks that are not public (IANA's special-purpose registry).
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 		"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
 		"203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-		// IPv6 inside of 2000::/3: protocol assignments and tunnels, which can lead to any IPv4 address, and
-		// documentation.
+		// IPv6 networks inside of 2000::/3: protocol assignments, documentation, and tunnels, which can lead to any
+		// IPv4 address.
 		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	} {
 		policy.reserved = append(policy.reserved, netip.MustParsePrefix(text))
@@ -45,8 +45,8 @@ func NewPolicy(allowed []netip.Prefix) Policy {
 	return policy
 }
 
-// permits reports whether the address may be connected to. Without TLS only what the operator allows may: a document
-// does not cross the public network in the clear.
+// permits reports whether the address may be dialed. Without TLS it permits only the operator's networks, so that no
+// document crosses the public network unencrypted.
 func (p Policy) permits(address netip.AddrPort, secure bool) bool {
 	ip := address.Addr()
 	if !ip.IsValid() || ip.Zone() != "" {
@@ -63,7 +63,7 @@ func (p Policy) permits(address netip.AddrPort, secure bool) bool {
 	return ip.Is4() || p.public6.Contains(ip)
 }
 
-// dialControl is asked by a dialer before each connection, with the address in numbers.
+// dialControl is the dialer's Control hook. The dialer calls it before each connection, with the numeric address.
 type dialControl func(ctx context.Context, network, address string, conn syscall.RawConn) error
 
 func (p Policy) control(secure bool) dialControl {

@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Envelope says what a document is sent for.
+// Envelope describes the document and the step that it is sent for.
 type Envelope struct {
-	// Key is the Idempotency-Key of the call, which is in the body so that the signature covers it.
+	// Key is the Idempotency-Key of the call. It is in the body as well, so that the signature covers it.
 	Key        string          `json:"key"`
 	Run        uuid.UUID       `json:"run"`
 	Step       string          `json:"step"`
@@ -24,14 +24,14 @@ type Envelope struct {
 	Callback   *Callback       `json:"callback,omitempty"`
 }
 
-// Callback is where the validator may answer later, and for how long.
+// Callback is the URL to which the validator may send its answer later, and the timeout.
 type Callback struct {
 	URL            string `json:"url"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
-// Body is the body of a call: the envelope with the document in it. It is made piece by piece whenever it is read, and
-// has the same bytes each time.
+// Body is the body of a call: the envelope with the document. It is encoded while it is read, so it needs no copy of the
+// document, and each Reader returns the same bytes.
 type Body struct {
 	head    []byte
 	content io.ReaderAt
@@ -69,7 +69,7 @@ func (b Body) Reader() io.Reader {
 type base64Reader struct {
 	source  io.Reader
 	encoded []byte
-	// plain holds whole groups of three bytes, so that only the last piece is padded.
+	// plain holds a multiple of three bytes, so that only the end is padded.
 	plain [3 << 10]byte
 	end   error
 }

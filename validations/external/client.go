@@ -1,8 +1,8 @@
-// Package external calls validators that are services of other people.
+// Package external calls validators that are services of third parties.
 //
-// It sends a document under a derived key, signed, to an address that it does not trust, and brings back what that
-// address answered: within bounds of time and size, and repeated only where that cannot do harm. What the answer
-// means, and what becomes of the run, is not its business; it keeps nothing.
+// It sends a signed document with an idempotency key to an untrusted URL and returns the answer. Time and size are
+// bounded, private addresses are refused, and a call is retried only if that is safe. It stores nothing and knows
+// nothing of runs.
 package external
 
 import (
@@ -26,7 +26,7 @@ const (
 	userAgent        = "simplevalidations"
 )
 
-// Call is one logical call, however often it is attempted.
+// Call is one logical call, which may take several attempts.
 type Call struct {
 	URL     string
 	Headers map[string]string
@@ -36,32 +36,31 @@ type Call struct {
 	Secrets [][]byte
 	// AttemptTimeout bounds each attempt.
 	AttemptTimeout time.Duration
-	// Repeatable says that the call may be attempted again when it is not known what became of the last attempt.
+	// Repeatable allows a retry after an attempt whose outcome is unknown.
 	Repeatable bool
-	// MaxAnswer is the size of an answer in bytes.
+	// MaxAnswer is the largest answer in bytes.
 	MaxAnswer int
 }
 
-// Answer is what the validator answered: 200 with a body, or 202 without one, which promises a later answer.
+// Answer is the validator's answer: 200 with a body, or 202 without one, which promises a callback.
 type Answer struct {
 	Status int
 	Body   []byte
 }
 
-// Accepted reports whether the answer is to come later.
+// Accepted reports whether the validator has promised a callback.
 func (a Answer) Accepted() bool {
 	return a.Status == http.StatusAccepted
 }
 
-// Client makes calls. A connection is used for one attempt, so nothing is carried over from one organization's call
-// to another's.
+// Client makes calls. Connections are not reused, so nothing leaks from one organization's call into another's.
 type Client struct {
 	secure, plain *http.Client
 	firstPause    time.Duration
 }
 
-// NewClient makes a Client. The first repetition of a call waits for a random part of firstPause, each further one for
-// a random part of twice as long.
+// NewClient makes a Client. Retries back off exponentially with full jitter: the first waits for a random part of
+// firstPause, and each further one for a random part of twice the last maximum.
 func NewClient(policy Policy, firstPause time.Duration) *Client {
 	return newClient(policy, firstPause, net.DefaultResolver)
 }
@@ -76,7 +75,7 @@ func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Cl
 func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: names, ControlContext: control}
 	return &http.Client{
-		// A proxy would be dialed in place of the validator, and a redirect leads where nobody has said.
+		// A proxy would be dialed instead of the validator, and the policy would check the wrong address.
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
 			MaxResponseHeaderBytes: maxAnswerHeaders,
@@ -85,8 +84,7 @@ func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
 	}
 }
 
-// Do attempts the call until there is an answer, it must not be attempted again, or ctx ends. Every error is a
-// *CallError.
+// Do attempts the call until there is an answer, a retry is not safe, or ctx ends. Every error is a *CallError.
 func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	for attempt := 1; ; attempt++ {
 		answer, failure := c.attempt(ctx, call)
@@ -146,8 +144,7 @@ func newRequest(ctx context.Context, call Call) (*http.Request, error) {
 	return request, nil
 }
 
-// unanswered is the failure of an attempt that was not answered. As long as there was no connection, nothing of the
-// call has reached anybody.
+// unanswered classifies an attempt without an answer. Without a connection, the validator has received nothing.
 func unanswered(err error, connected bool) *CallError {
 	switch {
 	case errors.Is(err, ErrAddress):

@@ -12,24 +12,24 @@ import (
 const (
 	maxAttempts = 8
 	maxPause    = 20 * time.Second
-	// maxRetryAfter is longer than any run, and short enough to be added to.
+	// maxRetryAfter is longer than any run, and short enough not to overflow.
 	maxRetryAfter = 365 * 24 * time.Hour
 )
 
-// outcome is what is known of a failed attempt.
+// outcome says whether a failed attempt may have had an effect.
 type outcome int
 
 const (
-	// final attempts would only fail in the same way again.
+	// final attempts would fail in the same way again.
 	final outcome = iota
-	// notDone attempts had no effect on the other side.
+	// notDone attempts had no effect on the validator.
 	notDone
 	// unknown attempts may have had an effect.
 	unknown
 )
 
-// CallError says why there is no answer, in words that can follow the name of the validator. Reason holds nothing of
-// what the other side or the network said; that is for the log.
+// CallError says why there is no answer. Reason is a clause with the validator as its subject, for users; it repeats
+// nothing that the validator or the network has sent. The cause is for the log.
 type CallError struct {
 	Reason string
 
@@ -60,8 +60,8 @@ func (f *CallError) mayRepeat(repeatable bool) bool {
 	return f.outcome == notDone || f.outcome == unknown && repeatable
 }
 
-// refused is the failure of an attempt that was answered with a status that is no answer. 429, and 503 with a time to
-// come back, say that nothing was done; 409 says that an earlier attempt is still under way.
+// refused classifies an attempt that was answered with an error status. 429, and 503 with Retry-After, mean that nothing
+// was done; 409 means that an earlier attempt is still in flight.
 func refused(response *http.Response) *CallError {
 	failure := &CallError{Reason: fmt.Sprintf("it answered with status %d", response.StatusCode), outcome: final}
 	failure.retryAfter = parseRetryAfter(response.Header.Get("Retry-After"), time.Now())
@@ -77,7 +77,7 @@ func refused(response *http.Response) *CallError {
 	return failure
 }
 
-// parseRetryAfter reads seconds or a date; what is neither is no time at all.
+// parseRetryAfter reads seconds or a date. Anything else is 0.
 func parseRetryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -88,8 +88,8 @@ func parseRetryAfter(text string, now time.Time) time.Duration {
 	return 0
 }
 
-// pause waits before the next attempt, for as long as the validator asks, and a random time besides so that many runs
-// do not come back at once. It reports false when ctx leaves no time for another attempt.
+// pause waits before the next attempt: for Retry-After, and a random time so that many runs do not retry at once. It
+// returns false if ctx leaves no time for another attempt.
 func (c *Client) pause(ctx context.Context, attempt int, least time.Duration) bool {
 	longest := min(c.firstPause<<(attempt-1), maxPause)
 	wait := least + rand.N(longest+1) //nolint:gosec // it spreads load and guards nothing

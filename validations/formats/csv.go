@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CSV writes one row for each finding, by RFC 4180. A text that a spreadsheet would take for a formula gets an
-// apostrophe in front.
+// CSV writes one row for each finding (RFC 4180). A text that a spreadsheet would read as a formula is prefixed with an
+// apostrophe.
 func CSV(v Verdict) ([]byte, error) {
 	var table bytes.Buffer
 	w := csv.NewWriter(&table)
@@ -33,7 +33,7 @@ func CSV(v Verdict) ([]byte, error) {
 	return table.Bytes(), nil
 }
 
-// cell disarms a text. Spreadsheets look behind spaces for the sign of a formula.
+// cell escapes a text that begins like a formula. Spreadsheets skip leading spaces.
 func cell(text string) string {
 	text = Clean(text)
 	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@") == 0 {
@@ -42,7 +42,7 @@ func cell(text string) string {
 	return text
 }
 
-// known is the number, or nothing where it is not known.
+// known formats a number, or "" if it is unknown.
 func known(number int) string {
 	if number == 0 {
 		return ""

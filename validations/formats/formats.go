@@ -1,7 +1,7 @@
-// Package formats writes what validations have found in the forms that people and other programs read.
+// Package formats writes the results of validations as text, JSON, SARIF, JUnit, CSV and annotations of GitHub.
 //
-// Each format is a pure function from a Verdict to bytes. The package knows neither databases nor commands; the API and
-// the command line both write with it, so that a report looks the same wherever it was asked for.
+// Each format is a pure function from a Verdict to bytes. The API and the command line both use it, so a report is the
+// same from either.
 package formats
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Format is a way to write a verdict.
+// Format is a format of reports.
 type Format string
 
 // The formats. Text is for people, the others are for programs.
@@ -41,7 +41,7 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("there is no format %q; it is one of %s", name, strings.Join(names, ", "))
 }
 
-// FormatOf guesses the format from the name of a file.
+// FormatOf returns the format that the extension of a file stands for.
 func FormatOf(filename string) (Format, bool) {
 	switch strings.ToLower(path.Ext(filename)) {
 	case ".txt":
@@ -59,7 +59,7 @@ func FormatOf(filename string) (Format, bool) {
 	}
 }
 
-// MediaType is what the format is served as.
+// MediaType returns the media type of the format.
 func (f Format) MediaType() string {
 	switch f {
 	case FormatJSON:
@@ -77,7 +77,7 @@ func (f Format) MediaType() string {
 	}
 }
 
-// Write writes the verdict in the format. The options are those of the text.
+// Write writes the verdict in the format. The options apply to text only.
 func (f Format) Write(v Verdict, options TextOptions) ([]byte, error) {
 	switch f {
 	case FormatText:

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxAnnotations is how many annotations of one level GitHub shows of a step.
+	// maxAnnotations is how many annotations of one level GitHub shows for a step.
 	maxAnnotations = 10
-	// maxSummary is the size of a step's summary.
+	// maxSummary is the largest summary of a step that GitHub accepts, in bytes.
 	maxSummary = 1 << 20
 )
 
-// GitHub writes workflow commands that GitHub Actions shows as annotations of the files: as many as it takes, the
-// worst first, then a line that says how many there are besides.
+// GitHub writes workflow commands, which GitHub Actions shows as annotations of the files. The most severe findings come
+// first; findings beyond GitHub's limit are counted in a last line.
 func GitHub(v Verdict) []byte {
 	var log bytes.Buffer
 	for _, document := range v.Documents {
@@ -49,7 +49,7 @@ func GitHub(v Verdict) []byte {
 	return log.Bytes()
 }
 
-// beyondAnnotations counts the errors and warnings that have no annotation, also those that are not listed one by one.
+// beyondAnnotations counts the errors and warnings without an annotation, including those that are not listed.
 func (v Verdict) beyondAnnotations() int64 {
 	var annotated, beyond Counts
 	for f := range v.items() {
@@ -76,7 +76,7 @@ func annotate(log *bytes.Buffer, command string, f item) {
 	fmt.Fprintf(log, ",title=%s::%s\n", property(f.Code), data(sentence(f.Finding)))
 }
 
-// sentence is a finding's message with its place in the document, where that says more than the line does.
+// sentence returns the message of a finding, with its path if that says more than the line.
 func sentence(f engines.Finding) string {
 	if strings.HasPrefix(f.Path, "/") {
 		return f.Path + ": " + f.Message
@@ -84,13 +84,13 @@ func sentence(f engines.Finding) string {
 	return f.Message
 }
 
-// Escapes of the workflow commands of GitHub Actions.
+// The escapes of the workflow commands of GitHub Actions.
 var (
 	escapeData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	escapeProperty = strings.NewReplacer(":", "%3A", ",", "%2C")
 )
 
-// data and property escape what workflow commands would take for their own signs.
+// data and property escape the special characters of workflow commands.
 func data(text string) string {
 	return escapeData.Replace(Clean(text))
 }
@@ -99,7 +99,7 @@ func property(text string) string {
 	return escapeProperty.Replace(data(text))
 }
 
-// Summary writes all findings as Markdown for $GITHUB_STEP_SUMMARY, the worst first, and says what does not fit.
+// Summary writes the findings as Markdown for $GITHUB_STEP_SUMMARY, the most severe first. It says how many do not fit.
 func Summary(v Verdict) []byte {
 	var page bytes.Buffer
 	counts := v.Counts()
@@ -139,7 +139,7 @@ func rank(severity engines.Severity) int {
 	return slices.Index(order, severity)
 }
 
-// markdown keeps a text from meaning anything but itself.
+// markdown escapes a text.
 func markdown(text string) string {
 	var escaped strings.Builder
 	for _, r := range Clean(text) {

@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// jsonVersion is the version of the JSON format; it changes when a member changes its meaning or goes.
+// jsonVersion is the version of the JSON format. It changes when a member changes its meaning or is removed.
 const jsonVersion = 1
 
 type jsonReport struct {
@@ -53,7 +53,7 @@ type jsonFinding struct {
 	Truncated   bool             `json:"truncated"`
 }
 
-// JSON writes the verdict as one JSON object with everything in it.
+// JSON writes the complete verdict as one JSON object.
 func JSON(v Verdict) ([]byte, error) {
 	report := jsonReport{
 		SchemaVersion: jsonVersion, Program: v.Program, Workflow: v.Workflow, Counts: v.Counts(),

@@ -46,8 +46,8 @@ type junitFault struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a test suite for each document, with a test case for each step and for each kind of error that a step
-// found: what fails in the next run and did not in this one has a name. Warnings are part of the suite's output.
+// JUnit writes a test suite for each document, with a test case for each step and for each code of its errors, so that
+// a report names the rules that have begun to fail. Warnings are part of the suite's output.
 func JUnit(v Verdict) ([]byte, error) {
 	report := junitReport{}
 	for i := range v.Documents {
@@ -97,7 +97,7 @@ func suiteOf(id int, v Verdict, d *Document) junitSuite {
 	return suite
 }
 
-// casesOf makes the case of the step itself, then one for each code of its errors.
+// casesOf returns the test case of the step, then one for each code of its errors.
 func casesOf(d *Document, step *Step, class string) []junitCase {
 	own := junitCase{Name: "step " + Clean(step.Name), ClassName: class, Time: "0"}
 	if step.Status == StatusSkipped {
@@ -127,7 +127,7 @@ func casesOf(d *Document, step *Step, class string) []junitCase {
 	return cases
 }
 
-// className groups the cases in the readers of reports, which split it at dots.
+// className groups the cases. Readers of reports split it at dots, so it contains no other dots.
 func className(parts ...string) string {
 	for i, part := range parts {
 		parts[i] = strings.ReplaceAll(Clean(part), ".", "_")

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Threshold is from which severity on findings fail a command.
+// Threshold is the lowest severity that fails a command.
 type Threshold string
 
 // The thresholds.
@@ -21,7 +21,7 @@ const (
 	FailNever     Threshold = "never"
 )
 
-// Output is where and how a command writes its verdict, as its flags say.
+// Output is the flags of a command that say where and how it writes its verdict.
 type Output struct {
 	format      string
 	files       []string
@@ -30,12 +30,12 @@ type Output struct {
 	noColor     bool
 }
 
-// Terminal is what a command knows of where it runs.
+// Terminal is the environment of a command.
 type Terminal struct {
 	Stdout io.Writer
 	// Environ looks a variable of the environment up.
 	Environ func(name string) string
-	// Interactive says that a person reads standard output.
+	// Interactive is set if standard output is a terminal.
 	Interactive bool
 }
 
@@ -56,18 +56,18 @@ func (o *Output) Bind(command *cobra.Command) {
 	CompleteFlag(command, "fail-on", FailOnError, FailOnWarning, FailNever)
 }
 
-// CompleteFlag offers the values of a flag to shells.
+// CompleteFlag registers the values of a flag for shell completion.
 func CompleteFlag[T ~string](command *cobra.Command, flag string, values ...T) {
 	var completions []cobra.Completion
 	for _, value := range values {
 		completions = append(completions, string(value))
 	}
-	// It fails for flags alone that are not there.
+	// The only error is that the flag does not exist.
 	_ = command.RegisterFlagCompletionFunc(flag,
 		cobra.FixedCompletions(completions, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Check finds what is wrong with the flags before anything is done.
+// Check validates the flags before the command begins its work.
 func (o *Output) Check() error {
 	var faults []error
 	if o.format != "" {
@@ -100,7 +100,7 @@ func (o *Output) Format(terminal Terminal) Format {
 	}
 }
 
-// Write writes the verdict to standard output and to the files. In GitHub Actions the summary is filled as well.
+// Write writes the verdict to standard output and to the files, and in GitHub Actions to the summary of the step.
 func (o *Output) Write(v Verdict, terminal Terminal) error {
 	plain := TextOptions{MaxFindings: o.maxFindings}
 	for _, file := range o.files {
@@ -157,7 +157,7 @@ func parseFile(text string) (Format, string, error) {
 	return "", "", fmt.Errorf("--output %s: the extension is that of no format; say FORMAT=%s", text, text)
 }
 
-// checkFile refuses a file that cannot be written for sure, before anything is begun for the sake of it.
+// checkFile refuses a file that certainly cannot be written, before the command begins its work.
 func checkFile(text string) error {
 	_, file, err := parseFile(text)
 	if err != nil {
@@ -182,7 +182,7 @@ func writeFile(name string, format Format, v Verdict, options TextOptions) error
 }
 
 func appendFile(name string, text []byte) error {
-	//nolint:gosec // the file is named by who runs the command
+	//nolint:gosec // the user of the command names the file
 	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("write the summary: %w", err)

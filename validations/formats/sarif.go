@@ -13,9 +13,9 @@ import (
 const (
 	sarifVersion = "2.1.0"
 	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-	// maxSARIFResults is how many results code scanning takes of a run.
+	// maxSARIFResults is how many results GitHub's code scanning accepts in a run.
 	maxSARIFResults = 5000
-	// fingerprintName has a version of its own, so that a better fingerprint does not look like other findings.
+	// fingerprintName includes a version, so that a changed algorithm is not compared with older fingerprints.
 	fingerprintName = "simplevalidations/v1"
 )
 
@@ -102,14 +102,14 @@ type sarifLogical struct {
 	FullyQualifiedName string `json:"fullyQualifiedName"`
 }
 
-// sarifWriter numbers rules and tells equal findings of one file apart.
+// sarifWriter numbers the rules, and equal findings of one file.
 type sarifWriter struct {
 	run   sarifRun
 	rules map[string]int
 	seen  map[string]int
 }
 
-// SARIF writes the verdict as a log of SARIF 2.1.0 with at most 5,000 results, and says in it what is left out.
+// SARIF writes the verdict as a SARIF 2.1.0 log with at most 5,000 results. A notification counts the omitted ones.
 func SARIF(v Verdict) ([]byte, error) {
 	w := &sarifWriter{
 		run: sarifRun{
@@ -133,7 +133,7 @@ func SARIF(v Verdict) ([]byte, error) {
 	return encodeJSON(sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{w.run}})
 }
 
-// invocation says what kept documents from being checked to the end.
+// invocation reports the documents that were not checked to the end.
 func invocation(v Verdict) sarifInvocation {
 	done := sarifInvocation{ExecutionSuccessful: true, ToolExecutionNotifications: []sarifNotification{}}
 	note := func(level, text string) {
@@ -180,7 +180,7 @@ func (w *sarifWriter) add(f item) {
 	w.run.Results = append(w.run.Results, result)
 }
 
-// fingerprint stays the same when other lines of the document come and go. Findings that are equal are numbered.
+// fingerprint does not change when other lines of the document are added or removed. Equal findings are numbered.
 func (w *sarifWriter) fingerprint(f item) string {
 	text := strings.Join([]string{f.Code, f.document.Name, f.Path, strings.TrimSpace(f.Excerpt)}, "\x00")
 	sum := sha256.Sum256([]byte(text))
@@ -189,7 +189,7 @@ func (w *sarifWriter) fingerprint(f item) string {
 	return fmt.Sprintf("%s:%d", digest, w.seen[digest])
 }
 
-// location points at line 1 where the line is not known, because readers of logs expect some line.
+// location points at line 1 if the line is unknown, because readers of logs require a line.
 func location(f item) sarifLocation {
 	region := sarifRegion{StartLine: max(1, f.Line), StartColumn: f.Column}
 	if f.Line > 0 && f.Excerpt != "" {
@@ -202,7 +202,7 @@ func location(f item) sarifLocation {
 	return at
 }
 
-// artifact names a document relative to the repository; a path from the root is left as it is.
+// artifact names a document relative to the repository. An absolute path is not changed.
 func artifact(name string) sarifArtifact {
 	address := url.URL{Path: name}
 	if strings.HasPrefix(name, "/") {

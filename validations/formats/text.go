@@ -10,9 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// TextOptions say how a text is written.
+// TextOptions configures the text format.
 type TextOptions struct {
-	// MaxFindings is how many findings are shown, 0 for all of them.
+	// MaxFindings bounds the findings that are shown. 0 means all.
 	MaxFindings int
 	Color       bool
 }
@@ -34,8 +34,8 @@ type textWriter struct {
 	hidden  int
 }
 
-// Text writes the verdict for people: a line for each document, then its findings with their place, and the line of
-// the document with a mark below.
+// Text writes the verdict for people: a line for each document, then its findings with their position and the marked
+// line of the document.
 func Text(v Verdict, options TextOptions) []byte {
 	w := &textWriter{options: options}
 	for i := range v.Documents {
@@ -122,13 +122,13 @@ func (w *textWriter) colored(color, text string) string {
 	return color + text + colorOff
 }
 
-// Mark returns where in its excerpt a finding is, and how many characters the value there seems to have; 0 where the
-// place is not known.
+// Mark returns the offset of a finding in its excerpt and the estimated length of the value there, in characters. The
+// length is 0 if the position is unknown.
 func Mark(f engines.Finding) (int, int) {
 	if f.Column == 0 {
 		return 0, 0
 	}
-	// A long line is cut so that half of the excerpt stands before the place.
+	// In the excerpt of a long line, the finding is in the middle.
 	at := min(f.Column-1, engines.DefaultLimits().MaxExcerpt/2)
 	excerpt := []rune(f.Excerpt)
 	if at >= len(excerpt) {
@@ -137,8 +137,8 @@ func Mark(f engines.Finding) (int, int) {
 	return at, valueLength(string(excerpt[at:]))
 }
 
-// valueLength is how many characters the value has that a text begins with: up to its closing quote, or up to what
-// separates values in the formats that are checked. Of objects and lists only the bracket counts.
+// valueLength returns the length of the value at the beginning of a text: up to its closing quote, or up to a separator.
+// The length of an object or a list is that of its bracket.
 func valueLength(text string) int {
 	length := strings.IndexAny(text, ",; \t]})>")
 	switch text[0] {
@@ -152,11 +152,11 @@ func valueLength(text string) int {
 	if length < 0 {
 		length = len(text)
 	}
-	// The colon behind a name in YAML is not part of it, those of a time are.
+	// The colon after a key in YAML is not part of the key, but those of a time are part of its value.
 	return max(1, utf8.RuneCountInString(strings.TrimSuffix(text[:length], ":")))
 }
 
-// place is where the finding is, as editors and terminals understand it.
+// place returns the position in the form file:line:column, which editors and terminals understand.
 func (f item) place() string {
 	place := f.document.Name
 	if f.Line > 0 {
@@ -168,7 +168,7 @@ func (f item) place() string {
 	return place
 }
 
-// words says the counts as people do.
+// words returns the counts in words.
 func (c Counts) words() string {
 	words := plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
 	if c.Infos > 0 {

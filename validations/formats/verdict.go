@@ -8,8 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// Result is what checking a document has come to. The names are those of runs; a run that was not checked to its end
-// may have others.
+// Result is the result of checking a document. The names are those of runs, and an unfinished run has its state here.
 type Result string
 
 // The results. FAIL is about the document; ERROR and TIMED_OUT are about the check.
@@ -20,7 +19,7 @@ const (
 	ResultTimedOut Result = "TIMED_OUT"
 )
 
-// Status is what one step has come to.
+// Status is the result of one step.
 type Status string
 
 // The statuses of steps.
@@ -30,20 +29,20 @@ const (
 	StatusSkipped Status = "SKIPPED"
 )
 
-// Verdict is what checking documents by one workflow has come to.
+// Verdict is the result of checking documents with one workflow.
 type Verdict struct {
-	// Program is the version of the program.
+	// Program is the version of the program that has checked.
 	Program   string
 	Workflow  string
 	At        time.Time
 	Documents []Document
 }
 
-// Document is what was found in one document.
+// Document is the result of one document.
 type Document struct {
-	// Name is its path as it is to be shown, with slashes.
+	// Name is the path to show, with slashes.
 	Name string
-	// Run is the id of the run; empty where the document was checked without a server.
+	// Run is the id of the run; empty if the document was checked without a server.
 	Run    string
 	Result Result
 	// Error says why the document could not be checked to the end.
@@ -51,27 +50,27 @@ type Document struct {
 	Steps []Step
 }
 
-// Step is what one step of the workflow has found.
+// Step is the result of one step of the workflow.
 type Step struct {
 	ID     string
 	Name   string
 	Status Status
 	// Note says why the step was skipped.
 	Note string
-	// Counts are of everything that was found, also what Findings leaves out; Truncated says that it does.
+	// Counts include findings that are not listed in Findings. Truncated is set if there are such.
 	Counts    Counts
 	Truncated bool
 	Findings  []engines.Finding
 }
 
-// Counts count findings by their severity.
+// Counts counts findings by severity.
 type Counts struct {
 	Errors   int64 `json:"errors"`
 	Warnings int64 `json:"warnings"`
 	Infos    int64 `json:"infos"`
 }
 
-// Counts counts what was found in all documents.
+// Counts counts the findings of all documents.
 func (v Verdict) Counts() Counts {
 	var sum Counts
 	for _, document := range v.Documents {
@@ -80,7 +79,7 @@ func (v Verdict) Counts() Counts {
 	return sum
 }
 
-// Counts counts what all steps have found.
+// Counts counts the findings of all steps.
 func (d Document) Counts() Counts {
 	var sum Counts
 	for _, step := range d.Steps {
@@ -104,14 +103,14 @@ func (c Counts) plus(other Counts) Counts {
 	return Counts{c.Errors + other.Errors, c.Warnings + other.Warnings, c.Infos + other.Infos}
 }
 
-// item is a finding with where it comes from.
+// item is a finding with its document and step.
 type item struct {
 	document *Document
 	step     *Step
 	engines.Finding
 }
 
-// items goes through everything that is listed.
+// items iterates over all listed findings.
 func (v Verdict) items() iter.Seq[item] {
 	return func(yield func(item) bool) {
 		for d := range v.Documents {
