@@ -34,7 +34,7 @@ type App interface {
 // PagesApp is an app that has pages on the dashboard.
 type PagesApp interface {
 	// Pages adds the app's pages, which need a session unless they are those of signing in.
-	Pages(web *echo.Group)
+	Pages(group *echo.Group)
 }
 
 // Project is the installed apps on one database and one Redis.

@@ -21,7 +21,7 @@ type Definition struct {
 	// Accepts lists media types as type/subtype.
 	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
 	Steps   []Step   `json:"steps"   validate:"max=50,unique=ID,dive"`
-	// TimeoutSeconds bounds a run from its first step on. It cannot extend the operator's limit, and 0 means that limit.
+	// TimeoutSeconds bounds a run from its first step on. It cannot extend the operator's limit; 0 means that limit.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
 

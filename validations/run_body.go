@@ -139,6 +139,7 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 	return steps
 }
 
+// RenderStep renders a step with at most maxInlineIssues of its findings.
 func RenderStep(step StepRun, issues []IssueBody) StepBody {
 	truncated := step.Truncated || len(issues) > maxInlineIssues
 	if len(issues) > maxInlineIssues {
@@ -154,6 +155,7 @@ func RenderStep(step StepRun, issues []IssueBody) StepBody {
 	}
 }
 
+// RenderIssue renders a finding.
 func RenderIssue(f Finding) IssueBody {
 	rows := f.SampleRows
 	if rows == nil {

@@ -34,6 +34,7 @@ type HourResults struct {
 	Since *time.Time
 }
 
+// Total counts all runs of the hour.
 func (h HourResults) Total() int64 {
 	return h.Passed + h.Failed + h.Errors + h.Other
 }

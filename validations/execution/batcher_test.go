@@ -34,7 +34,8 @@ func endOf(held lease) stepEnd {
 		epoch:    held.run.Epoch,
 		findings: []engines.Finding{{Severity: engines.SeverityWarning, Code: "test.odd", Message: "odd"}},
 		stepRun: validations.StepRun{
-			OrgID: held.run.OrgID, ID: uuid.New(), RunID: held.run.ID, StepID: "s", Name: "S", Status: validations.StepPassed,
+			OrgID: held.run.OrgID, ID: uuid.New(), RunID: held.run.ID, StepID: "s", Name: "S",
+			Status:       validations.StepPassed,
 			WarningCount: 1,
 		},
 		ending: verdict(0),
@@ -135,7 +136,8 @@ func TestManyRunsAtOnce(t *testing.T) {
 	if n.Load() != 50 {
 		t.Errorf("engine runs = %d, want one for each of 50 runs", n.Load())
 	}
-	want := runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2, 1, false, false}
+	want := runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2,
+		1, false, false}
 	for _, job := range staged {
 		b.wantRun(t, job, want, "0 FAILED")
 		if got := b.findings(t, job.SubjectID); got != 1 {

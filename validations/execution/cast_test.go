@@ -92,7 +92,8 @@ func (b *testBundle) startDefinition(tb testing.TB, definition validations.Defin
 }
 
 // workflow publishes the definition with its missing steps.
-func (b *testBundle) workflow(tb testing.TB, definition validations.Definition, steps ...engine) validations.WorkflowRef {
+func (b *testBundle) workflow(tb testing.TB, definition validations.Definition,
+	steps ...engine) validations.WorkflowRef {
 	tb.Helper()
 	// The name makes the definition another than that of any other run.
 	definition.Accepts = []string{"text/" + uuid.NewString()}
@@ -142,7 +143,8 @@ func (b *testBundle) create(tb testing.TB, ref validations.WorkflowRef) jobs.Job
 }
 
 // createOf starts a run on the content, or returns why it cannot be started.
-func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, content validations.Content) (jobs.Job, error) {
+func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, content validations.Content) (jobs.Job,
+	error) {
 	tb.Helper()
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
@@ -153,11 +155,13 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 	return jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
 }
 
-func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef, content validations.Content) validations.Prepared {
+func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,
+	content validations.Content) validations.Prepared {
 	tb.Helper()
 	prepared, err := validations.Prepare(validations.Order{
-		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI, RequestID: "r",
-		Document: validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,
+		RequestID: "r",
+		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, time.Now())
 	if err != nil {
 		tb.Fatalf("prepare run: %v", err)

@@ -51,7 +51,8 @@ func TestChecker(t *testing.T) {
 			[]string{notOffline, ""},
 		},
 		"SurvivesAPanic": {
-			checkerOf(make([]validations.Step, 2), panicking, passing), "ERROR", `Step "Step": the engine panicked: on purpose`,
+			checkerOf(make([]validations.Step, 2), panicking, passing), "ERROR",
+			`Step "Step": the engine panicked: on purpose`,
 			[]formats.Status{"SKIPPED", "SKIPPED"},
 			[]string{validations.NoteNotExecuted, validations.NoteNotExecuted},
 		},
@@ -61,7 +62,8 @@ func TestChecker(t *testing.T) {
 			[]string{validations.NoteNotExecuted},
 		},
 		"EndsInTime": {
-			checkerOf([]validations.Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT", `Step "Step" took longer than 1s.`,
+			checkerOf([]validations.Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT",
+			`Step "Step" took longer than 1s.`,
 			[]formats.Status{"SKIPPED"},
 			[]string{validations.NoteNotExecuted},
 		},

@@ -29,7 +29,8 @@ type completion struct {
 // The last step completes the run in the same transaction, and so does a failed step without continue_on_failure. It
 // reports whether the run is completed.
 func (e *Executor) commitStep(
-	ctx context.Context, run *validations.Run, definition validations.Definition, ordinal int, report engines.Report, began time.Time,
+	ctx context.Context, run *validations.Run, definition validations.Definition, ordinal int,
+	report engines.Report, began time.Time,
 ) (bool, error) {
 	id, err := core.NewID()
 	if err != nil {
@@ -37,9 +38,9 @@ func (e *Executor) commitStep(
 	}
 	step := definition.Steps[ordinal]
 	stepRun := validations.StepRun{
-		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name, Status: validations.StepPassed,
-		ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings), InfoCount: int64(report.Infos),
-		Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
+		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name,
+		Status: validations.StepPassed, ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings),
+		InfoCount: int64(report.Infos), Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
 	}
 	failed := report.Errors > 0
 	if failed {
@@ -75,7 +76,9 @@ func (e *Executor) counted(completed completion) bool {
 }
 
 // giveUp ends a run in ERROR or TIMED_OUT: the service could not check the document.
-func (e *Executor) giveUp(ctx context.Context, run validations.Run, category validations.ErrorCategory, text string) error {
+func (e *Executor) giveUp(
+	ctx context.Context, run validations.Run, category validations.ErrorCategory, text string,
+) error {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))
 	})
@@ -87,7 +90,9 @@ func (e *Executor) giveUp(ctx context.Context, run validations.Run, category val
 	return nil
 }
 
-func (e *Executor) logNoVerdict(ctx context.Context, run validations.Run, category validations.ErrorCategory, text string) {
+func (e *Executor) logNoVerdict(
+	ctx context.Context, run validations.Run, category validations.ErrorCategory, text string,
+) {
 	e.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
 		"attempts", run.Attempts, "reason", text)
 }

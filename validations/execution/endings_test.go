@@ -53,31 +53,36 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 		before     string
 		want       end
 	}{
-		"Passed": {validations.Definition{}, []engine{passing}, "", end{validations.ResultPass, "SUCCEEDED", "", "", "", "PASSED"}},
+		"Passed": {validations.Definition{}, []engine{passing}, "", end{validations.ResultPass, "SUCCEEDED", "", "",
+			"", "PASSED"}},
 		"Failed": {
 			validations.Definition{},
 			[]engine{failing, passing},
 			"",
-			end{validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.", theirs, "FAILED SKIPPED"},
+			end{validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.",
+				theirs, "FAILED SKIPPED"},
 		},
 		"EngineFailed": {
 			validations.Definition{},
 			[]engine{passing, broken},
 			"",
-			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours, "PASSED FAILED!"},
+			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				"PASSED FAILED!"},
 		},
 		"EngineFailedAfterErrorsWereFound": {
 			goOn,
 			[]engine{failing, panicking},
 			"",
-			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours, "FAILED FAILED!"},
+			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				"FAILED FAILED!"},
 		},
 		"StepTookTooLong": {
 			validations.Definition{},
 			[]engine{blocked, passing},
 			"",
 			end{
-				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout, `Step "Step" took longer than 200ms.`, late,
+				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
+				`Step "Step" took longer than 200ms.`, late,
 				"FAILED! SKIPPED",
 			},
 		},
@@ -95,7 +100,8 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
 			end{
-				validations.ResultError, "FAILED", validations.CategorySystemError, "The run was started 3 times and never finished.",
+				validations.ResultError, "FAILED", validations.CategorySystemError,
+				"The run was started 3 times and never finished.",
 				ours, "FAILED!",
 			},
 		},

@@ -66,7 +66,8 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.
 	}
 	document, err := e.document(ctx, held)
 	if errors.Is(err, errDocumentGone) {
-		return e.giveUp(ctx, run, validations.CategorySystemError, "The document is no longer kept, so it could not be checked.")
+		return e.giveUp(ctx, run, validations.CategorySystemError,
+			"The document is no longer kept, so it could not be checked.")
 	}
 	if err != nil {
 		return err

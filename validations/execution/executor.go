@@ -58,9 +58,10 @@ type Executor struct {
 	abandoned atomic.Int64
 }
 
-// NewExecutor makes an Executor. It wakes staged when it stages jobs.
+// New makes an Executor. It wakes staged when it stages jobs.
 func New(
-	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, measured *metrics.Runs, log *slog.Logger,
+	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, measured *metrics.Runs,
+	log *slog.Logger,
 ) (*Executor, error) {
 	programs, err := lru.New[validations.Digest, program](cachedPrograms)
 	if err != nil {

@@ -113,7 +113,8 @@ func (e *Executor) endUnanswered(
 // takeAnswer records a valid answer. An invalid answer ends the run in ERROR and is never a pass.
 func (e *Executor) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
 	if _, err := x.engine.Read(answer); err != nil {
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, "gave an answer that cannot be used: "+err.Error()+".")
+		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
+			"gave an answer that cannot be used: "+err.Error()+".")
 	}
 	first, err := e.recordAnswer(ctx, call, answer)
 	if err != nil {

@@ -146,6 +146,7 @@ func TestSweptRunIsExecutedOnceWhateverTheQueueStillHolds(t *testing.T) {
 	if n.Load() != 1 {
 		t.Errorf("engine runs = %d, want 1", n.Load())
 	}
-	b.wantRun(t, swept, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 3, Attempts: 1},
+	b.wantRun(t, swept, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 3, Attempts: 1},
 		"0 PASSED")
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // waited waits for progress with a loop that asks.
-func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond validations.Progress, begin func()) bool {
+func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond validations.Progress,
+	begin func()) bool {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	defer cancel()
@@ -45,7 +46,8 @@ func TestWaiters(t *testing.T) {
 		{"AStepIsDone", 1, `UPDATE validation_runs SET recovery_point = 1 WHERE id = $1`, true},
 		{"TheEndIsAwaited", validations.ProgressCompleted - 1, `SELECT $1::uuid`, false},
 		{
-			"ItEnds", validations.ProgressCompleted - 1, `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
+			"ItEnds", validations.ProgressCompleted - 1,
+			`UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS',
 			ended_at = now(), sweep_after = NULL WHERE id = $1`, true,
 		},
 	} {

@@ -30,8 +30,8 @@ type Callback struct {
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
-// Body is the body of a call: the envelope with the document. It is encoded while it is read, so it needs no copy of the
-// document, and each Reader returns the same bytes.
+// Body is the body of a call: the envelope with the document. It is encoded while it is read, so it needs no copy of
+// the document, and each Reader returns the same bytes.
 type Body struct {
 	head    []byte
 	content io.ReaderAt

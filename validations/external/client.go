@@ -75,7 +75,8 @@ func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Cl
 func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: names, ControlContext: control}
 	return &http.Client{
-		// A proxy would be dialed instead of the validator, and the policy would check the wrong address.
+		// A proxy would be dialed instead of the validator, and the policy would check its address. A redirect is an
+		// answer, because it leads to a URL that the workflow does not name.
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
 			MaxResponseHeaderBytes: maxAnswerHeaders,

@@ -60,8 +60,8 @@ func (f *CallError) mayRepeat(repeatable bool) bool {
 	return f.outcome == notDone || f.outcome == unknown && repeatable
 }
 
-// refused classifies an attempt that was answered with an error status. 429, and 503 with Retry-After, mean that nothing
-// was done; 409 means that an earlier attempt is still in flight.
+// refused classifies an attempt that was answered with an error status. 429, and 503 with Retry-After, mean that
+// nothing was done; 409 means that an earlier attempt is still in flight.
 func refused(response *http.Response) *CallError {
 	failure := &CallError{Reason: fmt.Sprintf("it answered with status %d", response.StatusCode), outcome: final}
 	failure.retryAfter = parseRetryAfter(response.Header.Get("Retry-After"), time.Now())

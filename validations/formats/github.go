@@ -16,8 +16,8 @@ const (
 	maxSummary = 1 << 20
 )
 
-// GitHub writes workflow commands, which GitHub Actions shows as annotations of the files. The most severe findings come
-// first; findings beyond GitHub's limit are counted in a last line.
+// GitHub writes workflow commands, which GitHub Actions shows as annotations of the files. The most severe findings
+// come first; findings beyond GitHub's limit are counted in a last line.
 func GitHub(v Verdict) []byte {
 	var log bytes.Buffer
 	for _, document := range v.Documents {

@@ -127,7 +127,7 @@ func casesOf(d *Document, step *Step, class string) []junitCase {
 	return cases
 }
 
-// className groups the cases. Readers of reports split it at dots, so it contains no other dots.
+// className groups the cases. Readers of reports split it at dots, so the parts contain none.
 func className(parts ...string) string {
 	for i, part := range parts {
 		parts[i] = strings.ReplaceAll(Clean(part), ".", "_")

@@ -137,8 +137,8 @@ func Mark(f engines.Finding) (int, int) {
 	return at, valueLength(string(excerpt[at:]))
 }
 
-// valueLength returns the length of the value at the beginning of a text: up to its closing quote, or up to a separator.
-// The length of an object or a list is that of its bracket.
+// valueLength returns the length of the value at the beginning of a text: up to its closing quote, or up to a
+// separator. The length of an object or a list is that of its bracket.
 func valueLength(text string) int {
 	length := strings.IndexAny(text, ",; \t]})>")
 	switch text[0] {

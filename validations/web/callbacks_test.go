@@ -31,6 +31,7 @@ func TestCallbacksAreLimited(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "/api/callbacks/"+uuid.NewString()+"/", http.NoBody)
 	router.ServeHTTP(answer, request)
 	if answer.Code != http.StatusTooManyRequests || answer.Header().Get(echo.HeaderRetryAfter) != "60" {
-		t.Errorf("answer = %d, Retry-After %q, want 429 and 60", answer.Code, answer.Header().Get(echo.HeaderRetryAfter))
+		t.Errorf("answer = %d, Retry-After %q, want 429 and 60", answer.Code,
+			answer.Header().Get(echo.HeaderRetryAfter))
 	}
 }

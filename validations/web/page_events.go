@@ -170,7 +170,8 @@ func (s *pageState) watches() []execution.Watch {
 	}
 	for _, run := range s.runs {
 		if run.progress != validations.ProgressCompleted {
-			watches = append(watches, execution.Watch{RunKey: execution.RunKey{OrgID: s.orgID, ID: run.id}, Beyond: run.progress})
+			key := execution.RunKey{OrgID: s.orgID, ID: run.id}
+			watches = append(watches, execution.Watch{RunKey: key, Beyond: run.progress})
 		}
 	}
 	return watches

@@ -106,7 +106,9 @@ func waitView(run validations.Run, times axis, now time.Time) stepView {
 }
 
 // openStepView shows a step without a result. If the step has ended the run, the note says why.
-func openStepView(run validations.Run, step validations.Step, ordinal int, times axis, before *time.Time, now time.Time) stepView {
+func openStepView(
+	run validations.Run, step validations.Step, ordinal int, times axis, before *time.Time, now time.Time,
+) stepView {
 	body := validations.RenderStepWithoutResult(run, step, ordinal)
 	view := stepView{Name: formats.Clean(step.Name), Note: formats.Clean(body.Error)}
 	end := now

@@ -254,11 +254,11 @@ type option struct {
 func newFilterView(query runsPageQuery) filterView {
 	return filterView{
 		runsPageQuery: query,
-		States: options(query.State, "", "Any state", string(validations.StatePending), "Waiting", string(validations.StateRunning), "Running",
-			string(validations.StateCompleted), "Completed"),
-		Results: options(query.Result, "", "Any result", string(validations.ResultPass), "Passed", string(validations.ResultFail), "Failed",
-			string(validations.ResultError), "Platform error", string(validations.ResultTimedOut), "Timed out",
-			string(validations.ResultCanceled), "Canceled"),
+		States: options(query.State, "", "Any state", string(validations.StatePending), "Waiting",
+			string(validations.StateRunning), "Running", string(validations.StateCompleted), "Completed"),
+		Results: options(query.Result, "", "Any result", string(validations.ResultPass), "Passed",
+			string(validations.ResultFail), "Failed", string(validations.ResultError), "Platform error",
+			string(validations.ResultTimedOut), "Timed out", string(validations.ResultCanceled), "Canceled"),
 		Sources: options(query.Source, "", "Any source", string(validations.SourceAPI), "API",
 			string(validations.SourceDashboard), "Dashboard", string(validations.SourceCLI), "Command line"),
 	}

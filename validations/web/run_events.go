@@ -74,7 +74,8 @@ func (a *App) history(ctx context.Context, principal core.Principal, id uuid.UUI
 // newHistory orders the events of a run. Each shows the run as it was then, without steps, or a step without findings.
 func newHistory(run validations.Run, orgSlug string, stepCount int, done []validations.StepRun) history {
 	then := run
-	then.State, then.Result, then.Error, then.ErrorCategory = validations.StatePending, validations.ResultUnknown, "", validations.CategoryNone
+	then.State, then.Result = validations.StatePending, validations.ResultUnknown
+	then.Error, then.ErrorCategory = "", validations.CategoryNone
 	then.ErrorCount, then.WarningCount, then.InfoCount, then.Attempts = 0, 0, 0, 0
 	then.StartedAt, then.EndedAt, then.ContentPurgedAt, then.FindingsPurgedAt = nil, nil, nil, nil
 	events := []event{{eventIDCreated, eventRunCreated, validations.RenderRun(then, orgSlug)}}
@@ -83,10 +84,12 @@ func newHistory(run validations.Run, orgSlug string, stepCount int, done []valid
 		events = append(events, event{eventIDStarted, eventRunStarted, validations.RenderRun(then, orgSlug)})
 	}
 	for _, step := range done {
-		events = append(events, event{eventIDFirstStep + step.Ordinal, eventStepCompleted, validations.RenderStep(step, nil)})
+		body := validations.RenderStep(step, nil)
+		events = append(events, event{eventIDFirstStep + step.Ordinal, eventStepCompleted, body})
 	}
 	if run.State == validations.StateCompleted {
-		events = append(events, event{eventIDFirstStep + stepCount, eventRunCompleted, validations.RenderRun(run, orgSlug)})
+		body := validations.RenderRun(run, orgSlug)
+		events = append(events, event{eventIDFirstStep + stepCount, eventRunCompleted, body})
 	}
 	return history{events: events, progress: run.Progress()}
 }

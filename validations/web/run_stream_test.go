@@ -32,7 +32,8 @@ func TestHistory(t *testing.T) {
 	if got, want := newHistory(run, "org", 3, nil).names(), "1 run.created"; got != want {
 		t.Errorf("events of a pending run = %q, want %q", got, want)
 	}
-	run.State, run.Result, run.Error, run.ErrorCount = validations.StateCompleted, validations.ResultError, "Step 3 failed.", 2
+	run.State, run.Result, run.Error, run.ErrorCount = validations.StateCompleted, validations.ResultError,
+		"Step 3 failed.", 2
 	run.Attempts, run.RecoveryPoint, run.StartedAt, run.EndedAt = 2, 2, &now, &now
 	past := newHistory(run, "org", 3, []validations.StepRun{{Ordinal: 0}, {Ordinal: 1}})
 	want := "1 run.created, 2 run.started, 3 step.completed, 4 step.completed, 6 run.completed"
@@ -58,8 +59,9 @@ func TestASilentStreamIsKeptAliveForSomeTime(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		silent := &runStream{
-			eventWriter: eventWriter{echo.New().NewContext(request, answer)}, app: &App{Deps: Deps{Waiters: execution.NewWaiters(nil)}},
-			deadline: time.Now().Add(maxStreamAge),
+			eventWriter: eventWriter{echo.New().NewContext(request, answer)},
+			app:         &App{Deps: Deps{Waiters: execution.NewWaiters(nil)}},
+			deadline:    time.Now().Add(maxStreamAge),
 		}
 		moved, err := silent.await(t.Context(), 0)
 		if moved || err != nil {

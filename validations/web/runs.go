@@ -163,7 +163,9 @@ func (a *App) listRuns(c echo.Context) error {
 	}
 	address := *c.Request().URL
 	page := core.NewPage(cursor, found.Runs, idOf, address).GoesOn(cursor, found.Stopped, address)
-	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody { return validations.RenderRun(run, principal.OrgSlug) }))
+	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody {
+		return validations.RenderRun(run, principal.OrgSlug)
+	}))
 }
 
 // idOf is the key by which lists of runs are paged.
