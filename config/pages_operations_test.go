@@ -63,7 +63,7 @@ func TestOperationsPage(t *testing.T) {
 	html = s.visit(t, http.StatusOK, page(operationsPage+"?q=By+HAND", operator))
 	shows(t, html, "1 of 3", "Dead letter")
 	hides(t, html, "Abandoned")
-	shows(t, s.visit(t, http.StatusOK, page(operationsPage+"?q=nothing", operator)), "Nothing of that needs a person")
+	shows(t, s.visit(t, http.StatusOK, page(operationsPage+"?q=nothing", operator)), "No incident contains this text")
 }
 
 // failedTask puts a task of harbour into the queue that has failed for the last time, and returns its target.
