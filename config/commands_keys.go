@@ -117,7 +117,7 @@ func (p Program) listKeys(
 		more = len(entries) > cursor.Size
 		for _, e := range entries[:min(len(entries), cursor.Size)] {
 			rows = append(rows, []string{
-				e.ID.String(), string(e.State), string(e.Endpoint), e.Key, strconv.FormatInt(int64(e.Replays), 10),
+				e.ID.String(), string(e.State), string(e.Endpoint), e.Key, strconv.FormatInt(e.Replays, 10),
 				core.FormatTime(e.ExpiresAt),
 			})
 			cursor.ID = e.ID
@@ -187,7 +187,7 @@ func (p Program) printKey(entry admin.Entry) error {
 		rows = append(rows, []string{"last error", entry.LastError})
 	}
 	for _, event := range entry.Timeline() {
-		rows = append(rows, []string{fmt.Sprint(event.At), fmt.Sprint(event.Event), event.Detail})
+		rows = append(rows, []string{event.At, fmt.Sprint(event.Event), event.Detail})
 	}
 	return cli.WriteTable(p.Stdout, rows...)
 }
@@ -288,7 +288,7 @@ func (p Program) explain(
 	fingerprint := start.Fingerprint(http.MethodPost, workflow.ID, version, document)
 	return cli.WriteTable(p.Stdout,
 		[]string{"fingerprint", hex.EncodeToString(fingerprint.Sum[:])},
-		[]string{" version", fmt.Sprint(fingerprint.Version)},
+		[]string{" version", strconv.Itoa(int(fingerprint.Version))},
 		[]string{
 			" workflow", hex.EncodeToString(fingerprint.Target[:]),
 			fmt.Sprintf("workflow %s, version %q", workflow.ID, asked.version),

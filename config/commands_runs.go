@@ -64,7 +64,7 @@ func (p Program) printRuns(runs []validations.Run) error {
 	rows := [][]string{{"ID", "STATE", "RESULT", "ATTEMPTS", "WORKFLOW", "CREATED", "ERROR"}}
 	for _, run := range runs {
 		rows = append(rows, []string{
-			run.ID.String(), string(run.State), string(run.Result), strconv.Itoa(int(run.Attempts)),
+			run.ID.String(), string(run.State), string(run.Result), strconv.Itoa(run.Attempts),
 			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error,
 		})
 	}

@@ -102,7 +102,7 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 		`<a href="#reason">reason</a> must be given`)
 	s.visit(t, http.StatusSeeOther, post(address+"release/", admin, url.Values{"reason": {"stopped by hand"}}))
 	s.visit(t, http.StatusNotFound, page(address, admin))
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=idempotency_key", admin)), "stopped by hand")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/?noun=idempotency_key", admin)), "stopped by hand")
 
 	s.started(t, s.start(t, "k"))
 	finished := harbourPages + "keys/" + s.entry(t, "k").ID.String() + "/release/"

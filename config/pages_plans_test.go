@@ -99,7 +99,7 @@ func TestPagesReadNoTableFromEndToEnd(t *testing.T) {
 	owner := s.visitor(t, core.RoleOwner)
 	for _, query := range []string{
 		"runs/?state=PENDING", "runs/?workflow=meter-readings", "runs/?since=2026-01-01T00:00:00Z",
-		"keys/?state=dead", "keys/?state=expired", "keys/?key=history-7", "audit/?actions=token",
+		"keys/?state=dead", "keys/?state=expired", "keys/?key=history-7", "audit/?noun=token",
 	} {
 		s.visit(t, http.StatusOK, page(harbourPages+query, owner))
 	}

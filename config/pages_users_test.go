@@ -131,10 +131,10 @@ func TestAuditPage(t *testing.T) {
 
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/", admin)), "run.start", "token.create",
 		`href="`+pageOfRun(run)+`"`)
-	actions := s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=all", admin))
+	actions := s.visit(t, http.StatusOK, page(harbourPages+"audit/?noun=all", admin))
 	shows(t, actions, "token.create")
 	hides(t, actions, "run.start")
-	hides(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/?actions=member", admin)), "token.create")
-	s.visit(t, http.StatusBadRequest, page(harbourPages+"audit/?actions=nonsense", admin))
+	hides(t, s.visit(t, http.StatusOK, page(harbourPages+"audit/?noun=member", admin)), "token.create")
+	s.visit(t, http.StatusBadRequest, page(harbourPages+"audit/?noun=nonsense", admin))
 	s.visit(t, http.StatusBadRequest, page(harbourPages+"audit/?cursor=nonsense", admin))
 }

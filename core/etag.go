@@ -14,8 +14,8 @@ func ETag(content []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:enough]) + `"`
 }
 
-// HasVersion reports whether the client has the version with this tag, so that the answer is 304. It compares weakly, as
-// RFC 9110, section 13.1.2, demands. http.ServeContent would also answer ranges, and refuse some without a problem
+// HasVersion reports whether the client has the version with this tag, so that the answer is 304. It compares weakly
+// (RFC 9110, section 13.1.2). http.ServeContent would also answer ranges, and refuse some without a problem
 // document.
 func HasVersion(request *http.Request, tag string) bool {
 	if request.Method != http.MethodGet && request.Method != http.MethodHead {

@@ -99,8 +99,9 @@ type handOver struct {
 // RunOnce hands one batch of due jobs to the queue and returns how many rows it dealt with.
 //
 // The rows are locked, handed over and then deleted in one transaction, so a row is gone only when the queue has its
-// job. Redis is called inside of the transaction, so a failure can only make duplicates: when the transaction is repeated, fails to commit, commits without an answer or is lost when the server crashes, its rows
-// are handed over again. The queue refuses the second task while it holds the first, which has the same id, and once
+// job. Redis is called inside of the transaction, so a failure can only make duplicates: when the transaction is
+// repeated, fails to commit, commits without an answer or is lost when the server crashes, its rows are handed over
+// again. The queue refuses the second task while it holds the first, which has the same id, and once
 // the first was done the second finds the epoch of its subject advanced or its work finished. For this reason the
 // commit does not wait for the disk either.
 func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {

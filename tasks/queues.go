@@ -121,7 +121,8 @@ func (q *Queues) Archived(limit int) ([]ArchivedTask, error) {
 	return all, nil
 }
 
-// CheckArchived returns a not-found error for a task that has not failed for the last time: it is gone, or will be retried.
+// CheckArchived returns a not-found error for a task that has not failed for the last time: it is gone, or will be
+// retried.
 func (q *Queues) CheckArchived(queue, id string) error {
 	info, err := q.inspector.GetTaskInfo(queue, id)
 	if err == nil && info.State != asynq.TaskStateArchived {

@@ -117,7 +117,7 @@ func setKeysCommand(open Open) *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
-	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are kept, 0 for the default of the service")
+	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are kept, 0 for the default")
 	// What is left out must not turn off what was set before.
 	requireFlags(command, "required", "lifetime")
 	return command

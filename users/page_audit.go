@@ -62,7 +62,7 @@ func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	return a.pages.Render(c, http.StatusOK, "audit", pages.Page{
 		Title: "Audit log", Section: pages.SectionAudit,
 		Data: auditPage{
-			Page: core.MapPage(page, auditRowFor(principal)), Actions: auditedActions(query.Actions),
+			Page: core.MapPage(page, auditRowFor(principal)), Actions: auditedActions(query.Noun),
 		},
 	})
 }

@@ -84,8 +84,8 @@ func setRetentionCommand(open Open) *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default for the period of the settings")
-	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default for the period of the settings")
+	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default")
+	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default")
 	// What is left out must not be kept for another time than before, and so be deleted.
 	requireFlags(command, "content", "findings")
 	return command

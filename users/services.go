@@ -41,7 +41,8 @@ var (
 	errNotMember = errors.New("the user is not a member of the organization")
 )
 
-// audit records an action of the principal in the transaction of the action. A principal without a user is the operator.
+// audit records an action of the principal in the transaction of the action. A principal without a user is the
+// operator.
 func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.AuditRecord) error {
 	id, err := core.NewID()
 	if err != nil {

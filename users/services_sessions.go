@@ -130,7 +130,8 @@ func (s *Service) sessions(ctx context.Context, userID uuid.UUID, current string
 
 // endOtherSessions ends all sessions of the user but the current one.
 func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, current string) error {
-	_, err := gorm.G[Session](s.db.Gorm).Where("user_id = ? AND digest <> ?", userID, sessionDigest(current)).Delete(ctx)
+	_, err := gorm.G[Session](s.db.Gorm).
+		Where("user_id = ? AND digest <> ?", userID, sessionDigest(current)).Delete(ctx)
 	if err != nil {
 		return fmt.Errorf("end sessions: %w", err)
 	}

@@ -28,8 +28,8 @@ type auditEntry struct {
 
 // AuditFilter narrows the audit log; empty members do not narrow.
 type AuditFilter struct {
-	// Actions is the noun that the listed actions begin with, or "all". Starts of runs are left out of both.
-	Actions string `query:"actions" validate:"omitempty,oneof=all token member workflow run idempotency_key organization"`
+	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both.
+	Noun string `query:"noun" validate:"omitempty,oneof=all token member workflow run idempotency_key organization"`
 }
 
 // audits reads one page of the audit log, newest first, and one row more.
@@ -38,10 +38,10 @@ func (s *Service) audits(
 ) ([]auditEntry, error) {
 	comparison, order, from := cursor.Window()
 	condition, args := "", []any{orgID, from, cursor.Size + 1}
-	if filter.Actions != "" {
+	if filter.Noun != "" {
 		// The condition is that of the index, which leaves out the starts.
 		condition = ` AND a.action <> 'run.start' AND starts_with(a.action, $4)`
-		args = append(args, strings.TrimPrefix(filter.Actions+".", "all."))
+		args = append(args, strings.TrimPrefix(filter.Noun+".", "all."))
 	}
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT a.id, a.created_at, a.actor_id, coalesce(u.email, ''), a.token_id, a.action, a.target_type, a.target_id,

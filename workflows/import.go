@@ -30,7 +30,8 @@ func (a *App) importFile(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return a.guard.Once(c, idempotency.Operation{Endpoint: endpointImport, Content: content}, importOnce(principal, file))
+	operation := idempotency.Operation{Endpoint: endpointImport, Content: content}
+	return a.guard.Once(c, operation, importOnce(principal, file))
 }
 
 // readFile reads the request's workflow file, and digests what it says.

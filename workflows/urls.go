@@ -17,12 +17,12 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
 	api.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
 	api.POST("/workflows/", core.As(author, editWorkflows, a.create), a.guard.Keyed)
-	api.PATCH("/workflows/:id/", a.onLatest(author, editWorkflows, a.update))
-	api.POST("/workflows/:id/activate/", a.onLatest(author, editWorkflows, a.activate))
-	api.POST("/workflows/:id/deactivate/", a.onLatest(author, editWorkflows, a.deactivate))
+	api.PATCH("/workflows/:id/", a.editing(a.update))
+	api.POST("/workflows/:id/activate/", a.editing(a.activate))
+	api.POST("/workflows/:id/deactivate/", a.editing(a.deactivate))
 	api.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
 	api.POST("/workflows/import/", core.As(author, editWorkflows, a.importFile), a.guard.Keyed)
-	api.POST("/workflows/:id/versions/", a.onLatest(author, editWorkflows, a.createVersion), a.guard.Keyed)
+	api.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", a.starts.Rerun, a.guard.Keyed)
 	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
 	api.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
@@ -46,11 +46,11 @@ func (a *App) Pages(web *echo.Group) {
 	org.POST("/import-workflow/", core.As(author, editWorkflows, a.saveImport))
 	org.GET("/workflows/", core.As(viewer, "list workflows", a.workflowsPage))
 	org.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.workflowPage))
-	org.GET("/workflows/:id/edit/", a.onLatest(author, editWorkflows, a.showEdit))
-	org.POST("/workflows/:id/edit/", a.onLatest(author, editWorkflows, a.saveEdit))
+	org.GET("/workflows/:id/edit/", a.editing(a.showEdit))
+	org.POST("/workflows/:id/edit/", a.editing(a.saveEdit))
 	org.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
-	org.POST("/workflows/:id/activate/", a.onLatest(author, editWorkflows, a.activateForm))
-	org.POST("/workflows/:id/deactivate/", a.onLatest(author, editWorkflows, a.deactivateForm))
+	org.POST("/workflows/:id/activate/", a.editing(a.activateForm))
+	org.POST("/workflows/:id/deactivate/", a.editing(a.deactivateForm))
 	org.GET("/workflows/:id/versions/", core.As(viewer, "see workflows", a.versionsPage))
 	org.GET("/workflows/:id/versions/:number/", core.As(viewer, "see workflows", a.versionPage))
 	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
@@ -68,9 +68,9 @@ func (a *App) onVersion(needed core.Role, action string, view versionView) echo.
 	return a.on(start.VersionNumber, needed, action, view)
 }
 
-// onLatest is onVersion for views of the latest version alone.
-func (a *App) onLatest(needed core.Role, action string, view versionView) echo.HandlerFunc {
-	return a.on(func(echo.Context) (int, error) { return 0, nil }, needed, action, view)
+// editing is onVersion for authors who change a workflow, whose latest version the view gets.
+func (a *App) editing(view versionView) echo.HandlerFunc {
+	return a.on(func(echo.Context) (int, error) { return 0, nil }, core.RoleAuthor, editWorkflows, view)
 }
 
 func (a *App) on(

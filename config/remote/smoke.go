@@ -39,7 +39,8 @@ func smokeCommand(s Env) *cobra.Command {
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
-			return cli.WriteTable(cmd.OutOrStdout(), []string{"ok: one run, replayed once, completed with " + string(run.Result), run.ID})
+			return cli.WriteTable(cmd.OutOrStdout(),
+				[]string{"ok: one run, replayed once, completed with " + string(run.Result), run.ID})
 		},
 	}
 	command.Flags().StringVar(&workflow, "workflow", "meter-readings", "the workflow to run")

@@ -119,7 +119,8 @@ func importWorkflowCommand(s Env) *cobra.Command {
 				return failure(cmd.Context(), err)
 			}
 			w := imported.Workflow
-			return cli.WriteTable(cmd.OutOrStdout(), []string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
+			return cli.WriteTable(cmd.OutOrStdout(),
+				[]string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
 		},
 	}
 	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")

@@ -47,8 +47,8 @@ func checkSource(name string) error {
 	return err
 }
 
-// OpenSource opens a document. One that is no regular file, such as a pipe, is read into memory, up to one byte more than
-// the limit: then its size shows that it is too large.
+// OpenSource opens a document. One that is no regular file, such as a pipe, is read into memory, up to one byte more
+// than the limit: then its size shows that it is too large.
 func OpenSource(stdin io.Reader, name string, limit int64) (Source, error) {
 	if name == standardInput {
 		return readSource(stdin, "stdin", limit)
