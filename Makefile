@@ -1,7 +1,9 @@
 # A dependency that asks for a newer Go fails loudly instead of fetching one.
 export GOTOOLCHAIN := local
-# The version is given to the linker below; Go's own stamp needs git and a checkout that git trusts.
-export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+# The version is given to the linker below; Go's own stamp needs git and a checkout that git trusts. With trimmed paths
+# and no C, all targets and all checkouts share what was compiled.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath -buildvcs=false)
+export CGO_ENABLED ?= 0
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT_VERSION := v2.15.0
@@ -14,7 +16,18 @@ TIMEOUT = 30m
 test-all: TIMEOUT = 1h
 # Tests wait more than they compute: for processes, leases and browsers. More of them at once fill the processors.
 PARALLEL = 4
-TEST = go run ./core/coretest/withpostgres -suite -- go test -race -parallel $(PARALLEL) -timeout $(TIMEOUT)
+# The linter vets, and what only debuggers read takes two thirds of the time of a link.
+TEST = go run ./core/coretest/withpostgres -suite -- go test -vet=off '-ldflags=-s -w' \
+	-parallel $(PARALLEL) -timeout $(TIMEOUT)
+
+MODULE := github.com/simplevalidations/simplevalidations
+PACKAGES = $(patsubst $(MODULE)%,.%,$(shell go list $(PKG)))
+# Goroutines share state in these, from the pool to the workers, and the conformance tests start a raced program and
+# send it requests at once. All tests with the race detector take three times the processor time: test-all has them.
+RACED = $(filter-out ./validations/engines% ./validations/formats%,$(filter ./core ./core/client% ./core/coalesce% \
+	./core/db% ./core/idempotency% ./core/metrics% ./core/ratelimit% ./core/coretest/conformance% \
+	./tasks% ./users% ./validations% ./workflows%,$(PACKAGES)))
+PLAIN = $(filter-out $(RACED),$(PACKAGES))
 
 .PHONY: help
 help: ## list the targets
@@ -26,14 +39,15 @@ run: ## start the service with a demonstration organization, data in .data
 	go run . serve --demo
 
 .PHONY: test
-test: ## run the tests on a private PostgreSQL, with the race detector
+test: ## run the tests on a private PostgreSQL, with the race detector where goroutines share state
 	@.ci/setup gcc postgresql redis xmllint curl python3 npm
-	$(TEST) $(PKG)
+	$(if $(PLAIN),$(TEST) $(PLAIN))
+	$(if $(RACED),$(TEST) -race $(RACED))
 
 .PHONY: test-all
-test-all: ## run the tests and the slow ones (crashes, failovers, browsers)
+test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
 	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer chromium npm
-	$(TEST) -tags slow $(PKG)
+	$(TEST) -race -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients
 # A tab waits for the browser more than it computes.
@@ -52,8 +66,8 @@ a11y: ## hold every page to the bar in a browser: access, layout, weight
 .PHONY: api-and-pages
 api-and-pages: ## do what api and a11y do with one build, side by side
 	@.ci/setup postgresql chromium npm
-	go run ./core/coretest/withpostgres -suite -- go test -count=1 -tags slow -timeout $(TIMEOUT) \
-		-parallel $(BROWSER_PARALLEL) -run '$(API_TESTS)|Browser' ./core/coretest/browser ./config
+	go run ./core/coretest/withpostgres -suite -- go test -vet=off '-ldflags=-s -w' -count=1 -tags slow \
+		-timeout $(TIMEOUT) -parallel $(BROWSER_PARALLEL) -run '$(API_TESTS)|Browser' ./core/coretest/browser ./config
 
 .PHONY: screenshots
 screenshots: ## write pictures of every page to build/screenshots
@@ -82,7 +96,7 @@ fmt: $(LINT) ## format the code and sort its imports
 
 .PHONY: build
 build: ## build bin/simplevalidations, one static file
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
+	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
 
 .PHONY: build-clients
 build-clients: ## build the packages of the clients into build/clients

@@ -101,6 +101,7 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 		tb.Fatalf("install apps: %v", err)
 	}
 	s.Cast = s.project.Cast(orgs)
+	s.Users.HashCheaply()
 	if s.router, err = config.NewRouter(s.project); err != nil {
 		tb.Fatalf("make router: %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -20,6 +21,8 @@ type Service struct {
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 	// hashing has a slot for each password that may be hashed at once.
 	hashing chan struct{}
+	// hashCost is what a new hash of a password costs; a stored one says itself what it has cost.
+	hashCost *argon2id.Params
 }
 
 // NewService makes the service.
@@ -30,7 +33,7 @@ func NewService(database *db.DB, check *core.Validator) (*Service, error) {
 	}
 	return &Service{
 		db: database, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, tokenCache: tokens,
-		hashing: make(chan struct{}, maxHashes),
+		hashing: make(chan struct{}, maxHashes), hashCost: argon2id.DefaultParams,
 	}, nil
 }
 

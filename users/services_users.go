@@ -67,7 +67,7 @@ func (s *Service) newUser(email, name, password string) (User, error) {
 		return User{}, err
 	}
 	if password != "" {
-		if user.PasswordHash, err = hashPassword(password); err != nil {
+		if user.PasswordHash, err = s.hashPassword(password); err != nil {
 			return User{}, err
 		}
 	}

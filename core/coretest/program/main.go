@@ -34,6 +34,7 @@ func MainPlain(m *testing.M) {
 }
 
 func run(ctx context.Context, m *testing.M, race bool) int {
+	coretest.CollectSeldom()
 	code := exitFailed
 	err := withProgram(ctx, race, func() error {
 		return withCluster(ctx, func() error {
