@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
@@ -198,18 +200,30 @@ func (s *stage) flushRedis(tb testing.TB) {
 	}
 }
 
-// passTime ends all leases, locks and pauses as an hour would.
+// passTime ends all leases, locks and pauses as an hour would. It changes one row at a time, as processes that live lock
+// several in an order of their own.
 func (s *stage) passTime(tb testing.TB) {
 	tb.Helper()
-	for _, statement := range []string{
-		`UPDATE idempotency_keys SET locked_until = locked_until - interval '1 hour',
-			retry_at = retry_at - interval '1 hour' WHERE recovery_point <> 'finished'`,
-		`UPDATE validation_runs SET lease_until = lease_until - interval '1 hour',
-			sweep_after = sweep_after - interval '1 hour' WHERE state <> 'COMPLETED'`,
-		`UPDATE uploads SET sweep_after = sweep_after - interval '1 hour'`,
+	for _, moved := range []struct{ table, where, change string }{
+		{"idempotency_keys", "recovery_point <> 'finished'",
+			"locked_until = locked_until - interval '1 hour', retry_at = retry_at - interval '1 hour'"},
+		{"validation_runs", "state <> 'COMPLETED'",
+			"lease_until = lease_until - interval '1 hour', sweep_after = sweep_after - interval '1 hour'"},
+		{"uploads", "true", "sweep_after = sweep_after - interval '1 hour'"},
 	} {
-		if _, err := s.DB.Pool.Exec(tb.Context(), statement); err != nil {
-			tb.Fatalf("%s: %v", statement, err)
+		rows, err := s.DB.Pool.Query(tb.Context(), "SELECT id FROM "+moved.table+" WHERE "+moved.where)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, id := range ids {
+			update := "UPDATE " + moved.table + " SET " + moved.change + " WHERE id = $1 AND " + moved.where
+			if _, err := s.DB.Pool.Exec(tb.Context(), update, id); err != nil {
+				tb.Fatalf("%s: %v", update, err)
+			}
 		}
 	}
 }
