@@ -97,7 +97,7 @@ func TestIntake(t *testing.T) {
 		})
 	}
 
-	t.Run("KeepsNothingOfALargeDocumentWhereItIsZero", func(t *testing.T) {
+	t.Run("StoresNothingIfItIsZero", func(t *testing.T) {
 		t.Parallel()
 		text := document(MaxInlineBytes + 1)
 		content, err := new(Intake).Read(t.Context(), bytes.NewReader(text), 0)
@@ -109,7 +109,7 @@ func TestIntake(t *testing.T) {
 		}
 	})
 
-	t.Run("IsOverWhenTheDocumentBreaksOff", func(t *testing.T) {
+	t.Run("FailsWhenTheDocumentIsTruncated", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		intake := b.service.NewIntake(b.orgID)
@@ -126,7 +126,7 @@ func TestIntake(t *testing.T) {
 	})
 }
 
-// TestIntakeThatLosesChunks has things happen while a document arrives.
+// TestIntakeThatLosesChunks changes the upload while the document arrives.
 func TestIntakeThatLosesChunks(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{

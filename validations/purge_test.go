@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 // kept is what is left of a run.
 type kept struct {
 	Content, Findings bool
-	// Purged tell what the run says of it.
+	// ContentPurged and FindingsPurged are what the run shows.
 	ContentPurged, FindingsPurged bool
 	Errors                        int64
 	Steps                         int
@@ -105,7 +105,7 @@ func TestPurge(t *testing.T) {
 	t.Parallel()
 	whole := kept{Content: true, Findings: true, Errors: 2, Steps: 1}
 
-	t.Run("RemovesWhatIsOldAndKeepsTheCounts", func(t *testing.T) {
+	t.Run("RemovesExpiredContentAndKeepsTheCounts", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		young, middle, old := b.ended(t, day), b.ended(t, 40*day), b.ended(t, 100*day)
@@ -153,7 +153,7 @@ func TestPurge(t *testing.T) {
 		b.purge(t, Retention{Content: 30 * day, Findings: day}, Purged{Contents: 1})
 	})
 
-	t.Run("GoesOnUntilNothingIsLeft", func(t *testing.T) {
+	t.Run("PurgesBatchAfterBatch", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		b.copies(t, b.ended(t, 2*day), 2*purgeBatch+5)
@@ -161,7 +161,7 @@ func TestPurge(t *testing.T) {
 			Purged{Contents: 2*purgeBatch + 6, Findings: 2*purgeBatch + 6})
 	})
 
-	t.Run("PassesOverWhatIsLocked", func(t *testing.T) {
+	t.Run("SkipsLockedRows", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		b.ended(t, 2*day)
@@ -203,7 +203,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 	t.Parallel()
 	policy := Retention{Content: day}
 
-	t.Run("UntilTheYoungestIsOld", func(t *testing.T) {
+	t.Run("UntilTheLastRerunHasExpired", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		first := b.ended(t, 3*day)
@@ -223,7 +223,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		}
 	})
 
-	t.Run("AndNoRerunBeginsWithoutADocument", func(t *testing.T) {
+	t.Run("NoRerunStartsWithoutADocument", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		first := b.ended(t, 3*day)
@@ -233,7 +233,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		}
 	})
 
-	t.Run("WhoeverIsFirst", func(t *testing.T) {
+	t.Run("RacesWithReruns", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		for range 40 {
@@ -262,7 +262,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 	})
 }
 
-func TestPurgeIsNotInTheWayOfStarts(t *testing.T) {
+func TestPurgeDoesNotBlockStarts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.copies(t, b.ended(t, 2*day), 3*purgeBatch)

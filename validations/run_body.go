@@ -134,13 +134,13 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 			steps[i] = RenderStepWithoutResult(run, step, i)
 			continue
 		}
-		steps[i] = RenderStep(result, issues[i])
+		steps[i] = renderStep(result, issues[i])
 	}
 	return steps
 }
 
-// RenderStep renders a step with at most maxInlineIssues of its findings.
-func RenderStep(step StepRun, issues []IssueBody) StepBody {
+// renderStep renders a step with at most maxInlineIssues of its findings.
+func renderStep(step StepRun, issues []IssueBody) StepBody {
 	truncated := step.Truncated || len(issues) > maxInlineIssues
 	if len(issues) > maxInlineIssues {
 		issues = issues[:maxInlineIssues]

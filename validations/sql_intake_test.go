@@ -84,7 +84,7 @@ func TestSweepUploads(t *testing.T) {
 		}
 	})
 
-	t.Run("PassesOverWhatIsBeingAdopted", func(t *testing.T) {
+	t.Run("SkipsAnUploadThatIsBeingAdopted", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		prepared := b.prepared(t, b.workflow(t), b.takenIn(t, document(MaxInlineBytes+1)))

@@ -77,7 +77,7 @@ func TestLeasesOfABatch(t *testing.T) {
 func TestStepsOfABatch(t *testing.T) {
 	t.Parallel()
 
-	t.Run("OneThatHasLostItsLeaseWritesNothing", func(t *testing.T) {
+	t.Run("AMemberWithoutItsLeaseWritesNothing", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		leases := b.leaseBatch(t, 3)
@@ -99,7 +99,7 @@ func TestStepsOfABatch(t *testing.T) {
 		}
 	})
 
-	t.Run("OneAtFaultDoesNotHarmTheOthers", func(t *testing.T) {
+	t.Run("AFaultyMemberDoesNotFailTheOthers", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		leases := b.leaseBatch(t, 3)

@@ -37,7 +37,7 @@ func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 func TestCallback(t *testing.T) {
 	t.Parallel()
 
-	t.Run("LetsTheRunGoOn", func(t *testing.T) {
+	t.Run("ResumesTheRun", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
 		job := b.suspended(t)
@@ -107,7 +107,7 @@ func TestCallback(t *testing.T) {
 		}
 	})
 
-	t.Run("IsNeededOnceHoweverOftenTheRunIsTakenUp", func(t *testing.T) {
+	t.Run("IsNeededOnceForAllExecutions", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
 		job := b.suspended(t)
@@ -212,7 +212,7 @@ func TestCallbackTooLate(t *testing.T) {
 	})
 }
 
-// A run may end between the answer and the writing of its findings; then the answer goes when findings go.
+// A run may end after the answer and before its findings are stored. Then the purge of findings removes the answer.
 func TestPurgeRemovesAnswersThatWereNotUsed(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())

@@ -73,7 +73,7 @@ func TestCancel(t *testing.T) {
 		}, "0 PASSED")
 	})
 
-	t.Run("WhatTheHolderStillFindsIsNotWritten", func(t *testing.T) {
+	t.Run("LaterFindingsAreNotWritten", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		begun, finish := make(chan struct{}), make(chan struct{})
@@ -127,7 +127,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Whichever of the two is first, its end is the one that is told, shown and kept.
+// The first of the two ends the run, and its result is returned, shown and stored.
 func TestCancelRacesWithCompletion(t *testing.T) {
 	t.Parallel()
 	const rounds = 1000

@@ -45,7 +45,7 @@ func TestChecker(t *testing.T) {
 			[]formats.Status{failed, passed},
 			[]string{"", ""},
 		},
-		"CallsNobody": {
+		"CallsNoService": {
 			checkerOf([]validations.Step{{Type: engines.KindHTTP}, {}}, broken, passing), "PASS", "",
 			[]formats.Status{"SKIPPED", passed},
 			[]string{notOffline, ""},

@@ -72,7 +72,7 @@ func TestRunOfALargeDocument(t *testing.T) {
 		}
 	})
 
-	t.Run("IsBegunAgainWhenTheDocumentCannotBeRead", func(t *testing.T) {
+	t.Run("IsRetriedWhenTheDocumentCannotBeRead", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		text := largeDocument(2 * validations.MaxInlineBytes)

@@ -36,8 +36,8 @@ func (b *testBundle) end(tb testing.TB, body validations.RunBody) end {
 	return end{body.Result, body.Status, body.ErrorCategory, body.Error, friendly, strings.Join(steps, " ")}
 }
 
-// A run fails when the document is at fault and in no other case, and whatever is our fault is told as such.
-func TestEveryWayARunCanEnd(t *testing.T) {
+// A run ends in FAIL only if the document has errors. Errors of the service are shown as such.
+func TestEveryEndOfARun(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.StepTimeout = 200 * time.Millisecond
@@ -141,8 +141,8 @@ func TestEveryWayARunCanEnd(t *testing.T) {
 	}
 }
 
-// Whoever writes: the database takes no result whose fault is told wrongly.
-func TestNoRunIsBlamedOnTheWrongOne(t *testing.T) {
+// The database's constraints refuse a result that contradicts the counts and the category.
+func TestConstraintsRefuseAWrongResult(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	b.start(t, passing)

@@ -268,7 +268,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 				Leased: true, Swept: true}, "")
 	})
 
-	t.Run("NobodyTakesALivingHoldersLease", func(t *testing.T) {
+	t.Run("ALivingHolderKeepsItsLease", func(t *testing.T) {
 		t.Parallel()
 		cfg := testConfig()
 		cfg.Lease = 15 * time.Second
@@ -302,7 +302,7 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 	})
 }
 
-func TestExecuteResumesBehindTheLastStep(t *testing.T) {
+func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	var first, second atomic.Int64

@@ -27,7 +27,7 @@ func TestExternalStep(t *testing.T) {
 	broken := runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
 		false, false}
 	for _, tt := range []struct {
-		// The first attempt goes like this, every further one is answered.
+		// behavior is that of the first attempt. Every further attempt is answered.
 		behavior validator.Behavior
 		config   string
 		attempts int
@@ -120,7 +120,7 @@ func TestExternalStepTimesOut(t *testing.T) {
 		2, 1, false, false}, "")
 }
 
-// A holder dies at some moment of the call, and another one takes the run over.
+// The holder crashes during the call, and another worker takes the run over.
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
 	for moment, acted := range map[validator.Moment]bool{validator.Received: false, validator.Acted: true} {
@@ -161,7 +161,7 @@ func TestExternalStepAfterACrash(t *testing.T) {
 	}
 }
 
-// An answer that was recorded is the one that counts, also when nobody has written its findings yet.
+// A recorded answer counts even if its findings were not stored yet.
 func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 	t.Parallel()
 	for _, config := range []string{"", once} {
@@ -199,7 +199,7 @@ func TestExternalStepContradiction(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	job := b.startHTTP(t, `"callback_timeout_seconds":60`)
-	// The promise is lost after the callback; the repetition is answered at once, and otherwise.
+	// The promise is lost after the callback. The retry gets another answer at once.
 	b.validator.Script(validator.DropAfter, validator.Fail)
 	var calledBack atomic.Bool
 	b.validator.Watch(func(moment validator.Moment, _ validator.Request) {

@@ -34,7 +34,7 @@ func (b *testBundle) text(tb testing.TB, job jobs.Job) string {
 	return one[string](tb, b, `SELECT error FROM validation_runs WHERE id = $1`, job.SubjectID)
 }
 
-// timedOut is a run that has timed out behind so many steps.
+// timedOut is a run that has timed out after so many steps.
 func timedOut(steps int) runRow {
 	return runRow{
 		State: validations.StateCompleted, Result: validations.ResultTimedOut, Category: validations.CategoryTimeout,
@@ -71,7 +71,7 @@ func TestTimeLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("TheRunsLimitEndsAStepInItsMiddle", func(t *testing.T) {
+	t.Run("TheRunsLimitStopsAStep", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 1}, passing, blocked, panicking)
@@ -82,7 +82,7 @@ func TestTimeLimits(t *testing.T) {
 		}
 	})
 
-	t.Run("TheRunsLimitHoldsOverTakeovers", func(t *testing.T) {
+	t.Run("TheRunsLimitHoldsAcrossTakeovers", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 60}, panicking)
@@ -115,7 +115,7 @@ func TestAnEngineThatIgnoresItsDeadlineIsAbandoned(t *testing.T) {
 	b.wantRun(t, job, timedOut(0), "")
 }
 
-func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
+func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.StepTimeout = 200 * time.Millisecond
@@ -154,7 +154,7 @@ func TestPoisonRunsDoNotHarmTheirNeighbours(t *testing.T) {
 	}
 }
 
-func TestARunThatTakesWorkersDownComesBackApart(t *testing.T) {
+func TestLaterAttemptsAreSpread(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	const extra = `SELECT extract(epoch FROM sweep_after - lease_until)::float8 FROM validation_runs WHERE id = $1`
@@ -174,7 +174,7 @@ func TestARunThatTakesWorkersDownComesBackApart(t *testing.T) {
 	}
 }
 
-func TestARunWithoutItsDocumentIsNotBlamedOnIt(t *testing.T) {
+func TestAMissingDocumentIsNoFailure(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	job := b.start(t, failing)
@@ -187,7 +187,7 @@ func TestARunWithoutItsDocumentIsNotBlamedOnIt(t *testing.T) {
 	}
 }
 
-func TestAStepWaitsForAPlaceOutsideOfItsTime(t *testing.T) {
+func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.StepTimeout = time.Second

@@ -18,7 +18,7 @@ func (b *testBundle) sweep(tb testing.TB, want int) {
 	}
 }
 
-func TestSweepFindsWhatShouldHaveMoved(t *testing.T) {
+func TestSweepStagesOverdueRuns(t *testing.T) {
 	t.Parallel()
 	const unstaged = `DELETE FROM staged_jobs; `
 	for _, tt := range []struct {
@@ -131,7 +131,7 @@ func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
 	}
 }
 
-func TestSweptRunIsExecutedOnceWhateverTheQueueStillHolds(t *testing.T) {
+func TestASweptRunIsExecutedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	var n atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// waited waits for progress with a loop that asks.
+// waited waits for progress while a loop calls RunOnce.
 func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond validations.Progress,
 	begin func()) bool {
 	tb.Helper()
@@ -56,10 +56,10 @@ func TestWaiters(t *testing.T) {
 		}
 	}
 	if len(waiters.waiting) != 0 {
-		t.Errorf("still waiting = %d, want nobody", len(waiters.waiting))
+		t.Errorf("still waiting = %d, want 0", len(waiters.waiting))
 	}
 	waiters.close()
 	if waiters.Open() || b.waited(t, waiters, job, validations.ProgressCompleted, func() {}) {
-		t.Error("somebody can wait although the process is to stop")
+		t.Error("a request can wait although the process stops")
 	}
 }

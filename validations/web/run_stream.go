@@ -22,13 +22,13 @@ func (a *App) runEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	past, err := a.history(c.Request().Context(), principal, id)
+	past, err := a.Runs.History(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
 	if err != nil {
 		return err
 	}
 	// An id that is no number was not issued here, so the client gets all events.
 	lastSent, err := strconv.Atoi(c.Request().Header.Get("Last-Event-ID"))
-	if err == nil && past.progress == validations.ProgressCompleted && lastSent >= past.lastID() {
+	if err == nil && past.Progress == validations.ProgressCompleted && lastSent >= past.LastID() {
 		// 204 is the one answer after which a client does not reconnect.
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -61,17 +61,17 @@ type runStream struct {
 }
 
 // follow sends the past events and then each further event.
-func (s *runStream) follow(past history) error {
+func (s *runStream) follow(past validations.History) error {
 	ctx := s.c.Request().Context()
 	for {
-		if err := s.sendNew(past); err != nil || past.progress == validations.ProgressCompleted {
+		if err := s.sendNew(past); err != nil || past.Progress == validations.ProgressCompleted {
 			return err
 		}
-		moved, err := s.await(ctx, past.progress)
+		moved, err := s.await(ctx, past.Progress)
 		if err != nil || !moved {
 			return err
 		}
-		if past, err = s.app.history(ctx, s.principal, s.runID); err != nil {
+		if past, err = s.app.Runs.History(ctx, s.principal.OrgID, s.principal.OrgSlug, s.runID); err != nil {
 			return err
 		}
 	}
@@ -93,19 +93,19 @@ func (s *runStream) await(ctx context.Context, beyond validations.Progress) (boo
 }
 
 // sendNew sends the events after the last one sent.
-func (s *runStream) sendNew(past history) error {
-	for _, event := range past.events {
-		if event.id <= s.lastSent {
+func (s *runStream) sendNew(past validations.History) error {
+	for _, event := range past.Events {
+		if event.ID <= s.lastSent {
 			continue
 		}
-		text, err := event.encode()
+		text, err := event.Encode()
 		if err != nil {
 			return err
 		}
 		if err := s.send(text); err != nil {
 			return err
 		}
-		s.lastSent = event.id
+		s.lastSent = event.ID
 	}
 	return nil
 }
