@@ -49,8 +49,10 @@ func TestCallback(t *testing.T) {
 			t.Errorf("staged = %d, want 1", n)
 		}
 		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 5, Attempts: 1},
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			Epoch: 5, Attempts: 1,
+		},
 			"0 PASSED")
 	})
 
@@ -65,8 +67,10 @@ func TestCallback(t *testing.T) {
 			t.Error("a second callback has changed the run")
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail,
-			validations.CategoryValidationFailed, 1, 1, 5, 1, false, false},
+		b.wantRun(t, job, runRow{
+			validations.StateCompleted, validations.ResultFail,
+			validations.CategoryValidationFailed, 1, 1, 5, 1, false, false,
+		},
 			"0 FAILED")
 		before = b.version(t, job)
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -83,8 +87,10 @@ func TestCallback(t *testing.T) {
 		b.validator.Script(validator.Hasty)
 		b.work(t)
 		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			Epoch: 2, Attempts: 1,
+		},
 			"0 PASSED")
 		if n := b.work(t); n != 0 {
 			t.Errorf("staged = %d, want 0", n)
@@ -182,8 +188,10 @@ func TestCallbackTooLate(t *testing.T) {
 			t.Fatalf("Sweep = %d, %v, want 1", n, err)
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout,
-			0, 0, 5, 1, false, false}, "")
+		b.wantRun(t, job, runRow{
+			validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout,
+			0, 0, 5, 1, false, false,
+		}, "")
 		b.wantCallback(t, callback{}, http.StatusOK, false)
 		b.wantCalls(t, 1)
 	})

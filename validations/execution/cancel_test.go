@@ -92,8 +92,10 @@ func TestCancel(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 3,
-			Attempts: 1}, "")
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 3,
+			Attempts: 1,
+		}, "")
 	})
 
 	for name, tt := range map[string]struct {
@@ -133,8 +135,10 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 	const rounds = 1000
 	b := setup(t, testConfig())
 	begun, finish := make(chan struct{}), make(chan struct{})
-	definition := validations.Definition{Accepts: []string{"text/race"}, Steps: []validations.Step{{ID: "s", Name: "S",
-		Type: "test"}}}
+	definition := validations.Definition{Accepts: []string{"text/race"}, Steps: []validations.Step{{
+		ID: "s", Name: "S",
+		Type: "test",
+	}}}
 	definition.Steps[0].Config = []byte("{}")
 	ref := b.publish(t, definition)
 	b.executor.programs.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{

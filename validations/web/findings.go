@@ -50,7 +50,8 @@ func (a *App) listFindings(c echo.Context) error {
 	}
 	page := core.NewPage(cursor, findings, func(f validations.Finding) uuid.UUID { return f.ID }, *c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) validations.FindingBody {
-		return validations.FindingBody{StepID: definition.Steps[f.StepOrdinal].ID, IssueBody: validations.RenderIssue(f)}
+		step := definition.Steps[f.StepOrdinal]
+		return validations.FindingBody{StepID: step.ID, IssueBody: validations.RenderIssue(f)}
 	}))
 }
 

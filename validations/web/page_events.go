@@ -166,7 +166,8 @@ func (s *pageState) final() bool {
 func (s *pageState) watches() []execution.Watch {
 	var watches []execution.Watch
 	if s.list {
-		watches = append(watches, execution.Watch{RunKey: execution.RunKey{OrgID: s.orgID, ID: s.lastSent}, Newer: true})
+		key := execution.RunKey{OrgID: s.orgID, ID: s.lastSent}
+		watches = append(watches, execution.Watch{RunKey: key, Newer: true})
 	}
 	for _, run := range s.runs {
 		if run.progress != validations.ProgressCompleted {

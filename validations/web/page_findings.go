@@ -68,7 +68,8 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
 			view.Steps = append(view.Steps, findingsOfStep{
 				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
-				Open: step.Status == validations.StepFailed || report.Run.Result != validations.ResultFail, Rules: found,
+				Open:  step.Status == validations.StepFailed || report.Run.Result != validations.ResultFail,
+				Rules: found,
 			})
 		}
 	}
