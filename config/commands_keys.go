@@ -187,7 +187,7 @@ func (p Program) printKey(entry admin.Entry) error {
 		rows = append(rows, []string{"last error", entry.LastError})
 	}
 	for _, event := range entry.Timeline() {
-		rows = append(rows, []string{event.At, fmt.Sprint(event.Event), event.Detail})
+		rows = append(rows, []string{event.At, event.Event, event.Detail})
 	}
 	return cli.WriteTable(p.Stdout, rows...)
 }

@@ -40,7 +40,8 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	loops := s.process(t, "worker-2", "9.9.9", 0)
 	s.process(t, "worker-3", version, 600)
 	html = s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "Silent for 10 min ", "removed from the list after a day")
+	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "Silent for 10 min ",
+		"removed from the list after a day")
 	hides(t, html, "Late</span>", "in a row")
 
 	s.exec(t, `UPDATE service_loops SET failures = 3, last_error = 'Redis <is> away', failed_at = now()

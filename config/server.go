@@ -135,7 +135,7 @@ func authenticated(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 	}
 }
 
-// isPublic reports whether a part of the API needs no token: its documentation, and the callbacks of external validators,
+// isPublic reports whether a path of the API needs no token: its guides, and the callbacks of external validators,
 // which are signed.
 func isPublic(path string) bool {
 	return slices.ContainsFunc([]string{"/docs/", "/schema/", "/callbacks/"}, func(part string) bool {

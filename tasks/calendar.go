@@ -114,8 +114,8 @@ func (c *Calendar) giveBack(ctx context.Context, name string, tick time.Time) er
 	return c.deleteTick(ctx, name, tick)
 }
 
-// record writes the effect and deletes old ticks. The tick itself always stays, however old it is: without it a task that
-// comes very late would do a yearly job again.
+// record writes the effect and deletes old ticks. The tick itself always stays, however old it is: without it a task
+// that comes very late would do a yearly job again.
 func (c *Calendar) record(ctx context.Context, name string, tick time.Time, effect int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tickTimeout)
 	defer cancel()

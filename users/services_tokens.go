@@ -94,8 +94,8 @@ func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id 
 	return err
 }
 
-// rotateToken replaces an active token of the principal, which still works for the overlap. The new token has the label,
-// the role and the lifetime of the old one.
+// rotateToken replaces an active token of the principal, which still works for the overlap. The new token has the
+// label, the role and the lifetime of the old one.
 func (s *Service) rotateToken(
 	ctx context.Context, principal core.Principal, id uuid.UUID, overlap time.Duration,
 ) (issuedToken, error) {

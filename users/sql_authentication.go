@@ -15,8 +15,8 @@ type Caller struct {
 	// Org is SQL for the id of the organization over the parameter Param.
 	Org   string
 	Param db.Param
-	// OrgID and Tag are those of the cached holder; they are zero when only the token is known. What was read under this
-	// access tag is still true if the caller is let through: otherwise everything is looked up again by the token.
+	// OrgID and Tag are those of the cached holder; they are zero when only the token is known. What was read under
+	// this access tag is still true if the caller is let through: otherwise all is looked up again by the token.
 	OrgID uuid.UUID
 	Tag   uuid.UUID
 }

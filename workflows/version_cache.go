@@ -50,11 +50,12 @@ func (v *versionCache) PrefetchVersion(
 	if cached, ok := v.entries.Get(name); ok && cached.tag == caller.Tag {
 		return db.Known(&cached.version)
 	}
-	return lookUpVersion(loader, caller, idOrSlug, number, func(version Version, tag uuid.UUID) validations.WorkflowRef {
+	keep := func(version Version, tag uuid.UUID) validations.WorkflowRef {
 		name.orgID = version.OrgID
 		v.entries.Add(name, cachedVersion{version: version.ref(), tag: tag})
 		return version.ref()
-	})
+	}
+	return lookUpVersion(loader, caller, idOrSlug, number, keep)
 }
 
 // FindVersion returns a version with its definition, or answers not_found.
