@@ -29,8 +29,8 @@ type contract struct {
 	bodies   *bodies
 }
 
-// bodies has the schemas of JSON bodies. The library compiles a schema for each answer that it checks, which took most of
-// the processor time of all checks.
+// bodies has the schemas of JSON bodies. The library compiles a schema for each answer that it checks, which took most
+// of the processor time of all checks.
 type bodies struct {
 	mu       sync.Mutex // guards the compiler and what it has compiled
 	compiler *jsonschema.Compiler

@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	buildsIndex  = regexp.MustCompile(`(?is)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF NOT EXISTS\s+)?\w+\s+ON\s+(\w+)`)
+	buildsIndex = regexp.MustCompile(
+		`(?is)CREATE\s+(?:UNIQUE\s+)?INDEX\s+(CONCURRENTLY\s+)?(?:IF NOT EXISTS\s+)?\w+\s+ON\s+(\w+)`)
 	createsTable = regexp.MustCompile(`(?is)CREATE\s+TABLE\s+(\w+)`)
 )
 

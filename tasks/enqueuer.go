@@ -28,7 +28,7 @@ const (
 	maxHandOvers    = 10
 	deadLetterDelay = 10 * 365 * 24 * time.Hour
 
-	// firstRefill is how soon the enqueuer looks again for room in the queue, and lastRefill how late where there was none.
+	// firstRefill is how soon the enqueuer looks again for room in a full queue. The pause doubles up to lastRefill.
 	firstRefill = 10 * time.Millisecond
 	lastRefill  = 200 * time.Millisecond
 	// maxBatch bounds how many jobs are handed over, and how many organizations get their turn, in one batch.
@@ -118,7 +118,25 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 		e.lookAgain()
 		return 0, nil
 	}
-	batch, err := db.InPipeline(ctx, e.db,
+	batch, err := e.handOver(ctx, queue, slots, room)
+	if err != nil {
+		return 0, fmt.Errorf("hand over staged jobs: %w", err)
+	}
+	e.report(ctx, batch.refused)
+	if batch.full {
+		e.lookAgain()
+	} else {
+		e.refill = firstRefill
+	}
+	if batch.err != nil {
+		batch.err = fmt.Errorf("hand over staged jobs: %w", batch.err)
+	}
+	return len(batch.delivered) + len(batch.refused), batch.err
+}
+
+// handOver moves jobs of the organizations whose turn it is, as many as the queue has room for.
+func (e *Enqueuer) handOver(ctx context.Context, queue inFlight, slots, room int) (handOver, error) {
+	return db.InPipeline(ctx, e.db,
 		func(batch *db.Batch) *db.Future[[]uuid.UUID] { return queueTurn(batch, e.served, room) },
 		func(tx db.Tx, turn *db.Future[[]uuid.UUID], last *db.Batch) (handOver, error) {
 			orgs, err := turn.Get()
@@ -134,24 +152,16 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 			settle(last, batch)
 			return batch, nil
 		})
-	if err != nil {
-		return 0, fmt.Errorf("hand over staged jobs: %w", err)
-	}
-	for _, r := range batch.refused {
+}
+
+// report logs the jobs that will not be tried again.
+func (e *Enqueuer) report(ctx context.Context, refused []refusal) {
+	for _, r := range refused {
 		if r.staged.attempts+1 >= maxHandOvers {
 			e.log.ErrorContext(ctx, "a staged job is a dead letter: the queue does not take it",
 				"staged_job", r.staged.id, "task", r.staged.job.TaskID(), "error", r.cause)
 		}
 	}
-	if batch.full {
-		e.lookAgain()
-	} else {
-		e.refill = firstRefill
-	}
-	if batch.err != nil {
-		batch.err = fmt.Errorf("hand over staged jobs: %w", batch.err)
-	}
-	return len(batch.delivered) + len(batch.refused), batch.err
 }
 
 // lookAgain wakes the enqueuer when workers may have made room in the queue.

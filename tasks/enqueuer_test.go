@@ -215,7 +215,7 @@ func TestEnqueuerPoison(t *testing.T) {
 		}
 		good := newJobs(5)
 		b.stage(t, append(poison, good...)...)
-		for range len(poison) {
+		for range poison {
 			if _, err := b.enqueuer.RunOnce(t.Context()); err != nil {
 				t.Fatalf("run once: %v", err)
 			}

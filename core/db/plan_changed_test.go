@@ -26,7 +26,8 @@ func TestPlanChanges(t *testing.T) {
 		"Transaction": func(ctx context.Context, database *db.DB) (string, error) {
 			return db.InTx(ctx, database, func(tx db.Tx) (string, error) {
 				var name string
-				return name, tx.QueryRow(ctx, `SELECT name FROM grown`).Scan(&name)
+				err := tx.QueryRow(ctx, `SELECT name FROM grown`).Scan(&name)
+				return name, err
 			})
 		},
 		"Batch": func(ctx context.Context, database *db.DB) (string, error) {

@@ -126,7 +126,7 @@ func (s indexed) score(term string) float64 {
 // termsOf returns the different words of a query without their plurals, since the beginning of a word finds it.
 func termsOf(query string) []string {
 	var terms []string
-	for _, word := range strings.Fields(fold(query)) {
+	for word := range strings.FieldsSeq(fold(query)) {
 		const shortest = 4
 		if len(word) >= shortest && !strings.HasSuffix(word, "ss") {
 			word = strings.TrimSuffix(strings.TrimSuffix(word, "s"), "ie")

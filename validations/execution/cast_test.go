@@ -93,7 +93,8 @@ func (b *testBundle) startDefinition(tb testing.TB, definition validations.Defin
 
 // workflow publishes the definition with its missing steps.
 func (b *testBundle) workflow(tb testing.TB, definition validations.Definition,
-	steps ...engine) validations.WorkflowRef {
+	steps ...engine,
+) validations.WorkflowRef {
 	tb.Helper()
 	// The name makes the definition another than that of any other run.
 	definition.Accepts = []string{"text/" + uuid.NewString()}
@@ -144,7 +145,8 @@ func (b *testBundle) create(tb testing.TB, ref validations.WorkflowRef) jobs.Job
 
 // createOf starts a run on the content, or returns why it cannot be started.
 func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, content validations.Content) (jobs.Job,
-	error) {
+	error,
+) {
 	tb.Helper()
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
@@ -156,7 +158,8 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 }
 
 func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,
-	content validations.Content) validations.Prepared {
+	content validations.Content,
+) validations.Prepared {
 	tb.Helper()
 	prepared, err := validations.Prepare(validations.Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,

@@ -53,28 +53,36 @@ func TestEveryEndOfARun(t *testing.T) {
 		before     string
 		want       end
 	}{
-		"Passed": {validations.Definition{}, []engine{passing}, "", end{validations.ResultPass, "SUCCEEDED", "", "",
-			"", "PASSED"}},
+		"Passed": {validations.Definition{}, []engine{passing}, "", end{
+			validations.ResultPass, "SUCCEEDED", "", "",
+			"", "PASSED",
+		}},
 		"Failed": {
 			validations.Definition{},
 			[]engine{failing, passing},
 			"",
-			end{validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.",
-				theirs, "FAILED SKIPPED"},
+			end{
+				validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.",
+				theirs, "FAILED SKIPPED",
+			},
 		},
 		"EngineFailed": {
 			validations.Definition{},
 			[]engine{passing, broken},
 			"",
-			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
-				"PASSED FAILED!"},
+			end{
+				validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				"PASSED FAILED!",
+			},
 		},
 		"EngineFailedAfterErrorsWereFound": {
 			goOn,
 			[]engine{failing, panicking},
 			"",
-			end{validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
-				"FAILED FAILED!"},
+			end{
+				validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				"FAILED FAILED!",
+			},
 		},
 		"StepTookTooLong": {
 			validations.Definition{},

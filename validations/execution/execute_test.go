@@ -42,48 +42,60 @@ func TestExecute(t *testing.T) {
 			"PassesWhenEveryStepPasses",
 			validations.Definition{},
 			[]engine{passing, passing},
-			runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2, Epoch: 2,
-				Attempts: 1},
+			runRow{
+				State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2, Epoch: 2,
+				Attempts: 1,
+			},
 			"0 PASSED, 1 PASSED",
 		},
 		{
 			"EndsAtTheFirstFailingStep",
 			validations.Definition{},
 			[]engine{failing, passing},
-			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2,
-				1, false, false},
+			runRow{
+				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2,
+				1, false, false,
+			},
 			"0 FAILED",
 		},
 		{
 			"GoesOnWhereTheStepSaysSo",
 			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing, failing},
-			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 4, 3, 2,
-				1, false, false},
+			runRow{
+				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 4, 3, 2,
+				1, false, false,
+			},
 			"0 FAILED, 1 PASSED, 2 FAILED",
 		},
 		{
 			"FailsWhenOnlyAnEarlierStepFailed",
 			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing},
-			runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 2, 2,
-				1, false, false},
+			runRow{
+				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 2, 2,
+				1, false, false,
+			},
 			"0 FAILED, 1 PASSED",
 		},
 		{
 			"IsNotToBlameTheDocumentForAPanic",
 			validations.Definition{},
 			[]engine{passing, panicking},
-			runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 1, 2, 1,
-				false, false},
+			runRow{
+				validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 1, 2, 1,
+				false, false,
+			},
 			"0 PASSED",
 		},
 		{
 			"IsNotToBlameTheDocumentForAnError",
 			validations.Definition{},
 			[]engine{broken},
-			runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
-				false, false},
+			runRow{
+				validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
+				false, false,
+			},
 			"",
 		},
 	} {
@@ -124,8 +136,10 @@ func TestExecuteEndsStepsThatTakeTooLong(t *testing.T) {
 			t.Parallel()
 			job := b.start(t, step)
 			b.execute(t, job)
-			b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut,
-				validations.CategoryTimeout, 0, 0, 2, 1, false, false}, "")
+			b.wantRun(t, job, runRow{
+				validations.StateCompleted, validations.ResultTimedOut,
+				validations.CategoryTimeout, 0, 0, 2, 1, false, false,
+			}, "")
 		})
 	}
 }
@@ -210,8 +224,10 @@ func TestExecuteIsDoneOnceByMany(t *testing.T) {
 	if n.Load() != 2 {
 		t.Errorf("engine runs = %d, want one for each step", n.Load())
 	}
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
-		2, 2, 2, 1, false, false},
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
+		2, 2, 2, 1, false, false,
+	},
 		"0 PASSED, 1 FAILED")
 }
 
@@ -242,8 +258,10 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 		if b.version(t, stale) != before {
 			t.Error("the stale holder wrote the run")
 		}
-		b.wantRun(t, stale, runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3,
-			Attempts: 1, Swept: true}, "")
+		b.wantRun(t, stale, runRow{
+			State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3,
+			Attempts: 1, Swept: true,
+		}, "")
 	})
 
 	t.Run("TheStaleHolderIsStopped", func(t *testing.T) {
@@ -264,8 +282,10 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 			t.Errorf("Execute = %v, want nil", err)
 		}
 		b.wantRun(t, job,
-			runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1,
-				Leased: true, Swept: true}, "")
+			runRow{
+				State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1,
+				Leased: true, Swept: true,
+			}, "")
 	})
 
 	t.Run("ALivingHolderKeepsItsLease", func(t *testing.T) {
@@ -296,8 +316,10 @@ func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			Epoch: 2, Attempts: 1,
+		},
 			"0 PASSED")
 	})
 }
@@ -318,8 +340,10 @@ func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 		t.Fatalf("Execute = %v, want nil: the sweeper brings the run back", err)
 	}
 	b.wantRun(t, job,
-		runRow{State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 2,
-			Swept: true}, "0 PASSED")
+		runRow{
+			State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 2,
+			Swept: true,
+		}, "0 PASSED")
 	b.exec(t, `DELETE FROM staged_jobs`)
 	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
 	if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
@@ -327,8 +351,10 @@ func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 	}
 	job.Epoch = one[int](t, b, `SELECT epoch FROM staged_jobs`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2,
-		Epoch: 4, Attempts: 1},
+	b.wantRun(t, job, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2,
+		Epoch: 4, Attempts: 1,
+	},
 		"0 PASSED, 1 PASSED")
 	if first.Load() != 1 || second.Load() != 2 {
 		t.Errorf("engine runs = %d, %d, want 1 of the done step and 2 of the interrupted one", first.Load(),
@@ -343,8 +369,10 @@ func TestExecuteGivesUpInTheEnd(t *testing.T) {
 	job := b.start(t, counting(&n, passing))
 	b.exec(t, `UPDATE validation_runs SET attempts = 3`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
-		0, 2, 4, false, false}, "")
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		0, 2, 4, false, false,
+	}, "")
 	if text := one[string](t, b, `SELECT error FROM validation_runs`); !strings.Contains(text, "3 times") ||
 		n.Load() != 0 {
 		t.Errorf("error = %q after %d engine runs, want it to say 3 times, after none", text, n.Load())
@@ -354,11 +382,15 @@ func TestExecuteGivesUpInTheEnd(t *testing.T) {
 func TestExecuteWithoutAWorkingDefinition(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	job := b.startDefinition(t, validations.Definition{Steps: []validations.Step{{ID: "s", Name: "S", Type: "unheard",
-		Config: []byte("{}")}}})
+	job := b.startDefinition(t, validations.Definition{Steps: []validations.Step{{
+		ID: "s", Name: "S", Type: "unheard",
+		Config: []byte("{}"),
+	}}})
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
-		0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		0, 2, 1, false, false,
+	}, "")
 }
 
 func TestFindingsAreStoredWhateverTheDocumentHolds(t *testing.T) {

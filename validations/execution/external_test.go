@@ -20,12 +20,18 @@ const (
 
 func TestExternalStep(t *testing.T) {
 	t.Parallel()
-	passed := runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2,
-		Attempts: 1}
-	failed := runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 2,
-		1, false, false}
-	broken := runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
-		false, false}
+	passed := runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2,
+		Attempts: 1,
+	}
+	failed := runRow{
+		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 2,
+		1, false, false,
+	}
+	broken := runRow{
+		validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
+		false, false,
+	}
 	for _, tt := range []struct {
 		// behavior is that of the first attempt. Every further attempt is answered.
 		behavior validator.Behavior
@@ -101,8 +107,10 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 	job := b.startHTTP(t, "")
 	b.work(t)
 	b.wantCalls(t, 0)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0,
-		0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0,
+		0, 2, 1, false, false,
+	}, "")
 	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
 	if !strings.Contains(text, "its address is not one that may be called") || strings.Contains(text, "0.0.0.0") {
 		t.Errorf("error = %q, want that the address may not be called, without the address", text)
@@ -116,16 +124,20 @@ func TestExternalStepTimesOut(t *testing.T) {
 	job := b.startBounded(t, 1, "")
 	b.work(t)
 	b.wantCalls(t, 1)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0,
-		2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0,
+		2, 1, false, false,
+	}, "")
 }
 
 // The holder crashes during the call, and another worker takes the run over.
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
 	for moment, acted := range map[validator.Moment]bool{validator.Received: false, validator.Acted: true} {
-		for config, result := range map[string]validations.RunResult{"": validations.ResultPass,
-			once: validations.ResultError} {
+		for config, result := range map[string]validations.RunResult{
+			"":   validations.ResultPass,
+			once: validations.ResultError,
+		} {
 			t.Run(string(moment)+config, func(t *testing.T) {
 				t.Parallel()
 				b := setupExternal(t, testConfig())
@@ -188,8 +200,10 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 				t.Errorf("staged = %d, want 1", n)
 			}
 			b.wantCalls(t, 1)
-			b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail,
-				validations.CategoryValidationFailed, 1, 1, 4, 2, false, false},
+			b.wantRun(t, job, runRow{
+				validations.StateCompleted, validations.ResultFail,
+				validations.CategoryValidationFailed, 1, 1, 4, 2, false, false,
+			},
 				"0 FAILED")
 		})
 	}
@@ -209,8 +223,10 @@ func TestExternalStepContradiction(t *testing.T) {
 	})
 	b.work(t)
 	b.wantCalls(t, 2)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
-		1, 1, 2, 1, false, false},
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
+		1, 1, 2, 1, false, false,
+	},
 		"0 FAILED")
 }
 

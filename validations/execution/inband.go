@@ -33,8 +33,8 @@ type Inband struct {
 // NewInband makes an Inband that executes this many runs at once. With 0 every run is left to the workers.
 func NewInband(executor *Executor, waiters *Waiters, count int, log *slog.Logger) *Inband {
 	return &Inband{
-		executor: executor, waiters: waiters, places: share.New(count, 0), count: count, offers: make(chan jobs.Job), log: log,
-		executing: make(map[uuid.UUID]int),
+		executor: executor, waiters: waiters, places: share.New(count, 0), count: count,
+		offers: make(chan jobs.Job), executing: make(map[uuid.UUID]int), log: log,
 	}
 }
 

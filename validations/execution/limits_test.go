@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"github.com/simplevalidations/simplevalidations/core/share"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -62,8 +62,10 @@ func TestTimeLimits(t *testing.T) {
 		cfg := testConfig()
 		cfg.StepTimeout, cfg.RunTimeout = 20*time.Millisecond, 40*time.Millisecond
 		b := setup(t, cfg)
-		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 60,
-			Steps: []validations.Step{{TimeoutSeconds: 60}}}, blocked)
+		job := b.startDefinition(t, validations.Definition{
+			TimeoutSeconds: 60,
+			Steps:          []validations.Step{{TimeoutSeconds: 60}},
+		}, blocked)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(0), "")
 		if got, want := b.text(t, job), `Step "Step" took longer than 20ms.`; got != want {
@@ -122,8 +124,10 @@ func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	b := setup(t, cfg)
 	poison := []jobs.Job{
 		b.start(t, panicking), b.start(t, deaf(t)), b.start(t, blocked), b.start(t, broken),
-		b.startDefinition(t, validations.Definition{Steps: []validations.Step{{ID: "s", Name: "S", Type: "unheard",
-			Config: []byte("{}")}}}),
+		b.startDefinition(t, validations.Definition{Steps: []validations.Step{{
+			ID: "s", Name: "S", Type: "unheard",
+			Config: []byte("{}"),
+		}}}),
 	}
 	var good []jobs.Job
 	for range 20 {
@@ -144,8 +148,10 @@ func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	close(queue)
 	workers.Wait()
 	for _, job := range good {
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			Epoch: 2, Attempts: 1,
+		},
 			"0 PASSED")
 	}
 	got := one[int](t, b, `SELECT count(*) FROM validation_runs WHERE result IN ('ERROR', 'TIMED_OUT')`)
@@ -180,8 +186,10 @@ func TestAMissingDocumentIsNoFailure(t *testing.T) {
 	job := b.start(t, failing)
 	b.exec(t, `UPDATE submissions SET content = NULL`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
-		0, 2, 1, false, false}, "")
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		0, 2, 1, false, false,
+	}, "")
 	if got := b.text(t, job); !strings.Contains(got, "no longer kept") {
 		t.Errorf("error = %q, want that the document is no longer kept", got)
 	}
@@ -214,8 +222,10 @@ func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 		t.Errorf("engines at once = %d, want 1", most.Load())
 	}
 	for _, job := range started {
-		b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1},
+		b.wantRun(t, job, runRow{
+			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			Epoch: 2, Attempts: 1,
+		},
 			"0 PASSED")
 	}
 }

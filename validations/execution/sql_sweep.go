@@ -18,6 +18,8 @@ const (
 	sweepBatch = 500
 	// maxSweepDoublings bounds the back-off at 64 times Config.SweepAfter.
 	maxSweepDoublings = 6
+	// longestWaits bounds in the same way how late a run is looked at again whose job waits in the outbox.
+	longestWaits = 16
 )
 
 // errNotWaiting means that there is no need to requeue a run.
@@ -57,37 +59,72 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 // how many it staged.
 //
 // A job that the enqueuer has postponed counts as lost. Each run gets a new epoch, so what the old job or the old
-// holder still does has no effect. Any number of processes may sweep at once.
+// holder still does has no effect. A run whose job waits in the outbox is left alone, and looked at again when it has
+// waited twice as long: a long backlog is not read again and again. Any number of processes may sweep at once.
 func (e *Executor) Sweep(ctx context.Context) (int, error) {
-	swept, err := db.InTx(ctx, e.db, func(tx db.Tx) (int, error) {
+	for {
+		batch, err := db.InTx(ctx, e.db, e.sweepBatch(ctx))
+		if err != nil {
+			return 0, err
+		}
+		if batch.staged > 0 {
+			e.staged.Wake()
+		}
+		if batch.staged > 0 || batch.waiting < sweepBatch {
+			return batch.staged, nil
+		}
+	}
+}
+
+// swept counts the runs of one batch: those that were staged again, and those whose jobs wait in the outbox.
+type swept struct {
+	staged, waiting int
+}
+
+func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
+	return func(tx db.Tx) (swept, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
-				SELECT org_id, id FROM validation_runs AS r
+				SELECT org_id, id, EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
+					AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now()) AS waits
+				FROM validation_runs AS r
 				WHERE sweep_after <= now() AND (lease_until IS NULL OR lease_until <= now())
-					AND NOT EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
-						AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now())
 				ORDER BY sweep_after LIMIT $2 FOR UPDATE SKIP LOCKED)
-			UPDATE validation_runs AS r SET epoch = epoch + 1, lease_until = NULL, sweeps = sweeps + 1,
-				sweep_after = now() + power(2, least(sweeps, $3)) * $4::bigint * interval '1 millisecond'
+			UPDATE validation_runs AS r SET lease_until = NULL,
+				epoch = epoch + CASE WHEN waits THEN 0 ELSE 1 END,
+				sweeps = sweeps + CASE WHEN waits THEN 0 ELSE 1 END,
+				sweep_after = now() + CASE
+					WHEN waits THEN least(greatest(now() - created_at, $4::bigint * interval '1 millisecond'),
+						$5::bigint * interval '1 millisecond')
+					ELSE power(2, least(sweeps, $3)) * interval '1 millisecond' * $4::bigint END
 			FROM due WHERE r.org_id = due.org_id AND r.id = due.id
-			RETURNING $1::text, r.org_id, r.id, r.epoch`,
-			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds())
+			RETURNING waits, r.org_id, r.id, r.epoch`,
+			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds(),
+			(longestWaits * e.cfg.SweepAfter).Milliseconds())
 		if err != nil {
-			return 0, fmt.Errorf("find runs to sweep: %w", err)
+			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
 		}
-		staged, err := pgx.CollectRows(rows, pgx.RowToStructByPos[jobs.Job])
+		var found swept
+		var list []jobs.Job
+		var waits bool
+		job := jobs.Job{Kind: validations.JobExecute}
+		_, err = pgx.ForEachRow(rows, []any{&waits, &job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
+			if waits {
+				found.waiting++
+			} else {
+				list = append(list, job)
+			}
+			return nil
+		})
 		if err != nil {
-			return 0, fmt.Errorf("find runs to sweep: %w", err)
+			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
 		}
-		if len(staged) == 0 {
-			return 0, nil
+		found.staged = len(list)
+		if len(list) == 0 {
+			return found, nil
 		}
 		batch := tx.NewBatch()
-		jobs.Stage(batch, staged...)
-		return len(staged), batch.Send(ctx)
-	})
-	if swept > 0 {
-		e.staged.Wake()
+		jobs.Stage(batch, list...)
+		return found, batch.Send(ctx)
 	}
-	return swept, err
 }

@@ -57,6 +57,28 @@ func TestSweepStagesOverdueRuns(t *testing.T) {
 	}
 }
 
+// Runs whose jobs wait in the outbox are many while a backlog lasts.
+func TestSweepLeavesABacklogAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, passing)
+	for _, tt := range []struct{ age, next string }{
+		{"2 seconds", "1 minute"}, {"5 minutes", "5 minutes"}, {"3 hours", "16 minutes"},
+	} {
+		b.exec(t, `UPDATE validation_runs SET sweep_after = now(), created_at = now() - $1::text::interval`, tt.age)
+		before := b.run(t, job.SubjectID)
+		b.sweep(t, 0)
+		if after := b.run(t, job.SubjectID); after.Epoch != before.Epoch {
+			t.Errorf("epoch = %d after %d, want the same", after.Epoch, before.Epoch)
+		}
+		if !one[bool](t, b, `SELECT sweep_after BETWEEN now() + $1::text::interval - interval '30 seconds'
+			AND now() + $1::text::interval FROM validation_runs`, tt.next) {
+			t.Errorf("a run that has waited %s is looked at again in %s, want in %s", tt.age,
+				one[string](t, b, `SELECT (sweep_after - now())::text FROM validation_runs`), tt.next)
+		}
+	}
+}
+
 func TestSweepBacksOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
@@ -146,7 +168,9 @@ func TestASweptRunIsExecutedOnce(t *testing.T) {
 	if n.Load() != 1 {
 		t.Errorf("engine runs = %d, want 1", n.Load())
 	}
-	b.wantRun(t, swept, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-		Epoch: 3, Attempts: 1},
+	b.wantRun(t, swept, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 3, Attempts: 1,
+	},
 		"0 PASSED")
 }

@@ -11,7 +11,8 @@ import (
 
 // waited waits for progress while a loop calls RunOnce.
 func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyond validations.Progress,
-	begin func()) bool {
+	begin func(),
+) bool {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	defer cancel()

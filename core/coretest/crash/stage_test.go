@@ -205,10 +205,14 @@ func (s *stage) flushRedis(tb testing.TB) {
 func (s *stage) passTime(tb testing.TB) {
 	tb.Helper()
 	for _, moved := range []struct{ table, where, change string }{
-		{"idempotency_keys", "recovery_point <> 'finished'",
-			"locked_until = locked_until - interval '1 hour', retry_at = retry_at - interval '1 hour'"},
-		{"validation_runs", "state <> 'COMPLETED'",
-			"lease_until = lease_until - interval '1 hour', sweep_after = sweep_after - interval '1 hour'"},
+		{
+			"idempotency_keys", "recovery_point <> 'finished'",
+			"locked_until = locked_until - interval '1 hour', retry_at = retry_at - interval '1 hour'",
+		},
+		{
+			"validation_runs", "state <> 'COMPLETED'",
+			"lease_until = lease_until - interval '1 hour', sweep_after = sweep_after - interval '1 hour'",
+		},
 		{"uploads", "true", "sweep_after = sweep_after - interval '1 hour'"},
 	} {
 		rows, err := s.DB.Pool.Query(tb.Context(), "SELECT id FROM "+moved.table+" WHERE "+moved.where)
