@@ -256,8 +256,8 @@ func (o *operations) doJob(ctx context.Context, action operation, t target, reco
 	return tasks.RetryDeadLetter(ctx, o.project.db, id, record)
 }
 
-// doTask writes the audit record before it changes Redis, so that nothing is done without a record. An action that Redis
-// does not confirm gets a second record.
+// doTask writes the audit record before it changes Redis, so that nothing is done without a record. An action that
+// Redis does not confirm gets a second record.
 func (o *operations) doTask(ctx context.Context, action operation, t target, record core.AuditRecord) error {
 	if err := o.queues.CheckArchived(t.scope, t.id); err != nil {
 		return err

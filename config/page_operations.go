@@ -138,8 +138,8 @@ func (o *operations) act(c echo.Context) error {
 	})
 }
 
-// doAll does one target after the other. Incidents that were resolved meanwhile are counted and left out. After an error
-// of the service itself the rest is not tried.
+// doAll does one target after the other. Incidents that were resolved meanwhile are counted and left out. After an
+// error of the service itself the rest is not tried.
 func (o *operations) doAll(c echo.Context, form operationForm) error {
 	ctx := c.Request().Context()
 	var done, left int

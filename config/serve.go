@@ -57,8 +57,8 @@ func (p Program) serveCommand() *cobra.Command {
 
 // headroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when the heap
 // has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a
-// higher percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is left to
-// operators.
+// higher percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is left
+// to operators.
 const headroom = 32 << 20
 
 func (p Program) serve(ctx context.Context, part role, demo bool) error {

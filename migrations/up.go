@@ -68,7 +68,7 @@ func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *s
 			slog.Any("error", err), slog.Duration("in", rest), slog.String("oldest_transaction", oldest(ctx, db)))
 		select {
 		case <-patience.Done():
-			return fmt.Errorf("%w; end the long transactions (a backup is one) and migrate again: %w", patience.Err(), err)
+			return fmt.Errorf("gave up, end the long transactions (a backup is one) and migrate again: %w", err)
 		case <-time.After(rest/2 + rand.N(rest)): //nolint:gosec // It spreads attempts and guards nothing.
 		}
 	}
