@@ -210,7 +210,7 @@ func TestOtherSessionsEndAfterAWordOnIt(t *testing.T) {
 	other := s.session(t, id)
 	s.session(t, id)
 	shows(t, s.visit(t, http.StatusOK, page("/app/account/", own)),
-		"End all other sessions…</summary>", "everywhere but in this browser: 2 sessions of", "End 2 other sessions")
+		"End all other sessions…</summary>", "in all other browsers: 2 sessions of", "End 2 other sessions")
 	s.visit(t, http.StatusSeeOther, post("/app/account/sessions/end/", own, nil))
 	s.visit(t, http.StatusSeeOther, page("/app/account/", other))
 	s.visit(t, http.StatusOK, page("/app/account/", own))

@@ -109,8 +109,9 @@ func NewProject(
 	p.inband = execution.NewInband(executor, p.waiters, settings.InbandRuns, log)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
-	starter := start.New(database, start.Config{CommitTimeout: settings.CommitTimeout}, runs, guard,
-		staged, overage(settings, engine), measured.Starts)
+	starter := start.New(database, start.Config{
+		CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory,
+	}, runs, guard, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
 		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))
@@ -150,7 +151,7 @@ func newExecutor(
 ) (*execution.Executor, error) {
 	executor, err := execution.New(database, execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
-		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts,
+		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 	}, runs, staged, measured.Runs, log)
 	if err != nil {

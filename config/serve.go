@@ -69,6 +69,7 @@ func (p Program) serve(ctx context.Context, part role, demo bool) error {
 	if err != nil {
 		return err
 	}
+	limitMemory(log)
 	lock, err := lockDataDir(settings, part)
 	if err != nil {
 		return err

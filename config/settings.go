@@ -86,6 +86,9 @@ type Settings struct {
 	// Workers is how many runs one process executes at once. One organization gets at most half of them, and less while
 	// others have work.
 	Workers int `env:"SV_WORKERS" envDefault:"64" validate:"min=1,max=1000"`
+	// EngineMemory is the budget, in bytes, of the validators of one process that hold documents in memory. What does not
+	// fit waits; what could never fit is refused.
+	EngineMemory int64 `env:"SV_ENGINE_MEMORY" validate:"min=1048576"`
 	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
 	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.
@@ -157,7 +160,7 @@ const inbandPerCPU = 2
 // everything that is wrong at once. The second result lists variables beginning with SV_ that mean nothing.
 func LoadSettings(environ []string) (Settings, []string, error) {
 	variables := env.ToMap(environ)
-	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU()}
+	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU(), EngineMemory: defaultEngineMemory()}
 	problems := unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))
 	fields, err := core.NewValidator().Fields(settings)
 	if err != nil {

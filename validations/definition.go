@@ -54,6 +54,15 @@ func (d Definition) Encode() ([]byte, Digest, error) {
 	return text, sha256.Sum256(text), nil
 }
 
+// Weight is how many bytes of memory the heaviest step needs for a document.
+func (d Definition) Weight(mediaType string, size int64) int64 {
+	var most int64
+	for _, step := range d.Steps {
+		most = max(most, engines.Weight(step.Type, mediaType, size))
+	}
+	return most
+}
+
 // Takes reports whether the definition accepts documents of the media type or of one of its aliases. Parameters are
 // ignored.
 func (d Definition) Takes(mediaType string) bool {

@@ -34,7 +34,8 @@ type testBundle struct {
 
 func testConfig() Config {
 	return Config{
-		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
+		EngineMemory: 64 << 20,
+		Lease:        time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
 	}
 }
 

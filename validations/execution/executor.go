@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,9 @@ type Config struct {
 	RunTimeout  time.Duration
 	// MaxAttempts is how often a run is begun before it ends in ERROR.
 	MaxAttempts int
-	External    ExternalConfig
+	// EngineMemory is the budget of all engines of the process together, in bytes (engines.Weight).
+	EngineMemory int64
+	External     ExternalConfig
 }
 
 // Executor executes runs.
@@ -54,6 +57,8 @@ type Executor struct {
 	steps      batcher[stepEnd, stepWritten]
 	// places are those of the engines of runs from the queue.
 	places *share.Places
+	// memory is the budget of all engines. It has places for all that may run.
+	memory *share.Places
 	// abandoned counts engines that ignored the end of their context and still run.
 	abandoned atomic.Int64
 }
@@ -71,6 +76,7 @@ func New(
 		db: database, cfg: cfg, runs: runs, staged: staged, metrics: measured, log: log, programs: programs,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0),
+		memory:     share.New(math.MaxInt32, cfg.EngineMemory),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)

@@ -75,6 +75,13 @@ type stepRan struct {
 
 // runStep runs the engine of a step once its organization has a place. The step's time limit begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
+	// Memory comes first: a step that waits for it must not take a place from one that needs none.
+	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
+	giveBack, err := e.memory.Take(ctx, x.run.OrgID, weight)
+	if err != nil {
+		return stepRan{engineEnd: engineEnd{err: err}}
+	}
+	defer giveBack()
 	leave, err := x.places.Take(ctx, x.run.OrgID, 0)
 	if err != nil {
 		return stepRan{engineEnd: engineEnd{err: err}}

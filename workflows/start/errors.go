@@ -3,6 +3,7 @@ package start
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -14,7 +15,7 @@ import (
 
 // admit makes the checks that only new runs have to pass, and returns the request with the type as which the workflow
 // takes the document. The rate limit comes last, so that only what could start counts against it.
-func (r Request) admit(ctx context.Context) (Request, error) {
+func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error) {
 	definition := r.Workflow.Definition
 	switch {
 	case !r.Workflow.Active:
@@ -30,9 +31,19 @@ func (r Request) admit(ctx context.Context) (Request, error) {
 			return r, body.RefuseType(r.Body, definition.Accepts)
 		}
 		r.Body.MediaType = mediaType
+		if definition.Weight(mediaType, r.Body.Content.Size) > engineMemory {
+			return r, tooHeavy(r.Body.Content.Size)
+		}
 	}
 	err := r.Admit(ctx)
 	return r, err
+}
+
+// tooHeavy refuses a document for which the validators would need more memory than they may ever have.
+func tooHeavy(size int64) error {
+	return core.NewError(core.CodePayloadTooLarge, fmt.Sprintf(
+		"The document of %d bytes needs more memory than this service gives to one validation. Send it in parts, or ask "+
+			"the operator for a higher SV_ENGINE_MEMORY.", size))
 }
 
 // commitError tells the client what a failed commit means for its start.

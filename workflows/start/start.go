@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// CommitTimeout bounds the transaction, and all phases of a start beyond the quota, whatever the client does.
 	CommitTimeout time.Duration
+	// EngineMemory is the budget of the engines, in bytes. A document that could never fit into it is refused.
+	EngineMemory int64
 }
 
 // Starter starts runs, each exactly once.
@@ -54,7 +56,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	if answered || err != nil {
 		return answer, err
 	}
-	admitted, refusal := r.admit(ctx)
+	admitted, refusal := r.admit(ctx, s.cfg.EngineMemory)
 	if refusal != nil {
 		return s.unlessAnswered(ctx, r, refusal)
 	}

@@ -1,0 +1,62 @@
+package engines
+
+import "strings"
+
+// weight is what a kind of document costs in memory while an engine holds it as a tree. The factors are those of the
+// densest documents, measured by TestWeight.
+type weight struct {
+	// perByte is the memory for each byte of a document, and copies of its text are part of it.
+	perByte int64
+	// values bounds the memory of the tree beyond four copies of the text, since the number of its values is limited.
+	values int64
+}
+
+const (
+	mebibyte   = 1 << 20
+	textCopies = 4
+)
+
+var (
+	jsonWeight       = weight{perByte: 80, values: 256 * mebibyte}
+	yamlWeight       = weight{perByte: 192, values: 448 * mebibyte}
+	energyPlusWeight = weight{perByte: 96, values: 448 * mebibyte}
+	// xmlWeight includes the child process that checks by XML Schema.
+	xmlWeight = weight{perByte: 32, values: 512 * mebibyte}
+	// textWeight is that of a document which is sent to another service.
+	textWeight = weight{perByte: 2, values: 0}
+)
+
+func (w weight) of(size int64) int64 {
+	return min(w.perByte*size, textCopies*size+w.values)
+}
+
+// Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as
+// streams, such as tables, need none that is worth counting.
+func Weight(kind, mediaType string, size int64) int64 {
+	switch kind {
+	case KindJSONSchema, KindRules:
+		return treeWeight(mediaType).of(size)
+	case KindEnergyPlus:
+		return energyPlusWeight.of(size)
+	case KindXML:
+		return xmlWeight.of(size)
+	case KindHTTP:
+		return textWeight.of(size)
+	default:
+		return 0
+	}
+}
+
+// treeWeight is the weight of a tree in the language of a media type, and that of the heaviest where it names none.
+func treeWeight(mediaType string) weight {
+	base, _, _ := strings.Cut(mediaType, ";")
+	base = strings.TrimSpace(base)
+	switch {
+	case strings.HasSuffix(base, "json"):
+		return jsonWeight
+	case strings.HasSuffix(base, "xml"):
+		return xmlWeight
+	default:
+		return yamlWeight
+	}
+}

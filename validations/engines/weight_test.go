@@ -1,0 +1,90 @@
+package engines_test
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// The densest documents of each kind take less memory than their weight: short values, long lists, many members.
+func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
+	const size = 512 << 10
+	many := func(text func(i int) string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size; i++ {
+			b.WriteString(text(i))
+		}
+		return b.String()
+	}
+	const json, yaml, xml, text = "application/json", "application/yaml", "application/xml", "text/plain"
+	list := "[0" + many(func(int) string { return ",0" }) + "]"
+	members := `{"a":0` + many(func(i int) string { return fmt.Sprintf(`,"a%d":0`, i) }) + "}"
+	objects := "[{}" + many(func(int) string { return `,{"a":1}` }) + "]"
+	flow := "{a" + many(func(i int) string { return fmt.Sprintf(",a%d", i) }) + "}"
+	lines := many(func(int) string { return "- 1\n" })
+	elements := "<r>" + many(func(int) string { return "<a/>" }) + "</r>"
+	zones := "Version,9.6;\n" + many(func(i int) string { return fmt.Sprintf("Zone,z%d,0,0,0,0,1,1;\n", i) })
+	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
+		many(func(i int) string { return fmt.Sprintf(`,"z%d":{"x":1}`, i) }) + "}}"
+	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
+	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
+		"SchemaOfAList":     {engines.KindJSONSchema, schema, json, list},
+		"SchemaOfMembers":   {engines.KindJSONSchema, schema, json, members},
+		"SchemaOfObjects":   {engines.KindJSONSchema, schema, json, objects},
+		"SchemaOfYAML":      {engines.KindJSONSchema, schema, yaml, flow},
+		"SchemaOfYAMLLines": {engines.KindJSONSchema, schema, yaml, lines},
+		"RulesOfMembers":    {engines.KindRules, rules, json, members},
+		"RulesOfObjects":    {engines.KindRules, rules, json, objects},
+		"RulesOfYAML":       {engines.KindRules, rules, yaml, flow},
+		"RulesOfXML":        {engines.KindRules, rules, xml, elements},
+		"XML":               {engines.KindXML, `{}`, xml, elements},
+		"EnergyPlus":        {engines.KindEnergyPlus, `{}`, text, zones},
+		"EnergyPlusJSON":    {engines.KindEnergyPlus, `{}`, json, epJSON},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine, faults := engines.Compile(tt.kind, []byte(tt.config), engines.DefaultLimits())
+			if len(faults) > 0 {
+				t.Fatal(faults)
+			}
+			document := engines.NewDocument([]byte(tt.document), tt.mediaType, "f")
+			used := peak(func() {
+				if _, err := engine.Run(t.Context(), document); err != nil {
+					t.Errorf("Run: %v", err)
+				}
+			})
+			allowed := engines.Weight(tt.kind, tt.mediaType, document.Size)
+			t.Logf("%.0f bytes for each byte, weighed with %.0f", float64(used)/size, float64(allowed)/size)
+			if used > uint64(allowed) {
+				t.Errorf("used %d bytes for a document of %d, weighed with %d", used, document.Size, allowed)
+			}
+		})
+	}
+}
+
+// peak returns the most memory that a function held, with little garbage beside it.
+func peak(run func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run()
+	}()
+	most := before.HeapAlloc
+	for {
+		select {
+		case <-ended:
+			return most - before.HeapAlloc
+		default:
+			runtime.ReadMemStats(&now)
+			most = max(most, now.HeapAlloc)
+			runtime.Gosched()
+		}
+	}
+}
