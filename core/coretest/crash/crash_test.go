@@ -161,12 +161,15 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 	}
 }
 
-// chosen gives every third fault one finisher, and begins with another fault and finisher at each boundary, so that all
-// have their turn.
+// pace is how many faults of a boundary there are to one that is tried where not all are: each boundary has at least one.
+const pace = 7
+
+// chosen gives one fault in so many one finisher, and begins with another fault and finisher at each boundary, so that
+// all have their turn.
 func chosen(boundary, fault int, finishers []finisher) []finisher {
-	if (boundary+fault)%3 != 0 {
+	if (boundary+fault)%pace != 0 {
 		return nil
 	}
-	turn := (boundary + fault/3) % len(finishers)
+	turn := (boundary + fault/pace) % len(finishers)
 	return finishers[turn : turn+1]
 }
