@@ -31,25 +31,51 @@ func TypeScript(tb testing.TB) string {
 	return folder
 }
 
-// InstallTypeScript installs the package of the TypeScript client into a folder, without a network, and beside it the
-// types of Node. It returns the path of the compiler.
-func InstallTypeScript(tb testing.TB, folder string) string {
+// CompileTypeScript compiles programs that use the package of the TypeScript client, with all types checked, once for each
+// change of them or of the client. A program is named without an ending, which is .mjs in the folder that it returns.
+func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
 	tb.Helper()
 	built := TypeScript(tb)
-	packages, err := filepath.Glob(filepath.Join(built, "*.tgz"))
-	if err != nil || len(packages) != 1 {
-		tb.Fatalf("packages = %v and error %v, want one", packages, err)
+	// The name of the folder changes with the client.
+	files := fstest.MapFS{"package.json": {Data: []byte(`{"private": true}`)}, "client": {Data: []byte(built)}}
+	for name, code := range programs {
+		files[name+".mts"] = &fstest.MapFile{Data: []byte(code)}
 	}
-	err = executed(tb.Context(), folder, "npm", "install", packages[0], "--offline", "--no-audit", "--no-fund")
+	compiled, err := npm.Keep(files, "programs-typescript", func(folder npm.Folder) error {
+		if err := installTypeScript(tb.Context(), built, string(folder)); err != nil {
+			return err
+		}
+		command := []string{
+			compilerIn(built), "--strict", "--target", "es2022", "--module", "node16", "--lib", "es2022",
+			"--types", "node",
+		}
+		for name := range programs {
+			command = append(command, name+".mts")
+		}
+		return executed(tb.Context(), string(folder), "node", command...)
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return compiled
+}
+
+// installTypeScript installs the package that was built into a folder, without a network, and beside it the types of
+// Node.
+func installTypeScript(ctx context.Context, built, folder string) error {
+	packages, err := filepath.Glob(filepath.Join(built, "*.tgz"))
+	if err != nil || len(packages) != 1 {
+		return fmt.Errorf("packages = %v and error %v, want one", packages, err)
+	}
+	err = executed(ctx, folder, "npm", "install", packages[0], "--offline", "--no-audit", "--no-fund")
 	for _, types := range []string{"@types", "undici-types"} {
 		installed := filepath.Join("node_modules", types)
-		if err := os.Symlink(filepath.Join(built, installed), filepath.Join(folder, installed)); err != nil {
-			tb.Fatal(err)
-		}
+		err = errors.Join(err, os.Symlink(filepath.Join(built, installed), filepath.Join(folder, installed)))
 	}
+	return err
+}
+
+func compilerIn(built string) string {
 	return filepath.Join(built, "node_modules", "typescript", "bin", "tsc")
 }
 

@@ -64,7 +64,10 @@ func TestTypeScript(t *testing.T) {
 		if err := os.WriteFile(document, program.Sample(t, "good/building.json"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		execute(t, user, nil, "node", InstallTypeScript(t, user), "-p", ".")
+		if err := installTypeScript(t.Context(), folder, user); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, user, nil, "node", compilerIn(folder), "-p", ".")
 		for name, command := range map[string][]string{
 			"Modules": {"user.mjs"}, "CommonJS": {"user.cjs"}, "Types": {"dist/user.mjs"},
 		} {

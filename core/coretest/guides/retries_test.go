@@ -35,7 +35,6 @@ func setupRetries(tb testing.TB) retryPrograms {
 		installation: installation,
 		address:      program.Serve(tb, installation.Settings).URL(),
 		offered:      make(map[string]block),
-		compiled:     installTypeScript(tb),
 	}
 	sources := make(map[string]string)
 	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
@@ -46,7 +45,7 @@ func setupRetries(tb testing.TB) retryPrograms {
 			sources[programName(b)] = b.code
 		}
 	}
-	p.compiled.compile(tb, sources)
+	p.compiled = compileTypeScript(tb, sources)
 	return p
 }
 

@@ -139,7 +139,7 @@ const id = process.env.RUN ?? "";
 func buildGo(tb testing.TB, file string) string {
 	tb.Helper()
 	built := strings.TrimSuffix(file, ".go")
-	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", built, file)
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-ldflags=-s -w", "-o", built, file)
 	cmd.Dir = repository
 	if output, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%s: %v\n%s", cmd, err, output)
@@ -156,9 +156,7 @@ func compileTabs(tb testing.TB, groups []tabGroup) typeScript {
 			programs[programName(b)] = typeScriptProgram + b.code
 		}
 	}
-	compiler := installTypeScript(tb)
-	compiler.compile(tb, programs)
-	return compiler
+	return compileTypeScript(tb, programs)
 }
 
 // follow executes a tab.

@@ -15,17 +15,17 @@ func TestTypeScriptClientGuide(t *testing.T) {
 
 	installation := program.Install(t)
 	server := program.Serve(t, installation.Settings)
-	compiler := installTypeScript(t)
-	writeFiles(t, compiler.dir, map[string][]byte{"meter-readings.csv": program.Sample(t, "bad/meter-readings.csv")})
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string][]byte{"meter-readings.csv": program.Sample(t, "bad/meter-readings.csv")})
 	offered := ofLanguage(blocksOf(t, "docs/guides/typescript-client.md"), "ts")
 	programs := make(map[string]string)
 	for _, b := range offered {
 		programs[programName(b)] = b.code
 	}
-	compiler.compile(t, programs)
+	compiled := compileTypeScript(t, programs)
 	for _, b := range offered {
-		cmd := exec.CommandContext(t.Context(), "node", compiler.program(programName(b)))
-		cmd.Dir = compiler.dir
+		cmd := exec.CommandContext(t.Context(), "node", compiled.program(programName(b)))
+		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "URL="+server.URL(), "TOKEN="+installation.Harbour.Tokens.Executor)
 		output, err := cmd.CombinedOutput()
 		if err != nil {
