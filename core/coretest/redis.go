@@ -8,10 +8,10 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/proc"
 )
 
 const (
@@ -51,22 +51,9 @@ func startRedis(tb testing.TB, program, address, password string) <-chan struct{
 	cmd := exec.Command(program, "--bind", host, "--port", port, "--requirepass", password, "--dir", dir,
 		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
 		"--logfile", filepath.Join(dir, "redis.log"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
-	started, ended := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		// The server dies with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // It is killed, so there is always an error.
-		}
-	}()
-	if err := <-started; err != nil {
-		tb.Fatalf("start redis-server: %v", err)
+	ended, err := proc.Start(cmd)
+	if err != nil {
+		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		_ = cmd.Process.Kill() // It may have ended by itself.

@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/proc"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 // process is a server that this program runs.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{}
+	done <-chan struct{}
 	log  string
 }
 
-// startProcess starts a server whose messages go to a file. It gets a process group of its own, so that Ctrl-C in a
-// terminal reaches this program alone, which then ends its servers in order.
+// startProcess starts a server whose messages go to a file. Ctrl-C in a terminal reaches this program alone, which then
+// ends its servers in order.
 func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	messages, err := os.Create(log)
 	if err != nil {
@@ -37,25 +38,11 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	}
 	defer messages.Close()
 	cmd.Stdout, cmd.Stderr = messages, messages
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
-	p := &process{cmd: cmd, done: make(chan struct{}), log: log}
-	started := make(chan error, 1)
-	go func() {
-		defer close(p.done)
-		// The kernel ends the child with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // Why it ended is in its log.
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", filepath.Base(cmd.Path), err)
+	done, err := proc.Start(cmd)
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	return &process{cmd: cmd, done: done, log: log}, nil
 }
 
 // await returns when the server answers, or the reason why it never will.

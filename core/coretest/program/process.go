@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/proc"
 )
 
 // shownOutput is how much of a process's output a failed test shows.
@@ -22,7 +23,7 @@ const shownOutput = 8 << 10
 type Process struct {
 	cmd            *exec.Cmd
 	stdout, stderr transcript
-	ended          chan struct{}
+	ended          <-chan struct{}
 }
 
 // transcript collects output that is read while more of it is written.
@@ -71,26 +72,13 @@ func surroundings() []string {
 // LaunchCommand starts a program that the one under test works with.
 func LaunchCommand(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
-	p := &Process{cmd: cmd, ended: make(chan struct{})}
+	p := &Process{cmd: cmd}
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
 	// What outlives a killed program must not hold the tests up by the pipes it has inherited.
 	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
-	started := make(chan error, 1)
-	go func() {
-		defer close(p.ended)
-		// The child dies with the thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // How it ended is in its state.
-		}
-	}()
-	if err := <-started; err != nil {
-		tb.Fatalf("start %s: %v", cmd.Path, err)
+	var err error
+	if p.ended, err = proc.Start(cmd); err != nil {
+		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		p.Kill()

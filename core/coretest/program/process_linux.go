@@ -3,13 +3,9 @@ package program
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// dieWithParent has the kernel kill the child when the tests end without a clean-up, as after a timeout.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // awaitStop waits until all threads of a child are stopped, and fails when it has ended instead.
 func awaitStop(pid int) error {

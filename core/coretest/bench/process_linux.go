@@ -1,6 +1,0 @@
-package main
-
-import "syscall"
-
-// dieWithParent has the kernel kill the child when this process ends without a clean-up.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

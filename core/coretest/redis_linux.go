@@ -1,6 +1,0 @@
-package coretest
-
-import "syscall"
-
-// dieWithParent has the kernel kill the child when the tests end without a clean-up, as after a timeout.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
