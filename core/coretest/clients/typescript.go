@@ -31,8 +31,8 @@ func TypeScript(tb testing.TB) string {
 	return folder
 }
 
-// CompileTypeScript compiles programs that use the package of the TypeScript client, with all types checked, once for each
-// change of them or of the client. A program is named without an ending, which is .mjs in the folder that it returns.
+// CompileTypeScript compiles programs that use the package of the TypeScript client, with all types checked, once for
+// each change of them or of the client. A program is named without an ending, which is .mjs in the folder that it returns.
 func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
 	tb.Helper()
 	built := TypeScript(tb)
@@ -64,8 +64,11 @@ func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
 // Node.
 func installTypeScript(ctx context.Context, built, folder string) error {
 	packages, err := filepath.Glob(filepath.Join(built, "*.tgz"))
-	if err != nil || len(packages) != 1 {
-		return fmt.Errorf("packages = %v and error %v, want one", packages, err)
+	if err != nil {
+		return fmt.Errorf("find the package: %w", err)
+	}
+	if len(packages) != 1 {
+		return fmt.Errorf("packages = %v, want one", packages)
 	}
 	err = executed(ctx, folder, "npm", "install", packages[0], "--offline", "--no-audit", "--no-fund")
 	for _, types := range []string{"@types", "undici-types"} {

@@ -161,7 +161,8 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 	}
 }
 
-// pace is how many faults of a boundary there are to one that is tried where not all are: each boundary has at least one.
+// pace is how many faults of a boundary there are to one that is tried where not all are: each boundary has at least
+// one.
 const pace = 7
 
 // chosen gives one fault in so many one finisher, and begins with another fault and finisher at each boundary, so that

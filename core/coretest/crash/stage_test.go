@@ -200,8 +200,8 @@ func (s *stage) flushRedis(tb testing.TB) {
 	}
 }
 
-// passTime ends all leases, locks and pauses as an hour would. It changes one row at a time, as processes that live lock
-// several in an order of their own.
+// passTime ends all leases, locks and pauses as an hour would. It changes one row at a time, as processes that live
+// lock several in an order of their own.
 func (s *stage) passTime(tb testing.TB) {
 	tb.Helper()
 	for _, moved := range []struct{ table, where, change string }{

@@ -13,8 +13,8 @@ type typeScript struct {
 	folder npm.Folder
 }
 
-// compileTypeScript compiles programs, named without an ending. One call for many saves time, because the compiler reads
-// the types of Node.js in each.
+// compileTypeScript compiles programs, named without an ending. One call for many saves time, because the compiler
+// reads the types of Node.js in each.
 func compileTypeScript(tb testing.TB, programs map[string]string) typeScript {
 	tb.Helper()
 	return typeScript{folder: clients.CompileTypeScript(tb, programs)}
