@@ -102,9 +102,6 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// ID returns the process's id.
-func (p *Process) ID() int { return p.cmd.Process.Pid }
-
 // Send sends a signal, from whatever goroutine.
 func (p *Process) Send(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
 

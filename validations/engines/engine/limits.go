@@ -20,6 +20,8 @@ type Limits struct {
 	MaxDepth int
 	// MaxValues is the number of values of a document that is held in memory. Aliases count as often as they are used.
 	MaxValues int
+	// MaxAttributes is the number of attributes of one XML element, which XML Schema compares with each other.
+	MaxAttributes int
 	// MaxSchemaBytes bounds a schema, MaxSubSchemas a JSON Schema, whose compilation takes quadratic time.
 	MaxSchemaBytes int
 	MaxSubSchemas  int
@@ -64,6 +66,7 @@ func DefaultLimits() Limits {
 		MaxYAMLBytes:   4 * mebibyte,
 		MaxDepth:       200,
 		MaxValues:      1_000_000,
+		MaxAttributes:  1000,
 		MaxSchemaBytes: mebibyte,
 		MaxSubSchemas:  10_000,
 		MaxSchemaWork:  100_000_000,

@@ -187,8 +187,12 @@ func TestHostileXML(t *testing.T) {
 			brief{"xml.too_large", "", 1, 4 + (manyValues-1)*4, 0, tooMany},
 		},
 		{
-			"ManyAttributes", "<a " + strings.Repeat("b='' ", manyValues+1) + "/>",
-			brief{"xml.too_large", "", 1, 1, 0, tooMany},
+			"ManyAttributes", "<a>" + strings.Repeat("<b c=''/>", manyValues/2) + "</a>",
+			brief{"xml.too_large", "", 1, 4 + (manyValues/2-1)*9, 0, tooMany},
+		},
+		{
+			"ManyAttributesOfOneElement", "<a>\n<b " + strings.Repeat("c='' ", 1001) + "/></a>",
+			brief{"xml.too_large", "", 2, 1, 0, "the element has more than 1000 attributes"},
 		},
 		{
 			"Binary", "\x89PNG\r\n\x1a\n",

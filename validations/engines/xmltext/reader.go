@@ -125,6 +125,10 @@ func (r *Reader) begin(tag xml.StartElement, start int) *engine.ReadError {
 		message := fmt.Sprintf("the document has more than %d elements and attributes", r.limits.MaxValues)
 		return engine.ReadErrorAt("xml.too_large", message, start)
 	}
+	if len(tag.Attr) > r.limits.MaxAttributes {
+		message := fmt.Sprintf("the element has more than %d attributes", r.limits.MaxAttributes)
+		return engine.ReadErrorAt("xml.too_large", message, start)
+	}
 	if len(r.Open) >= r.limits.MaxDepth {
 		message := fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth)
 		return engine.ReadErrorAt("xml.depth", message, start)
