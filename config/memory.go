@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostEngineMemory bounds the default of Settings.EngineMemory. It suffices for the heaviest document of the default
-	// size, and it is what one organization can make the process use by sending nothing else.
+	// mostEngineMemory bounds the default of Settings.EngineMemory. It suffices for the heaviest document of the
+	// default size, and is what one organization can make a process use.
 	mostEngineMemory = 512 << 20
 	// engineMemoryShare is the part of a container's memory that engines get, if that is less. The rest is for
 	// documents on their way, for caches, and for what the garbage collector has not yet found.
@@ -23,7 +23,7 @@ func defaultEngineMemory() int64 {
 	if err != nil {
 		return mostEngineMemory
 	}
-	return int64(min(limit/engineMemoryShare, mostEngineMemory)) //nolint:gosec // The bound is far below the largest int64.
+	return int64(min(limit/engineMemoryShare, mostEngineMemory))
 }
 
 // limitMemory makes the garbage collector keep within the memory of the container, unless GOMEMLIMIT says otherwise or

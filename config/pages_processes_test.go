@@ -29,7 +29,8 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	s := setup(t)
 	operator := s.operator(t)
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage, operator)),
-		"No process has sent a heartbeat yet", "No process runs the enqueuer:", "SV112", "start simplevalidations serve")
+		"No process has sent a heartbeat yet", "No process runs the enqueuer:", "SV112",
+		"start simplevalidations serve")
 
 	s.process(t, hostile, version, 0)
 	html := s.visit(t, http.StatusOK, page(operationsPage, operator))

@@ -109,9 +109,8 @@ func NewProject(
 	p.inband = execution.NewInband(executor, p.waiters, settings.InbandRuns, log)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
-	starter := start.New(database, start.Config{
-		CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory,
-	}, runs, guard, staged, overage(settings, engine), measured.Starts)
+	limits := start.Config{CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory}
+	starter := start.New(database, limits, runs, guard, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
 		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))

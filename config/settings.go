@@ -86,8 +86,8 @@ type Settings struct {
 	// Workers is how many runs one process executes at once. One organization gets at most half of them, and less while
 	// others have work.
 	Workers int `env:"SV_WORKERS" envDefault:"64" validate:"min=1,max=1000"`
-	// EngineMemory is the budget, in bytes, of the validators of one process that hold documents in memory. What does not
-	// fit waits; what could never fit is refused.
+	// EngineMemory is the budget, in bytes, of the validators of one process that hold documents in memory. What does
+	// not fit waits; what could never fit is refused.
 	EngineMemory int64 `env:"SV_ENGINE_MEMORY" validate:"min=1048576"`
 	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
 	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`

@@ -64,8 +64,8 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operations", "guides/operators", "guides/doctor", "guides/scaling", "guides/metrics",
-				"guides/security", "guides/billing",
+				"guides/operations", "guides/operators", "guides/doctor", "guides/scaling", "guides/tenants",
+				"guides/metrics", "guides/security", "guides/billing",
 			},
 		},
 		{

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// freshLease tells a task that is executed from one whose worker has died: a worker extends the leases of its tasks,
-	// which last for 30 seconds, every 5 seconds.
+	// freshLease tells a task that is executed from one whose worker has died: a worker extends the leases of its
+	// tasks, which last for 30 seconds, every 5 seconds.
 	freshLease = 15 * time.Second
 	// slotsLifetime is how long the number of slots is remembered.
 	slotsLifetime = 2 * time.Second

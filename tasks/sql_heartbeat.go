@@ -8,8 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// upsert writes the process and its loops in one statement. Times are sent as ages, so that the clock of the database is
-// the only one that counts.
+// upsert writes the process and its loops in one statement. Times are sent as ages, so that the clock of the database
+// is the only one that counts.
 func (h *Heartbeat) upsert(ctx context.Context, loops []pass) error {
 	now := time.Now()
 	age := func(at func(*pass) time.Time) []*float64 {

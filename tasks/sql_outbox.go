@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
 // Backlog counts what waits in the outbox.
@@ -40,10 +41,6 @@ func ReadBacklog(ctx context.Context, database *db.DB) (Backlog, error) {
 	return found, nil
 }
 
-// EnqueueLock is the advisory lock of the one enqueuer that hands over at a time. What is in the queue would otherwise
-// be counted by several before any of them has added to it.
-const EnqueueLock = 7120531966
-
 // queueTurn takes the lock and finds the organizations that have due jobs: up to most of them, in the order of their
 // ids, beginning behind the one that was served last. The future is empty where another enqueuer has the lock.
 //
@@ -71,7 +68,7 @@ func queueTurn(batch *db.Batch, after uuid.UUID, most int) *db.Future[[]uuid.UUI
 				ORDER BY org_id LIMIT 1) AS next
 			WHERE before.place < $2)
 		SELECT org_id FROM (SELECT org_id FROM behind UNION ALL SELECT org_id FROM before WHERE org_id <= $1) AS turn
-		WHERE (SELECT locked FROM mine) LIMIT $2`, after, most, int64(EnqueueLock))
+		WHERE (SELECT locked FROM mine) LIMIT $2`, after, most, int64(jobs.EnqueueLock))
 }
 
 // lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time.

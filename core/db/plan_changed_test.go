@@ -56,13 +56,14 @@ func TestPlanChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := coretest.OpenDatabase(t)
-			coretest.Prepare(t, database.Pool.Config().ConnString(), `CREATE TABLE grown (id integer, name varchar(10))`)
-			coretest.Prepare(t, database.Pool.Config().ConnString(), `INSERT INTO grown VALUES (1, 'one')`)
+			address := database.Pool.Config().ConnString()
+			coretest.Prepare(t, address, `CREATE TABLE grown (id integer, name varchar(10))`)
+			coretest.Prepare(t, address, `INSERT INTO grown VALUES (1, 'one')`)
 			for _, change := range []string{"varchar(20)", "text", "varchar(30)"} {
 				if got, err := read(t.Context(), database); err != nil || got != "one" {
 					t.Errorf("before the column is a %s: %q, %v", change, got, err)
 				}
-				coretest.Prepare(t, database.Pool.Config().ConnString(), `ALTER TABLE grown ALTER name TYPE `+change)
+				coretest.Prepare(t, address, `ALTER TABLE grown ALTER name TYPE `+change)
 				if got, err := read(t.Context(), database); err != nil || got != "one" {
 					t.Errorf("the column is a %s: %q, %v", change, got, err)
 				}
@@ -75,14 +76,15 @@ func TestModelsNameTheirColumns(t *testing.T) {
 	t.Parallel()
 
 	database := coretest.OpenDatabase(t)
-	coretest.Prepare(t, database.Pool.Config().ConnString(), `CREATE TABLE grown (id integer, name text)`)
-	coretest.Prepare(t, database.Pool.Config().ConnString(), `INSERT INTO grown VALUES (1, 'one')`)
+	address := database.Pool.Config().ConnString()
+	coretest.Prepare(t, address, `CREATE TABLE grown (id integer, name text)`)
+	coretest.Prepare(t, address, `INSERT INTO grown VALUES (1, 'one')`)
 	for _, column := range []string{"first", "second"} {
 		model, err := gorm.G[grown](database.Gorm).Where("id = ?", 1).Take(t.Context())
 		if err != nil || model.Name != "one" {
 			t.Errorf("before the column %s: %v, %v", column, model, err)
 		}
-		coretest.Prepare(t, database.Pool.Config().ConnString(), `ALTER TABLE grown ADD COLUMN `+column+` integer`)
+		coretest.Prepare(t, address, `ALTER TABLE grown ADD COLUMN `+column+` integer`)
 		model, err = gorm.G[grown](database.Gorm).Where("id = ?", 1).Take(t.Context())
 		if err != nil || model.Name != "one" {
 			t.Errorf("with the column %s: %v, %v", column, model, err)

@@ -13,6 +13,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
+// EnqueueLock is the advisory lock of the one enqueuer that hands over at a time. What is in the queue would otherwise
+// be counted by several before any of them has added to it.
+const EnqueueLock = 7120531966
+
 // Kind names what is to be done. The app that owns the data declares it and handles it.
 type Kind string
 

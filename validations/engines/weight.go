@@ -16,6 +16,7 @@ const (
 	textCopies = 4
 )
 
+//nolint:gochecknoglobals // They are constants of a type for which Go has none.
 var (
 	jsonWeight       = weight{perByte: 80, values: 256 * mebibyte}
 	yamlWeight       = weight{perByte: 192, values: 448 * mebibyte}

@@ -31,6 +31,7 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
 		many(func(i int) string { return fmt.Sprintf(`,"z%d":{"x":1}`, i) }) + "}}"
 	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
+	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
 		"SchemaOfAList":     {engines.KindJSONSchema, schema, json, list},
 		"SchemaOfMembers":   {engines.KindJSONSchema, schema, json, members},

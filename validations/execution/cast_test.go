@@ -35,7 +35,8 @@ type testBundle struct {
 func testConfig() Config {
 	return Config{
 		EngineMemory: 64 << 20,
-		Lease:        time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
+		Lease:        time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
+		MaxAttempts: 3,
 	}
 }
 

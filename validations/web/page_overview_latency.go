@@ -43,8 +43,8 @@ func newLatency(took []int64) latency {
 	return shown
 }
 
-// quantile returns a quantile of a histogram, interpolated linearly between two bounds. Beyond the last bound it is only
-// a lower limit.
+// quantile returns a quantile of a histogram, interpolated linearly between two bounds. Beyond the last bound it is
+// only a lower limit.
 func quantile(took []int64, all int64, share float64) string {
 	rank := share * float64(all)
 	below, lower := 0.0, time.Duration(0)

@@ -42,8 +42,8 @@ func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error)
 // tooHeavy refuses a document for which the validators would need more memory than they may ever have.
 func tooHeavy(size int64) error {
 	return core.NewError(core.CodePayloadTooLarge, fmt.Sprintf(
-		"The document of %d bytes needs more memory than this service gives to one validation. Send it in parts, or ask "+
-			"the operator for a higher SV_ENGINE_MEMORY.", size))
+		"The document of %d bytes needs more memory than this service gives to one validation. Send it in parts, or "+
+			"ask the operator for a higher SV_ENGINE_MEMORY.", size))
 }
 
 // commitError tells the client what a failed commit means for its start.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
 // How long another organization may wait beside a flood. The time is relative to that of the same minute without the
@@ -41,9 +41,9 @@ type flood struct {
 }
 
 func TestFloodsOfOneOrganization(t *testing.T) { //nolint:paralleltest // They measure the machine.
-	for name, f := range map[string]flood{
+	for name, f := range map[string]flood{ //nolint:paralleltest // They measure the machine.
 		"YAML": {
-			definition: step("json_schema", `{"schema":{"type":"object","additionalProperties":false}}`, "application/yaml"),
+			definition: step("json_schema", `{"schema":{"additionalProperties":false}}`, "application/yaml"),
 			mediaType:  "application/yaml", document: manyNames(), documents: 14, waits: true,
 		},
 		"XMLAttributes": {
@@ -52,8 +52,10 @@ func TestFloodsOfOneOrganization(t *testing.T) { //nolint:paralleltest // They m
 		},
 		"XMLPatterns": {
 			definition: step("xml", xmlConfig(`<xs:element name="a"><xs:simpleType><xs:restriction base="xs:string">`+
-				`<xs:pattern value="(a|a|aa|(a*)*)*b"/></xs:restriction></xs:simpleType></xs:element>`), "application/xml"),
-			mediaType: "application/xml", document: []byte("<a>" + strings.Repeat("a", 200_000) + "</a>"), documents: 40,
+				`<xs:pattern value="(a|a|aa|(a*)*)*b"/></xs:restriction></xs:simpleType></xs:element>`),
+				"application/xml"),
+			mediaType: "application/xml", documents: 40,
+			document: []byte("<a>" + strings.Repeat("a", 200_000) + "</a>"),
 		},
 		"OrdinaryRuns": {
 			definition: step("json_schema", `{"schema":{"type":"object"}}`, "application/json"),
@@ -74,7 +76,7 @@ func (f flood) run(t *testing.T) {
 	f.send(t, i, s.URL(), sender)
 	busy := f.probe(t, s.URL(), other, func() bool { return waiting(t, i, sender) > 0 })
 	resident := peakOf(t, s.PID())
-	t.Logf("another organization's run took %s idle (median); beside the flood %s (median) and %s at most, in %d runs; "+
+	t.Logf("another organization's run took %s idle (median); beside the flood %s (median), %s at most, in %d runs; "+
 		"%d MiB resident", median(idle), median(busy), slices.Max(busy), len(busy), resident>>10)
 	if allowed := max(leastAllowed, mostSlowdown*median(idle)); slices.Max(busy) > allowed {
 		t.Errorf("a run took %s beside the flood, want at most %s", slices.Max(busy), allowed)
@@ -95,7 +97,8 @@ func (f flood) probe(tb testing.TB, base string, org program.Tenant, lasts func(
 		if f.waits {
 			prefer = "wait=60"
 		}
-		run := start(tb, org.Tokens.Owner, base+"/api/workflows/building/start/", "application/json", []byte(`{}`), prefer)
+		run := start(tb, org.Tokens.Owner, base+"/api/workflows/building/start/", "application/json",
+			[]byte(`{}`), prefer)
 		program.Await(tb, "the other organization's run ends", func() bool {
 			return run.State == "COMPLETED" || state(tb, org.Tokens.Owner, base+"/api/runs/"+run.ID+"/") == "COMPLETED"
 		})
@@ -112,7 +115,7 @@ func (f flood) send(tb testing.TB, i *program.Installation, base string, org pro
 		tb.Fatal(err)
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_lock($1)`, tasks.EnqueueLock); err != nil {
+	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_lock($1)`, jobs.EnqueueLock); err != nil {
 		tb.Fatal(err)
 	}
 	var group sync.WaitGroup
@@ -124,7 +127,7 @@ func (f flood) send(tb testing.TB, i *program.Installation, base string, org pro
 		})
 	}
 	group.Wait()
-	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_unlock($1)`, tasks.EnqueueLock); err != nil {
+	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_unlock($1)`, jobs.EnqueueLock); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -186,8 +189,9 @@ func read(tb testing.TB, token string, request *http.Request) startedRun {
 func waiting(tb testing.TB, i *program.Installation, org program.Tenant) int {
 	tb.Helper()
 	var count int
-	if err := i.DB.Pool.QueryRow(context.WithoutCancel(tb.Context()),
-		`SELECT count(*) FROM validation_runs WHERE org_id = $1 AND state <> 'COMPLETED'`, org.ID).Scan(&count); err != nil {
+	err := i.DB.Pool.QueryRow(context.WithoutCancel(tb.Context()),
+		`SELECT count(*) FROM validation_runs WHERE org_id = $1 AND state <> 'COMPLETED'`, org.ID).Scan(&count)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return count

@@ -32,7 +32,8 @@ func TypeScript(tb testing.TB) string {
 }
 
 // CompileTypeScript compiles programs that use the package of the TypeScript client, with all types checked, once for
-// each change of them or of the client. A program is named without an ending, which is .mjs in the folder that it returns.
+// each change of them or of the client. A program is named without an ending, which is .mjs in the
+// folder that it returns.
 func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
 	tb.Helper()
 	built := TypeScript(tb)
