@@ -169,7 +169,10 @@ func TestTopLevel(t *testing.T) {
 
 // sqlFolders are the packages whose SQL stands in files named sql_*.go, as docs/adr/0008-gorm-and-pgx.md decides.
 func sqlFolders() []string {
-	return []string{"tasks", "users", "workflows", "workflows/start"}
+	return []string{
+		"core/idempotency", "core/idempotency/admin", "tasks", "users", "validations", "validations/execution",
+		"validations/web", "workflows", "workflows/start",
+	}
 }
 
 func TestSQLStandsInItsFiles(t *testing.T) {

@@ -70,11 +70,7 @@ type dayBody struct {
 }
 
 // list is GET /api/idempotency-keys/.
-func (a *App) list(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) list(c echo.Context, principal core.Principal) error {
 	var query entriesQuery
 	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
@@ -89,11 +85,7 @@ func (a *App) list(c echo.Context) error {
 }
 
 // activity is GET /api/idempotency-keys/activity/.
-func (a *App) activity(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) activity(c echo.Context, principal core.Principal) error {
 	days, err := a.inspector.Days(c.Request().Context(), principal.OrgID)
 	if err != nil {
 		return err
@@ -109,8 +101,8 @@ func (a *App) activity(c echo.Context) error {
 }
 
 // read is GET /api/idempotency-keys/{id}/.
-func (a *App) read(c echo.Context) error {
-	principal, id, err := entryOf(c)
+func (a *App) read(c echo.Context, principal core.Principal) error {
+	id, err := entryID(c)
 	if err != nil {
 		return err
 	}
@@ -124,8 +116,8 @@ func (a *App) read(c echo.Context) error {
 }
 
 // release is POST /api/idempotency-keys/{id}/release/.
-func (a *App) release(c echo.Context) error {
-	principal, id, err := entryOf(c)
+func (a *App) release(c echo.Context, principal core.Principal) error {
+	id, err := entryID(c)
 	if err != nil {
 		return err
 	}
@@ -160,18 +152,7 @@ func (a *App) releaseFor(ctx context.Context, principal core.Principal, id uuid.
 	})
 }
 
-// entryOf returns the caller and the id of the key in the path.
-func entryOf(c echo.Context) (core.Principal, uuid.UUID, error) {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return core.Principal{}, uuid.Nil, err
-	}
-	id, ok := core.ParseID(c.Param("id"))
-	if !ok {
-		return core.Principal{}, uuid.Nil, core.NotFound("idempotency key")
-	}
-	return principal, id, nil
-}
+func entryID(c echo.Context) (uuid.UUID, error) { return core.PathID(c, "idempotency key") }
 
 func renderEntry(e Entry) entryBody {
 	body := entryBody{

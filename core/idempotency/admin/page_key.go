@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -11,22 +10,23 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // keyPage is GET /app/orgs/{org}/keys/{id}/.
-func (a *App) keyPage(c echo.Context) error {
-	return a.renderKey(c, http.StatusOK, "", nil)
-}
-
-// renderKey shows a key, with the form for its release as it was filled in.
-func (a *App) renderKey(c echo.Context, status int, reason string, problem *core.Error) error {
-	principal, id, err := entryOf(c)
+func (a *App) keyPage(c echo.Context, principal core.Principal) error {
+	id, err := entryID(c)
 	if err != nil {
 		return err
 	}
+	return a.renderKey(c, principal, id, http.StatusOK, releaseBody{}, nil)
+}
+
+// renderKey shows a key, with the form for its release as it was filled in.
+func (a *App) renderKey(
+	c echo.Context, principal core.Principal, id uuid.UUID, status int, release releaseBody, problem *core.Error,
+) error {
 	report, err := a.keyReport(c.Request().Context(), principal, id)
 	if err != nil {
 		return err
@@ -35,19 +35,16 @@ func (a *App) renderKey(c echo.Context, status int, reason string, problem *core
 	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
 	data.MayRelease = principal.Role.Allows(core.RoleAdmin) &&
 		(report.entry.State == StateAbandoned || report.entry.State == StateDead)
-	data.Reason, data.Problem = reason, problem
+	data.Reason, data.Problem = release.Reason, problem
 	return a.pages.Render(c, status, "key", pages.Page{
 		Title: report.entry.Key, Section: pages.SectionKeys, Data: data,
 	})
 }
 
 // releaseForm is POST /app/orgs/{org}/keys/{id}/release/.
-func (a *App) releaseForm(c echo.Context) error {
-	principal, id, err := entryOf(c)
+func (a *App) releaseForm(c echo.Context, principal core.Principal) error {
+	id, err := entryID(c)
 	if err != nil {
-		return err
-	}
-	if err := principal.Require(core.RoleAdmin, "release idempotency keys"); err != nil {
 		return err
 	}
 	var form releaseBody
@@ -56,34 +53,12 @@ func (a *App) releaseForm(c echo.Context) error {
 	}
 	// A key that is gone has no page any more, on which the form could be shown again.
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
-		return a.renderKey(c, pages.RefusalStatus(c, problem), form.Reason, problem)
+		return a.renderKey(c, principal, id, pages.RefusalStatus(c, problem), form, problem)
 	}
 	if err != nil {
 		return err
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"keys/", "The key is released: its request may go on.")
-}
-
-// keyReport is everything that the page of one key shows.
-type keyReport struct {
-	entry Entry
-	first origin
-	// responses has the response that the key replays, if there is one and the visitor may see it.
-	responses []storedResponse
-}
-
-// keyReport reads what the page of one key shows, in one round trip.
-func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.UUID) (keyReport, error) {
-	var found keyReport
-	var reads db.Reads
-	a.inspector.queueEntry(&reads, principal.OrgID, id, &found.entry)
-	queueOrigin(&reads, principal.OrgID, id, &found.first)
-	// Stored responses may hold anything that a client was answered, so only administrators see them.
-	if principal.Role.Allows(core.RoleAdmin) {
-		queueResponse(&reads, principal.OrgID, id, &found.responses)
-	}
-	err := a.inspector.readKey(ctx, &reads, id)
-	return found, err
 }
 
 // keyPage shows one key with its timeline.

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,17 +10,12 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // keysPage is GET /app/orgs/{org}/keys/.
-func (a *App) keysPage(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	var query entriesQuery
 	cursor, err := core.BindList(c, a.check, &query)
 	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
@@ -47,30 +41,6 @@ func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
 	return a.pages.Render(c, status, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
 	})
-}
-
-// keysReport is everything that the page of keys shows. entries has one entry more than the page.
-type keysReport struct {
-	entries []Entry
-	days    []Day
-	stuck   int64
-	unkeyed UnkeyedRuns
-}
-
-// keysReport reads what the page of keys shows, in one round trip.
-func (a *App) keysReport(
-	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
-) (keysReport, error) {
-	var found keysReport
-	var reads db.Reads
-	a.inspector.queueEntries(&reads, orgID, filter, cursor, &found.entries)
-	queueDays(&reads, orgID, &found.days)
-	queueStuck(&reads, orgID, &found.stuck)
-	a.unkeyed.QueueUnkeyedRuns(&reads, orgID, &found.unkeyed)
-	if err := a.inspector.db.Read(ctx, &reads); err != nil {
-		return keysReport{}, fmt.Errorf("read the page of keys: %w", err)
-	}
-	return found, nil
 }
 
 // keysPage lists an organization's keys, with what they were used for.

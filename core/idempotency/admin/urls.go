@@ -3,20 +3,22 @@ package admin
 import (
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
-	api.GET("/idempotency-keys/", a.list)
-	api.GET("/idempotency-keys/activity/", a.activity)
-	api.GET("/idempotency-keys/:id/", a.read)
-	api.POST("/idempotency-keys/:id/release/", a.release)
+	api.GET("/idempotency-keys/", core.As(core.RoleViewer, "see keys", a.list))
+	api.GET("/idempotency-keys/activity/", core.As(core.RoleViewer, "see keys", a.activity))
+	api.GET("/idempotency-keys/:id/", core.As(core.RoleViewer, "see keys", a.read))
+	// Administrators only, which the view checks when it has found the key.
+	api.POST("/idempotency-keys/:id/release/", core.As(core.RoleViewer, "see keys", a.release))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	web.GET(pages.OrgRoute+"/keys/", a.keysPage)
-	web.GET(pages.OrgRoute+"/keys/:id/", a.keyPage)
-	web.POST(pages.OrgRoute+"/keys/:id/release/", a.releaseForm)
+	web.GET(pages.OrgRoute+"/keys/", core.As(core.RoleViewer, "see keys", a.keysPage))
+	web.GET(pages.OrgRoute+"/keys/:id/", core.As(core.RoleViewer, "see keys", a.keyPage))
+	web.POST(pages.OrgRoute+"/keys/:id/release/", core.As(core.RoleAdmin, "release idempotency keys", a.releaseForm))
 }
