@@ -167,8 +167,11 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	for _, setting := range describe(Settings{}) {
 		want := settingValue{name: setting.name, fallback: setting.fallback}
-		if setting.name == "SV_INBAND_RUNS" {
+		switch setting.name {
+		case "SV_INBAND_RUNS":
 			want.fallback = "twice the CPUs"
+		case "SV_ENGINE_MEMORY":
+			want.fallback = "512 MiB, or a quarter of the container's memory"
 		}
 		if !slices.Contains(documented, want) {
 			t.Errorf("the page has no row for %s with the default %q", want.name, want.fallback)
