@@ -13,14 +13,12 @@ const (
 	queueLimit   = 10 * time.Minute
 )
 
-// measureQueue lets pgbench stage runs while the service is frozen, has the service hand them to the queue, and then
-// has a worker execute them.
+// measureQueue lets pgbench stage runs, and then has a worker execute them.
 func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 	executed := goal{what: "runs from pending to executed, one worker process", bound: atLeast(1000, unitPerSec)}
-	enqueued := goal{what: "jobs handed to the queue, to the runs executed", bound: atLeast(1, unitTimes)}
 	if strings.HasPrefix(c.world.redisName, "in-process") {
-		executed.note, enqueued.note = "redis-server is not installed", "redis-server is not installed"
-		return []goal{executed, enqueued}, nil
+		executed.note = "redis-server is not installed"
+		return []goal{executed}, nil
 	}
 	for range c.options.scale.rounds {
 		if err := c.world.cancelPending(ctx); err != nil {
@@ -29,7 +27,7 @@ func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 		if err := c.world.settle(ctx); err != nil {
 			return nil, err
 		}
-		staged, took, err := c.handOver(ctx)
+		staged, err := c.stage(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -37,33 +35,24 @@ func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 		if err != nil {
 			return nil, err
 		}
-		handed := float64(staged) / took.Seconds()
 		executed.values = append(executed.values, rate)
-		enqueued.values = append(enqueued.values, handed/rate)
 		executed.note = fmt.Sprintf("%s runs of one step; a run takes %d µs of PostgreSQL and %d µs of the worker",
 			thousands(float64(staged)), used.postgres.Microseconds()/int64(staged),
 			used.service.Microseconds()/int64(staged))
-		enqueued.note = thousands(handed) + " jobs a second"
 	}
-	return []goal{executed, enqueued}, nil
+	return []goal{executed}, nil
 }
 
-// handOver tells how many jobs there were and how long the service took to bring them to the queue.
-func (c *course) handOver(ctx context.Context) (int, time.Duration, error) {
-	var staged int
-	var begun time.Time
-	err := c.world.service.frozen(func() error {
-		if _, err := c.yardstick.run(ctx, workMany, queueClients, c.options.duration); err != nil {
-			return err
-		}
-		begun = time.Now()
-		return c.world.db.QueryRow(ctx, "SELECT count(*) FROM staged_jobs").Scan(&staged)
-	})
-	if err != nil {
-		return 0, 0, err
+// stage starts runs and returns how many there are.
+func (c *course) stage(ctx context.Context) (int, error) {
+	if _, err := c.yardstick.run(ctx, workMany, queueClients, c.options.duration); err != nil {
+		return 0, err
 	}
-	err = await(ctx, queueLimit, "all jobs are in the queue", c.world.nothingStaged)
-	return staged, time.Since(begun), err
+	var staged int
+	if err := c.world.db.QueryRow(ctx, "SELECT count(*) FROM staged_jobs").Scan(&staged); err != nil {
+		return 0, fmt.Errorf("count staged jobs: %w", err)
+	}
+	return staged, nil
 }
 
 // execute runs a worker until no run is pending, and returns the runs a second between the first and the last, and the
