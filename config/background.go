@@ -90,6 +90,10 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "sessions.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run:  p.userService.PurgeSessions,
+	}, {
+		Name: "invitations.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  p.userService.PurgeInvitations,
 	}}
 }
 

@@ -89,6 +89,7 @@ func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
 				slog.Int64("bytes_out", c.Response().Size),
 				slog.Float64("ms", float64(time.Since(began).Microseconds())/1000),
 				slog.String("request_id", RequestID(ctx)),
+				slog.String("client", c.RealIP()),
 			}
 			if err != nil {
 				attrs = append(attrs, slog.String("code", string(AsError(err).Code)))

@@ -5,9 +5,11 @@ package users
 import (
 	"context"
 	"embed"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -32,7 +34,12 @@ type App struct {
 	keys    *admin.Inspector
 	pages   *pages.Set
 	signIns Limiter
+	// familiar keeps from which networks which accounts were signed in to lately.
+	familiar *lru.Cache[string, struct{}]
 }
+
+// maxFamiliar bounds what is kept of sign-ins.
+const maxFamiliar = 10_000
 
 // New makes the app. signIns limits attempts to sign in.
 func New(
@@ -43,7 +50,12 @@ func New(
 	if err != nil {
 		return nil, err
 	}
+	familiar, err := lru.New[string, struct{}](maxFamiliar)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of sign-ins: %w", err)
+	}
 	return &App{
 		service: service, guard: guard, keys: keys, check: check, runs: runs, pages: set, signIns: signIns,
+		familiar: familiar,
 	}, nil
 }

@@ -21,9 +21,6 @@ type Open func(ctx context.Context, do func(context.Context, *Service) error) er
 // unlimited is the quota without a limit on the command line.
 const unlimited = "unlimited"
 
-// minPassword is the shortest password that is accepted.
-const minPassword = 12
-
 // Commands are the app's commands. They act on the database directly, so that the first
 // account of a service can be created.
 func Commands(open Open) []*cobra.Command {

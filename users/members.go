@@ -16,13 +16,13 @@ const endpointMember idempotency.Endpoint = "member_add"
 
 // Operations are the names of what the app does once for each key.
 func Operations() idempotency.Operations {
-	return idempotency.Operations{endpointMember: {Title: "Add a member"}}
+	return idempotency.Operations{endpointMember: {Title: "Invite a member"}}
 }
 
 // maxMemberDepth is far beyond what the body of a member nests.
 const maxMemberDepth = 10
 
-// memberDraft asks for a new member.
+// memberDraft asks to invite somebody.
 type memberDraft struct {
 	Email string    `json:"email" form:"email" validate:"required,email,max=254"`
 	Name  string    `json:"name"  form:"name"  validate:"max=200,excludesrune=\x00"`
@@ -63,8 +63,8 @@ func (a *App) readMembers(c echo.Context, principal core.Principal) (core.Page[M
 		})
 }
 
-// addMember is POST /api/members/.
-func (a *App) addMember(c echo.Context, principal core.Principal) error {
+// inviteMember is POST /api/members/.
+func (a *App) inviteMember(c echo.Context, principal core.Principal) error {
 	var draft memberDraft
 	body, err := core.ReadJSON(c, a.check, maxAccountBytes, &draft)
 	if err != nil {
@@ -74,11 +74,11 @@ func (a *App) addMember(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	add, err := a.service.addMemberOnce(principal, draft)
+	invite, err := a.service.inviteOnce(principal, draft)
 	if err != nil {
 		return err
 	}
-	return a.guard.Once(c, idempotency.Operation{Endpoint: endpointMember, Content: content}, add)
+	return a.guard.Once(c, idempotency.Operation{Endpoint: endpointMember, Content: content}, invite)
 }
 
 // changeMember is PATCH /api/members/{id}/. Repeating it changes nothing.
@@ -105,6 +105,14 @@ func (a *App) removeMember(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	if err := a.service.removeMember(c.Request().Context(), principal, id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// leave is DELETE /api/members/me/.
+func (a *App) leave(c echo.Context, principal core.Principal) error {
+	if err := a.service.leave(c.Request().Context(), principal); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)

@@ -30,12 +30,21 @@ type User struct {
 	CreatedAt  time.Time
 }
 
-// Membership is a user's role in an organization.
-type Membership struct {
-	OrgID     uuid.UUID `gorm:"primaryKey"`
-	UserID    uuid.UUID `gorm:"primaryKey"`
+// Invitation asks the person with an e-mail address to become a member of an organization.
+type Invitation struct {
+	ID    uuid.UUID
+	Email string
+	// Name is what the inviting member calls the person, who chooses a name upon acceptance.
+	Name      string
 	Role      core.Role
 	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Valid says that it can be accepted: its week is not over, and whoever invited may still give the role.
+	Valid bool
+
+	OrgID   uuid.UUID
+	OrgSlug string
+	OrgName string
 }
 
 // Session is a browser's session of a user.

@@ -13,6 +13,7 @@ const accountAddress = pages.Root + "account/"
 
 // accountPage is about the visitor alone.
 type accountPage struct {
+	Invitations []Invitation
 	Sessions []Session
 	// MinPassword is the shortest password.
 	MinPassword int
@@ -40,8 +41,14 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	if err != nil {
 		return err
 	}
+	invitations, err := a.service.invitationsOf(c.Request().Context(), visitor.UserID)
+	if err != nil {
+		return err
+	}
 	return a.pages.Render(c, status, "account", pages.Page{
-		Title: "Account", Data: accountPage{Sessions: sessions, MinPassword: minPassword, Problem: problem},
+		Title: "Account", Data: accountPage{
+			Invitations: invitations, Sessions: sessions, MinPassword: minPassword, Problem: problem,
+		},
 	})
 }
 
@@ -52,10 +59,10 @@ func (a *App) changePassword(c echo.Context) error {
 	err := core.BindForm(c, a.check, &form)
 	var secret string
 	if err == nil {
-		err = a.mayGuess(visitor.UserID)
+		err = a.mayGuess("visitor " + visitor.UserID.String())
 	}
 	if err == nil {
-		secret, err = a.service.changePassword(c.Request().Context(), visitor, form, c.Request().UserAgent())
+		secret, err = a.service.changePassword(c.Request().Context(), visitor, form, browserOf(c))
 	}
 	if problem := pages.Refusal(err); problem != nil {
 		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
@@ -70,8 +77,42 @@ func (a *App) changePassword(c echo.Context) error {
 // endSessions is POST /app/account/sessions/end/: all of the visitor's but this one.
 func (a *App) endSessions(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	if err := a.service.endOtherSessions(c.Request().Context(), visitor.UserID, sessionSecret(c)); err != nil {
+	if err := a.service.endOtherSessions(c.Request().Context(), visitor.UserID, browserOf(c)); err != nil {
 		return err
 	}
 	return pages.Redirect(c, accountAddress, "All other sessions have ended.")
+}
+
+// leaveForm is POST /app/account/organizations/{org}/leave/.
+func (a *App) leaveForm(c echo.Context) error {
+	principal, err := memberOf(c.Request().Context(), c.Param("org"))
+	if err != nil {
+		return err
+	}
+	err = a.service.leave(c.Request().Context(), principal)
+	if problem := pages.Refusal(err); problem != nil {
+		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, accountAddress, "You have left "+principal.OrgName+".")
+}
+
+// acceptForm is POST /app/account/invitations/{id}/accept/.
+func (a *App) acceptForm(c echo.Context) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	return a.acceptWith(c, invitationKey{id: id})
+}
+
+// declineForm is POST /app/account/invitations/{id}/decline/.
+func (a *App) declineForm(c echo.Context) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	return a.declineWith(c, invitationKey{id: id})
 }

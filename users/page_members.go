@@ -12,8 +12,10 @@ import (
 // membersPage lists members, with the form for a new one.
 type membersPage struct {
 	core.Page[memberRow]
-	// Manages says that the visitor may add members.
+	// Manages says that the visitor may invite members.
 	Manages bool
+	// Invitations are those that are open, up to a page of them; only those who manage members see them.
+	Invitations []invitationRow
 	Form    memberDraft
 	Roles   []choice
 	Problem *core.Error
@@ -25,6 +27,26 @@ type memberRow struct {
 	Self bool
 	// Roles are those that the visitor may give the member; none where the member is out of reach.
 	Roles []choice
+}
+
+// invitationRow is an open invitation as the page lists it.
+type invitationRow struct {
+	Invitation
+	Pill pages.Pill
+	// Within says that the visitor may give the role.
+	Within bool
+}
+
+func invitationRowFor(principal core.Principal) func(Invitation) invitationRow {
+	return func(i Invitation) invitationRow {
+		row := invitationRow{
+			Invitation: i, Pill: pages.NewPill("idle", stateExpired), Within: principal.Role.Allows(i.Role),
+		}
+		if i.Valid {
+			row.Pill = pages.NewPill("ok", stateInvited)
+		}
+		return row
+	}
 }
 
 func memberRowFor(principal core.Principal) func(Member) memberRow {
@@ -50,23 +72,32 @@ func (a *App) renderMembers(
 	if err != nil {
 		return err
 	}
+	manages := principal.Role.Allows(core.RoleAdmin)
+	var open []Invitation
+	if manages {
+		open, err = a.service.invitations(c.Request().Context(), principal.OrgID, core.Cursor{Size: core.MaxPageSize})
+		if err != nil {
+			return err
+		}
+	}
 	return a.pages.Render(c, status, "members", pages.Page{
 		Title: "Members", Section: pages.SectionMembers,
 		Data: membersPage{
-			Page: core.MapPage(page, memberRowFor(principal)), Manages: principal.Role.Allows(core.RoleAdmin),
+			Page: core.MapPage(page, memberRowFor(principal)), Manages: manages,
+			Invitations: core.MapPage(core.Page[Invitation]{Results: open}, invitationRowFor(principal)).Results,
 			Form: form, Roles: rolesUpTo(principal.Role, form.Role), Problem: problem,
 		},
 	})
 }
 
-// addMemberForm is POST /app/orgs/{org}/members/. Who is a member already is not added again, so sending it twice is
-// harmless.
-func (a *App) addMemberForm(c echo.Context, principal core.Principal) error {
+// inviteForm is POST /app/orgs/{org}/members/. It answers with the link of the invitation, this once. There is one open
+// invitation per address, so sending the form twice is harmless.
+func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	var form memberDraft
-	var member Member
+	var issued issuedLink
 	err := core.BindForm(c, a.check, &form)
 	if err == nil {
-		member, err = a.service.addMember(c.Request().Context(), principal, form)
+		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodePermissionDenied {
 		return a.renderMembers(c, pages.RefusalStatus(c, problem), principal, form, problem)
@@ -74,7 +105,48 @@ func (a *App) addMemberForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return toMembers(c, principal, member.Email+" is a member now.")
+	return a.renderLink(c, issued)
+}
+
+// linkPage shows the link of an invitation, this once.
+type linkPage struct {
+	Invitation Invitation
+	// Link is the whole address, to copy and to pass on.
+	Link string
+}
+
+// renewLinkForm is POST /app/orgs/{org}/members/invitations/{id}/link/.
+func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
+	if err != nil {
+		return err
+	}
+	return a.renderLink(c, issued)
+}
+
+func (a *App) renderLink(c echo.Context, issued issuedLink) error {
+	return a.pages.RenderOnce(c, http.StatusCreated, "invitation_link", pages.Page{
+		Title: "Invitation of " + issued.Email, Section: pages.SectionMembers,
+		Data: linkPage{
+			Invitation: issued.Invitation, Link: c.Scheme() + "://" + c.Request().Host + issued.Path(),
+		},
+	})
+}
+
+// revokeInvitationForm is POST /app/orgs/{org}/members/invitations/{id}/revoke/.
+func (a *App) revokeInvitationForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
+		return err
+	}
+	return toMembers(c, principal, "The invitation is revoked, and its link leads nowhere.")
 }
 
 // changeMemberForm is POST /app/orgs/{org}/members/{id}/role/.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/netip"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -46,21 +47,52 @@ func (a *App) signIn(c echo.Context) error {
 	return pages.Redirect(c, form.Next, "")
 }
 
-// trySignIn limits attempts by address, and by address and account: an attacker elsewhere cannot lock a user out.
+// trySignIn limits attempts by the network that they come from, and by account.
 func (a *App) trySignIn(c echo.Context, email string) (string, error) {
-	for _, subject := range []string{c.RealIP(), c.RealIP() + " " + normalizeEmail(email)} {
-		if err := a.mayGuess(subjectID(subject)); err != nil {
-			return "", err
-		}
+	from, account := browserOf(c), normalizeEmail(email)
+	if err := a.mayGuess("network " + network(from.Address)); err != nil {
+		return "", err
 	}
-	return a.service.SignIn(c.Request().Context(), signIn{
-		Email: email, Password: c.FormValue("password"), UserAgent: c.Request().UserAgent(), Replaces: sessionSecret(c),
-	})
+	// Where the account has been signed in to lately, guesses from elsewhere do not use the attempts up.
+	subject := "account " + account
+	if place := network(from.Address) + " " + account; a.familiar.Contains(place) {
+		subject = "place " + place
+	}
+	if err := a.mayGuess(subject); err != nil {
+		return "", err
+	}
+	secret, err := a.service.SignIn(c.Request().Context(), email, c.FormValue("password"), from)
+	if err == nil {
+		a.familiar.Add(network(from.Address)+" "+account, struct{}{})
+	}
+	return secret, err
 }
 
-// mayGuess counts an attempt with a password, because comparing one costs much memory and time.
-func (a *App) mayGuess(subject uuid.UUID) error {
-	allowance := a.signIns.Allow(subject)
+// browserOf is what the request was sent with.
+func browserOf(c echo.Context) browser {
+	return browser{Address: c.RealIP(), UserAgent: c.Request().UserAgent(), Secret: sessionSecret(c)}
+}
+
+// networkBits is the part of an IPv6 address that a customer of a provider cannot change.
+const networkBits = 64
+
+// network is what attempts are counted by: an IPv4 address, or the /64 of an IPv6 address.
+func network(address string) string {
+	parsed, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	parsed = parsed.Unmap().WithZone("")
+	if parsed.Is4() {
+		return parsed.String()
+	}
+	return netip.PrefixFrom(parsed, networkBits).Masked().String()
+}
+
+// mayGuess counts an attempt with a password, because comparing one costs much memory and time. An attempt that is
+// refused is not counted, so the limit slows guesses and never locks an account.
+func (a *App) mayGuess(subject string) error {
+	allowance := a.signIns.Allow(subjectID(subject))
 	if allowance.Allowed() {
 		return nil
 	}
@@ -77,7 +109,7 @@ func subjectID(subject string) uuid.UUID {
 
 // signOut is POST /app/sign-out/.
 func (a *App) signOut(c echo.Context) error {
-	if err := a.service.SignOut(c.Request().Context(), sessionSecret(c)); err != nil {
+	if err := a.service.SignOut(c.Request().Context(), browserOf(c)); err != nil {
 		return err
 	}
 	pages.SetCookie(c, sessionCookie, "", 0)
@@ -86,20 +118,20 @@ func (a *App) signOut(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
 }
 
-// home is GET /app/: the first of the visitor's organizations.
+// home is GET /app/: the organization that the visitor used last.
 func (a *App) home(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	if len(visitor.Orgs) == 0 {
+	if visitor.Home == "" {
 		return a.pages.Render(c, http.StatusOK, "no_organization", pages.Page{Title: "No organization"})
 	}
-	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Orgs[0].Slug))
+	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Home))
 }
 
 // tokensOfHome is GET /app/users/api-key/, where the existing command line client sends its users for a token.
 func (a *App) tokensOfHome(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	if len(visitor.Orgs) == 0 {
+	if visitor.Home == "" {
 		return a.home(c)
 	}
-	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Orgs[0].Slug)+"tokens/")
+	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Home)+"tokens/")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -19,10 +18,7 @@ type Service struct {
 	seen  *lastUse
 	// tokenCache keeps the holders of tokens that were used lately.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
-	// hashing has a slot for each password that may be hashed at once.
-	hashing chan struct{}
-	// hashCost is what a new hash of a password costs; a stored one says itself what it has cost.
-	hashCost *argon2id.Params
+	passwords  *passwords
 }
 
 // NewService makes the service.
@@ -33,7 +29,7 @@ func NewService(database *db.DB, check *core.Validator) (*Service, error) {
 	}
 	return &Service{
 		db: database, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, tokenCache: tokens,
-		hashing: make(chan struct{}, maxHashes), hashCost: argon2id.DefaultParams,
+		passwords: newPasswords(),
 	}, nil
 }
 
@@ -55,5 +51,32 @@ func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.
 	record.ActorID, record.TokenID = principal.UserID, principal.TokenID
 	batch := tx.NewBatch()
 	core.Audit(batch, record)
+	return batch.Send(ctx)
+}
+
+// auditUser records a deed on a user's account in the transaction of the deed: once in each organization that the user
+// belongs to. A user of none has a record of the installation, whose organization is the zero UUID. The zero actor is
+// the operator.
+func auditUser(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, action, detail string) error {
+	orgs, err := organizationsOf(ctx, tx, userID)
+	if err != nil {
+		return err
+	}
+	if len(orgs) == 0 {
+		orgs = []uuid.UUID{uuid.Nil}
+	}
+	records := make([]core.AuditRecord, len(orgs))
+	for i, orgID := range orgs {
+		id, err := core.NewID()
+		if err != nil {
+			return err
+		}
+		records[i] = core.AuditRecord{
+			ID: id, OrgID: orgID, ActorID: actor, Action: action, TargetType: "user", TargetID: userID.String(),
+			RequestID: core.RequestID(ctx), Detail: detail,
+		}
+	}
+	batch := tx.NewBatch()
+	core.Audit(batch, records...)
 	return batch.Send(ctx)
 }

@@ -2,80 +2,13 @@ package users
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
-
-// addMember makes the user of the draft a member, and adds the user where there is none.
-func (s *Service) addMember(ctx context.Context, principal core.Principal, draft memberDraft) (Member, error) {
-	user, err := s.draftMember(principal, draft)
-	if err != nil {
-		return Member{}, err
-	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (Member, error) {
-		return insertMember(ctx, tx, principal, user, draft.Role)
-	})
-}
-
-// addMemberOnce is addMember as the work of a keyed request, whose answer is stored in the same transaction.
-func (s *Service) addMemberOnce(principal core.Principal, draft memberDraft) (idempotency.Work, error) {
-	user, err := s.draftMember(principal, draft)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		member, err := insertMember(ctx, tx, principal, user, draft.Role)
-		if err != nil {
-			return idempotency.Response{}, err
-		}
-		body, err := json.Marshal(renderMember(member))
-		if err != nil {
-			return idempotency.Response{}, fmt.Errorf("render a member: %w", err)
-		}
-		return idempotency.Response{
-			Status: http.StatusCreated, Body: body,
-			Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
-		}, nil
-	}, nil
-}
-
-// draftMember returns the user that a draft asks for, if the principal may give the draft's role.
-func (s *Service) draftMember(principal core.Principal, draft memberDraft) (User, error) {
-	if err := mayManage(principal, draft.Role); err != nil {
-		return User{}, err
-	}
-	return s.newUser(draft.Email, draft.Name, "")
-}
-
-// insertMember makes the user with the e-mail address a member, and the user where there is none.
-func insertMember(
-	ctx context.Context, tx db.Tx, principal core.Principal, user User, role core.Role,
-) (Member, error) {
-	var err error
-	if user.ID, err = findOrInsertUser(ctx, tx, user); err != nil {
-		return Member{}, err
-	}
-	added, err := insertMembership(ctx, tx, principal.OrgID, user.ID, role)
-	if err != nil {
-		return Member{}, err
-	}
-	if !added {
-		return Member{}, core.InvalidPayload("The user is a member already.", core.FieldError{
-			Pointer: "/email", Code: "taken", Detail: "belongs to a member of the organization",
-		})
-	}
-	if err := auditMember(ctx, tx, principal, "member.add", user.ID, user.Email+" as "+string(role)); err != nil {
-		return Member{}, err
-	}
-	return lockMember(ctx, tx, principal.OrgID, user.ID)
-}
 
 // setRole changes a member's role. Nobody changes who is above them, or raises anybody above them.
 func (s *Service) setRole(
@@ -121,6 +54,25 @@ func (s *Service) removeMember(ctx context.Context, principal core.Principal, us
 			return struct{}{}, err
 		}
 		return struct{}{}, auditMember(ctx, tx, principal, "member.remove", userID, member.Email)
+	})
+	return err
+}
+
+// leave ends the principal's own membership. It takes a token with the whole role of its user: a token that may do less
+// does not take the rest away.
+func (s *Service) leave(ctx context.Context, principal core.Principal) error {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		member, err := lockMember(ctx, tx, principal.OrgID, principal.UserID)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := principal.Require(member.Role, "end the membership of its user"); err != nil {
+			return struct{}{}, err
+		}
+		if err := deleteMembership(ctx, tx, principal.OrgID, principal.UserID); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, auditMember(ctx, tx, principal, "member.leave", principal.UserID, member.Email)
 	})
 	return err
 }

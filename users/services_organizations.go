@@ -25,7 +25,12 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 	if err := s.check.Body(org); err != nil {
 		return Organization{}, err
 	}
-	err = gorm.G[Organization](s.db.Gorm).Create(ctx, &org)
+	_, err = db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+		if err := gorm.G[Organization](tx.Gorm(ctx)).Create(ctx, &org); err != nil {
+			return struct{}{}, err //nolint:wrapcheck // what it means is said below
+		}
+		return struct{}{}, auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+describeQuota(quota))
+	})
 	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
 		return Organization{}, fmt.Errorf("organization %q %w", slug, errTaken)

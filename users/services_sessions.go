@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
@@ -15,107 +14,88 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-const (
-	// maxHashes bounds how many passwords are hashed at once: each takes 64 MiB for the time.
-	maxHashes = 2
-	// maxUserAgent is how many characters are kept of what a browser says about itself.
-	maxUserAgent = 300
-)
+// maxUserAgent is how many characters are kept of what a browser says about itself.
+const maxUserAgent = 300
 
-// signIn is an attempt to sign in.
-type signIn struct {
-	Email, Password string
-	UserAgent       string
-	// Replaces is the secret of the browser's session so far; "" for none.
-	Replaces string
+// browser is what somebody uses the dashboard with.
+type browser struct {
+	// Address is that of the client, for the audit records.
+	Address   string
+	UserAgent string
+	// Secret is that of the session so far; "" for none.
+	Secret string
 }
 
-// SignIn begins a session and returns its secret for the cookie. The session that it replaces ends. An unknown
+// SignIn begins a session and returns its secret for the cookie. The browser's session so far ends. An unknown
 // address and a wrong password have the same answer, and take the same time.
-func (s *Service) SignIn(ctx context.Context, attempt signIn) (string, error) {
-	user, err := s.User(ctx, attempt.Email)
+func (s *Service) SignIn(ctx context.Context, email, password string, from browser) (string, error) {
+	user, err := s.User(ctx, email)
 	if err != nil && !core.HasCode(err, core.CodeNotFound) {
 		return "", err
 	}
-	matches, err := s.passwordMatches(ctx, attempt.Password, user.PasswordHash)
+	matches, err := s.passwords.match(ctx, password, user.PasswordHash)
 	if err != nil {
 		return "", err
 	}
-	if !matches {
-		return "", core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+	if matches {
+		return s.beginSession(ctx, user.ID, from)
 	}
-	secret, digest, _ := newSecret()
-	return secret, s.beginSession(ctx, user.ID, sessionDigest(attempt.Replaces), digest,
-		core.StorableUpTo(attempt.UserAgent, maxUserAgent))
+	// An unknown address is nobody's, so only the access log has it.
+	if user.ID != uuid.Nil {
+		if err := s.recordDeed(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.origin()); err != nil {
+			return "", err
+		}
+	}
+	return "", core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
 }
 
-// passwordMatches compares with a hash that nothing matches where there is none, so that it takes as long.
-func (s *Service) passwordMatches(ctx context.Context, password, hash string) (bool, error) {
-	select {
-	case s.hashing <- struct{}{}:
-		defer func() { <-s.hashing }()
-	case <-ctx.Done():
-		return false, fmt.Errorf("wait to compare a password: %w", ctx.Err())
-	}
-	if hash == "" {
-		_, err := s.hashPassword(password)
-		return false, err
-	}
-	matches, err := argon2id.ComparePasswordAndHash(password, hash)
-	if err != nil {
-		return false, fmt.Errorf("compare a password: %w", err)
-	}
-	return matches, nil
+// origin says where a deed came from.
+func (b browser) origin() string {
+	return "from " + b.Address
 }
 
-// SignOut ends a session. To end one that has ended is no error.
-func (s *Service) SignOut(ctx context.Context, secret string) error {
-	if _, err := gorm.G[Session](s.db.Gorm).Where("digest = ?", sessionDigest(secret)).Delete(ctx); err != nil {
-		return fmt.Errorf("end a session: %w", err)
-	}
-	return nil
+// SignOut ends the browser's session. To end one that has ended is no error.
+func (s *Service) SignOut(ctx context.Context, from browser) error {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		userID, err := deleteSession(ctx, tx, sessionDigest(from.Secret))
+		if err != nil || userID == uuid.Nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, auditUser(ctx, tx, userID, userID, "session.end", "signed out "+from.origin())
+	})
+	return err
 }
 
-// SetPassword gives the user a password and ends all sessions that began with another one.
+// SetPassword gives the user a password on the operator's behalf, who thereby confirms that the e-mail address is the
+// user's. All sessions end.
 func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password string) error {
-	hash, err := s.hashPassword(password)
+	hash, err := s.passwords.hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	_, err = db.InGormTx(ctx, s.db, func(tx db.GormTx) (int, error) {
-		models := tx.Gorm(ctx)
-		if _, err := gorm.G[User](models).Where("id = ?", userID).Update(ctx, "password_hash", hash); err != nil {
-			return 0, err
+	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		if err := updatePassword(ctx, tx, userID, hash, true); err != nil {
+			return struct{}{}, err
 		}
-		return gorm.G[Session](models).Where("user_id = ?", userID).Delete(ctx)
+		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
-	if err != nil {
-		return fmt.Errorf("set the password of user %s: %w", userID, err)
-	}
-	return nil
+	return err
 }
 
 // SetOperator sets whether the user may use the operations page, from the user's next page on.
 func (s *Service) SetOperator(ctx context.Context, userID uuid.UUID, isOperator bool) error {
-	_, err := gorm.G[User](s.db.Gorm).Where("id = ?", userID).Update(ctx, "is_operator", isOperator)
-	if err != nil {
-		return fmt.Errorf("set whether user %s is an operator: %w", userID, err)
-	}
-	return nil
-}
-
-// HashCheaply makes the hashes of new passwords cost next to nothing, for tests that sign in. It must be called before
-// the service is used.
-func (s *Service) HashCheaply() {
-	s.hashCost = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-}
-
-func (s *Service) hashPassword(password string) (string, error) {
-	hash, err := argon2id.CreateHash(password, s.hashCost)
-	if err != nil {
-		return "", fmt.Errorf("hash the password: %w", err)
-	}
-	return hash, nil
+	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+		_, err := gorm.G[User](tx.Gorm(ctx)).Where("id = ?", userID).Update(ctx, "is_operator", isOperator)
+		if err != nil {
+			return struct{}{}, fmt.Errorf("set whether user %s is an operator: %w", userID, err)
+		}
+		detail := "no operator any more"
+		if isOperator {
+			detail = "operator of the installation"
+		}
+		return struct{}{}, auditUser(ctx, tx.Tx, uuid.Nil, userID, "user.set_operator", detail)
+	})
+	return err
 }
 
 // maxSessions bounds the list of sessions.
@@ -134,37 +114,71 @@ func (s *Service) sessions(ctx context.Context, userID uuid.UUID, current string
 	return found, nil
 }
 
-// endOtherSessions ends all sessions of the user but the current one.
-func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, current string) error {
-	_, err := gorm.G[Session](s.db.Gorm).
-		Where("user_id = ? AND digest <> ?", userID, sessionDigest(current)).Delete(ctx)
-	if err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
-	return nil
+// endOtherSessions ends all sessions of the user but the browser's.
+func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, from browser) error {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		ended, err := deleteOtherSessions(ctx, tx, userID, sessionDigest(from.Secret))
+		if err != nil {
+			return struct{}{}, err
+		}
+		detail := core.Plural(int(ended), "other session") + " " + from.origin()
+		return struct{}{}, auditUser(ctx, tx, userID, userID, "session.end", detail)
+	})
+	return err
 }
 
 // changePassword sets another password for who knows the one so far, ends all sessions and begins a new one.
 func (s *Service) changePassword(
-	ctx context.Context, visitor pages.Visitor, form passwordForm, userAgent string,
+	ctx context.Context, visitor pages.Visitor, form passwordForm, from browser,
 ) (string, error) {
 	user, err := gorm.G[User](s.db.Gorm).Where("id = ?", visitor.UserID).Take(ctx)
 	if err != nil {
 		return "", fmt.Errorf("look up user %s: %w", visitor.UserID, err)
 	}
-	matches, err := s.passwordMatches(ctx, form.Current, user.PasswordHash)
+	matches, err := s.passwords.match(ctx, form.Current, user.PasswordHash)
 	if err != nil {
 		return "", err
 	}
 	if !matches {
+		if err := s.recordDeed(ctx, user.ID, user.ID, "password.refuse", from.origin()); err != nil {
+			return "", err
+		}
 		return "", core.InvalidPayload("Please look at 1 field again.", core.FieldError{
 			Parameter: "current", Code: "wrong", Detail: "is not your password",
 		})
 	}
-	if err := s.SetPassword(ctx, visitor.UserID, form.New); err != nil {
+	hash, err := s.passwords.hash(ctx, form.New)
+	if err != nil {
 		return "", err
 	}
-	return s.SignIn(ctx, signIn{Email: visitor.Email, Password: form.New, UserAgent: userAgent})
+	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
+		if err := updatePassword(ctx, tx, user.ID, hash, false); err != nil {
+			return "", err
+		}
+		detail := "all sessions ended, " + from.origin()
+		if err := auditUser(ctx, tx, user.ID, user.ID, "password.change", detail); err != nil {
+			return "", err
+		}
+		return insertSession(ctx, tx, user.ID, from)
+	})
+}
+
+// beginSession begins a session in place of the browser's one, and returns its secret.
+func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, from browser) (string, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
+		if err := auditUser(ctx, tx, userID, userID, "session.begin", from.origin()); err != nil {
+			return "", err
+		}
+		return insertSession(ctx, tx, userID, from)
+	})
+}
+
+// recordDeed audits what has changed nothing else.
+func (s *Service) recordDeed(ctx context.Context, actor, userID uuid.UUID, action, detail string) error {
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		return struct{}{}, auditUser(ctx, tx, actor, userID, action, detail)
+	})
+	return err
 }
 
 // PurgeSessions deletes the sessions that have expired.
@@ -180,9 +194,15 @@ func (g *guest) admit(holders []holder) {
 	g.principals = make(map[string]core.Principal, len(holders))
 	for _, h := range holders {
 		g.principals[h.principal.OrgSlug] = h.principal
+		if h.principal.OrgID == g.lastOrg {
+			g.visitor.Home = h.principal.OrgSlug
+		}
 		g.visitor.Orgs = append(g.visitor.Orgs, pages.Organization{
 			Slug: h.principal.OrgSlug, Name: h.principal.OrgName, Role: h.principal.Role,
 		})
+	}
+	if g.visitor.Home == "" && len(holders) > 0 {
+		g.visitor.Home = holders[0].principal.OrgSlug
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -17,14 +16,16 @@ import (
 
 // CreateUser adds a user. An empty password means that the user cannot sign in with one.
 func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
-	user, err := s.newUser(email, name, password)
+	user, err := s.newUser(ctx, email, name, password)
 	if err != nil {
 		return User{}, err
 	}
-	if err := insertUser(ctx, s.db.Gorm, user); err != nil {
-		return User{}, err
-	}
-	return user, nil
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
+		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
+			return User{}, err
+		}
+		return user, auditUser(ctx, tx.Tx, uuid.Nil, user.ID, "user.create", user.Email)
+	})
 }
 
 // MemberRequest asks for a new user who is a member of an organization.
@@ -42,7 +43,7 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 	if err := checkRole(request.Role); err != nil {
 		return User{}, err
 	}
-	user, err := s.newUser(request.Email, request.Name, request.Password)
+	user, err := s.newUser(ctx, request.Email, request.Name, request.Password)
 	if err != nil {
 		return User{}, err
 	}
@@ -50,14 +51,12 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User
 		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
 			return User{}, err
 		}
-		return user, upsertMembership(ctx, tx.Gorm(ctx), Membership{
-			OrgID: request.OrgID, UserID: user.ID, Role: request.Role, CreatedAt: user.CreatedAt,
-		})
+		return user, setMembership(ctx, tx.Tx, request.OrgID, user.ID, request.Role)
 	})
 }
 
 // newUser checks the user and hashes the password, which takes too long for a transaction.
-func (s *Service) newUser(email, name, password string) (User, error) {
+func (s *Service) newUser(ctx context.Context, email, name, password string) (User, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return User{}, err
@@ -67,7 +66,7 @@ func (s *Service) newUser(email, name, password string) (User, error) {
 		return User{}, err
 	}
 	if password != "" {
-		if user.PasswordHash, err = s.hashPassword(password); err != nil {
+		if user.PasswordHash, err = s.passwords.hash(ctx, password); err != nil {
 			return User{}, err
 		}
 	}
@@ -97,30 +96,43 @@ func (s *Service) User(ctx context.Context, email string) (User, error) {
 	return user, nil
 }
 
-// SetMembership makes the user a member with the role, or changes the member's role.
+// SetMembership makes the user a member with the role, or changes the member's role, on the operator's behalf.
 func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role core.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
 	}
-	return upsertMembership(ctx, s.db.Gorm, Membership{
-		OrgID: orgID, UserID: userID, Role: role, CreatedAt: time.Now(),
+	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+		return struct{}{}, setMembership(ctx, tx, orgID, userID, role)
 	})
+	return err
+}
+
+func setMembership(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID, role core.Role) error {
+	operator := core.Principal{OrgID: orgID}
+	added, err := insertMembership(ctx, tx, orgID, userID, role)
+	if err != nil {
+		return err
+	}
+	member, err := lockMember(ctx, tx, orgID, userID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case added:
+		return auditMember(ctx, tx, operator, "member.add", userID, member.Email+" as "+string(role))
+	case member.Role == role:
+		return nil
+	}
+	if err := updateMembership(ctx, tx, orgID, userID, role); err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("%s from %s to %s", member.Email, member.Role, role)
+	return auditMember(ctx, tx, operator, "member.set_role", userID, detail)
 }
 
 func checkRole(role core.Role) error {
 	if !role.Allows(core.RoleViewer) {
 		return core.InvalidPayload("A role is one of owner, admin, author, executor, viewer.")
-	}
-	return nil
-}
-
-func upsertMembership(ctx context.Context, database *gorm.DB, membership Membership) error {
-	err := gorm.G[Membership](database, clause.OnConflict{
-		Columns:   []clause.Column{{Name: "org_id"}, {Name: "user_id"}},
-		DoUpdates: clause.AssignmentColumns([]string{"role"}),
-	}).Create(ctx, &membership)
-	if err != nil {
-		return membershipError(err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type auditEntry struct {
 // AuditFilter narrows the audit log; empty members do not narrow.
 type AuditFilter struct {
 	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both.
-	Noun string `query:"noun" validate:"omitempty,oneof=all token member workflow run idempotency_key organization"`
+	Noun string `query:"noun" validate:"omitempty,oneof=all token member invitation session password user workflow run idempotency_key organization"`
 }
 
 // audits reads one page of the audit log, newest first, and one row more.

@@ -46,20 +46,6 @@ func lockMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (Member,
 	return member, nil
 }
 
-// findOrInsertUser returns the id of the user with the e-mail address, who is added where there is none.
-func findOrInsertUser(ctx context.Context, tx db.Tx, user User) (uuid.UUID, error) {
-	var id uuid.UUID
-	// An update that changes nothing returns the row even if another transaction wrote it.
-	err := tx.QueryRow(ctx, `
-		INSERT INTO users (id, email, name) VALUES ($1, $2, $3)
-		ON CONFLICT ON CONSTRAINT uq_users_email DO UPDATE SET email = excluded.email RETURNING id`,
-		user.ID, user.Email, user.Name).Scan(&id)
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("find or create user %q: %w", user.Email, err)
-	}
-	return id, nil
-}
-
 // insertMembership reports whether the user was no member before.
 func insertMembership(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID, role core.Role) (bool, error) {
 	added, err := tx.Exec(ctx, `
@@ -89,4 +75,16 @@ func isMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (bool, err
 		return false, fmt.Errorf("look for the membership: %w", err)
 	}
 	return member, nil
+}
+
+func organizationsOf(ctx context.Context, tx db.Tx, userID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, `SELECT org_id FROM memberships WHERE user_id = $1 ORDER BY org_id`, userID)
+	if err != nil {
+		return nil, fmt.Errorf("list the organizations of user %s: %w", userID, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("list the organizations of user %s: %w", userID, err)
+	}
+	return found, nil
 }

@@ -19,17 +19,48 @@ const (
 	sessionLife = `interval '7 days'`
 )
 
-// beginSession replaces a session, if any, by a new one of the user, and deletes the user's expired ones.
-func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, replaced, digest []byte, agent string) error {
-	_, err := db.InBatch(ctx, s.db, func(batch *db.Batch) struct{} {
-		batch.Queue(`DELETE FROM sessions WHERE digest = $1 OR (user_id = $2 AND expires_at <= now())`,
-			replaced, userID)
-		batch.Queue(`INSERT INTO sessions (digest, user_id, user_agent, expires_at)
-			VALUES ($1, $2, $3, now() + `+sessionIdle+`)`, digest, userID, agent)
-		return struct{}{}
-	})
+// insertSession adds a session of the user in place of the browser's one, and returns its secret. The user's expired
+// sessions go with it.
+func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from browser) (string, error) {
+	secret, digest, _ := newSecret()
+	batch := tx.NewBatch()
+	batch.Queue(`DELETE FROM sessions WHERE digest = $1 OR (user_id = $2 AND expires_at <= now())`,
+		sessionDigest(from.Secret), userID)
+	batch.Queue(`INSERT INTO sessions (digest, user_id, user_agent, expires_at)
+		VALUES ($1, $2, $3, now() + `+sessionIdle+`)`,
+		digest, userID, core.StorableUpTo(from.UserAgent, maxUserAgent))
+	if err := batch.Send(ctx); err != nil {
+		return "", fmt.Errorf("begin a session: %w", err)
+	}
+	return secret, nil
+}
+
+// deleteSession returns whose session it was; the zero UUID where there is none.
+func deleteSession(ctx context.Context, tx db.Tx, digest []byte) (uuid.UUID, error) {
+	var userID uuid.UUID
+	err := tx.QueryRow(ctx, `DELETE FROM sessions WHERE digest = $1 RETURNING user_id`, digest).Scan(&userID)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, fmt.Errorf("end a session: %w", err)
+	}
+	return userID, nil
+}
+
+func deleteOtherSessions(ctx context.Context, tx db.Tx, userID uuid.UUID, kept []byte) (int64, error) {
+	ended, err := tx.Exec(ctx, `DELETE FROM sessions WHERE user_id = $1 AND digest <> $2`, userID, kept)
 	if err != nil {
-		return fmt.Errorf("begin a session: %w", err)
+		return 0, fmt.Errorf("end sessions: %w", err)
+	}
+	return ended.RowsAffected(), nil
+}
+
+// updatePassword sets another password and ends all sessions, which began with the one so far.
+func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string, byOperator bool) error {
+	batch := tx.NewBatch()
+	batch.Queue(`UPDATE users SET password_hash = $2, address_confirmed = address_confirmed OR $3 WHERE id = $1`,
+		userID, hash, byOperator)
+	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, userID)
+	if err := batch.Send(ctx); err != nil {
+		return fmt.Errorf("set the password of user %s: %w", userID, err)
 	}
 	return nil
 }
@@ -38,6 +69,8 @@ func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, replaced, 
 type guest struct {
 	visitor    pages.Visitor
 	principals map[string]core.Principal
+	// lastOrg is the organization whose pages the visitor has looked at last.
+	lastOrg uuid.UUID
 }
 
 // visit answers who has the session, in one round trip, and prolongs it.
@@ -45,8 +78,9 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	var found guest
 	digest := sessionDigest(secret)
 	var reads db.Reads
-	reads.Queue(db.OneInto(&found.visitor, scanVisitor), `
-		SELECT u.id, u.email, u.name, u.is_operator FROM sessions AS s JOIN users AS u ON u.id = s.user_id
+	reads.Queue(db.OneInto(&found, scanGuest), `
+		SELECT u.id, u.email, u.name, u.is_operator, coalesce(u.last_org_id, '00000000-0000-0000-0000-000000000000')
+		FROM sessions AS s JOIN users AS u ON u.id = s.user_id
 		WHERE s.digest = $1 AND s.expires_at > now()`, digest)
 	var holders []holder
 	reads.Queue(db.AllInto(&holders, scanHolder), memberQuery, digest)
@@ -75,7 +109,7 @@ const memberQuery = `
 	JOIN memberships AS m ON m.user_id = u.id
 	JOIN organizations AS o ON o.id = m.org_id
 	WHERE s.digest = $1 AND s.expires_at > now()
-	ORDER BY o.name, o.id`
+	ORDER BY m.created_at, o.id`
 
 // prolongStatement writes at most every five minutes, however often pages are loaded.
 const prolongStatement = `
@@ -95,8 +129,19 @@ func (s *Service) sessionLasts(ctx context.Context, secret string, orgID uuid.UU
 	return lasts, nil
 }
 
-func scanVisitor(row pgx.CollectableRow) (pages.Visitor, error) {
-	var v pages.Visitor
-	err := row.Scan(&v.UserID, &v.Email, &v.Name, &v.Operator)
-	return v, err
+func scanGuest(row pgx.CollectableRow) (guest, error) {
+	var g guest
+	v := &g.visitor
+	err := row.Scan(&v.UserID, &v.Email, &v.Name, &v.Operator, &g.lastOrg)
+	return g, err
+}
+
+// noteOrg keeps which organization's pages the user has looked at last. It writes when the user goes from one
+// organization to another, and not with every page.
+func (s *Service) noteOrg(ctx context.Context, userID, orgID uuid.UUID) error {
+	_, err := s.db.Pool.Exec(ctx, `UPDATE users SET last_org_id = $2 WHERE id = $1`, userID, orgID)
+	if err != nil {
+		return fmt.Errorf("note the organization that was looked at: %w", err)
+	}
+	return nil
 }

@@ -15,8 +15,11 @@ type Visitor struct {
 	Name   string
 	// Operator says that the visitor runs the installation.
 	Operator bool
-	// Orgs are those that the visitor is a member of, by name.
+	// Orgs are those that the visitor is a member of, the longest membership first.
 	Orgs []Organization
+	// Home is the slug of the organization to which a sign-in leads: the one that the visitor used last. It is "" for
+	// visitors who belong to none.
+	Home string
 }
 
 // Organization is one that a visitor may switch to.

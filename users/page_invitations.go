@@ -1,0 +1,138 @@
+package users
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// invitationsAddress is where the links of invitations lead.
+const invitationsAddress = pages.Root + "invitations/"
+
+// invitationAddress is the page of a link with the secret.
+func invitationAddress(secret string) string {
+	return invitationsAddress + url.PathEscape(secret) + "/"
+}
+
+// invitationPage is what a link leads to. It looks the same whether or not the address has an account.
+type invitationPage struct {
+	Invitation Invitation
+	Address    string
+	// SignIn is the page to sign in on, from which a visitor comes back.
+	SignIn string
+	// Meant says that the visitor has signed in with the address of the invitation.
+	Meant       bool
+	MinPassword int
+	Form        joinForm
+	Problem     *core.Error
+}
+
+// joinForm is what a person who is new sends.
+type joinForm struct {
+	Name  string `form:"name"  validate:"max=200"`
+	New   string `form:"new"   validate:"required,min=12,max=500"`
+	Again string `form:"again" validate:"required,eqfield=New"`
+}
+
+// invitationPage is GET /app/invitations/{token}/.
+func (a *App) invitationPage(c echo.Context) error {
+	return a.renderInvitation(c, http.StatusOK, nil, nil)
+}
+
+// renderInvitation shows the invitation, with the form as it was filled in; nil is the form as it is shown first.
+func (a *App) renderInvitation(c echo.Context, status int, form *joinForm, problem *core.Error) error {
+	linked, err := a.service.linkedInvitation(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	if form == nil {
+		form = &joinForm{Name: linked.Name}
+	}
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	address := invitationAddress(c.Param("token"))
+	return a.pages.RenderOnce(c, status, "invitation", pages.Page{
+		Title: "Invitation to " + linked.OrgName,
+		Data: invitationPage{
+			Invitation: linked, Address: address, Meant: visitor.Email == linked.Email,
+			SignIn:      pages.SignInAddress + "?" + url.Values{"next": {address}}.Encode(),
+			MinPassword: minPassword, Form: *form, Problem: problem,
+		},
+	})
+}
+
+// joinForm is POST /app/invitations/{token}/join/: a person who is new makes an account and accepts.
+func (a *App) joinForm(c echo.Context) error {
+	var form joinForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.mayGuess("network " + network(c.RealIP()))
+	}
+	var user User
+	var accepted Invitation
+	if err == nil {
+		user, accepted, err = a.service.join(c.Request().Context(), c.Param("token"), form)
+	}
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderInvitation(c, pages.RefusalStatus(c, problem), &form, problem)
+	}
+	if err != nil {
+		return err
+	}
+	secret, err := a.service.beginSession(c.Request().Context(), user.ID, browserOf(c))
+	if err != nil {
+		return err
+	}
+	pages.SetCookie(c, sessionCookie, secret, cookieLife)
+	return toAccepted(c, accepted)
+}
+
+// acceptLinkForm is POST /app/invitations/{token}/accept/.
+func (a *App) acceptLinkForm(c echo.Context) error {
+	return a.acceptWith(c, invitationKey{secret: c.Param("token")})
+}
+
+// declineLinkForm is POST /app/invitations/{token}/decline/.
+func (a *App) declineLinkForm(c echo.Context) error {
+	return a.declineWith(c, invitationKey{secret: c.Param("token")})
+}
+
+func (a *App) acceptWith(c echo.Context, key invitationKey) error {
+	visitor, err := signedIn(c)
+	if err != nil {
+		return err
+	}
+	accepted, err := a.service.accept(c.Request().Context(), key, visitor.UserID)
+	if err != nil {
+		return err
+	}
+	return toAccepted(c, accepted)
+}
+
+func (a *App) declineWith(c echo.Context, key invitationKey) error {
+	visitor, err := signedIn(c)
+	if err != nil {
+		return err
+	}
+	declined, err := a.service.decline(c.Request().Context(), key, visitor.UserID)
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, accountAddress, "You have declined the invitation to "+declined.OrgName+".")
+}
+
+// signedIn is the visitor of a page that people without a session may see, too.
+func signedIn(c echo.Context) (pages.Visitor, error) {
+	visitor, ok := pages.VisitorFrom(c.Request().Context())
+	if !ok {
+		return pages.Visitor{}, core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
+	}
+	return visitor, nil
+}
+
+func toAccepted(c echo.Context, accepted Invitation) error {
+	return pages.Redirect(c, pages.Base(accepted.OrgSlug), "You are a member of "+accepted.OrgName+" now.")
+}
