@@ -24,6 +24,8 @@ type access struct {
 	but map[core.Role]int
 	// foreign is what the owner of another organization is answered with.
 	foreign int
+	// leaves says that the call ends the membership of its caller.
+	leaves bool
 }
 
 func (a access) status(role core.Role) int {
@@ -131,23 +133,41 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]access {
 	admin := func(c call, ok, foreign int) access {
 		return access{call: c, least: core.RoleAdmin, ok: ok, foreign: foreign}
 	}
-	add := sent(http.MethodPost, "/api/members/", `{"email":"added-by-ROLE@b.example","role":"viewer"}`)
+	invite := sent(http.MethodPost, "/api/members/", `{"email":"invited-by-ROLE@b.example","role":"viewer"}`)
+	linked := "/api/members/invitations/" + s.invited(tb, "linked@b.example").String() + "/"
+	revoked := "/api/members/invitations/" + s.invited(tb, "revoked@b.example").String() + "/"
+	// Those who are invited are none of the callers.
+	nobodys := func(path string) access {
+		return access{call: sent(http.MethodPost, path, ""), least: core.RoleViewer, ok: 404, foreign: 404}
+	}
+	own := "/api/invitations/" + s.invited(tb, "viewer@tiny-quota.example").String() + "/"
 	create := sent(http.MethodPost, "/api/tokens/", `{"label":"made by ROLE","role":"viewer"}`)
 	revoke := admin(call{method: http.MethodDelete, path: "/api/tokens/" + revoking.String() + "/"}, 204, 404)
 	revoke.below = http.StatusNotFound
 	rotate := sent(http.MethodPost, "/api/tokens/"+rotating.String()+"/rotate/", `{}`)
 	return map[string]access{
-		"GET /api/me/":             readable("/api/me/", 200),
-		"GET /api/orgs/":           readable("/api/orgs/", 200),
-		"GET /api/usage/":          readable("/api/usage/", 200),
-		"GET /api/audit/":          admin(call{path: "/api/audit/"}, 200, 200),
-		"GET /api/members/":        readable("/api/members/", 200),
-		"POST /api/members/":       admin(add, 201, 201),
-		"PATCH /api/members/:id/":  admin(sent(http.MethodPatch, changing, `{"role":"viewer"}`), 200, 404),
-		"DELETE /api/members/:id/": admin(call{method: http.MethodDelete, path: leaving}, 204, 204),
-		"GET /api/tokens/":         readable("/api/tokens/", 200),
-		"POST /api/tokens/":        {call: create, least: core.RoleViewer, ok: 201, foreign: 201},
-		"DELETE /api/tokens/:id/":  revoke,
+		"GET /api/me/":       readable("/api/me/", 200),
+		"GET /api/orgs/":     readable("/api/orgs/", 200),
+		"GET /api/usage/":    readable("/api/usage/", 200),
+		"GET /api/audit/":    admin(call{path: "/api/audit/"}, 200, 200),
+		"GET /api/members/":  readable("/api/members/", 200),
+		"POST /api/members/": admin(invite, 201, 201),
+		// The other organization has one owner.
+		"DELETE /api/members/me/": {
+			call: call{method: http.MethodDelete, path: "/api/members/me/"}, least: core.RoleViewer, ok: 204,
+			foreign: 422, leaves: true,
+		},
+		"GET /api/members/invitations/":           admin(call{path: "/api/members/invitations/"}, 200, 200),
+		"POST /api/members/invitations/:id/link/": admin(sent(http.MethodPost, linked+"link/", ""), 201, 404),
+		"DELETE /api/members/invitations/:id/":    admin(call{method: http.MethodDelete, path: revoked}, 204, 204),
+		"GET /api/invitations/":                   readable("/api/invitations/", 200),
+		"POST /api/invitations/:id/accept/":       nobodys(own + "accept/"),
+		"POST /api/invitations/:id/decline/":      nobodys(own + "decline/"),
+		"PATCH /api/members/:id/":                 admin(sent(http.MethodPatch, changing, `{"role":"viewer"}`), 200, 404),
+		"DELETE /api/members/:id/":                admin(call{method: http.MethodDelete, path: leaving}, 204, 204),
+		"GET /api/tokens/":                        readable("/api/tokens/", 200),
+		"POST /api/tokens/":                       {call: create, least: core.RoleViewer, ok: 201, foreign: 201},
+		"DELETE /api/tokens/:id/":                 revoke,
 		// An admin may see the owner's token and not rotate it.
 		"POST /api/tokens/:id/rotate/": {
 			call: rotate, least: core.RoleOwner, ok: 201, below: 404, but: map[core.Role]int{core.RoleAdmin: 403},
@@ -169,6 +189,13 @@ func (s *stage) accessOfExistingClient(tb testing.TB) map[string]access {
 		"GET /api/v1/orgs/:org/runs/:id/":            readable(org+"runs/"+run.ID.String()+"/", 404),
 		"POST /api/v1/orgs/:org/workflows/:id/runs/": {call: start, least: core.RoleExecutor, ok: 201, foreign: 404},
 	}
+}
+
+// invited invites somebody to harbour and returns the id of the invitation.
+func (s *stage) invited(tb testing.TB, email string) uuid.UUID {
+	tb.Helper()
+	invite := adding(s.Harbour.Tokens.Owner, `{"email":"`+email+`","name":"Invited","role":"viewer"}`)
+	return decoded[invitationAnswer](tb, s.must(tb, http.StatusCreated, invite)).ID
 }
 
 // addMember makes a member of harbour who is not of the demonstration.

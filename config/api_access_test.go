@@ -45,7 +45,11 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 				}
 			}
 			for _, role := range core.Roles() {
-				s.must(t, row.status(role), row.call.as(role).by(tokens[role]))
+				token := tokens[role]
+				if row.leaves {
+					token = s.tokenOf(t, s.addMember(t, "leaving-"+string(role), role), role)
+				}
+				s.must(t, row.status(role), row.call.as(role).by(token))
 			}
 			got := s.must(t, row.foreign, row.call.as("foreign").by(s.Tiny.Tokens.Owner))
 			if bytes.Contains(got.body, []byte("harbour")) {

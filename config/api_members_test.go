@@ -35,70 +35,15 @@ func remove(id uuid.UUID, by string) call {
 	return call{method: http.MethodDelete, path: "/api/members/" + id.String() + "/", token: by}
 }
 
+func leave(by string) call {
+	return call{method: http.MethodDelete, path: "/api/members/me/", token: by}
+}
+
 // roleOf is the role of harbour's member, "" where the user is none.
 func (s *stage) roleOf(tb testing.TB, id uuid.UUID) core.Role {
 	tb.Helper()
 	return core.Role(one[string](tb, s, `SELECT coalesce(max(role), '') FROM memberships
 		WHERE user_id = $1 AND org_id = $2`, id, s.Harbour.ID))
-}
-
-func TestAddMember(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	owner := s.Harbour.Tokens.Owner
-
-	t.Run("MakesAUser", func(t *testing.T) {
-		t.Parallel()
-		got := decoded[memberAnswer](t, s.must(t, http.StatusCreated,
-			adding(owner, `{"email":"New@Harbour-Energy.example","name":"New","role":"author"}`)))
-		want := memberAnswer{
-			ID: got.ID, Email: "new@harbour-energy.example", Name: "New", Role: core.RoleAuthor,
-			CreatedAt: got.CreatedAt,
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("member (-want +got):\n%s", diff)
-		}
-		wantAudits(t, s, got.ID, "member.add")
-	})
-
-	t.Run("TakesAUserWhoIsThere", func(t *testing.T) {
-		t.Parallel()
-		got := decoded[memberAnswer](t, s.must(t, http.StatusCreated,
-			adding(owner, `{"email":"viewer@tiny-quota.example","name":"Other","role":"viewer"}`)))
-		if got.Name != "Demo viewer" {
-			t.Errorf("name = %q, want the user's own", got.Name)
-		}
-		s.refused(t, core.CodeInvalidPayload, adding(owner, `{"email":"VIEWER@tiny-quota.example","role":"viewer"}`))
-	})
-
-	t.Run("OncePerKey", func(t *testing.T) {
-		t.Parallel()
-		keyed := adding(owner, `{"email":"keyed@b.example","role":"viewer"}`).with("Idempotency-Key", "member")
-		first := s.must(t, http.StatusCreated, keyed)
-		same := keyed.withBody("application/json", `{"role":"viewer", "email":"keyed@b.example"}`)
-		wantReplay(t, first, s.do(t, same))
-		s.refused(t, core.CodeKeyReused, keyed.withBody("application/json", `{"email":"b@b.example","role":"viewer"}`))
-	})
-
-	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {
-		t.Parallel()
-		admin := s.tokensOfRoles(t)[core.RoleAdmin]
-		s.refused(t, core.CodePermissionDenied, adding(admin, `{"email":"king@b.example","role":"owner"}`))
-		if n := one[int64](t, s, `SELECT count(*) FROM users WHERE email = 'king@b.example'`); n != 0 {
-			t.Error("the refused request has made a user")
-		}
-	})
-
-	for name, body := range map[string]string{
-		"NoEmail": `{"role":"viewer"}`, "BadEmail": `{"email":"nobody","role":"viewer"}`,
-		"UnknownRole": `{"email":"a@b.example","role":"king"}`, "NoRole": `{"email":"a@b.example"}`,
-		"NUL": `{"email":"a@b.example","name":"a\u0000","role":"viewer"}`,
-	} {
-		t.Run("Refuses"+name, func(t *testing.T) {
-			t.Parallel()
-			s.refused(t, core.CodeInvalidPayload, adding(owner, body))
-		})
-	}
 }
 
 func TestChangeMember(t *testing.T) {
@@ -142,6 +87,17 @@ func TestChangeMember(t *testing.T) {
 			t.Errorf("role = %q, want owner", role)
 		}
 		wantAudits(t, s, ownerID)
+	})
+
+	t.Run("LeaveWithTheWholeRole", func(t *testing.T) {
+		t.Parallel()
+		id := s.addMember(t, "going", core.RoleAuthor)
+		s.refused(t, core.CodePermissionDenied, leave(s.tokenOf(t, id, core.RoleViewer)))
+		token := s.tokenOf(t, id, core.RoleAuthor)
+		s.must(t, http.StatusNoContent, leave(token))
+		s.refused(t, core.CodePermissionDenied, call{path: "/api/me/", token: token})
+		wantAudits(t, s, id, "member.leave")
+		s.refused(t, core.CodeLastOwner, leave(owner))
 	})
 
 	t.Run("OtherOrganizationsAreNotTouched", func(t *testing.T) {

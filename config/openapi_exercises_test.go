@@ -91,7 +91,8 @@ func (s externalStage) exercises(tb testing.TB) []exercise {
 	callbacks, findings := s.exercisesOfCallbacks(tb), s.failed(tb)
 	return s.withRefusals(tb, slices.Concat(
 		callbacks, s.exercisesOfStarts(tb), s.exercisesOfRuns(tb, findings), s.exercisesOfWorkflows(tb),
-		s.exercisesOfKeys(tb), s.exercisesOfMembers(tb), s.exercisesOfTokens(tb), s.exercisesOfAccount(),
+		s.exercisesOfKeys(tb), s.exercisesOfMembers(tb), s.exercisesOfInvitations(tb),
+		s.exercisesOfTokens(tb), s.exercisesOfAccount(),
 		s.exercisesOfExistingClient(tb, findings), exercisesOfService(),
 	))
 }
@@ -280,6 +281,7 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	leaving := s.tokenOf(tb, s.addMember(tb, "exercised-leaving", core.RoleViewer), core.RoleViewer)
 	add := adding(owner, `{"email":"exercised-too@b.example","role":"viewer"}`)
 	return []exercise{
 		{200, call{path: "/api/members/?page_size=1", token: owner}},
@@ -295,6 +297,42 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 		{422, remove(last.ID, owner)},
 		{204, remove(id, owner)},
 		{204, remove(id, owner)},
+		{204, leave(leaving)},
+		{403, leave(leaving)},
+		{422, leave(owner)},
+	}
+}
+
+func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
+	tb.Helper()
+	owner, viewer := s.Harbour.Tokens.Owner, s.Harbour.Tokens.Viewer
+	open := "/api/members/invitations/" + s.invited(tb, "exercised-open@b.example").String() + "/"
+	// The members of harbour are invited to the other organization.
+	byTiny := func(email string) call {
+		body := `{"email":"` + email + `","role":"viewer"}`
+		made := s.must(tb, 201, adding(s.Tiny.Tokens.Owner, body))
+		id := decoded[invitationAnswer](tb, made).ID.String()
+		return call{method: http.MethodPost, path: "/api/invitations/" + id + "/", token: owner}
+	}
+	accepted, declined := byTiny("owner@harbour-energy.example"), byTiny("viewer@harbour-energy.example").by(viewer)
+	linked := call{method: http.MethodPost, path: open + "link/", token: owner}
+	revoked := call{method: http.MethodDelete, path: open, token: owner}
+	own := call{path: "/api/invitations/", token: owner}
+	return []exercise{
+		{200, call{path: "/api/members/invitations/?page_size=1", token: owner}},
+		{403, call{path: "/api/members/invitations/", token: viewer}},
+		{201, linked},
+		{403, linked.by(viewer)},
+		{404, linked.by(s.Tiny.Tokens.Owner)},
+		{204, revoked},
+		{204, revoked},
+		{403, revoked.by(viewer)},
+		{200, own},
+		{200, accepted.to(accepted.path + "accept/")},
+		{200, accepted.to(accepted.path + "accept/")},
+		{404, accepted.to(accepted.path + "accept/").by(viewer)},
+		{204, declined.to(declined.path + "decline/")},
+		{404, declined.to(declined.path + "decline/")},
 	}
 }
 

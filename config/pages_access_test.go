@@ -16,7 +16,12 @@ import (
 
 // publicPages need no session.
 func publicPages() []string {
-	return []string{"GET /app/sign-in/", "POST /app/sign-in/", "POST /app/theme/"}
+	return []string{
+		"GET /app/sign-in/", "POST /app/sign-in/", "POST /app/theme/",
+		// Whoever has the secret of the link sees its page. To accept takes a session or a new account.
+		"GET /app/invitations/:token/", "POST /app/invitations/:token/join/",
+		"POST /app/invitations/:token/accept/", "POST /app/invitations/:token/decline/",
+	}
 }
 
 // pageAccess has a row for every page and form that needs a session. Its calls are made by no session, by the owner of
@@ -28,7 +33,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]access {
 		accessToOverview(),
 		accessToOperations(),
 		s.accessToKeyPages(tb),
-		s.accessToOwnPages(),
+		s.accessToOwnPages(tb),
 		s.accessToPagesOfUsers(tb),
 		s.accessToRunPages(tb), s.accessToWorkflowPages(tb),
 	} {
@@ -38,11 +43,19 @@ func (s *stage) pageAccess(tb testing.TB) map[string]access {
 }
 
 // accessToOwnPages are the pages that belong to a visitor and not to an organization.
-func (s *stage) accessToOwnPages() map[string]access {
+func (s *stage) accessToOwnPages(tb testing.TB) map[string]access {
+	tb.Helper()
 	everybody := func(c call, status int) access {
 		return access{call: c, least: core.RoleViewer, ok: status, foreign: status}
 	}
+	// Those who are invited are none of the visitors.
+	invitation := "/app/account/invitations/" + s.invited(tb, "invited@b.example").String() + "/"
+	leave := orgForm("", nil, core.RoleViewer, http.StatusSeeOther)
+	leave.call.path = "/app/account/organizations/harbour-energy/leave/"
 	return map[string]access{
+		"POST /app/account/organizations/:org/leave/": leave,
+		"POST /app/account/invitations/:id/accept/":   everybody(post(invitation+"accept/", "", nil), http.StatusNotFound),
+		"POST /app/account/invitations/:id/decline/":  everybody(post(invitation+"decline/", "", nil), http.StatusNotFound),
 		"GET /app/":               everybody(page("/app/", ""), http.StatusSeeOther),
 		"GET /app/users/api-key/": everybody(page("/app/users/api-key/", ""), http.StatusSeeOther),
 		"POST /app/sign-out/":     everybody(post("/app/sign-out/", "", nil), http.StatusSeeOther),
@@ -80,20 +93,26 @@ func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]access {
 	create := orgForm("tokens/", token, core.RoleViewer, http.StatusBadRequest)
 	create.but = map[core.Role]int{core.RoleViewer: http.StatusCreated}
 	add := url.Values{"email": {"ROLE@new.example"}, "role": {"viewer"}}
+	invite := orgForm("members/", add, core.RoleAdmin, http.StatusCreated)
+	linked := "members/invitations/" + s.invited(tb, "linked@new.example").String()
+	revoked := "members/invitations/" + s.invited(tb, "revoked@new.example").String()
 	managed := func(path string, fields url.Values) access {
 		return orgForm(path, fields, core.RoleAdmin, http.StatusSeeOther)
 	}
 	return map[string]access{
-		"GET /app/orgs/:org/tokens/":              orgPage("tokens/", core.RoleViewer),
-		"POST /app/orgs/:org/tokens/":             create,
-		"POST /app/orgs/:org/tokens/:id/rotate/":  rotate,
-		"POST /app/orgs/:org/tokens/:id/revoke/":  revoke,
-		"GET /app/orgs/:org/members/":             orgPage("members/", core.RoleViewer),
-		"POST /app/orgs/:org/members/":            managed("members/", add),
-		"POST /app/orgs/:org/members/:id/role/":   managed("members/"+member+"/role/", add),
-		"POST /app/orgs/:org/members/:id/remove/": managed("members/"+removed+"/remove/", nil),
-		"GET /app/orgs/:org/usage/":               orgPage("usage/", core.RoleViewer),
-		"GET /app/orgs/:org/audit/":               orgPage("audit/", core.RoleAdmin),
+		"GET /app/orgs/:org/tokens/":             orgPage("tokens/", core.RoleViewer),
+		"POST /app/orgs/:org/tokens/":            create,
+		"POST /app/orgs/:org/tokens/:id/rotate/": rotate,
+		"POST /app/orgs/:org/tokens/:id/revoke/": revoke,
+		"GET /app/orgs/:org/members/":            orgPage("members/", core.RoleViewer),
+		"POST /app/orgs/:org/members/":           invite,
+		"POST /app/orgs/:org/members/invitations/:id/link/": orgForm(linked+"/link/", nil, core.RoleAdmin,
+			http.StatusCreated),
+		"POST /app/orgs/:org/members/invitations/:id/revoke/": managed(revoked+"/revoke/", nil),
+		"POST /app/orgs/:org/members/:id/role/":               managed("members/"+member+"/role/", add),
+		"POST /app/orgs/:org/members/:id/remove/":             managed("members/"+removed+"/remove/", nil),
+		"GET /app/orgs/:org/usage/":                           orgPage("usage/", core.RoleViewer),
+		"GET /app/orgs/:org/audit/":                           orgPage("audit/", core.RoleAdmin),
 	}
 }
 

@@ -121,7 +121,25 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	invited, err := s.Users.EnsureUser(tb.Context(), "invited@b.example", "Invited")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	session := s.session(tb, invited.ID)
+	link := s.linkOf(tb, s.invited(tb, invited.Email))
+	const invitation = "/app/invitations/:token/"
 	return []pageRow{
+		{name: "invitation", path: link, route: invitation},
+		{name: "invitation-accept", path: link, route: invitation, session: session},
+		{name: "invitation-of-another", path: link, route: invitation, session: owner},
+		{name: "account-invited", path: "/app/account/", session: session},
+		{
+			name: "invitation-link", path: harbourPages + "members/", route: "/app/orgs/:org/members/", session: owner,
+			then: func(tab *browser.Tab) {
+				tab.Fill("#email", "kim@b.example")
+				tab.Follow(`form[method="post"] .main`)
+			},
+		},
 		{name: "sign-in", path: "/app/sign-in/"},
 		{name: "account", path: "/app/account/", session: owner},
 		{name: "no-organization", path: "/app/", session: s.session(tb, nobody.ID)},

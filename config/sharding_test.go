@@ -80,6 +80,7 @@ func acrossOrganizations() map[string]string {
 		"uq_users_email":            "users",
 		"uq_api_tokens_digest":      "api_tokens",
 		"sessions_pkey":             "sessions",
+		"uq_invitations_digest":     "invitations",
 		"uq_external_calls_receipt": "external_calls",
 		"staged_jobs_pkey":          "staged_jobs",
 		"job_ticks_pkey":            "job_ticks",

@@ -14,7 +14,7 @@ const accountAddress = pages.Root + "account/"
 // accountPage is about the visitor alone.
 type accountPage struct {
 	Invitations []Invitation
-	Sessions []Session
+	Sessions    []Session
 	// MinPassword is the shortest password.
 	MinPassword int
 	Problem     *core.Error

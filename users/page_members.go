@@ -16,9 +16,9 @@ type membersPage struct {
 	Manages bool
 	// Invitations are those that are open, up to a page of them; only those who manage members see them.
 	Invitations []invitationRow
-	Form    memberDraft
-	Roles   []choice
-	Problem *core.Error
+	Form        memberDraft
+	Roles       []choice
+	Problem     *core.Error
 }
 
 type memberRow struct {
@@ -85,7 +85,7 @@ func (a *App) renderMembers(
 		Data: membersPage{
 			Page: core.MapPage(page, memberRowFor(principal)), Manages: manages,
 			Invitations: core.MapPage(core.Page[Invitation]{Results: open}, invitationRowFor(principal)).Results,
-			Form: form, Roles: rolesUpTo(principal.Role, form.Role), Problem: problem,
+			Form:        form, Roles: rolesUpTo(principal.Role, form.Role), Problem: problem,
 		},
 	})
 }

@@ -292,7 +292,8 @@ func TestSetRunQuota(t *testing.T) {
 			t.Error("the other organization's quota was raised")
 		}
 		if !one[bool](t, b,
-			`SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records`, org) {
+			`SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records
+				WHERE action = 'organization.set_quota'`, org) {
 			t.Error("the audit record does not say what the operator did")
 		}
 	})
