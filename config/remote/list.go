@@ -12,6 +12,8 @@ import (
 
 // listing is a command that lists things of one kind.
 type listing[T any] struct {
+	// use is the command's name, "list" where it is empty.
+	use    string
 	short  string
 	header []string
 	read   func(*client.Client, context.Context) iter.Seq2[T, error]
@@ -32,7 +34,7 @@ func (l listing[T]) command(s Env) *cobra.Command {
 	var limit int
 	var asJSON bool
 	command := &cobra.Command{
-		Use: "list", Short: l.short, Args: cobra.NoArgs,
+		Use: first(l.use, "list"), Short: l.short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 0 {
 				return misuse("--limit is 0 or more; 0 lists all")

@@ -13,7 +13,7 @@ import (
 )
 
 func membersCommand(s Env) *cobra.Command {
-	group := &cobra.Command{Use: "members", Short: "List, add, change and remove the members of the organization"}
+	group := &cobra.Command{Use: "members", Short: "List, invite, change and remove the members of the organization"}
 	group.AddCommand(
 		listing[client.Member]{
 			short: "List the members of the token's organization", read: (*client.Client).Members,
@@ -22,7 +22,36 @@ func membersCommand(s Env) *cobra.Command {
 				return []string{m.ID, m.Role, m.Email, m.Name, m.CreatedAt.Format(time.RFC3339)}
 			},
 		}.command(s),
-		addMemberCommand(s),
+		inviteCommand(s),
+		listing[client.Invitation]{
+			use:   "invitations",
+			short: "List the open invitations of the token's organization", read: (*client.Client).Invitations,
+			header: []string{"ID", "STATE", "ROLE", "EMAIL", "NAME", "EXPIRES"},
+			row: func(i client.Invitation) []string {
+				return []string{i.ID, i.State, i.Role, i.Email, i.Name, i.ExpiresAt.Format(time.RFC3339)}
+			},
+		}.command(s),
+		deed(s, "link INVITATION", "Make a new link for an invitation, named by id or e-mail address, and print it", 1,
+			func(ctx context.Context, api *client.Client, args []string) (string, error) {
+				id, err := invitationID(ctx, api, args[0])
+				if err != nil {
+					return "", err
+				}
+				linked, err := api.LinkInvitation(ctx, id)
+				return linked.Link, err
+			}),
+		deed(s, "revoke INVITATION", "End an invitation, named by id or e-mail address, and its link", 1,
+			func(ctx context.Context, api *client.Client, args []string) (string, error) {
+				id, err := invitationID(ctx, api, args[0])
+				if err != nil {
+					return "", err
+				}
+				return "revoked " + args[0], api.RevokeInvitation(ctx, id)
+			}),
+		deed(s, "leave", "End one's own membership in the token's organization", 0,
+			func(ctx context.Context, api *client.Client, _ []string) (string, error) {
+				return "you are no member any more", api.Leave(ctx)
+			}),
 		deed(s, "role MEMBER ROLE", "Change the role of a member, named by id or e-mail address", 2,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := memberID(ctx, api, args[0])
@@ -44,22 +73,62 @@ func membersCommand(s Env) *cobra.Command {
 	return group
 }
 
-func addMemberCommand(s Env) *cobra.Command {
+func inviteCommand(s Env) *cobra.Command {
 	var draft client.MemberDraft
 	var key string
-	command := deed(s, "add EMAIL --role ROLE", "Make somebody a member of the token's organization", 1,
+	command := deed(s, "invite EMAIL --role ROLE", "Invite somebody to the token's organization", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			draft.Email = args[0]
-			added, err := api.AddMember(ctx, draft, key)
-			return added.ID, err
+			invited, err := api.InviteMember(ctx, draft, key)
+			return invited.ID, err
 		})
 	flags := command.Flags()
 	flags.StringVar(&draft.Role, "role", "", "owner, admin, author, executor or viewer")
-	flags.StringVar(&draft.Name, "name", "", "the name of a user who is new")
+	flags.StringVar(&draft.Name, "name", "", "what to call the person until the invitation is accepted")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: one is made)")
 	_ = command.MarkFlagRequired("role") // The flag is there: it was defined above.
 	formats.CompleteFlag(command, "role", core.Roles()...)
 	return command
+}
+
+// invitationsCommand is about the caller's own invitations.
+func invitationsCommand(s Env) *cobra.Command {
+	group := &cobra.Command{Use: "invitations", Short: "List, accept and decline one's own invitations"}
+	group.AddCommand(
+		listing[client.Invitation]{
+			short: "List what the token's user is invited to", read: (*client.Client).OwnInvitations,
+			header: []string{"ID", "ORGANIZATION", "ROLE", "EXPIRES"},
+			row: func(i client.Invitation) []string {
+				return []string{i.ID, i.Org.Slug, i.Role, i.ExpiresAt.Format(time.RFC3339)}
+			},
+		}.command(s),
+		deed(s, "accept ID", "Become a member of the organization that invites", 1,
+			func(ctx context.Context, api *client.Client, args []string) (string, error) {
+				accepted, err := api.AcceptInvitation(ctx, args[0])
+				return "you are " + accepted.Role + " of " + accepted.Org.Slug, err
+			}),
+		deed(s, "decline ID", "End an invitation", 1,
+			func(ctx context.Context, api *client.Client, args []string) (string, error) {
+				return "declined " + args[0], api.DeclineInvitation(ctx, args[0])
+			}),
+	)
+	return group
+}
+
+// invitationID finds the id of an open invitation that is named by an e-mail address.
+func invitationID(ctx context.Context, api *client.Client, name string) (string, error) {
+	if !strings.Contains(name, "@") {
+		return name, nil
+	}
+	for open, err := range api.Invitations(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if strings.EqualFold(open.Email, name) {
+			return open.ID, nil
+		}
+	}
+	return "", misuse("no open invitation is for the e-mail address %s", name)
 }
 
 // memberID finds the id of a member who is named by an e-mail address.

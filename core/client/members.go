@@ -14,21 +14,67 @@ func (c *Client) Members(ctx context.Context) iter.Seq2[Member, error] {
 	return list[Member](ctx, c, "/api/members/", url.Values{})
 }
 
-// AddMember makes somebody a member. Without a key the client makes one.
-func (c *Client) AddMember(ctx context.Context, draft MemberDraft, key string) (Member, error) {
+// InviteMember invites somebody to the organization, who becomes a member by accepting. Without a key the client makes
+// one.
+func (c *Client) InviteMember(ctx context.Context, draft MemberDraft, key string) (Invitation, error) {
 	key, err := c.keyFor(key)
 	if err != nil {
-		return Member{}, err
+		return Invitation{}, err
 	}
 	content, err := json.Marshal(draft)
 	if err != nil {
-		return Member{}, fmt.Errorf("write the member: %w", err)
+		return Invitation{}, fmt.Errorf("write the member: %w", err)
 	}
-	added, _, err := call[Member](ctx, c, request{
+	invited, _, err := call[Invitation](ctx, c, request{
 		method: http.MethodPost, path: "/api/members/", key: key, creates: true,
 		header: http.Header{"Content-Type": {"application/json"}}, body: bytesBody(content),
 	})
-	return added, err
+	return invited, err
+}
+
+// Invitations goes through the open invitations of the organization.
+func (c *Client) Invitations(ctx context.Context) iter.Seq2[Invitation, error] {
+	return list[Invitation](ctx, c, "/api/members/invitations/", url.Values{})
+}
+
+// LinkInvitation makes a new link for an open invitation, which is shown this once. The link before it stops working.
+func (c *Client) LinkInvitation(ctx context.Context, id string) (InvitationLink, error) {
+	linked, _, err := call[InvitationLink](ctx, c, request{
+		method: http.MethodPost, path: "/api/members/invitations/" + url.PathEscape(id) + "/link/",
+	})
+	return linked, err
+}
+
+// RevokeInvitation ends an open invitation and its link. To repeat it is no error.
+func (c *Client) RevokeInvitation(ctx context.Context, id string) error {
+	path := "/api/members/invitations/" + url.PathEscape(id) + "/"
+	_, err := c.send(ctx, request{method: http.MethodDelete, path: path})
+	return err
+}
+
+// OwnInvitations goes through what the caller is invited to, in whatever organization.
+func (c *Client) OwnInvitations(ctx context.Context) iter.Seq2[Invitation, error] {
+	return list[Invitation](ctx, c, "/api/invitations/", url.Values{})
+}
+
+// AcceptInvitation makes the caller a member of the organization that invites. To repeat it changes nothing.
+func (c *Client) AcceptInvitation(ctx context.Context, id string) (Invitation, error) {
+	path := "/api/invitations/" + url.PathEscape(id) + "/accept/"
+	accepted, _, err := call[Invitation](ctx, c, request{method: http.MethodPost, path: path})
+	return accepted, err
+}
+
+// DeclineInvitation ends an invitation of the caller's.
+func (c *Client) DeclineInvitation(ctx context.Context, id string) error {
+	path := "/api/invitations/" + url.PathEscape(id) + "/decline/"
+	_, err := c.send(ctx, request{method: http.MethodPost, path: path})
+	return err
+}
+
+// Leave ends the membership of the caller in the organization.
+func (c *Client) Leave(ctx context.Context) error {
+	_, err := c.send(ctx, request{method: http.MethodDelete, path: memberPath("me")})
+	return err
 }
 
 // ChangeMember gives a member another role. To repeat it changes nothing.

@@ -253,10 +253,32 @@ type Member struct {
 	CreatedAt Time   `json:"created_at"`
 }
 
-// MemberDraft is somebody who is to become a member.
+// Invitation asks a person to become a member of an organization.
+type Invitation struct {
+	ID    string       `json:"id"`
+	Org   Organization `json:"org"`
+	Email string       `json:"email"`
+	// Name is what the organization calls the person, who chooses a name upon acceptance.
+	Name string `json:"name"`
+	Role string `json:"role"`
+	// State is invited, expired or accepted.
+	State     string `json:"state"`
+	CreatedAt Time   `json:"created_at"`
+	ExpiresAt Time   `json:"expires_at"`
+}
+
+// InvitationLink is an invitation with its new link, which is never shown again.
+type InvitationLink struct {
+	Invitation
+
+	// Link is the path of the page on which the person accepts.
+	Link string `json:"link"`
+}
+
+// MemberDraft is somebody who is to be invited.
 type MemberDraft struct {
 	Email string `json:"email"`
-	// Name is that of a user who is new.
+	// Name is what the organization calls the person until the invitation is accepted.
 	Name string `json:"name"`
 	Role string `json:"role"`
 }

@@ -62,6 +62,7 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 		"Readiness": client.Readiness{}, "Problem": client.Problem{}, "FieldError": client.FieldError{},
 		"Token": client.Token{}, "TokenSecret": client.TokenSecret{}, "TokenDraft": client.TokenDraft{},
 		"TokenRotation": client.TokenRotation{}, "Member": client.Member{}, "MemberDraft": client.MemberDraft{},
+		"Invitation": client.Invitation{}, "InvitationLink": client.InvitationLink{},
 		"MemberChange": client.MemberChange{}, "AuditRecord": client.AuditRecord{},
 	} {
 		want := slices.Sorted(maps.Keys(schemas[name].Properties))

@@ -43,7 +43,7 @@ func (s *site) operations(t *testing.T, o organization, tag string) []operation 
 			importOf("Not a slug").by(o.owner), core.CodeInvalidPayload,
 		},
 		{
-			"AddMember", addition(tag + "@harbour-energy.example").by(o.owner),
+			"InviteMember", addition(tag + "@harbour-energy.example").by(o.owner),
 			addition(tag + "-other@harbour-energy.example").by(o.owner), addition("nobody").by(o.owner),
 			core.CodeInvalidPayload,
 		},

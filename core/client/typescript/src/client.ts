@@ -6,7 +6,7 @@ import { newKey } from "./keys.js";
 import { type Retries, defaultRetries } from "./retry.js";
 import { type Answer, type Attempt, type Fetch, type Request, Sender, decode } from "./send.js";
 import type {
-  AuditRecord, Finding, Me, Member, MemberChange, MemberDraft, Readiness, Run, RunResult, RunState, Source, Time, Token,
+  AuditRecord, Finding, Invitation, InvitationLink, Me, Member, MemberChange, MemberDraft, Readiness, Run, RunResult, RunState, Source, Time, Token,
   TokenDraft, TokenRotation, TokenSecret, Usage, Workflow, WorkflowImport,
 } from "./types.js";
 import { Wait } from "./wait.js";
@@ -277,12 +277,51 @@ export class Client {
     return this.#list("/api/members/", options);
   }
 
-  /** Makes a user a member. Without a key the client makes one. */
-  async addMember(draft: MemberDraft, options: CallOptions & { key?: string } = {}): Promise<Member> {
+  /** Invites somebody, who becomes a member by accepting. Without a key the client makes one. */
+  async inviteMember(draft: MemberDraft, options: CallOptions & { key?: string } = {}): Promise<Invitation> {
     return this.#call({
       method: "POST", path: "/api/members/", key: await this.#keyFor(options.key), creates: true,
       body: jsonBody(draft), signal: options.signal,
     });
+  }
+
+  /** Goes through the open invitations of the organization. */
+  invitations(options: ListOptions = {}): AsyncGenerator<Invitation, void, undefined> {
+    return this.#list("/api/members/invitations/", options);
+  }
+
+  /** Makes a new link for an open invitation, which is shown this once. The link before it stops working. */
+  async linkInvitation(invitationId: string, options: CallOptions = {}): Promise<InvitationLink> {
+    const path = `/api/members/invitations/${segment(invitationId)}/link/`;
+    return this.#call({ method: "POST", path, signal: options.signal });
+  }
+
+  /** Ends an open invitation and its link. To repeat it is no error. */
+  async revokeInvitation(invitationId: string, options: CallOptions = {}): Promise<void> {
+    const path = `/api/members/invitations/${segment(invitationId)}/`;
+    await this.#sender.send({ method: "DELETE", path, signal: options.signal });
+  }
+
+  /** Goes through what the caller is invited to, in whatever organization. */
+  ownInvitations(options: ListOptions = {}): AsyncGenerator<Invitation, void, undefined> {
+    return this.#list("/api/invitations/", options);
+  }
+
+  /** Makes the caller a member of the organization that invites. To repeat it changes nothing. */
+  async acceptInvitation(invitationId: string, options: CallOptions = {}): Promise<Invitation> {
+    const path = `/api/invitations/${segment(invitationId)}/accept/`;
+    return this.#call({ method: "POST", path, signal: options.signal });
+  }
+
+  /** Ends an invitation of the caller's. */
+  async declineInvitation(invitationId: string, options: CallOptions = {}): Promise<void> {
+    const path = `/api/invitations/${segment(invitationId)}/decline/`;
+    await this.#sender.send({ method: "POST", path, signal: options.signal });
+  }
+
+  /** Ends the membership of the caller in the organization. */
+  async leave(options: CallOptions = {}): Promise<void> {
+    await this.#sender.send({ method: "DELETE", path: "/api/members/me/", signal: options.signal });
   }
 
   /** Gives a member another role. To repeat it changes nothing. */

@@ -196,10 +196,32 @@ export interface Member {
   created_at: Time;
 }
 
-/** A user who is to become a member. */
+/** invited: it can be accepted; expired: a new link opens it again. */
+export type InvitationState = "invited" | "expired" | "accepted";
+
+/** Asks a person to become a member of an organization. */
+export interface Invitation {
+  id: string;
+  org: Organization;
+  email: string;
+  /** What the organization calls the person, who chooses a name upon acceptance. */
+  name: string;
+  role: Role;
+  state: InvitationState;
+  created_at: Time;
+  expires_at: Time;
+}
+
+/** An invitation with its new link, which is never shown again. */
+export interface InvitationLink extends Invitation {
+  /** The path of the page on which the person accepts. */
+  link: string;
+}
+
+/** Somebody who is to be invited. */
 export interface MemberDraft {
   email: string;
-  /** The name of a user who is new. */
+  /** What the organization calls the person until the invitation is accepted. */
   name?: string;
   role: Role;
 }

@@ -66,9 +66,16 @@ test("every call goes to its address", async (t) => {
   await client.rotateToken(id);
   await client.revokeToken(id);
   await client.members().next();
-  await client.addMember({ email: "a@b.example", role: "viewer" }, { key: "k" });
+  await client.inviteMember({ email: "a@b.example", role: "viewer" }, { key: "k" });
   await client.changeMember(id, { role: "owner" });
   await client.removeMember(id);
+  await client.invitations().next();
+  await client.linkInvitation(id);
+  await client.revokeInvitation(id);
+  await client.ownInvitations().next();
+  await client.acceptInvitation(id);
+  await client.declineInvitation(id);
+  await client.leave();
   await client.auditRecords().next();
   await client.health();
   const shown = service.sent.map(({ method, path, key, headers, body }) =>
@@ -93,6 +100,13 @@ test("every call goes to its address", async (t) => {
     'POST /base/api/members/ k application/json {"email":"a@b.example","role":"viewer"}',
     'PATCH /base/api/members/a%2Fb/  application/json {"role":"owner"}',
     "DELETE /base/api/members/a%2Fb/",
+    "GET /base/api/members/invitations/?page_size=100",
+    "POST /base/api/members/invitations/a%2Fb/link/",
+    "DELETE /base/api/members/invitations/a%2Fb/",
+    "GET /base/api/invitations/?page_size=100",
+    "POST /base/api/invitations/a%2Fb/accept/",
+    "POST /base/api/invitations/a%2Fb/decline/",
+    "DELETE /base/api/members/me/",
     "GET /base/api/audit/?page_size=100",
     "GET /base/readyz/",
   ]);
