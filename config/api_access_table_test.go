@@ -141,6 +141,7 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]access {
 		return access{call: sent(http.MethodPost, path, ""), least: core.RoleViewer, ok: 404, foreign: 404}
 	}
 	own := "/api/invitations/" + s.invited(tb, "viewer@tiny-quota.example").String() + "/"
+	change := sent(http.MethodPatch, changing, `{"role":"viewer"}`)
 	create := sent(http.MethodPost, "/api/tokens/", `{"label":"made by ROLE","role":"viewer"}`)
 	revoke := admin(call{method: http.MethodDelete, path: "/api/tokens/" + revoking.String() + "/"}, 204, 404)
 	revoke.below = http.StatusNotFound
@@ -163,7 +164,7 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]access {
 		"GET /api/invitations/":                   readable("/api/invitations/", 200),
 		"POST /api/invitations/:id/accept/":       nobodys(own + "accept/"),
 		"POST /api/invitations/:id/decline/":      nobodys(own + "decline/"),
-		"PATCH /api/members/:id/":                 admin(sent(http.MethodPatch, changing, `{"role":"viewer"}`), 200, 404),
+		"PATCH /api/members/:id/":                 admin(change, 200, 404),
 		"DELETE /api/members/:id/":                admin(call{method: http.MethodDelete, path: leaving}, 204, 204),
 		"GET /api/tokens/":                        readable("/api/tokens/", 200),
 		"POST /api/tokens/":                       {call: create, least: core.RoleViewer, ok: 201, foreign: 201},

@@ -50,12 +50,13 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]access {
 	}
 	// Those who are invited are none of the visitors.
 	invitation := "/app/account/invitations/" + s.invited(tb, "invited@b.example").String() + "/"
+	nobodys := func(rest string) access { return everybody(post(invitation+rest, "", nil), http.StatusNotFound) }
 	leave := orgForm("", nil, core.RoleViewer, http.StatusSeeOther)
 	leave.call.path = "/app/account/organizations/harbour-energy/leave/"
 	return map[string]access{
 		"POST /app/account/organizations/:org/leave/": leave,
-		"POST /app/account/invitations/:id/accept/":   everybody(post(invitation+"accept/", "", nil), http.StatusNotFound),
-		"POST /app/account/invitations/:id/decline/":  everybody(post(invitation+"decline/", "", nil), http.StatusNotFound),
+		"POST /app/account/invitations/:id/accept/":   nobodys("accept/"),
+		"POST /app/account/invitations/:id/decline/":  nobodys("decline/"),
 		"GET /app/":               everybody(page("/app/", ""), http.StatusSeeOther),
 		"GET /app/users/api-key/": everybody(page("/app/users/api-key/", ""), http.StatusSeeOther),
 		"POST /app/sign-out/":     everybody(post("/app/sign-out/", "", nil), http.StatusSeeOther),

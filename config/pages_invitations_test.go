@@ -122,7 +122,8 @@ func TestInvitationsOnThePages(t *testing.T) {
 	// The invited person sees it on the account page. Nothing else has changed until it is accepted.
 	session := s.stranger(t)
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
-	shows(t, s.visit(t, http.StatusOK, page("/app/account/", session)), "Organizations that invite you", "Harbour Energy")
+	shows(t, s.visit(t, http.StatusOK, page("/app/account/", session)), "Organizations that invite you",
+		"Harbour Energy")
 	s.visit(t, http.StatusSeeOther, post("/app/account/invitations/"+id+"/accept/", session, nil))
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
 

@@ -77,8 +77,8 @@ func invite(ctx context.Context, tx db.Tx, principal core.Principal, wanted Invi
 		return Invitation{}, err
 	}
 	if !added {
-		return Invitation{}, addressTaken("There is an open invitation for the address. Make a new link for it, or revoke it.",
-			"has an open invitation")
+		return Invitation{}, addressTaken(
+			"There is an open invitation for the address. Make a new link for it, or revoke it.", "has an open invitation")
 	}
 	detail := wanted.Email + " as " + string(wanted.Role)
 	if err := auditInvitation(ctx, tx, principal, "invitation.create", wanted.ID, detail); err != nil {
@@ -196,7 +196,8 @@ func (s *Service) join(ctx context.Context, secret string, form joinForm) (User,
 			return Invitation{}, err
 		}
 		if !added {
-			return Invitation{}, core.InvalidPayload("An account could not be made. If you have one, sign in to accept.")
+			return Invitation{}, core.InvalidPayload(
+				"An account could not be made. If you have one, sign in to accept.")
 		}
 		return acceptIn(ctx, tx, invitationKey{secret: secret}, user.ID)
 	})
