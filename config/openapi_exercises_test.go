@@ -131,6 +131,9 @@ func (s externalStage) withRefusals(tb testing.TB, exercises []exercise) []exerc
 func elsewhere(path string) string {
 	parts := strings.Split(path, "/")
 	at := 3
+	if parts[3] == "invitations" {
+		at++
+	}
 	if parts[2] == "v1" {
 		at = len(parts) - 2
 		if parts[at] == "runs" || parts[at] == "workflows" {

@@ -78,7 +78,8 @@ func invite(ctx context.Context, tx db.Tx, principal core.Principal, wanted Invi
 	}
 	if !added {
 		return Invitation{}, addressTaken(
-			"There is an open invitation for the address. Make a new link for it, or revoke it.", "has an open invitation")
+			"There is an open invitation for the address. Make a new link for it, or revoke it.",
+			"has an open invitation")
 	}
 	detail := wanted.Email + " as " + string(wanted.Role)
 	if err := auditInvitation(ctx, tx, principal, "invitation.create", wanted.ID, detail); err != nil {
