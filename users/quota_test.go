@@ -280,6 +280,21 @@ func TestSetRunQuota(t *testing.T) {
 		}
 	})
 
+	t.Run("HoldsAlsoForAMonthThatBeginsMeanwhile", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 1)
+		b.charge(t, org)
+		// To a transaction that began before midnight, the counter of the new month is one of the future.
+		b.exec(t, `UPDATE usage_counters SET period_start = period_start + interval '1 month'`)
+		if err := b.service.SetRunQuota(t.Context(), org, number(9)); err != nil {
+			t.Fatal(err)
+		}
+		if quota := one[int64](t, b, `SELECT quota FROM usage_counters`); quota != 9 {
+			t.Errorf("quota of the new month = %d, want the 9 that was set", quota)
+		}
+	})
+
 	t.Run("LeavesARecordAndOtherOrganizationsAlone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)

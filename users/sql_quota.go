@@ -254,10 +254,11 @@ func (s *Service) RunUsage(ctx context.Context, orgID uuid.UUID) (PeriodUsage, e
 	return usage, nil
 }
 
-// queueQuota queues the quota of the current period. What is used stays used: the quota never falls below it.
+// queueQuota queues the quota of the current period and of a later one, which a start opens when the month turns after
+// this transaction has begun. What is used stays used: the quota never falls below it.
 func queueQuota(batch *db.Batch, orgID uuid.UUID, quota *int64) {
 	batch.Queue(`
 		UPDATE usage_counters SET quota = greatest($2::bigint, CASE WHEN $2::bigint IS NOT NULL THEN used END)
-		WHERE org_id = $1 AND metric = $3 AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
+		WHERE org_id = $1 AND metric = $3 AND period_start >= date_trunc('month', now() AT TIME ZONE 'UTC')::date`,
 		orgID, quota, MetricRuns)
 }

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -110,10 +109,11 @@ func (e *Executor) lost(ctx context.Context, run validations.Run) bool {
 
 // release gives the lease back so that the sweeper can stage the run again soon. If it fails, the lease ends by itself.
 //
-// An attempt that ends because this process stops does not count, so no number of deployments ends a run.
+// An attempt does not count when the queue or the process ended it, whatever the reason: only failures use attempts up,
+// so neither deployments nor the patience of the queue end a run.
 func (e *Executor) release(ctx context.Context, run validations.Run) {
 	notCounted := 0
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if ctx.Err() != nil {
 		notCounted = 1
 	}
 	// The lease must be given back although the caller's context has ended.
