@@ -46,8 +46,8 @@ type Project struct {
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 
-	staged   *jobs.Signal
-	requests *ratelimit.Local
+	staged *jobs.Signal
+	edge   users.Edge
 
 	users       *users.App
 	validations *web.App
@@ -97,7 +97,11 @@ func NewProject(
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
-		requests:   withBurst("requests", settings.RequestsPerSecond),
+		edge: users.Edge{
+			Requests:    withBurst("requests", settings.RequestsPerSecond),
+			OrgRequests: withBurst("organization-requests", settings.OrgRequestsPerSecond),
+			Trust:       settings.AccessTrust,
+		},
 		prefetches: users.Prefetches{},
 		activity:   admin.NewActivity(), waiters: execution.NewWaiters(database),
 		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
@@ -118,7 +122,7 @@ func NewProject(
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.validations, err = web.New(web.Deps{
-		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector, Sessions: p.users,
+		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector,
 		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: settings.Address(),
 		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond),
 	})

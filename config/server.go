@@ -51,8 +51,8 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		}),
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
-		authenticated(project.users.Authenticate(project.requests, project.prefetches)),
-		visited(project.users.Visit),
+		authenticated(project.users.Authenticate(project.edge, project.prefetches)),
+		visited(project.users.Visit(project.edge.Trust)),
 	)
 	registerHealth(e, project)
 	if err := registerDocs(e); err != nil {

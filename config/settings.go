@@ -78,6 +78,10 @@ type Settings struct {
 	ReadTimeout time.Duration `env:"SV_READ_TIMEOUT" envDefault:"60s" validate:"min=1s"`
 	// RequestsPerSecond bounds the requests of one token per process; 0 is no limit.
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
+	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 is no limit.
+	OrgRequestsPerSecond float64 `env:"SV_ORG_REQUESTS_PER_SECOND" envDefault:"4000" validate:"min=0"`
+	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
+	AccessTrust time.Duration `env:"SV_ACCESS_TRUST" envDefault:"1s" validate:"min=0s"`
 	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
 	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"0" validate:"min=0"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.

@@ -40,6 +40,9 @@ func ReadBody(c echo.Context, limit int64, mediaTypes ...string) ([]byte, error)
 	if err != nil {
 		return nil, bodyFault(err, limit)
 	}
+	if _, err := ConfirmAfterBody(c.Request().Context()); err != nil {
+		return nil, err
+	}
 	return body, nil
 }
 

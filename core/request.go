@@ -76,6 +76,9 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 	if err := (&echo.DefaultBinder{}).BindBody(c, form); err != nil {
 		return InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
 	}
+	if _, err := ConfirmAfterBody(c.Request().Context()); err != nil {
+		return err
+	}
 	for name, values := range c.Request().Form {
 		if !isStorable(name) || !isStorable(strings.Join(values, "")) {
 			return InvalidPayload("Please look at 1 field again.", FieldError{

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -51,10 +52,19 @@ func (p Prefetches) of(c echo.Context) func(Caller, *db.Loader) {
 	return func(caller Caller, loader *db.Loader) { prefetch(c, caller, loader) }
 }
 
+// Edge bounds the requests of tokens.
+type Edge struct {
+	// Requests bounds those of one token, and OrgRequests those of all tokens of an organization together.
+	Requests    Limiter
+	OrgRequests Limiter
+	// Trust is core.Access.Trust.
+	Trust time.Duration
+}
+
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the
 // context. A revoked token is refused from the next request on, in every process: its holder is cached, but each
 // request asks the database whether the entry still holds.
-func (a *App) Authenticate(limit Limiter, prefetches Prefetches) echo.MiddlewareFunc {
+func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
@@ -66,17 +76,39 @@ func (a *App) Authenticate(limit Limiter, prefetches Prefetches) echo.Middleware
 			if err != nil {
 				return err
 			}
-			// A form brings its token's id, so another organization could have a token with the same one.
-			allowance := limit.Allow(uuid.NewSHA1(principal.OrgID, principal.TokenID[:]))
-			allowance.Announce(c.Response().Header())
-			if !allowance.Allowed() {
-				return core.RateLimited("This token makes too many requests.", allowance.Wait)
+			if err := edge.admit(c, principal); err != nil {
+				return err
 			}
 			a.service.seen.note(principal.OrgID, principal.TokenID)
-			c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
+			ctx := core.WithAccess(c.Request().Context(), core.Access{
+				GrantedAt: time.Now(), Trust: edge.Trust, Confirm: func(ctx context.Context) error {
+					now, err := a.service.identify(ctx, digest, prefetches.of(c))
+					if err == nil && now != principal {
+						return core.AccessChanged()
+					}
+					return err
+				},
+			})
+			c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
 			return next(c)
 		}
 	}
+}
+
+// admit enforces the rate limits, and tells the client how many requests are left.
+func (e Edge) admit(c echo.Context, principal core.Principal) error {
+	// A form brings its token's id, so another organization could have a token with the same one.
+	allowance := e.Requests.Allow(uuid.NewSHA1(principal.OrgID, principal.TokenID[:]))
+	allowance.Announce(c.Response().Header())
+	if !allowance.Allowed() {
+		return core.RateLimited("This token makes too many requests.", allowance.Wait)
+	}
+	allowance = e.OrgRequests.Allow(principal.OrgID)
+	allowance.Announce(c.Response().Header())
+	if !allowance.Allowed() {
+		return core.RateLimited("Your organization makes too many requests.", allowance.Wait)
+	}
+	return nil
 }
 
 func bearer(headers []string) (string, error) {

@@ -143,7 +143,7 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = app.Authenticate(unlimited{}, users.Prefetches{})(func(c echo.Context) error {
+	err = app.Authenticate(users.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}, users.Prefetches{})(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

@@ -21,34 +21,53 @@ const (
 // principal is the visitor as its member; for others the organization is not_found. The organization is read from the
 // path and not from the route, so that the error page of an unknown address belongs to it, too. The page of an
 // invitation's link is for people without a session as well.
-func (a *App) Visit(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		address := c.Request().URL.EscapedPath()
-		found, err := a.service.visit(c.Request().Context(), sessionSecret(c))
-		if core.HasCode(err, core.CodeNotAuthenticated) && strings.HasPrefix(address, invitationsAddress) {
-			return next(c)
-		}
-		if err != nil {
-			return err
-		}
-		ctx := pages.WithVisitor(c.Request().Context(), found.visitor)
-		c.SetRequest(c.Request().WithContext(withGuest(ctx, found)))
-		slug := pages.OrgOf(address)
-		if slug == "" {
-			return next(c)
-		}
-		principal, err := memberOf(c.Request().Context(), slug)
-		if err != nil {
-			return err
-		}
-		if principal.OrgID != found.lastOrg {
-			if err := a.service.noteOrg(ctx, principal.UserID, principal.OrgID); err != nil {
+//
+// trust is core.Access.Trust of the forms.
+func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			address, secret := c.Request().URL.EscapedPath(), sessionSecret(c)
+			found, err := a.service.visit(c.Request().Context(), secret)
+			if core.HasCode(err, core.CodeNotAuthenticated) && strings.HasPrefix(address, invitationsAddress) {
+				return next(c)
+			}
+			if err != nil {
 				return err
 			}
+			ctx := pages.WithVisitor(c.Request().Context(), found.visitor)
+			c.SetRequest(c.Request().WithContext(withGuest(ctx, found)))
+			var principal core.Principal
+			if slug := pages.OrgOf(address); slug != "" {
+				if principal, err = a.enter(c, found, slug); err != nil {
+					return err
+				}
+			}
+			access := core.Access{
+				GrantedAt: time.Now(), Trust: trust, Confirm: func(ctx context.Context) error {
+					return a.service.confirmSession(ctx, secret, principal)
+				},
+			}
+			c.SetRequest(c.Request().WithContext(core.WithAccess(c.Request().Context(), access)))
+			return next(c)
 		}
-		c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
-		return next(c)
 	}
+}
+
+// enter makes the visitor the principal of a request for an organization, and remembers the organization for the next
+// sign-in.
+func (a *App) enter(c echo.Context, found guest, slug string) (core.Principal, error) {
+	ctx := c.Request().Context()
+	principal, err := memberOf(ctx, slug)
+	if err != nil {
+		return core.Principal{}, err
+	}
+	if principal.OrgID != found.lastOrg {
+		if err := a.service.noteOrg(ctx, principal.UserID, principal.OrgID); err != nil {
+			return core.Principal{}, err
+		}
+	}
+	c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
+	return principal, nil
 }
 
 type guestKey struct{}
@@ -66,16 +85,6 @@ func memberOf(ctx context.Context, slug string) (core.Principal, error) {
 			"There is no such organization, or you are not a member of it.")
 	}
 	return principal, nil
-}
-
-// Lasts reports whether the visitor of a page that is still being answered may go on seeing it: the session has not
-// ended, and the visitor still belongs to the page's organization. To ask is no use of the session.
-func (a *App) Lasts(c echo.Context) (bool, error) {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return false, err
-	}
-	return a.service.sessionLasts(c.Request().Context(), sessionSecret(c), principal.OrgID)
 }
 
 func sessionSecret(c echo.Context) string {

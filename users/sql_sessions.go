@@ -90,7 +90,7 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	}, prolongStatement, digest)
 	err := s.db.Read(ctx, &reads)
 	if found.visitor.UserID == uuid.Nil && errors.Is(err, pgx.ErrNoRows) {
-		return guest{}, core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
+		return guest{}, errSessionEnded()
 	}
 	if err != nil {
 		return guest{}, core.Unavailable(fmt.Errorf("look a session up: %w", err))
@@ -117,16 +117,31 @@ const prolongStatement = `
 	WHERE digest = $1 AND expires_at > now() AND expires_at < now() + ` + sessionIdle + ` - interval '5 minutes'
 		AND expires_at < created_at + ` + sessionLife
 
-// sessionLasts reports whether a session has not ended and its user belongs to the organization.
-func (s *Service) sessionLasts(ctx context.Context, secret string, orgID uuid.UUID) (bool, error) {
-	var lasts bool
-	err := s.db.Pool.QueryRow(ctx, `SELECT EXISTS (
-			SELECT FROM sessions AS s JOIN memberships AS m ON m.user_id = s.user_id
-			WHERE s.digest = $1 AND s.expires_at > now() AND m.org_id = $2)`, sessionDigest(secret), orgID).Scan(&lasts)
-	if err != nil {
-		return false, fmt.Errorf("look whether a session lasts: %w", err)
+// confirmSession answers an error unless a session has not ended and its user has the role in the organization that
+// the principal has. Without an organization the session alone counts. To ask is no use of the session.
+func (s *Service) confirmSession(ctx context.Context, secret string, principal core.Principal) error {
+	var role *core.Role
+	err := s.db.Pool.QueryRow(ctx, `
+		SELECT m.role FROM sessions AS s LEFT JOIN memberships AS m ON m.user_id = s.user_id AND m.org_id = $2
+		WHERE s.digest = $1 AND s.expires_at > now()`, sessionDigest(secret), principal.OrgID).Scan(&role)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return errSessionEnded()
+	case err != nil:
+		return core.Unavailable(fmt.Errorf("confirm a session: %w", err))
+	case principal.OrgID == uuid.Nil:
+		return nil
+	case role == nil:
+		return core.NewError(core.CodePermissionDenied, "You are no longer a member of "+principal.OrgName+".")
+	case *role != principal.Role:
+		return core.AccessChanged()
+	default:
+		return nil
 	}
-	return lasts, nil
+}
+
+func errSessionEnded() error {
+	return core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
 }
 
 func scanGuest(row pgx.CollectableRow) (guest, error) {

@@ -52,9 +52,10 @@ func NewWaiters(database *db.DB) *Waiters {
 	return &Waiters{db: database, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
 }
 
-// AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops.
-func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) {
-	w.Await(ctx, run, validations.ProgressCompleted-1, limit)
+// AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops. It
+// reports whether the run was completed.
+func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) bool {
+	return w.Await(ctx, run, validations.ProgressCompleted-1, limit)
 }
 
 // Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.

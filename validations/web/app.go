@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
@@ -29,12 +28,6 @@ type Keys interface {
 	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (admin.Hours, error)
 	// Stuck counts unfinished keys that no request holds, up to admin.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
-}
-
-// Sessions checks the sessions of visitors whose pages are still open.
-type Sessions interface {
-	// Lasts reports whether the request's session is still valid.
-	Lasts(c echo.Context) (bool, error)
 }
 
 // Usage reads quotas.
@@ -61,7 +54,6 @@ type Deps struct {
 	Executor  *execution.Executor
 	Waiters   *execution.Waiters
 	Keys      Keys
-	Sessions  Sessions
 	Usage     Usage
 	Workflows Workflows
 	Callbacks Limiter

@@ -275,7 +275,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 			return err
 		}
 		// A visitor who has signed out in the meantime gets no further events.
-		if lasts, err := s.app.Sessions.Lasts(s.c); err != nil || !lasts {
+		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
 		if err := s.sendEvents(events); err != nil || s.state.final() {
@@ -316,7 +316,7 @@ func (s *pageStream) await(ctx context.Context) (bool, error) {
 		if s.app.Waiters.AwaitAny(ctx, s.state.watches(), heartbeatInterval) {
 			return true, nil
 		}
-		if lasts, err := s.app.Sessions.Lasts(s.c); err != nil || !lasts {
+		if err := core.ConfirmAccess(ctx); err != nil {
 			return false, err
 		}
 		if err := s.beat(); err != nil {

@@ -74,6 +74,10 @@ func (s *runStream) follow(past validations.History) error {
 		if past, err = s.app.Runs.History(ctx, s.principal.OrgID, s.principal.OrgSlug, s.runID); err != nil {
 			return err
 		}
+		// A token that was revoked in the meantime gets no further events.
+		if err := core.ConfirmAccess(ctx); err != nil {
+			return err
+		}
 	}
 }
 
@@ -84,6 +88,9 @@ func (s *runStream) await(ctx context.Context, beyond validations.Progress) (boo
 	for ctx.Err() == nil && s.app.Waiters.Open() && time.Now().Before(s.deadline) {
 		if s.app.Waiters.Await(ctx, run, beyond, heartbeatInterval) {
 			return true, nil
+		}
+		if err := core.ConfirmAccess(ctx); err != nil {
+			return false, err
 		}
 		if err := s.beat(); err != nil {
 			return false, err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -80,8 +81,24 @@ func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	a.Waiters.AwaitEnd(ctx, execution.RunKey{OrgID: principal.OrgID, ID: id}, wait)
+	if err := a.awaitEnd(ctx, execution.RunKey{OrgID: principal.OrgID, ID: id}, wait); err != nil {
+		return validations.RunBody{}, err
+	}
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
+}
+
+// awaitEnd waits for the end of a run, as long as the caller may see it.
+func (a *App) awaitEnd(ctx context.Context, run execution.RunKey, wait time.Duration) error {
+	for deadline := time.Now().Add(wait); ; {
+		left := time.Until(deadline)
+		ended := a.Waiters.AwaitEnd(ctx, run, min(left, heartbeatInterval))
+		if err := core.ConfirmAccess(ctx); err != nil {
+			return err
+		}
+		if ended || left <= heartbeatInterval || ctx.Err() != nil || !a.Waiters.Open() {
+			return nil
+		}
+	}
 }
 
 // cancelRun is POST /api/runs/{id}/cancel/. Repeating it is no error.

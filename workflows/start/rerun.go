@@ -29,6 +29,9 @@ func (a *API) RerunOnce(c echo.Context, key idempotency.Key, source validations.
 	if !ok {
 		return Answer{}, core.NotFound("run")
 	}
+	if _, err := core.ConfirmAfterBody(ctx); err != nil {
+		return Answer{}, err
+	}
 	earlier, err := a.runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
 		return Answer{}, err

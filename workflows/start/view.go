@@ -137,7 +137,30 @@ func (a *API) submit(c echo.Context, request Request) (Answer, error) {
 		intake.Discard(ctx)
 		return Answer{}, err
 	}
+	if request, err = a.confirm(c, request); err != nil {
+		intake.Discard(ctx)
+		return Answer{}, err
+	}
 	return a.startOrDiscard(ctx, intake, request)
+}
+
+// confirm authorizes a request again whose body was slow, with the caller and the workflow as they are now. A start must
+// not come of a token that was revoked, or of a workflow that was deactivated, long before the last byte.
+func (a *API) confirm(c echo.Context, request Request) (Request, error) {
+	slow, err := core.ConfirmAfterBody(c.Request().Context())
+	if !slow || err != nil {
+		return request, err
+	}
+	// The look-up of the caller has brought the workflow and the key again.
+	now, err := a.authorize(c, request.Source)
+	if err != nil {
+		return request, err
+	}
+	request.Workflow = now.Workflow
+	if !request.isAnswered() {
+		request.Stored = now.Stored
+	}
+	return request, nil
 }
 
 // Form is a form of the dashboard that starts a run. It brings its idempotency key itself.
@@ -153,14 +176,27 @@ type Form struct {
 // SubmitForm starts the run of a form, once however often the form is sent.
 func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
 	ctx := c.Request().Context()
-	request := a.newRequest(c, form.Principal, form.Workflow, form.Key, validations.SourceDashboard)
+	workflow, err := a.confirmForm(ctx, form)
+	if err != nil {
+		form.Intake.Discard(ctx)
+		return Answer{}, err
+	}
+	request := a.newRequest(c, form.Principal, workflow, form.Key, validations.SourceDashboard)
 	request.Body = form.Body
-	var err error
 	if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
 		form.Intake.Discard(ctx)
 		return Answer{}, err
 	}
 	return a.startOrDiscard(ctx, form.Intake, request)
+}
+
+// confirmForm is confirm for a form, and returns its workflow as it is now.
+func (a *API) confirmForm(ctx context.Context, form Form) (validations.WorkflowRef, error) {
+	slow, err := core.ConfirmAfterBody(ctx)
+	if !slow || err != nil {
+		return form.Workflow, err
+	}
+	return a.versions.FindVersion(ctx, form.Principal.OrgID, form.Workflow.ID, form.Workflow.Version)
 }
 
 // startOrDiscard starts a run, and removes what was kept of its document when no run comes of it: also when the request
@@ -189,7 +225,7 @@ func (a *API) admit(c echo.Context, orgID uuid.UUID) func(context.Context) error
 const readTimeout = 5 * time.Second
 
 // writeWhenCompleted answers with the run as it is when it is completed or the wait is over. The stored response is the
-// ordinary one all the same, and also the answer when the run cannot be read: no later trouble may deny the start.
+// ordinary one all the same, and also the answer when the run cannot be read or may not be any more: nothing that happens later may deny the start.
 func (a *API) writeWhenCompleted(
 	c echo.Context, principal core.Principal, clients Clients, answer Answer, wait time.Duration,
 ) error {
@@ -202,6 +238,9 @@ func (a *API) writeWhenCompleted(
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
+	if core.ConfirmAccess(ctx) != nil {
+		return answer.Write(c)
+	}
 	run, err := clients.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
 	if err != nil {
 		return answer.Write(c)
