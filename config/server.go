@@ -49,6 +49,8 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		middleware.SecureWithConfig(middleware.SecureConfig{
 			ContentTypeNosniff: "nosniff", XFrameOptions: "DENY", ReferrerPolicy: "same-origin",
 		}),
+		strictTransport(project.settings),
+		pages.HostCookies(project.settings.isEncrypted()),
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
 		authenticated(project.users.Authenticate(project.edge, project.prefetches)),
@@ -66,6 +68,19 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// strictTransport keeps browsers to encrypted connections where clients reach the service by https. Subdomains may be
+// somebody else's.
+func strictTransport(settings Settings) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if settings.isEncrypted() {
+				c.Response().Header().Set(echo.HeaderStrictTransportSecurity, "max-age=31536000")
+			}
+			return next(c)
+		}
+	}
 }
 
 const apiPrefix = "/api"
@@ -199,12 +214,25 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
+// closeAfterChunks ends a connection after a request whose body comes in chunks. Such a request may also have a
+// Content-Length, which net/http removes without a word, and a proxy that goes by that would take the rest of the body
+// for another request (RFC 9112, section 6.3).
+func closeAfterChunks(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // ServeWeb answers requests until ctx ends, then lets the running ones end within the grace period.
 func ServeWeb(
 	ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger,
 ) error {
 	server := &http.Server{
-		Handler:           drainRefused(ctx, drainLimitsOf(settings), handler),
+		Handler: closeAfterChunks(
+			rollWriteDeadline(settings.WriteTimeout, drainRefused(ctx, drainLimitsOf(settings), handler))),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       settings.ReadTimeout,
 		IdleTimeout:       idleTimeout,
@@ -213,7 +241,7 @@ func ServeWeb(
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- server.Serve(limitConnections(listener, settings.MaxConnections)) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)

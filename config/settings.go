@@ -76,6 +76,10 @@ type Settings struct {
 	MaxBodyBytes int64 `env:"SV_MAX_BODY_BYTES" envDefault:"10485760" validate:"min=1024"`
 	// ReadTimeout bounds how long a request may take to arrive.
 	ReadTimeout time.Duration `env:"SV_READ_TIMEOUT" envDefault:"60s" validate:"min=1s"`
+	// WriteTimeout is how long a client may take nothing of its answer before it is cut off.
+	WriteTimeout time.Duration `env:"SV_WRITE_TIMEOUT" envDefault:"30s" validate:"min=10ms"`
+	// MaxConnections bounds the connections of clients to one process.
+	MaxConnections int `env:"SV_MAX_CONNECTIONS" envDefault:"10000" validate:"min=1,max=1000000"`
 	// RequestsPerSecond bounds the requests of one token per process; 0 is no limit.
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
 	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 is no limit.
@@ -262,6 +266,11 @@ func (s Settings) Address() string {
 		return "http://" + net.JoinHostPort("127.0.0.1", port)
 	}
 	return "http://" + s.Addr
+}
+
+// isEncrypted reports whether clients reach the service by https alone.
+func (s Settings) isEncrypted() bool {
+	return strings.HasPrefix(s.BaseURL, "https://")
 }
 
 // embedded reports whether PostgreSQL or Redis run inside, with their data in DataDir.

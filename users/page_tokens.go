@@ -150,7 +150,7 @@ func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
 
 // renderSecret shows a secret, which neither the browser nor anybody on the way may keep.
 func (a *App) renderSecret(c echo.Context, issued issuedToken, overlap string) error {
-	return a.pages.RenderOnce(c, http.StatusCreated, "token_secret", pages.Page{
+	return a.pages.Render(c, http.StatusCreated, "token_secret", pages.Page{
 		Title: "New token " + issued.Label, Section: pages.SectionTokens,
 		Data: secretPage{Token: issued.Token, Secret: issued.secret, Overlap: overlap},
 	})

@@ -88,9 +88,5 @@ func memberOf(ctx context.Context, slug string) (core.Principal, error) {
 }
 
 func sessionSecret(c echo.Context) string {
-	cookie, err := c.Cookie(sessionCookie)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+	return pages.Cookie(c, sessionCookie)
 }

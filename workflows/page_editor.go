@@ -87,7 +87,7 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 		page.Draft.Key = key
 	}
 	return a.pages.Render(c, status, "editor", pages.Page{
-		Title: page.Heading, Section: pages.SectionWorkflows, Data: page,
+		Title: page.Heading, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
 	})
 }
 

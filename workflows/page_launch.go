@@ -139,7 +139,7 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 	page.Accept = acceptedFiles(page.Workflow.Definition.Accepts)
 	page.MayEdit = principal.Role.Allows(core.RoleAuthor)
 	return a.pages.Render(c, status, "launch", pages.Page{
-		Title: "Run " + page.Workflow.Name, Section: pages.SectionWorkflows, Data: page,
+		Title: "Run " + page.Workflow.Name, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
 	})
 }
 

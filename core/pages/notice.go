@@ -24,12 +24,12 @@ func Redirect(c echo.Context, address, notice string) error {
 
 // takeNotice returns the notice that waits for this page and forgets it.
 func takeNotice(c echo.Context) string {
-	cookie, err := c.Cookie(noticeCookie)
-	if err != nil {
+	kept := Cookie(c, noticeCookie)
+	if kept == "" {
 		return ""
 	}
 	SetCookie(c, noticeCookie, "", 0)
-	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	text, err := base64.RawURLEncoding.DecodeString(kept)
 	if err != nil {
 		return ""
 	}

@@ -44,7 +44,10 @@ type Page struct {
 	Section Section
 	// Events is the address of the page's event stream; "" for a page that does not change by itself.
 	Events string
-	Data   any
+	// KeepsForm says that Back shows the page as it was, with the idempotency key of its form, which then starts nothing
+	// again. It is for pages that show little but a form.
+	KeepsForm bool
+	Data      any
 }
 
 // frame is what the layout shows around a page.
@@ -107,7 +110,7 @@ func (s *Set) Render(c echo.Context, status int, name string, page Page) error {
 	if err != nil {
 		return err
 	}
-	secure(c)
+	secure(c, page)
 	return c.HTMLBlob(status, body)
 }
 
@@ -123,23 +126,16 @@ func (s *Set) html(c echo.Context, name string, page Page) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// RenderOnce is Render for a page that holds a secret: nobody keeps it, so Back does not show it again.
-func (s *Set) RenderOnce(c echo.Context, status int, name string, page Page) error {
-	body, err := s.html(c, name, page)
-	if err != nil {
-		return err
-	}
-	secure(c)
-	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.HTMLBlob(status, body)
-}
-
-// secure sets the header fields that every page has. A page may be shown again by Back as it was, with the idempotency
-// key that its form had; so it is kept, though by this visitor alone.
-func secure(c echo.Context) {
+// secure sets the header fields that every page has. Nobody keeps what a visitor has seen, so that Back does not show it
+// after the end of the session, nor a secret again.
+func secure(c echo.Context, page Page) {
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentSecurityPolicy, policy)
-	header.Set(echo.HeaderCacheControl, "private, no-cache")
+	control := "no-store"
+	if _, signedIn := VisitorFrom(c.Request().Context()); page.KeepsForm || !signedIn {
+		control = "private, no-cache"
+	}
+	header.Set(echo.HeaderCacheControl, control)
 	header.Set(echo.HeaderVary, echo.HeaderCookie)
 }
 

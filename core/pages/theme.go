@@ -19,11 +19,12 @@ const (
 
 // theme is what the visitor has chosen: light, dark, or "" for what the system has.
 func theme(c echo.Context) string {
-	cookie, err := c.Cookie(themeCookie)
-	if err != nil || (cookie.Value != "light" && cookie.Value != "dark") {
+	switch chosen := Cookie(c, themeCookie); chosen {
+	case "light", "dark":
+		return chosen
+	default:
 		return ""
 	}
-	return cookie.Value
 }
 
 // setTheme is POST /app/theme/.
@@ -43,8 +44,7 @@ func setTheme(c echo.Context) error {
 
 // hasShortcut reports whether "/" leads to the search box.
 func hasShortcut(c echo.Context) bool {
-	cookie, err := c.Cookie(shortcutCookie)
-	return err != nil || cookie.Value != "off"
+	return Cookie(c, shortcutCookie) != "off"
 }
 
 // setShortcut is POST /app/shortcut/.

@@ -1,0 +1,198 @@
+package config_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// serveWeb serves a handler as the process does, and returns its address.
+func serveWeb(tb testing.TB, handler http.HandlerFunc, change func(*config.Settings)) string {
+	tb.Helper()
+	settings, _, err := config.LoadSettings(nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	change(&settings)
+	listener := listen(tb)
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- config.ServeWeb(ctx, listener, handler, settings, discard()) }()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+func dial(tb testing.TB, address string) net.Conn {
+	tb.Helper()
+	conn, err := net.DialTimeout("tcp", address, patience)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() }) // It may be closed already.
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		tb.Fatal(err)
+	}
+	return conn
+}
+
+// ask sends a request on a connection, as it is, and reads the answer.
+func ask(tb testing.TB, conn net.Conn, request string) (*http.Response, string) {
+	tb.Helper()
+	if _, err := io.WriteString(conn, request); err != nil {
+		tb.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		tb.Fatalf("read the answer to %q: %v", request, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return response, string(body)
+}
+
+const plainGet = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+
+func TestReaderThatTakesNothingIsCutOff(t *testing.T) {
+	t.Parallel()
+	failed := make(chan error, 1)
+	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) {
+		part := make([]byte, 1<<20)
+		for {
+			if _, err := w.Write(part); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}, func(settings *config.Settings) { settings.WriteTimeout = 50 * time.Millisecond })
+	if _, err := io.WriteString(dial(t, address), plainGet); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-failed:
+		if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() { //nolint:errorlint // the connection's own error
+			t.Errorf("write = %v, want its deadline to pass", err)
+		}
+	case <-time.After(patience):
+		t.Error("the handler still writes to a client that does not read")
+	}
+}
+
+func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		func(settings *config.Settings) { settings.MaxConnections = 1 })
+	first := dial(t, address)
+	if response, _ := ask(t, first, plainGet); response.StatusCode != http.StatusNoContent {
+		t.Fatalf("first connection = %d, want 204", response.StatusCode)
+	}
+	response, body := ask(t, dial(t, address), plainGet)
+	var problem core.Problem
+	if err := json.Unmarshal([]byte(body), &problem); err != nil {
+		t.Fatalf("body %s: %v", body, err)
+	}
+	if response.StatusCode != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable || !response.Close ||
+		response.Header.Get("Retry-After") != "1" || response.Header.Get("Content-Type") != core.ProblemType ||
+		response.Header.Get("Request-Id") != problem.RequestID {
+		t.Errorf("second connection = %d %v %s, want 503 with a problem and Retry-After", response.StatusCode,
+			response.Header, body)
+	}
+	if response, _ := ask(t, first, plainGet); response.StatusCode != http.StatusNoContent {
+		t.Errorf("first connection again = %d, want 204", response.StatusCode)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Eventually(t, func() bool {
+		next := dial(t, address)
+		defer next.Close()
+		response, _ := ask(t, next, plainGet)
+		return response.StatusCode == http.StatusNoContent
+	})
+}
+
+// A proxy that believes the Content-Length takes what follows the first chunk for a request of its own.
+func TestNothingFollowsABodyInChunks(t *testing.T) {
+	t.Parallel()
+	served := make(chan string, 2)
+	address := serveWeb(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // It is short.
+		served <- r.URL.Path
+	}, func(*config.Settings) {})
+	conn := dial(t, address)
+	const smuggling = "POST /first HTTP/1.1\r\nHost: here\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		"0\r\n\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n"
+	if _, err := io.WriteString(conn, smuggling); err != nil {
+		t.Fatal(err)
+	}
+	answers, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatalf("read to the end of the connection: %v", err)
+	}
+	if n := strings.Count(string(answers), "HTTP/1.1 "); n != 1 || len(served) != 1 {
+		t.Errorf("answers = %q, served %d, want one answer and the end of the connection", answers, len(served))
+	}
+}
+
+func TestEncryptedService(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.BaseURL = "https://checks.example" })
+	s.withPassword(t)
+	const strict = "max-age=31536000"
+	wantHeader(t, s.must(t, http.StatusOK, call{path: "/api/me/", token: s.Harbour.Tokens.Viewer}), map[string]string{
+		"Strict-Transport-Security": strict,
+	})
+	got := s.answerTo(t, signIn(visitorEmail, visitorPassword))
+	wantHeader(t, got, map[string]string{"Strict-Transport-Security": strict})
+	cookies := (&http.Response{Header: got.header}).Cookies()
+	at := slices.IndexFunc(cookies, func(cookie *http.Cookie) bool { return cookie.Name == "__Host-sv_session" })
+	if at < 0 {
+		t.Fatalf("cookies = %v, want a session of this host alone", cookies)
+	}
+	session := cookies[at]
+	if !session.Secure || session.Path != "/" || session.Domain != "" || !session.HttpOnly {
+		t.Errorf("cookie = %v, want it Secure, for /, and for no domain", session)
+	}
+	account := call{path: "/app/account/"}
+	s.visit(t, http.StatusOK, account.with("Cookie", session.Name+"="+session.Value))
+	// A cookie that a subdomain could have planted is none.
+	s.visit(t, http.StatusSeeOther, account.with("Cookie", "sv_session="+session.Value))
+	chosen := s.answerTo(t, post("/app/theme/", "", url.Values{"theme": {"dark"}, "back": {"/app/"}}))
+	if cookie := chosen.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sv_theme=dark; Path=/;") {
+		t.Errorf("Set-Cookie = %q, want a cookie of this host alone", cookie)
+	}
+}
+
+func TestSignedInPagesAreNotKept(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.visitor(t, core.RoleExecutor)
+	for path, want := range map[string]string{
+		"/app/account/": "no-store", harbourPages: "no-store", harbourPages + "runs/": "no-store",
+		harbourPages + "nothing/": "no-store",
+		// Back shows this form with its key, so that it starts nothing twice.
+		launchMeters: "private, no-cache",
+	} {
+		wantHeader(t, s.answerTo(t, page(path, session)), map[string]string{"Cache-Control": want})
+	}
+	wantHeader(t, s.answerTo(t, page("/app/sign-in/", "")), map[string]string{"Cache-Control": "private, no-cache"})
+}
