@@ -4,8 +4,11 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func TestLimitsAreAnnounced(t *testing.T) {
@@ -47,6 +50,62 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	if after := tooMany.header.Get("Retry-After"); after == "" || after == "0" {
 		t.Errorf("Retry-After = %q, want some seconds", after)
 	}
+}
+
+func TestLimitOfAllTokensOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.OrgRequestsPerSecond = 0.01 })
+	const policy = `"organization-requests";q=1;w=100`
+	read := call{path: "/api/me/", token: s.Harbour.Tokens.Viewer}
+	wantHeader(t, s.must(t, http.StatusOK, read), map[string]string{"RateLimit-Policy": policy})
+	refused := s.do(t, read.by(s.Harbour.Tokens.Executor))
+	wantProblem(t, refused, core.CodeRateLimited)
+	wantHeader(t, refused, map[string]string{"RateLimit-Policy": policy, "Retry-After": "100"})
+	s.must(t, http.StatusOK, read.by(s.Tiny.Tokens.Viewer))
+}
+
+func TestStreamsOfAnOrganizationAreLimited(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.StreamsPerOrg = 1 })
+	s.waits(t)
+	start := s.start(t, "")
+	events := start.to(validations.RunAddress(s.started(t, start).ID) + "events/").get()
+	reader, end := s.follow(t, events)
+	defer end()
+	reader.next(t)
+	refused := s.do(t, events.by(s.Harbour.Tokens.Viewer))
+	wantProblem(t, refused, core.CodeRateLimited)
+	wantHeader(t, refused, map[string]string{"Retry-After": "15"})
+}
+
+func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	token, id := s.addToken(t, s.Harbour, core.RoleViewer, core.RoleViewer)
+	member := one[uuid.UUID](t, s, `SELECT user_id FROM api_tokens WHERE id = $1`, id)
+	active := one[int](t, s, `SELECT count(*) FROM api_tokens WHERE user_id = $1`, member)
+	if err := s.Users.SetTokenLimit(t.Context(), s.Harbour.ID, active+1); err != nil {
+		t.Fatal(err)
+	}
+	create := call{
+		method: http.MethodPost, path: "/api/tokens/", token: token, body: `{"label":"ci","role":"viewer","valid_for_ms":60000}`,
+	}.with("Content-Type", "application/json")
+	s.must(t, http.StatusCreated, create)
+	made := one[uuid.UUID](t, s, `SELECT id FROM api_tokens WHERE label = 'ci'`)
+	refused := s.do(t, create)
+	wantProblem(t, refused, core.CodeTooManyTokens)
+	wantHeader(t, refused, map[string]string{"Retry-After": "60"})
+	rotate := create.to("/api/tokens/" + id.String() + "/rotate/")
+	rotate.body = `{"overlap_ms":60000}`
+	s.refused(t, core.CodeTooManyTokens, rotate)
+	if got := one[int](t, s, `SELECT count(*) FROM api_tokens WHERE user_id = $1`, member); got != active+1 {
+		t.Errorf("tokens = %d, want %d: a refusal makes none", got, active+1)
+	}
+	revoke := call{method: http.MethodDelete, path: "/api/tokens/" + made.String() + "/", token: token}
+	s.must(t, http.StatusNoContent, revoke)
+	s.must(t, http.StatusCreated, create)
+	rotate.body = `{"overlap_ms":0}`
+	s.must(t, http.StatusCreated, rotate)
 }
 
 func TestWithoutLimitsNothingIsAnnounced(t *testing.T) {

@@ -81,7 +81,7 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	if err != nil {
 		tb.Fatalf("load settings: %v", err)
 	}
-	settings.RequestsPerSecond = 0
+	settings.RequestsPerSecond, settings.OrgRequestsPerSecond, settings.RunsPerMinute = 0, 0, 0
 	// However busy the machine is, no run goes uncounted.
 	settings.RunsLimitTimeout = time.Minute
 	settings.DBLockTimeout, settings.CommitTimeout = patience, patience

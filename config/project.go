@@ -124,7 +124,7 @@ func NewProject(
 	p.validations, err = web.New(web.Deps{
 		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector,
 		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: settings.Address(),
-		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond),
+		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond), StreamsPerOrg: settings.StreamsPerOrg,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)

@@ -84,10 +84,12 @@ type Settings struct {
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
 	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 is no limit.
 	OrgRequestsPerSecond float64 `env:"SV_ORG_REQUESTS_PER_SECOND" envDefault:"4000" validate:"min=0"`
+	// StreamsPerOrg bounds the open event streams of one organization per process; 0 is no limit.
+	StreamsPerOrg int `env:"SV_STREAMS_PER_ORG" envDefault:"200" validate:"min=0"`
 	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
 	AccessTrust time.Duration `env:"SV_ACCESS_TRUST" envDefault:"1s" validate:"min=0s"`
 	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
-	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"0" validate:"min=0"`
+	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"6000" validate:"min=0"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.
 	RunsLimitTimeout time.Duration `env:"SV_RUNS_LIMIT_TIMEOUT" envDefault:"20ms" validate:"min=1ms"`
 

@@ -36,6 +36,7 @@ const (
 	CodeRunReserved           Code = "run_reserved"
 	CodeLastOwner             Code = "last_owner"
 	CodeTokenNotRotatable     Code = "token_not_rotatable"
+	CodeTooManyTokens         Code = "too_many_tokens"
 	CodeQuotaExceeded         Code = "quota_exceeded"
 	CodeRateLimited           Code = "rate_limited"
 	CodeInternal              Code = "internal_error"
@@ -79,6 +80,7 @@ var specs = []CodeSpec{
 	{CodeLastOwner, http.StatusUnprocessableEntity, "Last owner", false},
 	{CodeTokenNotRotatable, http.StatusUnprocessableEntity, "Token cannot be rotated", false},
 	{CodeQuotaExceeded, http.StatusTooManyRequests, "Quota exceeded", false},
+	{CodeTooManyTokens, http.StatusTooManyRequests, "Too many tokens", false},
 	{CodeRateLimited, http.StatusTooManyRequests, "Too many requests", true},
 	{CodeRequestHeaderTooLarge, http.StatusRequestHeaderFieldsTooLarge, "Request header too large", false},
 	{CodeInternal, http.StatusInternalServerError, "Internal error", false},

@@ -26,7 +26,7 @@ const unlimited = "unlimited"
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
-		setKeysCommand(open), setRetentionCommand(open))
+		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create users and make them members"}
 	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}

@@ -40,14 +40,9 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 		return "", err
 	}
 	issued, err := db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		member, err := isMember(ctx, tx, request.OrgID, request.UserID)
-		if err != nil {
-			return issuedToken{}, err
-		}
-		if !member {
-			return issuedToken{}, errNotMember
-		}
-		return issueToken(ctx, tx, core.Principal{OrgID: request.OrgID}, request)
+		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
+			return issueToken(ctx, tx, core.Principal{OrgID: request.OrgID}, request)
+		})
 	})
 	if err != nil {
 		return "", fmt.Errorf("create a token: %w", err)
@@ -75,7 +70,9 @@ func (s *Service) createToken(
 		return issuedToken{}, err
 	}
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		return issueToken(ctx, tx, principal, request)
+		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
+			return issueToken(ctx, tx, principal, request)
+		})
 	})
 }
 
@@ -100,24 +97,32 @@ func (s *Service) rotateToken(
 	ctx context.Context, principal core.Principal, id uuid.UUID, overlap time.Duration,
 ) (issuedToken, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		old, err := lockToken(ctx, tx, principal, id)
-		if err != nil {
-			return issuedToken{}, err
-		}
-		if err := old.mayBeRotated(principal); err != nil {
-			return issuedToken{}, err
-		}
-		issued, err := issueToken(ctx, tx, principal, TokenRequest{
-			OrgID: principal.OrgID, UserID: old.UserID, Label: old.Label, Role: old.Role, ValidFor: old.lifetime(),
+		return withinTokenLimit(ctx, tx, principal.OrgID, principal.UserID, func() (issuedToken, error) {
+			return rotateIn(ctx, tx, principal, id, overlap)
 		})
-		if err != nil {
-			return issuedToken{}, err
-		}
-		if err := updateReplaced(ctx, tx, principal.OrgID, id, issued.ID, overlap); err != nil {
-			return issuedToken{}, err
-		}
-		return issued, auditToken(ctx, tx, principal, "token.rotate", id, "replaced by "+issued.ID.String())
 	})
+}
+
+func rotateIn(
+	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID, overlap time.Duration,
+) (issuedToken, error) {
+	old, err := lockToken(ctx, tx, principal, id)
+	if err != nil {
+		return issuedToken{}, err
+	}
+	if err := old.mayBeRotated(principal); err != nil {
+		return issuedToken{}, err
+	}
+	issued, err := issueToken(ctx, tx, principal, TokenRequest{
+		OrgID: principal.OrgID, UserID: old.UserID, Label: old.Label, Role: old.Role, ValidFor: old.lifetime(),
+	})
+	if err != nil {
+		return issuedToken{}, err
+	}
+	if err := updateReplaced(ctx, tx, principal.OrgID, id, issued.ID, overlap); err != nil {
+		return issuedToken{}, err
+	}
+	return issued, auditToken(ctx, tx, principal, "token.rotate", id, "replaced by "+issued.ID.String())
 }
 
 // mayBeRotated refuses what would give the principal more than it has: a secret that acts in another's name, or one

@@ -97,6 +97,42 @@ func insertToken(ctx context.Context, tx db.Tx, request TokenRequest, digest []b
 	return nil
 }
 
+// lockTokenLimit reads how many active tokens a member may have, and keeps others from issuing tokens to the member.
+func lockTokenLimit(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (int, error) {
+	var limit int
+	err := tx.QueryRow(ctx, `
+		SELECT o.max_tokens FROM memberships AS m JOIN organizations AS o ON o.id = m.org_id
+		WHERE m.org_id = $1 AND m.user_id = $2 FOR NO KEY UPDATE OF m`, orgID, userID).Scan(&limit)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, core.NewError(core.CodePermissionDenied, "The token would be of no use: its user is not a member of "+
+			"the organization.").Because(errNotMember)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("lock the token limit of a member: %w", err)
+	}
+	return limit, nil
+}
+
+// countTokens counts the active tokens of a member. The duration is the time until the first of them expires, the issued
+// one left out; nil where none does.
+func countTokens(
+	ctx context.Context, tx db.Tx, orgID, userID, issued uuid.UUID,
+) (int, *time.Duration, error) {
+	var active int
+	var left *float64
+	err := tx.QueryRow(ctx, `
+		SELECT count(*), extract(epoch FROM min(expires_at) FILTER (WHERE id <> $3) - now())::float8 FROM api_tokens
+		WHERE org_id = $1 AND user_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+		orgID, userID, issued).Scan(&active, &left)
+	if err != nil {
+		return 0, nil, fmt.Errorf("count the tokens of a member: %w", err)
+	}
+	if left == nil {
+		return active, nil, nil
+	}
+	return active, new(core.Seconds(*left)), nil
+}
+
 func updateRevoked(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1 AND id = $2`, orgID, id)
 	if err != nil {

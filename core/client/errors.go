@@ -32,6 +32,7 @@ const (
 	ErrRunReserved          CodeError = "run_reserved"
 	ErrLastOwner            CodeError = "last_owner"
 	ErrTokenNotRotatable    CodeError = "token_not_rotatable"
+	ErrTooManyTokens        CodeError = "too_many_tokens"
 	ErrRequestTimeout       CodeError = "request_timeout"
 	ErrInternal             CodeError = "internal_error"
 	ErrQuotaExceeded        CodeError = "quota_exceeded"

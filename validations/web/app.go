@@ -57,7 +57,9 @@ type Deps struct {
 	Usage     Usage
 	Workflows Workflows
 	Callbacks Limiter
-	Validator *core.Validator
+	// StreamsPerOrg bounds the open event streams of one organization; 0 is no limit.
+	StreamsPerOrg int
+	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.
 	Address string
 }
@@ -76,5 +78,5 @@ func New(deps Deps) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{Deps: deps, streams: newStreams(), pages: set}, nil
+	return &App{Deps: deps, streams: newStreams(deps.StreamsPerOrg), pages: set}, nil
 }

@@ -44,11 +44,12 @@ func (a *App) pageEvents(c echo.Context) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	if !a.streams.enter(visitor.UserID) {
-		return core.RateLimited(
-			fmt.Sprintf("You have %d pages with live updates open.", streamsPerHolder), heartbeatInterval)
+	holder := streamHolder{principal.OrgID, visitor.UserID}
+	refusal := fmt.Sprintf("You have %d pages with live updates open.", streamsPerHolder)
+	if err := a.streams.enter(holder, refusal); err != nil {
+		return err
 	}
-	defer a.streams.leave(visitor.UserID)
+	defer a.streams.leave(holder)
 	stream := &pageStream{
 		eventWriter: eventWriter{c}, app: a, state: state, deadline: time.Now().Add(maxStreamAge),
 	}

@@ -32,11 +32,12 @@ func (a *App) runEvents(c echo.Context) error {
 		// 204 is the one answer after which a client does not reconnect.
 		return c.NoContent(http.StatusNoContent)
 	}
-	if !a.streams.enter(principal.TokenID) {
-		return core.RateLimited(
-			fmt.Sprintf("This token has %d streams of events open.", streamsPerHolder), heartbeatInterval)
+	holder := streamHolder{principal.OrgID, principal.TokenID}
+	refusal := fmt.Sprintf("This token has %d streams of events open.", streamsPerHolder)
+	if err := a.streams.enter(holder, refusal); err != nil {
+		return err
 	}
-	defer a.streams.leave(principal.TokenID)
+	defer a.streams.leave(holder)
 	stream := &runStream{
 		eventWriter: eventWriter{c}, app: a, principal: principal, runID: id, lastSent: lastSent,
 		deadline: time.Now().Add(maxStreamAge),

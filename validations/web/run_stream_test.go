@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
@@ -25,7 +27,8 @@ func TestAnIdleStreamIsKeptAlive(t *testing.T) {
 			app:         &App{Deps: Deps{Waiters: execution.NewWaiters(nil)}},
 			deadline:    time.Now().Add(maxStreamAge),
 		}
-		moved, err := silent.await(t.Context(), 0)
+		ctx := core.WithAccess(t.Context(), core.Access{Confirm: func(context.Context) error { return nil }})
+		moved, err := silent.await(ctx, 0)
 		if moved || err != nil {
 			t.Errorf("await = %t, %v, want false and no error", moved, err)
 		}
@@ -36,22 +39,38 @@ func TestAnIdleStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
-func TestStreamsOfATokenAreBounded(t *testing.T) {
+func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	open, one, other := newStreams(), uuid.New(), uuid.New()
+	org := uuid.New()
+	holder := func(orgID uuid.UUID) streamHolder { return streamHolder{orgID, uuid.New()} }
+	open, one := newStreams(streamsPerHolder+1), holder(org)
+	enter := func(h streamHolder) bool {
+		err := open.enter(h, "Too many.")
+		if err != nil && !core.HasCode(err, core.CodeRateLimited) {
+			t.Fatalf("enter = %v, want %s", err, core.CodeRateLimited)
+		}
+		return err == nil
+	}
 	for i := range streamsPerHolder {
-		if !open.enter(one) {
+		if !enter(one) {
 			t.Fatalf("stream %d was refused", i+1)
 		}
 	}
-	if open.enter(one) {
-		t.Errorf("stream %d was allowed", streamsPerHolder+1)
+	if enter(one) {
+		t.Errorf("stream %d of a token was allowed", streamsPerHolder+1)
 	}
-	if !open.enter(other) {
+	other := holder(org)
+	if !enter(other) {
 		t.Error("another token was refused")
 	}
+	if enter(holder(org)) {
+		t.Errorf("stream %d of an organization was allowed", streamsPerHolder+2)
+	}
+	if !enter(streamHolder{uuid.New(), one.id}) {
+		t.Error("a token of another organization with the same id was refused")
+	}
 	open.leave(one)
-	if !open.enter(one) {
+	if !enter(one) {
 		t.Error("a place that was given back was refused")
 	}
 }

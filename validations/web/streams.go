@@ -56,32 +56,53 @@ func (w eventWriter) send(text []byte) error {
 	return nil
 }
 
-// streams counts the open streams of each holder: a token, or a visitor.
+// streams counts the open streams of each holder, a token or a visitor, and of each organization.
 type streams struct {
-	mu   sync.Mutex
-	open map[uuid.UUID]int
+	perOrg int
+
+	mu       sync.Mutex
+	byHolder map[streamHolder]int
+	byOrg    map[uuid.UUID]int
 }
 
-func newStreams() *streams {
-	return &streams{open: make(map[uuid.UUID]int)}
+// streamHolder is a token or a visitor on behalf of an organization. Forms bring the ids of tokens, so several
+// organizations may have the same one.
+type streamHolder struct {
+	org, id uuid.UUID
 }
 
-// enter reports whether the holder may open another stream. If so, the caller has to call leave.
-func (s *streams) enter(holder uuid.UUID) bool {
+// newStreams makes streams with a limit for each organization; 0 is no limit.
+func newStreams(perOrg int) *streams {
+	return &streams{perOrg: perOrg, byHolder: make(map[streamHolder]int), byOrg: make(map[uuid.UUID]int)}
+}
+
+// enter refuses another stream where the holder or its organization has as many as it may, the holder in the given
+// words. Otherwise the caller has to call leave.
+func (s *streams) enter(holder streamHolder, refusal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[holder] >= streamsPerHolder {
-		return false
+	if s.byHolder[holder] >= streamsPerHolder {
+		return core.RateLimited(refusal, heartbeatInterval)
 	}
-	s.open[holder]++
-	return true
+	if s.perOrg > 0 && s.byOrg[holder.org] >= s.perOrg {
+		return core.RateLimited(
+			fmt.Sprintf("Your organization has %d streams of events open.", s.perOrg), heartbeatInterval)
+	}
+	s.byHolder[holder]++
+	s.byOrg[holder.org]++
+	return nil
 }
 
-func (s *streams) leave(holder uuid.UUID) {
+func (s *streams) leave(holder streamHolder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open[holder]--
-	if s.open[holder] == 0 {
-		delete(s.open, holder)
+	leaveOne(s.byHolder, holder)
+	leaveOne(s.byOrg, holder.org)
+}
+
+func leaveOne[K comparable](open map[K]int, key K) {
+	open[key]--
+	if open[key] == 0 {
+		delete(open, key)
 	}
 }

@@ -205,7 +205,7 @@ func (w *world) serve(ctx context.Context, part string) (*process, string, error
 		listen = "SV_METRICS_ADDR"
 	}
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, listen+"="+address,
-		"SV_REQUESTS_PER_SECOND=0", "SV_LOG_FORMAT=json")
+		"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json")
 	server, err := startProcess(cmd, filepath.Join(w.dir, part+".log"))
 	if err != nil {
 		return nil, "", err

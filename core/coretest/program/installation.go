@@ -19,7 +19,7 @@ import (
 func Briskly(settings ...string) []string {
 	return append([]string{
 		"SV_LOG_LEVEL=warn", "SV_DB_MAX_CONNS=8", "SV_DB_STATEMENT_TIMEOUT=30s", "SV_REQUESTS_PER_SECOND=0",
-		"SV_ENQUEUE_INTERVAL=50ms",
+		"SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_ENQUEUE_INTERVAL=50ms",
 		"SV_RUN_LEASE=2s", "SV_RUN_SWEEP_AFTER=1s", "SV_SWEEP_INTERVAL=100ms", "SV_RUN_MAX_ATTEMPTS=1000",
 		"SV_SHUTDOWN_GRACE=10s",
 	}, settings...)

@@ -337,6 +337,7 @@ export type KnownErrorCode =
   | "run_reserved"
   | "last_owner"
   | "token_not_rotatable"
+  | "too_many_tokens"
   | "request_timeout"
   | "request_header_too_large"
   | "signature_invalid"
