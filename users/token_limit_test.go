@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -37,6 +39,45 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 	}
 	request.UserID = other
 	b.token(t, request)
+}
+
+func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	org := b.org(t, "org", -1)
+	member := b.member(t, org, "a@b.example", core.RoleOwner)
+	if err := b.service.SetTokenLimit(t.Context(), org, 1); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+		// What another request for a token does until it commits.
+		if _, err := tx.Exec(t.Context(), `
+			WITH member AS (
+				SELECT org_id, user_id FROM memberships WHERE org_id = $1 AND user_id = $2 FOR NO KEY UPDATE)
+			INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role)
+			SELECT org_id, gen_random_uuid(), user_id, sha256('x'), 'sv_', 'first', 'viewer' FROM member`,
+			org, member); err != nil {
+			return 0, err
+		}
+		go func() {
+			_, err := b.service.CreateToken(t.Context(), users.TokenRequest{
+				OrgID: org, UserID: member, Label: "second", Role: core.RoleViewer,
+			})
+			second <- err
+		}()
+		coretest.Eventually(t, func() bool {
+			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0 || len(second) > 0
+		})
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; !core.HasCode(err, core.CodeTooManyTokens) {
+		t.Errorf("second token = %v, want %s", err, core.CodeTooManyTokens)
+	}
 }
 
 func TestSetTokenLimit(t *testing.T) {
