@@ -88,7 +88,8 @@ func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	create := call{
-		method: http.MethodPost, path: "/api/tokens/", token: token, body: `{"label":"ci","role":"viewer","valid_for_ms":60000}`,
+		method: http.MethodPost, path: "/api/tokens/", token: token,
+		body: `{"label":"ci","role":"viewer","valid_for_ms":60000}`,
 	}.with("Content-Type", "application/json")
 	s.must(t, http.StatusCreated, create)
 	made := one[uuid.UUID](t, s, `SELECT id FROM api_tokens WHERE label = 'ci'`)

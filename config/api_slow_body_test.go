@@ -63,9 +63,11 @@ func TestSlowBodyOutlivesNoRight(t *testing.T) {
 		change string
 		want   core.Code
 	}{
-		"TokenRevoked":        {`UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1`, core.CodeNotAuthenticated},
-		"TokenDeleted":        {`DELETE FROM api_tokens WHERE org_id = $1`, core.CodeNotAuthenticated},
-		"MemberGone":          {`DELETE FROM memberships WHERE org_id = $1 AND role <> 'owner'`, core.CodePermissionDenied},
+		"TokenRevoked": {`UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1`, core.CodeNotAuthenticated},
+		"TokenDeleted": {`DELETE FROM api_tokens WHERE org_id = $1`, core.CodeNotAuthenticated},
+		"MemberGone": {
+			`DELETE FROM memberships WHERE org_id = $1 AND role <> 'owner'`, core.CodePermissionDenied,
+		},
 		"RoleLowered":         {`UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1`, core.CodeUnavailable},
 		"WorkflowDeactivated": {`UPDATE workflows SET is_active = false WHERE org_id = $1`, core.CodeWorkflowInactive},
 	} {
@@ -118,8 +120,10 @@ func TestSlowFormOutlivesNoRight(t *testing.T) {
 		change string
 		want   int
 	}{
-		"SignedOut":           {`DELETE FROM sessions`, http.StatusUnauthorized},
-		"RoleLowered":         {`UPDATE memberships SET role = 'viewer' WHERE role <> 'owner'`, http.StatusServiceUnavailable},
+		"SignedOut": {`DELETE FROM sessions`, http.StatusUnauthorized},
+		"RoleLowered": {
+			`UPDATE memberships SET role = 'viewer' WHERE role <> 'owner'`, http.StatusServiceUnavailable,
+		},
 		"WorkflowDeactivated": {`UPDATE workflows SET is_active = false`, http.StatusUnprocessableEntity},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,11 +97,7 @@ func NewProject(
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
-		edge: users.Edge{
-			Requests:    withBurst("requests", settings.RequestsPerSecond),
-			OrgRequests: withBurst("organization-requests", settings.OrgRequestsPerSecond),
-			Trust:       settings.AccessTrust,
-		},
+		edge:       edgeOf(settings),
 		prefetches: users.Prefetches{},
 		activity:   admin.NewActivity(), waiters: execution.NewWaiters(database),
 		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
@@ -161,6 +157,14 @@ func newExecutor(
 		return nil, fmt.Errorf("install the execution of runs: %w", err)
 	}
 	return executor, nil
+}
+
+func edgeOf(settings Settings) users.Edge {
+	return users.Edge{
+		Requests:    withBurst("requests", settings.RequestsPerSecond),
+		OrgRequests: withBurst("organization-requests", settings.OrgRequestsPerSecond),
+		Trust:       settings.AccessTrust,
+	}
 }
 
 func withBurst(name string, perSecond float64) *ratelimit.Local {

@@ -71,7 +71,7 @@ func (l *limitedListener) turnAway(conn net.Conn) {
 // afterwards, because a connection that is closed with unread bytes is reset, and the answer would be lost.
 func refuseConnection(conn net.Conn) {
 	defer func() { _ = conn.Close() }() // Nothing is left to be sent.
-	refusal, err := connectionRefusal()
+	refusal, err := connectionRefusal() //nolint:bodyclose // its body is in memory
 	if err != nil || conn.SetDeadline(time.Now().Add(refusalTime)) != nil || refusal.Write(conn) != nil {
 		return
 	}

@@ -52,15 +52,15 @@ func dial(tb testing.TB, address string) net.Conn {
 	return conn
 }
 
-// ask sends a request on a connection, as it is, and reads the answer.
-func ask(tb testing.TB, conn net.Conn, request string) (*http.Response, string) {
+// askPlainly sends a request on a connection and reads the answer to its end.
+func askPlainly(tb testing.TB, conn net.Conn) (*http.Response, string) {
 	tb.Helper()
-	if _, err := io.WriteString(conn, request); err != nil {
+	if _, err := io.WriteString(conn, plainGet); err != nil {
 		tb.Fatal(err)
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		tb.Fatalf("read the answer to %q: %v", request, err)
+		tb.Fatalf("read the answer: %v", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
@@ -102,10 +102,10 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		func(settings *config.Settings) { settings.MaxConnections = 1 })
 	first := dial(t, address)
-	if response, _ := ask(t, first, plainGet); response.StatusCode != http.StatusNoContent {
+	if response, _ := askPlainly(t, first); response.StatusCode != http.StatusNoContent { //nolint:bodyclose // askPlainly closes it
 		t.Fatalf("first connection = %d, want 204", response.StatusCode)
 	}
-	response, body := ask(t, dial(t, address), plainGet)
+	response, body := askPlainly(t, dial(t, address)) //nolint:bodyclose // askPlainly closes it
 	var problem core.Problem
 	if err := json.Unmarshal([]byte(body), &problem); err != nil {
 		t.Fatalf("body %s: %v", body, err)
@@ -116,7 +116,7 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 		t.Errorf("second connection = %d %v %s, want 503 with a problem and Retry-After", response.StatusCode,
 			response.Header, body)
 	}
-	if response, _ := ask(t, first, plainGet); response.StatusCode != http.StatusNoContent {
+	if response, _ := askPlainly(t, first); response.StatusCode != http.StatusNoContent { //nolint:bodyclose // askPlainly closes it
 		t.Errorf("first connection again = %d, want 204", response.StatusCode)
 	}
 	if err := first.Close(); err != nil {
@@ -125,7 +125,7 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	dbtest.Eventually(t, func() bool {
 		next := dial(t, address)
 		defer next.Close()
-		response, _ := ask(t, next, plainGet)
+		response, _ := askPlainly(t, next)
 		return response.StatusCode == http.StatusNoContent
 	})
 }

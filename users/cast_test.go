@@ -143,7 +143,8 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	err = app.Authenticate(users.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}, users.Prefetches{})(func(c echo.Context) error {
+	edge := users.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}
+	err = app.Authenticate(edge, users.Prefetches{})(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

@@ -113,8 +113,8 @@ func lockTokenLimit(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (int
 	return limit, nil
 }
 
-// countTokens counts the active tokens of a member. The duration is the time until the first of them expires, the issued
-// one left out; nil where none does.
+// countTokens counts the active tokens of a member. The duration is the time until the first of them expires, without
+// the issued one; nil where none does.
 func countTokens(
 	ctx context.Context, tx db.Tx, orgID, userID, issued uuid.UUID,
 ) (int, *time.Duration, error) {

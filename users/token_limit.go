@@ -67,7 +67,8 @@ func describeTokenLimit(limit int) string {
 
 func setTokensCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "set-tokens SLUG NUMBER", Short: "Set how many active tokens each member may have", Args: cobra.ExactArgs(2),
+		Use: "set-tokens SLUG NUMBER", Short: "Set how many active tokens each member may have",
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			limit, err := strconv.ParseInt(args[1], 10, 32)
 			if err != nil {

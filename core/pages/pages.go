@@ -44,8 +44,8 @@ type Page struct {
 	Section Section
 	// Events is the address of the page's event stream; "" for a page that does not change by itself.
 	Events string
-	// KeepsForm says that Back shows the page as it was, with the idempotency key of its form, which then starts nothing
-	// again. It is for pages that show little but a form.
+	// KeepsForm says that Back shows the page as it was, with the idempotency key of its form, which then starts
+	// nothing again. It is for pages that show little but a form.
 	KeepsForm bool
 	Data      any
 }
@@ -126,8 +126,8 @@ func (s *Set) html(c echo.Context, name string, page Page) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// secure sets the header fields that every page has. Nobody keeps what a visitor has seen, so that Back does not show it
-// after the end of the session, nor a secret again.
+// secure sets the header fields that every page has. Browsers do not store what a visitor has seen, so that Back does
+// not show it after the end of the session, nor a secret again.
 func secure(c echo.Context, page Page) {
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentSecurityPolicy, policy)

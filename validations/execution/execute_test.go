@@ -362,59 +362,6 @@ func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 	}
 }
 
-// expiredContext ends when it is told to, as if its deadline had come.
-type expiredContext struct {
-	context.Context
-
-	ended chan struct{}
-}
-
-func (c expiredContext) Done() <-chan struct{} { return c.ended }
-
-func (c expiredContext) Err() error {
-	select {
-	case <-c.ended:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
-
-func TestExecuteOutlastsThePatienceOfTheQueue(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	var n atomic.Int64
-	end := make(chan chan struct{}, 1)
-	job := b.start(t, counting(&n, func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-		if ended := <-end; ended != nil {
-			close(ended)
-			<-ctx.Done()
-		}
-		return engines.Report{}, ctx.Err()
-	}))
-	interruptions := testConfig().MaxAttempts + 2
-	for range interruptions {
-		ctx := expiredContext{t.Context(), make(chan struct{})}
-		end <- ctx.ended
-		if err := b.executor.Execute(ctx, job); err != nil {
-			t.Fatalf("Execute = %v, want nil: the sweeper stages the run again", err)
-		}
-		b.exec(t, `DELETE FROM staged_jobs`)
-		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
-		if swept, err := b.executor.Sweep(t.Context()); swept != 1 || err != nil {
-			t.Fatalf("Sweep = %d, %v, want 1", swept, err)
-		}
-		job.Epoch = one[int](t, b, `SELECT epoch FROM staged_jobs`)
-	}
-	end <- nil
-	b.execute(t, job)
-	b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-		Epoch: 2*interruptions + 2, Attempts: 1}, "0 PASSED")
-	if got := n.Load(); got != int64(interruptions)+1 {
-		t.Errorf("engine runs = %d, want %d", got, interruptions+1)
-	}
-}
-
 func TestExecuteGivesUpInTheEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())

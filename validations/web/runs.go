@@ -95,7 +95,7 @@ func (a *App) awaitEnd(ctx context.Context, run execution.RunKey, wait time.Dura
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
-		if ended || left <= heartbeatInterval || ctx.Err() != nil || !a.Waiters.Open() {
+		if over := left <= heartbeatInterval || !a.Waiters.Open(); ended || over {
 			return nil
 		}
 	}

@@ -225,7 +225,8 @@ func (a *API) admit(c echo.Context, orgID uuid.UUID) func(context.Context) error
 const readTimeout = 5 * time.Second
 
 // writeWhenCompleted answers with the run as it is when it is completed or the wait is over. The stored response is the
-// ordinary one all the same, and also the answer when the run cannot be read or may not be any more: nothing that happens later may deny the start.
+// ordinary one all the same. It is also the answer when the run cannot be read, or may not be any more: nothing that
+// happens later may deny the start.
 func (a *API) writeWhenCompleted(
 	c echo.Context, principal core.Principal, clients Clients, answer Answer, wait time.Duration,
 ) error {
