@@ -32,7 +32,7 @@ type layer struct {
 func layers() []layer {
 	foundation := []string{
 		"core", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/idempotency/admin",
-		"core/jobs", "core/mediatype", "core/metrics", "core/pages", "docs", "migrations",
+		"core/jobs", "core/keyring", "core/mediatype", "core/metrics", "core/pages", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
@@ -54,6 +54,7 @@ func layers() []layer {
 			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages"},
 		},
 		{folder: "core/jobs", may: packagesOfCore},
+		{folder: "core/keyring"},
 		{folder: "core/mediatype"},
 		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
