@@ -89,11 +89,13 @@ func (s *stage) accessToWorkflows(tb testing.TB) map[string]access {
 		"POST /api/workflows/:id/activate/":   author(start.to(workflow+"activate/"), 200, 404),
 		"POST /api/workflows/:id/deactivate/": author(start.to(other+"deactivate/"), 200, 404),
 		"POST /api/workflows/import/":         author(imported, 201, 201),
-		"GET /api/signing-secret/":            author(call{path: "/api/signing-secret/"}, 200, 200),
-		"GET /api/workflows/:id/export/":      readable(workflow+"export/", 404),
-		"GET /api/workflows/":                 readable("/api/workflows/", 200),
-		"GET /api/workflows/:id/":             readable(workflow, 404),
-		"POST /api/workflows/:id/start/":      {call: start, least: core.RoleExecutor, ok: 201, foreign: 404},
+		"GET /api/signing-secrets/": {
+			call: call{path: "/api/signing-secrets/"}, least: core.RoleAdmin, ok: 200, foreign: 200,
+		},
+		"GET /api/workflows/:id/export/": readable(workflow+"export/", 404),
+		"GET /api/workflows/":            readable("/api/workflows/", 200),
+		"GET /api/workflows/:id/":        readable(workflow, 404),
+		"POST /api/workflows/:id/start/": {call: start, least: core.RoleExecutor, ok: 201, foreign: 404},
 	}
 }
 

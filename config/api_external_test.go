@@ -21,6 +21,7 @@ type externalStage struct {
 	*stage
 
 	validator *validator.Server
+	origin    string
 	secret    string
 }
 
@@ -30,19 +31,28 @@ func setupExternal(tb testing.TB) externalStage {
 		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		settings.BaseURL = "https://validations.example/"
 	})}
-	answer := s.must(tb, http.StatusOK, call{path: "/api/signing-secret/", token: s.Harbour.Tokens.Owner})
-	s.secret = decoded[web.SecretBody](tb, answer).Secret
-	s.validator = validator.New(s.secret)
-	listener := httptest.NewServer(s.validator)
-	tb.Cleanup(listener.Close)
+	listener := httptest.NewUnstartedServer(nil)
+	s.origin = "http://" + listener.Listener.Addr().String()
 	s.must(tb, http.StatusCreated, call{
 		method: http.MethodPost, path: "/api/workflows/", token: s.Harbour.Tokens.Owner,
 		header: http.Header{"Content-Type": {"application/json"}},
 		body: `{"slug":"external","name":"External","is_active":true,"definition":{"accepts":["text/csv"],"steps":[
-			{"id":"check","name":"Check","type":"http","config":{"url":"` + listener.URL + `",
+			{"id":"check","name":"Check","type":"http","config":{"url":"` + s.origin + `/roofs",
 				"callback_timeout_seconds":600}}]}}`,
 	})
+	s.secret = s.signingSecrets(tb, s.Harbour.Tokens.Owner)[0].Secret
+	s.validator = validator.New(s.secret)
+	listener.Config.Handler = s.validator
+	listener.Start()
+	tb.Cleanup(listener.Close)
 	return s
+}
+
+// signingSecrets are those that the token may read.
+func (s externalStage) signingSecrets(tb testing.TB, token string) []web.SecretBody {
+	tb.Helper()
+	answer := s.must(tb, http.StatusOK, call{path: "/api/signing-secrets/", token: token})
+	return decoded[web.SecretsBody](tb, answer).Validators
 }
 
 // run starts a run of the workflow and executes it as far as it goes.
@@ -61,11 +71,10 @@ func (s externalStage) callback(tb testing.TB, answer, secret string, at time.Ti
 	if err != nil || address.Scheme != "https" || address.Host != "validations.example" {
 		tb.Fatalf("callback address = %s, %v, want one at the base URL", address, err)
 	}
-	signer := core.NewSigner(at, []byte(secret))
-	_, _ = signer.Write([]byte(answer)) // It never fails.
+	signature := validator.SignCallback(calls[len(calls)-1].Request, answer, secret, at)
 	return call{
 		method: http.MethodPost, path: address.Path, body: answer,
-		header: http.Header{"Content-Type": {"application/json"}, core.HeaderSignature: {signer.Header()}},
+		header: http.Header{"Content-Type": {"application/json"}, core.HeaderSignature: {signature}},
 	}
 }
 
@@ -120,31 +129,64 @@ func TestExternalValidator(t *testing.T) {
 	})
 }
 
-func TestSigningSecret(t *testing.T) {
+func TestSigningSecrets(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
-	read := func(token string) web.SecretBody {
-		return decoded[web.SecretBody](t, s.must(t, http.StatusOK,
-			call{path: "/api/signing-secret/", token: token}))
-	}
+	s := setupExternal(t)
 	c := s.console(t)
-	first := read(s.Harbour.Tokens.Owner)
-	code, shown, complaint := c.run(t, "signing-secret", "show", "--org", "harbour-energy")
-	if code != 0 || shown != first.Secret+"\n" {
-		t.Errorf("signing-secret show = %d %q, want the secret; %s", code, shown, complaint)
+	owner := s.Harbour.Tokens.Owner
+	first := s.signingSecrets(t, owner)
+	if len(first) != 1 || first[0].Origin != s.origin || first[0].Previous != "" {
+		t.Fatalf("secrets = %+v, want the one of %s", first, s.origin)
 	}
-	code, rotated, complaint := c.run(t, "signing-secret", "rotate", "--org", "harbour-energy")
-	if code != 0 || rotated == shown {
-		t.Errorf("signing-secret rotate = %d, want another secret; %s", code, complaint)
+	show := []string{"signing-secret", "show", "--org", "harbour-energy"}
+	code, listed, complaint := c.run(t, show...)
+	if code != 0 || strings.Join(strings.Fields(listed), " ") != s.origin+" "+first[0].Secret {
+		t.Errorf("signing-secret show = %d %q, want the origin and the secret; %s", code, listed, complaint)
 	}
-	want := web.SecretBody{Secret: strings.TrimSpace(rotated), Previous: core.Optional(first.Secret)}
-	if got := read(s.Harbour.Tokens.Owner); got != want {
-		t.Error("the API does not show the rotated secret with the previous one")
+	code, shown, complaint := c.run(t, append(show, "--validator", s.origin+"/another?path")...)
+	if code != 0 || shown != first[0].Secret+"\n" {
+		t.Errorf("signing-secret show --validator = %d %q, want the secret; %s", code, shown, complaint)
 	}
-	if read(s.Tiny.Tokens.Owner).Secret == want.Secret {
-		t.Error("two organizations have one secret")
+	code, other, complaint := c.run(t, append(show, "--validator", "https://checks.example")...)
+	if code != 0 || other == shown {
+		t.Errorf("signing-secret show --validator = %d, want another secret; %s", code, complaint)
+	}
+	if code, _, _ := c.run(t, append(show, "--validator", "nonsense")...); code != 2 {
+		t.Errorf("signing-secret show of no address = %d, want 2", code)
+	}
+	code, _, complaint = c.run(t, "signing-secret", "rotate", "--org", "harbour-energy")
+	if code != 0 {
+		t.Errorf("signing-secret rotate = %d; %s", code, complaint)
+	}
+	if got := s.signingSecrets(t, owner)[0]; got.Secret == first[0].Secret || string(got.Previous) != first[0].Secret {
+		t.Error("the API does not show another secret with the previous one after a rotation")
+	}
+	if got := s.signingSecrets(t, s.Tiny.Tokens.Owner); len(got) != 0 {
+		t.Errorf("secrets of an organization without validators = %+v, want none", got)
 	}
 	if code, _, _ := c.run(t, "signing-secret", "show", "--org", "nobody"); code == 0 {
 		t.Error("signing-secret show of no organization = 0")
+	}
+}
+
+func TestReadingSigningSecretsIsAudited(t *testing.T) {
+	t.Parallel()
+	s := setupExternal(t)
+	author, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+	admin, _ := s.addToken(t, s.Harbour, core.RoleOwner, core.RoleAdmin)
+	s.refused(t, core.CodePermissionDenied, call{path: "/api/signing-secrets/", token: author})
+	s.signingSecrets(t, admin)
+	if code, _, complaint := s.console(t).run(t, "signing-secret", "show", "--org", "harbour-energy"); code != 0 {
+		t.Fatal(complaint)
+	}
+	var byMembers, byOperator int
+	err := s.db.Pool.QueryRow(t.Context(), `
+		SELECT count(*) FILTER (WHERE actor_id IS NOT NULL AND token_id IS NOT NULL AND detail = $1),
+			count(*) FILTER (WHERE actor_id IS NULL)
+		FROM audit_records WHERE action = 'signing_secret.read' AND org_id = $2`, s.origin, s.Harbour.ID,
+	).Scan(&byMembers, &byOperator)
+	// The stage has read them once for itself.
+	if err != nil || byMembers != 2 || byOperator != 1 {
+		t.Errorf("records of members = %d, of the operator = %d, %v; want 2 and 1", byMembers, byOperator, err)
 	}
 }

@@ -40,6 +40,9 @@ const version = "1.2.3"
 // patience is far above what anything here takes, so that only what hangs fails.
 const patience = 3 * time.Minute
 
+// testSecretKey is the key of the tests' installations.
+const testSecretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
+
 // stage is the whole service in this process, on a database and a Redis of its own, with the cast of the
 // demonstration: harbour may start a million runs a month, Tiny three.
 type stage struct {
@@ -82,6 +85,7 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 		tb.Fatalf("load settings: %v", err)
 	}
 	settings.RequestsPerSecond, settings.OrgRequestsPerSecond, settings.RunsPerMinute = 0, 0, 0
+	settings.SecretKey = testSecretKey
 	// However busy the machine is, no run goes uncounted.
 	settings.RunsLimitTimeout = time.Minute
 	settings.DBLockTimeout, settings.CommitTimeout = patience, patience

@@ -13,9 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 const (
@@ -49,6 +52,7 @@ func (e examination) checks(ctx context.Context) []remote.Check {
 		{remote.Check{ID: "SV113", Name: "clock of the database"}, e.db == nil, e.clock},
 		{remote.Check{ID: "SV114", Name: "settings"}, false, e.advice},
 		{remote.Check{ID: "SV115", Name: "durability"}, e.db == nil, e.durability},
+		{remote.Check{ID: "SV116", Name: "secret key"}, e.db == nil, e.secretKey},
 	}
 	found := make([]remote.Check, len(all))
 	var group sync.WaitGroup
@@ -193,6 +197,30 @@ func (e examination) advice(context.Context) finding {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// secretKey looks whether this machine's key opens the secrets in the database.
+func (e examination) secretKey(ctx context.Context) finding {
+	if e.settings.SecretKey == "" {
+		return broken("SV_SECRET_KEY is not set", "give this machine the key of the others; for the first one, make it with "+
+			"openssl rand -base64 32")
+	}
+	keys, err := keyring.Parse(string(e.settings.SecretKey))
+	if err != nil {
+		return broken(err.Error(), "correct SV_SECRET_KEY")
+	}
+	use, err := execution.CheckKeys(ctx, e.db, keys)
+	switch {
+	case err != nil:
+		return broken(err.Error(), "run simplevalidations migrate up")
+	case len(use.Unknown) > 0:
+		return broken("secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
+			"add that key to SV_SECRET_KEY, behind the new one and separated by a comma")
+	case use.Outdated > 0:
+		return warning(core.Plural(use.Outdated, "secret")+" encrypted under an older key",
+			"run simplevalidations secrets rotate before you remove the older key from SV_SECRET_KEY")
+	}
+	return fine("all secrets are encrypted under the first key")
 }
 
 // durability looks at what the promise that nothing answered is lost rests on.

@@ -103,7 +103,7 @@ func (p Program) command() *cobra.Command {
 	})
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.openAPICommand(),
-		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand())
+		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand(), p.secretsCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
 	root.AddCommand(workflows.Commands(p.env())...)
@@ -159,6 +159,9 @@ func (p Program) withOpen(
 ) error {
 	settings, log, err := p.settings(ctx)
 	if err != nil {
+		return err
+	}
+	if settings, err = settings.withSecretKey(); err != nil {
 		return err
 	}
 	b, err := open(ctx, settings, log)

@@ -15,6 +15,7 @@ func (s *stage) console(tb testing.TB) console {
 	tb.Helper()
 	return console{environ: []string{
 		"DATABASE_URL=" + s.db.Pool.Config().ConnString(), "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
+		"SV_SECRET_KEY=" + testSecretKey,
 		"SV_CONTENT_RETENTION=24h", "SV_FINDINGS_RETENTION=48h",
 	}}
 }

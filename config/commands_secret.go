@@ -4,43 +4,108 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 func (p Program) signingSecretCommand() *cobra.Command {
 	group := &cobra.Command{Use: "signing-secret", Short: "Look after the secrets of external validators"}
-	group.AddCommand(
-		p.secretCommand("show", "Print an organization's signing secret", (*execution.Executor).SigningSecret),
-		p.secretCommand("rotate", "Replace an organization's signing secret; the old one stays good for 24 hours",
-			(*execution.Executor).RotateSigningSecret))
+	group.AddCommand(p.showSecretsCommand(), p.rotateSecretCommand())
 	return group
 }
 
-// secretCommand prints the secret that remains, and nothing else, so that the output can be kept as it is.
-func (p Program) secretCommand(
-	name, short string, do func(*execution.Executor, context.Context, uuid.UUID) (execution.SigningSecret, error),
-) *cobra.Command {
-	var org string
+func (p Program) showSecretsCommand() *cobra.Command {
+	var org, validator string
 	command := &cobra.Command{
-		Use: name + " --org SLUG", Short: short, Args: noArgs,
+		Use: "show --org SLUG", Short: "Print the signing secrets of an organization's external validators",
+		Long: "Print the signing secrets of the external validators that the organization's workflows call, one a line\n" +
+			"behind its origin. With --validator print the secret of that one and nothing else.",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				secret, err := do(project.executor, ctx, who.OrgID)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintln(p.Stdout, secret.Secret)
-				return err
+				return p.showSecrets(ctx, project, who, validator)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&validator, "validator", "", "the address of one validator, in use or not")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) showSecrets(ctx context.Context, project *Project, who core.Principal, validator string) error {
+	if validator == "" {
+		origins, err := project.runService.ValidatorOrigins(ctx, who.OrgID)
+		if err != nil {
+			return err
+		}
+		secrets, err := project.executor.ReadSecrets(ctx, who, origins)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(secrets))
+		for i, secret := range secrets {
+			rows[i] = []string{secret.Origin, secret.Secret}
+		}
+		return cli.WriteTable(p.Stdout, rows...)
+	}
+	origin, fault := engines.ParseOrigin(validator)
+	if fault != "" {
+		return &UsageError{Reason: "--validator: " + fault}
+	}
+	secrets, err := project.executor.ReadSecrets(ctx, who, []string{origin})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Stdout, secrets[0].Secret)
+	return err
+}
+
+func (p Program) rotateSecretCommand() *cobra.Command {
+	var org string
+	command := &cobra.Command{
+		Use:   "rotate --org SLUG",
+		Short: "Replace the signing secrets of an organization's validators; the old ones stay good for 24 hours",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, project *Project, who core.Principal,
+			) error {
+				err := project.executor.RotateSigningKey(ctx, who.OrgID)
+				return report(p.Stdout, err, "the validators of %s have new secrets; signing-secret show prints them\n",
+					who.OrgSlug)
 			})
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	requireFlags(command, "org")
 	return command
+}
+
+func (p Program) secretsCommand() *cobra.Command {
+	group := &cobra.Command{Use: "secrets", Short: "Look after the encryption of secrets in the database"}
+	group.AddCommand(&cobra.Command{
+		Use: "rotate", Short: "Encrypt all stored secrets under the first key of SV_SECRET_KEY", Args: noArgs,
+		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the service\n" +
+			"runs, and goes on where it was when it is stopped and called again.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
+				if settings.SecretKey == "" {
+					return &UsageError{Reason: missingSecretKey}
+				}
+				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+				if err != nil {
+					return err
+				}
+				n, err := project.executor.ResealSigningKeys(ctx)
+				return report(p.Stdout, err, "%s encrypted under the first key\n", core.Plural(n, "signing key"))
+			})
+		},
+	})
+	return group
 }

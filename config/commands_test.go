@@ -20,6 +20,7 @@ func setupConsole(tb testing.TB) console {
 	database := dbtest.DatabaseURL(tb)
 	return console{database: database, environ: []string{
 		"DATABASE_URL=" + database, "SV_DATA_DIR=" + tb.TempDir(), "SV_LOG_LEVEL=error",
+		"SV_SECRET_KEY=" + testSecretKey,
 	}}
 }
 

@@ -61,3 +61,6 @@ func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler,
 
 // Command is the command line.
 func (p Program) Command() *cobra.Command { return p.command() }
+
+// WithSecretKey returns the settings with the key of the data folder.
+func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }

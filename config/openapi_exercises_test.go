@@ -367,8 +367,8 @@ func (s externalStage) exercisesOfAccount() []exercise {
 		{200, viewer.by(s.Tiny.Tokens.Viewer).to("/api/usage/")},
 		{200, owner.to("/api/audit/?page_size=3")},
 		{403, viewer.to("/api/audit/")},
-		{200, owner.to("/api/signing-secret/")},
-		{403, viewer.to("/api/signing-secret/")},
+		{200, owner.to("/api/signing-secrets/")},
+		{403, viewer.to("/api/signing-secrets/")},
 	}
 }
 

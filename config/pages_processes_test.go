@@ -66,6 +66,7 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 		{ID: "SV113", Name: "clock of the database"},
 		{ID: "SV114", Name: "settings"},
 		{ID: "SV115", Name: "durability"},
+		{ID: "SV116", Name: "secret key"},
 	} {
 		shows(t, html, `<a href="`+check.Address()+`">`+check.ID+`</a> `+check.Name)
 		if heading := "### " + check.ID + " " + check.Name + "\n"; !strings.Contains(string(guide), heading) {

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
@@ -148,10 +149,15 @@ func newExecutor(
 	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, measured *metrics.Metrics,
 	log *slog.Logger,
 ) (*execution.Executor, error) {
+	keys, err := keyring.Parse(string(settings.SecretKey))
+	if err != nil {
+		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
+	}
 	executor, err := execution.New(database, execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
+		Keys:     keys,
 	}, runs, staged, measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install the execution of runs: %w", err)

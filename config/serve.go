@@ -77,6 +77,12 @@ func (p Program) serve(ctx context.Context, part role, demo bool) error {
 	if lock != nil {
 		defer func() { _ = lock.Unlock() }() // The kernel drops it anyway.
 	}
+	if settings, err = settings.withSecretKey(); err != nil {
+		return err
+	}
+	if settings.SecretKey == "" {
+		return &UsageError{Reason: missingSecretKey}
+	}
 	b, err := openMigrated(ctx, settings, log)
 	if err != nil {
 		return err
@@ -127,6 +133,9 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	}
 	project, err := NewProject(settings, p.Version, b.db, client, b.log)
 	if err != nil {
+		return err
+	}
+	if err := checkSecretKey(ctx, b.db, settings); err != nil {
 		return err
 	}
 	ready := func() error { return nil }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -33,6 +34,9 @@ func unusable(settings Settings) []core.FieldError {
 		if _, err := tasks.ParseRedisURL(string(settings.RedisURL)); err != nil {
 			add("REDIS_URL", unreadableAddress(settings.RedisURL, err))
 		}
+	}
+	if _, err := keyring.Parse(string(settings.SecretKey)); err != nil {
+		add("SV_SECRET_KEY", "is not usable: "+err.Error()+"; make one with openssl rand -base64 32")
 	}
 	if err := tasks.CheckSchedule(settings.PurgeSchedule); err != nil {
 		add("SV_PURGE_SCHEDULE", "is not usable: "+err.Error())

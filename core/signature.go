@@ -13,71 +13,109 @@ import (
 )
 
 // HeaderSignature signs what this service sends to another one and what that one sends back: "t=<unix seconds>" and,
-// after a comma, "v1=<hex HMAC-SHA256>" over the seconds, a full stop and the body. There is one v1 for each secret
-// that is in use; any of them is enough.
+// after a comma, "v2=<hex HMAC-SHA256>" over
+//
+//	v2.<direction>.<unix seconds>.<receipt>.<run>.<hex SHA-256 of the body>
+//
+// There is one v2 for each secret that is in use; any of them is enough.
 const HeaderSignature = "Sv-Signature"
+
+// HeaderReceipt and HeaderRun carry the receipt and the run of a signed call, so that its receiver can verify the
+// signature before it reads the body.
+const (
+	HeaderReceipt = "Sv-Receipt"
+	HeaderRun     = "Sv-Run"
+)
 
 // SignatureTolerance is how far the clocks may be apart. An older message may be a recorded one.
 const SignatureTolerance = 5 * time.Minute
 
-// Signer signs a body that is written to it.
-type Signer struct {
-	stamp string
-	sums  []hash.Hash
+// Direction says what kind of message is signed. A signature of one kind never verifies as one of another.
+type Direction string
+
+// The directions: a call of an external validator, its callback, and a charge at the billing service.
+const (
+	DirectionCall     Direction = "call"
+	DirectionCallback Direction = "callback"
+	DirectionCharge   Direction = "charge"
+)
+
+// Subject is what a signature binds besides its time and the body.
+type Subject struct {
+	Direction Direction
+	// Receipt is the id of the call that is made or answered; of a charge it is the idempotency key.
+	Receipt string
+	// Run is the id of the run that the message is about.
+	Run string
 }
 
-// NewSigner begins a signature at a time, under one secret or more.
-func NewSigner(at time.Time, secrets ...[]byte) *Signer {
-	s := &Signer{stamp: strconv.FormatInt(at.Unix(), 10), sums: make([]hash.Hash, len(secrets))}
-	for i, secret := range secrets {
-		s.sums[i] = hmac.New(sha256.New, secret)
+// Signer signs a body that is written to it.
+type Signer struct {
+	subject Subject
+	stamp   string
+	secrets [][]byte
+	body    hash.Hash
+}
+
+// NewSigner begins a signature of the subject at a time, under one secret or more.
+func NewSigner(subject Subject, at time.Time, secrets ...[]byte) *Signer {
+	return &Signer{
+		subject: subject, stamp: strconv.FormatInt(at.Unix(), 10), secrets: secrets, body: sha256.New(),
 	}
-	_, _ = s.Write([]byte(s.stamp + ".")) // It never fails.
-	return s
 }
 
 // Write adds to the body. It never fails.
 func (s *Signer) Write(part []byte) (int, error) {
-	for _, sum := range s.sums {
-		_, _ = sum.Write(part) // A hash never fails.
-	}
-	return len(part), nil
+	return s.body.Write(part) //nolint:wrapcheck // a hash never fails
 }
 
 // Header returns the signature of what was written, as HeaderSignature carries it.
 func (s *Signer) Header() string {
-	var b strings.Builder
-	b.WriteString("t=" + s.stamp)
-	for _, sum := range s.sums {
-		b.WriteString(",v1=" + hex.EncodeToString(sum.Sum(nil)))
+	header := "t=" + s.stamp
+	for _, sum := range s.sums() {
+		header += ",v2=" + hex.EncodeToString(sum)
 	}
-	return b.String()
+	return header
+}
+
+// sums returns the sum under each secret.
+func (s *Signer) sums() [][]byte {
+	canonical := fmt.Appendf(nil, "v2.%s.%s.%s.%s.%x",
+		s.subject.Direction, s.stamp, s.subject.Receipt, s.subject.Run, s.body.Sum(nil))
+	sums := make([][]byte, len(s.secrets))
+	for i, secret := range s.secrets {
+		mac := hmac.New(sha256.New, secret)
+		_, _ = mac.Write(canonical) // A hash never fails.
+		sums[i] = mac.Sum(nil)
+	}
+	return sums
 }
 
 // VerifySignature checks the signature of a body that has arrived at the time. The error says what is wrong with it
 // and nothing about the secrets.
-func VerifySignature(signature string, body []byte, now time.Time, secrets ...[]byte) error {
+func VerifySignature(signature string, subject Subject, body []byte, now time.Time, secrets ...[]byte) error {
 	stamp, rest, _ := strings.Cut(signature, ",")
 	seconds, err := strconv.ParseInt(strings.TrimPrefix(stamp, "t="), 10, 64)
 	if err != nil || !strings.HasPrefix(stamp, "t=") {
-		return errors.New("the signature has not the form t=<seconds>,v1=<sum>")
+		return errors.New("the signature has not the form t=<seconds>,v2=<sum>")
 	}
 	at := time.Unix(seconds, 0)
 	if now.Sub(at).Abs() > SignatureTolerance {
 		return fmt.Errorf("the signature's time is more than %s away from now", SignatureTolerance)
 	}
+	signer := NewSigner(subject, at, secrets...)
+	_, _ = signer.Write(body) // It never fails.
+	expected := signer.sums()
 	for given := range strings.SplitSeq(rest, ",") {
-		sum, err := hex.DecodeString(strings.TrimPrefix(given, "v1="))
-		if err != nil || !strings.HasPrefix(given, "v1=") {
+		sum, err := hex.DecodeString(strings.TrimPrefix(given, "v2="))
+		if err != nil || !strings.HasPrefix(given, "v2=") {
 			continue
 		}
-		signer := NewSigner(at, secrets...)
-		_, _ = signer.Write(body) // It never fails.
-		for _, expected := range signer.sums {
-			if hmac.Equal(sum, expected.Sum(nil)) {
+		for _, one := range expected {
+			if hmac.Equal(sum, one) {
 				return nil
 			}
 		}
 	}
-	return errors.New("the signature does not fit the body")
+	return errors.New("the signature does not fit the " + string(subject.Direction) + ", its receipt, run and body")
 }

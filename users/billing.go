@@ -62,7 +62,8 @@ func (b *Billing) Charge(ctx context.Context, charge Charge) (bool, error) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", charge.Key)
-	request.Header.Set(core.HeaderSignature, Sign(b.secret, time.Now(), body))
+	request.Header.Set(core.HeaderRun, charge.RunID.String())
+	request.Header.Set(core.HeaderSignature, Sign(b.secret, time.Now(), charge, body))
 	response, err := b.client.Do(request)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errBilling, err)
@@ -81,9 +82,11 @@ func (b *Billing) Charge(ctx context.Context, charge Charge) (bool, error) {
 	}
 }
 
-// Sign returns the signature of a body at a time, as core.HeaderSignature carries it.
-func Sign(secret []byte, at time.Time, body []byte) string {
-	signer := core.NewSigner(at, secret)
+// Sign returns the signature of a charge with its body at a time, as core.HeaderSignature carries it.
+func Sign(secret []byte, at time.Time, charge Charge, body []byte) string {
+	signer := core.NewSigner(core.Subject{
+		Direction: core.DirectionCharge, Receipt: charge.Key, Run: charge.RunID.String(),
+	}, at, secret)
 	_, _ = signer.Write(body) // It never fails.
 	return signer.Header()
 }

@@ -133,7 +133,11 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	body := `{"org_id":"1"}`
-	good := users.Sign([]byte(billingSecret), now, []byte(body))
+	charge := newCharge("k")
+	good := users.Sign([]byte(billingSecret), now, charge, []byte(body))
+	otherKey := users.Charge{OrgID: charge.OrgID, RunID: charge.RunID, Key: "l"}
+	otherRun := users.Charge{OrgID: charge.OrgID, RunID: uuid.New(), Key: charge.Key}
+	received := billing.Charge{Key: charge.Key, RunID: charge.RunID.String()}
 	tests := map[string]struct {
 		signature, body string
 		at              time.Time
@@ -147,14 +151,16 @@ func TestVerify(t *testing.T) {
 		"AnotherTime":        {strings.Replace(good, "t=18", "t=17", 1), body, time.Unix(1_700_000_000, 0), false},
 		"NoSignature":        {"", body, now, false},
 		"NoSum":              {"t=" + strconv.FormatInt(now.Unix(), 10), body, now, false},
-		"NoHex":              {"t=" + strconv.FormatInt(now.Unix(), 10) + ",v1=zz", body, now, false},
-		"NoTime":             {"t=x,v1=00", body, now, false},
-		"SignedByAnotherKey": {users.Sign([]byte("x"), now, []byte(body)), body, now, false},
+		"NoHex":              {"t=" + strconv.FormatInt(now.Unix(), 10) + ",v2=zz", body, now, false},
+		"NoTime":             {"t=x,v2=00", body, now, false},
+		"OfAnotherKey":       {users.Sign([]byte(billingSecret), now, otherKey, []byte(body)), body, now, false},
+		"OfAnotherRun":       {users.Sign([]byte(billingSecret), now, otherRun, []byte(body)), body, now, false},
+		"SignedByAnotherKey": {users.Sign([]byte("x"), now, charge, []byte(body)), body, now, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := billing.Verify([]byte(billingSecret), tt.signature, []byte(tt.body), tt.at)
+			err := billing.Verify([]byte(billingSecret), tt.signature, received, []byte(tt.body), tt.at)
 			if got := err == nil; got != tt.valid {
 				t.Errorf("verify = %v, want valid %t", err, tt.valid)
 			}

@@ -5,6 +5,8 @@
 package engines
 
 import (
+	"encoding/json"
+
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/http"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
@@ -33,6 +35,18 @@ type (
 
 // MaxAnswerBytes is the size of the answer of an external validator.
 const MaxAnswerBytes = http.MaxAnswerBytes
+
+// HTTPOrigin returns the origin of the validator that an http step with this configuration calls: scheme, host and
+// port. It returns false where the configuration is wrong.
+func HTTPOrigin(config json.RawMessage) (string, bool) {
+	return http.OriginOf(config)
+}
+
+// ParseOrigin returns the origin of an address that an http step may call. It returns "" and what is wrong with any other
+// address.
+func ParseOrigin(address string) (origin, fault string) {
+	return http.ParseOrigin(address)
+}
 
 // The severities of findings.
 const (

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -39,22 +40,17 @@ func (e *Executor) AcceptCallback(
 	if err != nil {
 		return false, err
 	}
-	secrets, err := e.signingSecrets(ctx, r.call.OrgID)
+	engine, err := e.engineOf(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	if err := core.VerifySignature(signature, answer, time.Now(), secrets...); err != nil {
-		return false, core.NewError(core.CodeSignatureInvalid, "The callback is not accepted: "+err.Error()+".")
+	if err := e.verifyCallback(ctx, r, engine.Origin(), signature, answer); err != nil {
+		return false, err
 	}
 	if !r.open() {
 		return false, nil
 	}
-	ready, err := e.program(ctx, r.run)
-	if err != nil {
-		return false, err
-	}
-	engine, ok := ready.engines[r.ordinal].(*engines.HTTP)
-	if !ok || engine.CallbackTimeout == 0 {
+	if engine.CallbackTimeout == 0 {
 		return false, core.NewError(core.CodeNotFound, "The workflow allows no callback for this call.")
 	}
 	if _, err := engine.Read(answer); err != nil {
@@ -62,6 +58,34 @@ func (e *Executor) AcceptCallback(
 			". Nothing was recorded; send another one.")
 	}
 	return e.recordCallback(ctx, r, answer)
+}
+
+// engineOf returns the engine of the step that made the call.
+func (e *Executor) engineOf(ctx context.Context, r receipt) (*engines.HTTP, error) {
+	ready, err := e.program(ctx, r.run)
+	if err != nil {
+		return nil, err
+	}
+	engine, ok := ready.engines[r.ordinal].(*engines.HTTP)
+	if !ok {
+		return nil, fmt.Errorf("step %d of run %s has a call and calls no validator", r.ordinal, r.run.ID)
+	}
+	return engine, nil
+}
+
+// verifyCallback checks that the validator at the origin has signed this answer for this receipt and its run.
+func (e *Executor) verifyCallback(ctx context.Context, r receipt, origin, signature string, answer []byte) error {
+	secrets, err := e.validSecrets(ctx, r.call.OrgID, origin)
+	if err != nil {
+		return err
+	}
+	subject := core.Subject{
+		Direction: core.DirectionCallback, Receipt: r.call.ID.String(), Run: r.run.ID.String(),
+	}
+	if err := core.VerifySignature(signature, subject, answer, time.Now(), secrets...); err != nil {
+		return core.NewError(core.CodeSignatureInvalid, "The callback is not accepted: "+err.Error()+".")
+	}
+	return nil
 }
 
 // findReceipt returns not_found also for a text that is no id.

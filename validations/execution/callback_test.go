@@ -1,7 +1,14 @@
 package execution
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -164,11 +172,109 @@ func TestCallbackRefused(t *testing.T) {
 	b.wantCallback(t, callback{}, http.StatusOK, true)
 }
 
+// Two runs of one organization are parked. What was signed for one says nothing about the other.
+func TestCallbackIsBoundToItsCall(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.validator.Usually(validator.Promise)
+	runs := []jobs.Job{b.startHTTP(t, later), b.startHTTP(t, later)}
+	b.work(t)
+	calls := b.validator.Calls()
+	if len(calls) != 2 {
+		t.Fatalf("calls = %d, want 2", len(calls))
+	}
+	if calls[0].Run != runs[0].SubjectID.String() {
+		slices.Reverse(calls)
+	}
+	const answer = `{"result":"PASS","findings":[]}`
+	now := time.Now()
+	first, second := calls[0].Request, calls[1].Request
+	firstSigned := validator.SignCallback(first, answer, b.secret, now)
+	mixed := second
+	mixed.Receipt = first.Receipt
+	wrongRun := second
+	wrongRun.Run = first.Run
+	asCall := core.NewSigner(core.Subject{
+		Direction: core.DirectionCall, Receipt: second.Receipt, Run: second.Run,
+	}, now, []byte(b.secret))
+	_, _ = asCall.Write([]byte(answer)) // It never fails.
+	bodyAlone := hmac.New(sha256.New, []byte(b.secret))
+	fmt.Fprintf(bodyAlone, "%d.%s", now.Unix(), answer)
+	for name, signature := range map[string]string{
+		"OfAnotherReceiptAndRun": firstSigned,
+		"OfAnotherReceipt":       validator.SignCallback(mixed, answer, b.secret, now),
+		"OfAnotherRun":           validator.SignCallback(wrongRun, answer, b.secret, now),
+		"OfAnotherBody":          validator.SignCallback(second, validator.AnswerOf(false), b.secret, now),
+		"OfACall":                asCall.Header(),
+		"OfAnotherValidator": validator.SignCallback(second, answer,
+			b.secretOf(t, "https://other.example").Secret, now),
+		"Old":         validator.SignCallback(second, answer, b.secret, now.Add(-6*time.Minute)),
+		"Future":      validator.SignCallback(second, answer, b.secret, now.Add(6*time.Minute)),
+		"OfTheBody":   fmt.Sprintf("t=%d,v1=%x", now.Unix(), bodyAlone.Sum(nil)),
+		"OfTheBodyV2": fmt.Sprintf("t=%d,v2=%x", now.Unix(), bodyAlone.Sum(nil)),
+	} {
+		status, accepted, err := validator.Send(t.Context(), http.DefaultClient, second.Callback.URL, answer, signature)
+		if err != nil || status != http.StatusUnauthorized || accepted {
+			t.Errorf("%s: callback = %d, accepted %t, %v; want 401", name, status, accepted, err)
+		}
+	}
+	// The same bytes with the same signature: where they belong, once more there, and at the other receipt.
+	for _, want := range []struct {
+		address  string
+		status   int
+		accepted bool
+	}{
+		{first.Callback.URL, http.StatusOK, true},
+		{first.Callback.URL, http.StatusOK, false},
+		{second.Callback.URL, http.StatusUnauthorized, false},
+	} {
+		status, accepted, err := validator.Send(t.Context(), http.DefaultClient, want.address, answer, firstSigned)
+		if err != nil || status != want.status || accepted != want.accepted {
+			t.Errorf("callback = %d, accepted %t, %v; want %d, %t", status, accepted, err, want.status, want.accepted)
+		}
+	}
+	b.work(t)
+	if got := b.run(t, runs[0].SubjectID); got.Result != validations.ResultPass {
+		t.Errorf("answered run = %+v, want PASS", got)
+	}
+	if got := b.run(t, runs[1].SubjectID); got.State != validations.StateRunning {
+		t.Errorf("other run = %+v, want it to wait", got)
+	}
+}
+
+// A validator that the organization calls elsewhere has its own secret, and cannot answer for this one.
+func TestReflectedCallIsNoCallback(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	var signature string
+	var body []byte
+	reflecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		signature = r.Header.Get(core.HeaderSignature)
+		body, _ = io.ReadAll(r.Body) // An empty body fails below.
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(reflecting.Close)
+	b.url = reflecting.URL
+	job := b.startHTTP(t, later)
+	b.work(t)
+	var call validator.Request
+	if err := json.Unmarshal(body, &call); err != nil {
+		t.Fatal(err)
+	}
+	status, accepted, err := validator.Send(t.Context(), http.DefaultClient, call.Callback.URL, string(body), signature)
+	if err != nil || status != http.StatusUnauthorized || accepted {
+		t.Errorf("reflected call = %d, accepted %t, %v; want 401", status, accepted, err)
+	}
+	if got := b.run(t, job.SubjectID); got.State != validations.StateRunning {
+		t.Errorf("run = %+v, want it to wait", got)
+	}
+}
+
 func TestCallbackTakesThePreviousSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	b.suspended(t)
-	if _, err := b.executor.RotateSigningSecret(t.Context(), b.orgID); err != nil {
+	if err := b.executor.RotateSigningKey(t.Context(), b.orgID); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCallback(t, callback{}, http.StatusOK, true)

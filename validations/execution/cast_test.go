@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -33,9 +34,10 @@ type testBundle struct {
 }
 
 func testConfig() Config {
+	keys, _ := keyring.Parse(keyring.Generate()) // What Generate returns can be parsed.
 	return Config{
-		EngineMemory: 64 << 20,
-		Lease:        time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
+		EngineMemory: 64 << 20, Keys: keys,
+		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
 		MaxAttempts: 3,
 	}
 }

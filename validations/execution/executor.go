@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -40,6 +41,8 @@ type Config struct {
 	// EngineMemory is the budget of all engines of the process together, in bytes (engines.Weight).
 	EngineMemory int64
 	External     ExternalConfig
+	// Keys encrypt the keys that calls of external validators are signed with. Without any, no call can be made.
+	Keys keyring.Ring
 }
 
 // Executor executes runs.

@@ -166,12 +166,12 @@ func (e *Executor) endCall(
 }
 
 func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCall) (external.Call, error) {
-	secrets, err := e.signingSecrets(ctx, x.run.OrgID)
+	secrets, err := e.validSecrets(ctx, x.run.OrgID, x.engine.Origin())
 	if err != nil {
 		return external.Call{}, err
 	}
 	envelope := external.Envelope{
-		Key: x.key(), Run: x.run.ID, Step: x.step().ID, MediaType: x.document.MediaType, Filename: x.document.Filename,
+		Key: x.key(), Receipt: call.ID, Run: x.run.ID, Step: x.step().ID, MediaType: x.document.MediaType, Filename: x.document.Filename,
 		Size: x.document.Size, Parameters: x.engine.Parameters,
 	}
 	if x.engine.CallbackTimeout > 0 {
@@ -185,7 +185,7 @@ func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCal
 		return external.Call{}, err
 	}
 	return external.Call{
-		URL: x.engine.URL, Headers: x.engine.Headers, Key: x.key(), Body: body, Secrets: secrets,
+		URL: x.engine.URL, Headers: x.engine.Headers, Body: body, Secrets: secrets,
 		AttemptTimeout: x.engine.AttemptTimeout, Repeatable: x.engine.Idempotent, MaxAnswer: engines.MaxAnswerBytes,
 	}, nil
 }

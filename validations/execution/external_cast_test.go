@@ -40,16 +40,25 @@ func setupExternal(tb testing.TB, cfg Config) externalBundle {
 	}
 	b := externalBundle{testBundle: setup(tb, cfg)}
 	router.POST("/api/callbacks/:id/", b.acceptCallback)
-	secret, err := b.executor.SigningSecret(tb.Context(), b.orgID)
+	// The secret follows from the address, so the address is there first.
+	listener := httptest.NewUnstartedServer(nil)
+	b.url = "http://" + listener.Listener.Addr().String()
+	b.secret = b.secretOf(tb, b.url).Secret
+	b.validator = validator.New(b.secret)
+	listener.Config.Handler = b.validator
+	listener.Start()
+	tb.Cleanup(listener.Close)
+	return b
+}
+
+// secretOf is the secret of the organization's validator at an origin.
+func (b externalBundle) secretOf(tb testing.TB, origin string) ValidatorSecret {
+	tb.Helper()
+	secrets, err := b.executor.ReadSecrets(tb.Context(), core.Principal{OrgID: b.orgID}, []string{origin})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b.secret = secret.Secret
-	b.validator = validator.New(b.secret)
-	listener := httptest.NewServer(b.validator)
-	tb.Cleanup(listener.Close)
-	b.url = listener.URL
-	return b
+	return secrets[0]
 }
 
 // acceptCallback is the view of callbacks without its rate limit.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -228,33 +227,4 @@ func TestExternalStepContradiction(t *testing.T) {
 		1, 1, 2, 1, false, false,
 	},
 		"0 FAILED")
-}
-
-func TestSigningSecret(t *testing.T) {
-	t.Parallel()
-	b := setupExternal(t, testConfig())
-	ctx := t.Context()
-	first, err := b.executor.SigningSecret(ctx, b.orgID)
-	if err != nil || len(first.Secret) < 40 || first.Previous != "" || first.Secret != b.secret {
-		t.Fatalf("secret = %+v, %v, want the one and no previous", first, err)
-	}
-	second, err := b.executor.RotateSigningSecret(ctx, b.orgID)
-	if err != nil || second.Secret == first.Secret || second.Previous != first.Secret {
-		t.Fatalf("secret after a rotation = %+v, %v, want another with the previous", second, err)
-	}
-	b.startHTTP(t, "")
-	b.work(t)
-	b.wantCalls(t, 1)
-	b.exec(t, `UPDATE signing_secrets SET rotated_at = now() - interval '25 hours'`)
-	third, err := b.executor.SigningSecret(ctx, b.orgID)
-	if err != nil || third != (SigningSecret{Secret: second.Secret}) {
-		t.Errorf("secret a day later = %+v, %v, want the current alone", third, err)
-	}
-	if n := one[int64](t, b.testBundle,
-		`SELECT count(*) FROM audit_records WHERE action = 'signing_secret.rotate'`); n != 1 {
-		t.Errorf("audit records = %d, want 1", n)
-	}
-	if _, err := b.executor.SigningSecret(ctx, uuid.New()); err == nil {
-		t.Error("an organization that does not exist has a secret")
-	}
 }

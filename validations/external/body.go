@@ -9,12 +9,16 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // Envelope describes the document and the step that it is sent for.
 type Envelope struct {
 	// Key is the Idempotency-Key of the call. It is in the body as well, so that the signature covers it.
-	Key        string          `json:"key"`
+	Key string `json:"key"`
+	// Receipt is the id of the call. A callback is signed for it.
+	Receipt    uuid.UUID       `json:"receipt"`
 	Run        uuid.UUID       `json:"run"`
 	Step       string          `json:"step"`
 	MediaType  string          `json:"media_type"`
@@ -33,6 +37,8 @@ type Callback struct {
 // Body is the body of a call: the envelope with the document. It is encoded while it is read, so it needs no copy of
 // the document, and each Reader returns the same bytes.
 type Body struct {
+	key     string
+	subject core.Subject
 	head    []byte
 	content io.ReaderAt
 	size    int64
@@ -50,7 +56,10 @@ func NewBody(envelope Envelope, content io.ReaderAt) (Body, error) {
 		return Body{}, fmt.Errorf("encode an envelope: %w", err)
 	}
 	head = append(bytes.TrimSuffix(head, []byte("}")), contentMember...)
-	return Body{head: head, content: content, size: envelope.Size}, nil
+	subject := core.Subject{
+		Direction: core.DirectionCall, Receipt: envelope.Receipt.String(), Run: envelope.Run.String(),
+	}
+	return Body{key: envelope.Key, subject: subject, head: head, content: content, size: envelope.Size}, nil
 }
 
 // Len is the length of the body in bytes.

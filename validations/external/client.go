@@ -30,9 +30,8 @@ const (
 type Call struct {
 	URL     string
 	Headers map[string]string
-	Key     string
 	Body    Body
-	// Secrets sign the call.
+	// Secrets sign the call, each on its own.
 	Secrets [][]byte
 	// AttemptTimeout bounds each attempt.
 	AttemptTimeout time.Duration
@@ -129,7 +128,7 @@ func newRequest(ctx context.Context, call Call) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	signer := core.NewSigner(time.Now(), call.Secrets...)
+	signer := core.NewSigner(call.Body.subject, time.Now(), call.Secrets...)
 	if _, err := io.Copy(signer, call.Body.Reader()); err != nil {
 		return nil, fmt.Errorf("sign the request: %w", err)
 	}
@@ -140,7 +139,9 @@ func newRequest(ctx context.Context, call Call) (*http.Request, error) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set("Idempotency-Key", call.Key)
+	request.Header.Set("Idempotency-Key", call.Body.key)
+	request.Header.Set(core.HeaderReceipt, call.Body.subject.Receipt)
+	request.Header.Set(core.HeaderRun, call.Body.subject.Run)
 	request.Header.Set(core.HeaderSignature, signer.Header())
 	return request, nil
 }

@@ -41,14 +41,14 @@ func (r *redirected) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func newTestCall(tb testing.TB, address string, repeatable bool) Call {
 	tb.Helper()
 	body, err := NewBody(Envelope{
-		Key: "sv-run-1-step-0", Run: uuid.Nil, Step: "check", MediaType: "text/csv", Filename: "a.csv",
+		Key: "sv-run-1-step-0", Receipt: uuid.Max, Run: uuid.Nil, Step: "check", MediaType: "text/csv", Filename: "a.csv",
 		Size: int64(len(document)), Parameters: json.RawMessage(`{"year":2026}`),
 	}, strings.NewReader(document))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return Call{
-		URL: address, Key: "sv-run-1-step-0", Headers: map[string]string{"X-Site": "north"}, Body: body,
+		URL: address, Headers: map[string]string{"X-Site": "north"}, Body: body,
 		Secrets: [][]byte{[]byte(secret)}, AttemptTimeout: 10 * time.Second, Repeatable: repeatable, MaxAnswer: 1 << 20,
 	}
 }
@@ -76,7 +76,7 @@ func TestClient(t *testing.T) {
 		}
 		got := service.Calls()[0].Request
 		want := validator.Request{
-			Key: "sv-run-1-step-0", Run: uuid.Nil.String(), Step: "check", MediaType: "text/csv", Filename: "a.csv",
+			Key: "sv-run-1-step-0", Receipt: uuid.Max.String(), Run: uuid.Nil.String(), Step: "check", MediaType: "text/csv", Filename: "a.csv",
 			Size: 8, Parameters: json.RawMessage(`{"year":2026}`), Content: []byte(document),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -98,7 +98,8 @@ func TestClient(t *testing.T) {
 		got.Del("Sv-Signature")
 		want := http.Header{
 			"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"simplevalidations"},
-			"Idempotency-Key": {"sv-run-1-step-0"}, "X-Site": {"north"}, "Connection": {"close"},
+			"Idempotency-Key": {"sv-run-1-step-0"}, "Sv-Receipt": {uuid.Max.String()}, "Sv-Run": {uuid.Nil.String()},
+			"X-Site": {"north"}, "Connection": {"close"},
 			"Content-Length": got["Content-Length"],
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

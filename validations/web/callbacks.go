@@ -10,8 +10,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// SecretBody is the organization's signing secret. Previous is the secret before the last rotation.
+// SecretsBody lists the secrets of the external validators that the organization's workflows call.
+type SecretsBody struct {
+	Validators []SecretBody `json:"validators"`
+}
+
+// SecretBody is the secret of the validator at an origin. Previous is the secret before the last rotation.
 type SecretBody struct {
+	Origin   string        `json:"origin"`
 	Secret   string        `json:"secret"`
 	Previous core.Optional `json:"previous"`
 }
@@ -21,21 +27,30 @@ type CallbackBody struct {
 	Accepted bool `json:"accepted"`
 }
 
-// showSecret is GET /api/signing-secret/.
-func (a *App) showSecret(c echo.Context) error {
+// showSecrets is GET /api/signing-secrets/.
+func (a *App) showSecrets(c echo.Context) error {
 	principal, err := core.Caller(c)
 	if err != nil {
 		return err
 	}
-	if err := principal.Require(core.RoleAuthor, "see the signing secret"); err != nil {
+	if err := principal.Require(core.RoleAdmin, "see the signing secrets"); err != nil {
 		return err
 	}
-	secret, err := a.Executor.SigningSecret(c.Request().Context(), principal.OrgID)
+	ctx := c.Request().Context()
+	origins, err := a.Runs.ValidatorOrigins(ctx, principal.OrgID)
 	if err != nil {
 		return err
 	}
+	secrets, err := a.Executor.ReadSecrets(ctx, principal, origins)
+	if err != nil {
+		return err
+	}
+	body := SecretsBody{Validators: make([]SecretBody, len(secrets))}
+	for i, secret := range secrets {
+		body.Validators[i] = SecretBody{secret.Origin, secret.Secret, core.Optional(secret.Previous)}
+	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.JSON(http.StatusOK, SecretBody{Secret: secret.Secret, Previous: core.Optional(secret.Previous)})
+	return c.JSON(http.StatusOK, body)
 }
 
 // acceptCallback is POST /api/callbacks/{id}/. It needs no token: the body is signed.

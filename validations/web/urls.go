@@ -15,7 +15,7 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/:id/events/", a.runEvents)
 	api.POST("/runs/:id/cancel/", a.cancelRun)
 	api.GET("/v1/orgs/:org/runs/:id/", a.getRunV1, core.OwnOrganization)
-	api.GET("/signing-secret/", a.showSecret)
+	api.GET("/signing-secrets/", a.showSecrets)
 	// A callback has no token but a signature.
 	api.POST("/callbacks/:id/", a.acceptCallback)
 }

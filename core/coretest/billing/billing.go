@@ -155,18 +155,17 @@ func (s *Server) read(r *http.Request) (Charge, error) {
 	if err != nil {
 		return Charge{}, fmt.Errorf("read the body: %w", err)
 	}
-	if err := Verify(s.secret, r.Header.Get(HeaderSignature), body, time.Now()); err != nil {
+	charge := Charge{Key: r.Header.Get("Idempotency-Key"), RunID: r.Header.Get("Sv-Run"), body: body}
+	if err := Verify(s.secret, r.Header.Get(HeaderSignature), charge, body, time.Now()); err != nil {
 		return Charge{}, err
 	}
-	charge := Charge{body: body}
+	if charge.Key == "" {
+		return Charge{}, errors.New("a charge needs an Idempotency-Key")
+	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&charge); err != nil {
 		return Charge{}, fmt.Errorf("decode the charge: %w", err)
-	}
-	charge.Key = r.Header.Get("Idempotency-Key")
-	if charge.Key == "" {
-		return Charge{}, errors.New("a charge needs an Idempotency-Key")
 	}
 	return charge, nil
 }

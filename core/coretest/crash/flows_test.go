@@ -359,9 +359,13 @@ func severalQueued(tb testing.TB, s *stage) {
 // externalQueued is threeStepsQueued with one step that an external validator does.
 func externalQueued(tb testing.TB, s *stage) {
 	tb.Helper()
-	secret := program.Execute(tb, s.Settings, "", "signing-secret", "show", "--org", s.tenant.Slug)
+	// The secret follows from the address, so the address is there first.
+	listener := httptest.NewUnstartedServer(nil)
+	secret := program.Execute(tb, s.Settings, "", "signing-secret", "show", "--org", s.tenant.Slug,
+		"--validator", "http://"+listener.Listener.Addr().String())
 	s.validator = validator.New(strings.TrimSpace(secret))
-	listener := httptest.NewServer(s.validator)
+	listener.Config.Handler = s.validator
+	listener.Start()
 	tb.Cleanup(listener.Close)
 	called := step{
 		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte("external")).String(), Name: "External", Type: "http",

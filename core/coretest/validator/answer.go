@@ -32,15 +32,27 @@ func AnswerOf(passed bool) string {
 func CallBack(
 	ctx context.Context, client *http.Client, request Request, answer, secret string, at time.Time,
 ) (int, bool, error) {
-	signer := core.NewSigner(at, []byte(secret))
+	return Send(ctx, client, request.Callback.URL, answer, SignCallback(request, answer, secret, at))
+}
+
+// SignCallback returns the signature of the answer to a call, at a time with a secret.
+func SignCallback(request Request, answer, secret string, at time.Time) string {
+	signer := core.NewSigner(core.Subject{
+		Direction: core.DirectionCallback, Receipt: request.Receipt, Run: request.Run,
+	}, at, []byte(secret))
 	_, _ = io.WriteString(signer, answer) // It never fails.
-	callback, err := http.NewRequestWithContext(ctx, http.MethodPost, request.Callback.URL,
+	return signer.Header()
+}
+
+// Send sends an answer with a signature to the address of a callback, and returns what it was answered with.
+func Send(ctx context.Context, client *http.Client, address, answer, signature string) (int, bool, error) {
+	callback, err := http.NewRequestWithContext(ctx, http.MethodPost, address,
 		bytes.NewBufferString(answer))
 	if err != nil {
 		return 0, false, fmt.Errorf("make the callback: %w", err)
 	}
 	callback.Header.Set("Content-Type", "application/json")
-	callback.Header.Set(core.HeaderSignature, signer.Header())
+	callback.Header.Set(core.HeaderSignature, signature)
 	response, err := client.Do(callback)
 	if err != nil {
 		return 0, false, fmt.Errorf("call back: %w", err)

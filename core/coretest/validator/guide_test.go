@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	guideSecret = "svs_of-the-guide"
-	guideBody   = `{"key":"sv-run-1-step-0","content":"w6TigqwK"}`
+	guideSecret  = "svs_of-the-guide"
+	guideReceipt = "0199e0a4-7c11-7d02-b1f3-5e9a0c2d4b68"
+	guideRun     = "0199e0a4-51c0-7f0a-8a4e-0f3c5d7b9a11"
+	guideBody    = `{"key":"sv-run-1-step-0","content":"w6TigqwK"}`
 )
 
 // driver asks the guide's code about lines of a signature and a body in hexadecimal, and lets it sign the last body.
@@ -25,9 +27,10 @@ func drivers() map[string]string {
 		"python": `
 import sys
 for line in sys.stdin:
-    header, body = line.rstrip("\n").split("\t")
-    print(verify(sys.argv[1], header, bytes.fromhex(body)))
-print(sign(sys.argv[1], bytes.fromhex(body), int(time.time())))
+    header, receipt, run, body = line.rstrip("\n").split("\t")
+    headers = {"Sv-Signature": header, "Sv-Receipt": receipt, "Sv-Run": run}
+    print(verify(sys.argv[1], headers, bytes.fromhex(body)))
+print(sign(sys.argv[1], "callback", receipt, run, bytes.fromhex(body), int(time.time())))
 `,
 		"go": `
 package main
@@ -36,20 +39,24 @@ import (
 	"bufio"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
 )
 
 func main() {
+	var header http.Header
 	var body []byte
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		header, text, _ := strings.Cut(lines.Text(), "\t")
-		body, _ = hex.DecodeString(text)
+		fields := strings.Split(lines.Text(), "\t")
+		header = http.Header{"Sv-Signature": fields[:1], "Sv-Receipt": fields[1:2], "Sv-Run": fields[2:3]}
+		body, _ = hex.DecodeString(fields[3])
 		fmt.Println(verify(os.Args[1], header, body))
 	}
-	fmt.Println(sign(os.Args[1], body, time.Now().Unix()))
+	receipt, run := header.Get("Sv-Receipt"), header.Get("Sv-Run")
+	fmt.Println(sign(os.Args[1], "callback", receipt, run, body, time.Now().Unix()))
 }
 `,
 	}
@@ -100,11 +107,17 @@ func write(tb testing.TB, file, text string) {
 }
 
 func signed(at time.Time, secrets ...string) string {
+	return signedAs(core.DirectionCall, at, secrets...)
+}
+
+func signedAs(direction core.Direction, at time.Time, secrets ...string) string {
 	keys := make([][]byte, len(secrets))
 	for i, secret := range secrets {
 		keys[i] = []byte(secret)
 	}
-	signer := core.NewSigner(at, keys...)
+	signer := core.NewSigner(core.Subject{
+		Direction: direction, Receipt: guideReceipt, Run: guideRun,
+	}, at, keys...)
 	_, _ = signer.Write([]byte(guideBody)) // It never fails.
 	return signer.Header()
 }
@@ -114,27 +127,32 @@ func TestGuide(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	good := signed(now, guideSecret)
+	answer := core.Subject{Direction: core.DirectionCallback, Receipt: guideReceipt, Run: guideRun}
 	questions := []struct {
-		header, body string
-		valid        bool
+		header, receipt, run, body string
+		valid                      bool
 	}{
-		{good, guideBody, true},
-		{signed(now, "svs_new", guideSecret), guideBody, true},
-		{signed(now.Add(-4*time.Minute), guideSecret), guideBody, true},
-		{good, guideBody + " ", false},
-		{signed(now, "svs_of-another"), guideBody, false},
-		{signed(now.Add(-6*time.Minute), guideSecret), guideBody, false},
-		{signed(now.Add(6*time.Minute), guideSecret), guideBody, false},
-		{"", guideBody, false},
-		{"t=,v1=", guideBody, false},
-		{"v1=00", guideBody, false},
-		{"t=1e9,v1=00", guideBody, false},
-		{fmt.Sprintf("t=%d", now.Unix()), guideBody, false},
-		{fmt.Sprintf("t=%d,v1=ä", now.Unix()), guideBody, false},
+		{good, guideReceipt, guideRun, guideBody, true},
+		{signed(now, "svs_new", guideSecret), guideReceipt, guideRun, guideBody, true},
+		{signed(now.Add(-4*time.Minute), guideSecret), guideReceipt, guideRun, guideBody, true},
+		{good, guideReceipt, guideRun, guideBody + " ", false},
+		{signed(now, "svs_of-another"), guideReceipt, guideRun, guideBody, false},
+		{signed(now.Add(-6*time.Minute), guideSecret), guideReceipt, guideRun, guideBody, false},
+		{good, guideRun, guideRun, guideBody, false},
+		{good, guideReceipt, guideReceipt, guideBody, false},
+		{signedAs(core.DirectionCallback, now, guideSecret), guideReceipt, guideRun, guideBody, false},
+		{signed(now.Add(6*time.Minute), guideSecret), guideReceipt, guideRun, guideBody, false},
+		{"", guideReceipt, guideRun, guideBody, false},
+		{"t=,v2=", guideReceipt, guideRun, guideBody, false},
+		{"v2=00", guideReceipt, guideRun, guideBody, false},
+		{"t=1e9,v2=00", guideReceipt, guideRun, guideBody, false},
+		{fmt.Sprintf("t=%d", now.Unix()), guideReceipt, guideRun, guideBody, false},
+		{fmt.Sprintf("t=%d,v2=ä", now.Unix()), guideReceipt, guideRun, guideBody, false},
 	}
 	var input strings.Builder
 	for _, question := range questions {
-		fmt.Fprintf(&input, "%s\t%s\n", question.header, hex.EncodeToString([]byte(question.body)))
+		fmt.Fprintf(&input, "%s\t%s\t%s\t%s\n", question.header, question.receipt, question.run,
+			hex.EncodeToString([]byte(question.body)))
 	}
 	for language := range drivers() {
 		t.Run(language, func(t *testing.T) {
@@ -155,7 +173,7 @@ func TestGuide(t *testing.T) {
 				}
 			}
 			own := lines[len(questions)]
-			if err := core.VerifySignature(own, []byte(guideBody), time.Now(), []byte(guideSecret)); err != nil {
+			if err := core.VerifySignature(own, answer, []byte(guideBody), time.Now(), []byte(guideSecret)); err != nil {
 				t.Errorf("the guide's signature %q: %v", own, err)
 			}
 		})

@@ -58,6 +58,7 @@ const (
 // Request is the body of a call.
 type Request struct {
 	Key        string          `json:"key"`
+	Receipt    string          `json:"receipt"`
 	Run        string          `json:"run"`
 	Step       string          `json:"step"`
 	MediaType  string          `json:"media_type"`
@@ -171,7 +172,12 @@ func (s *Server) read(r *http.Request) (Request, []byte, error) {
 	if err != nil {
 		return Request{}, nil, fmt.Errorf("read the body: %w", err)
 	}
-	if err := core.VerifySignature(r.Header.Get(core.HeaderSignature), body, time.Now(), s.secret); err != nil {
+	subject := core.Subject{
+		Direction: core.DirectionCall, Receipt: r.Header.Get(core.HeaderReceipt), Run: r.Header.Get(core.HeaderRun),
+	}
+	if err := core.VerifySignature(
+		r.Header.Get(core.HeaderSignature), subject, body, time.Now(), s.secret,
+	); err != nil {
 		return Request{}, nil, err
 	}
 	var request Request

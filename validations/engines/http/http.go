@@ -54,6 +54,12 @@ type Engine struct {
 	limits     engine.Limits
 }
 
+// Origin returns the scheme, host and port of the URL in one form (RFC 6454), so that all steps that call one service
+// name it equally.
+func (e *Engine) Origin() string {
+	return origin(e.URL)
+}
+
 // Run refuses: an engine touches no network.
 func (*Engine) Run(context.Context, engine.Document) (engine.Report, error) {
 	return engine.Report{}, errForeign

@@ -34,7 +34,7 @@ func main() {
 func run(log *slog.Logger, addr string, fail, later bool) error {
 	secret := os.Getenv("SV_SIGNING_SECRET")
 	if secret == "" {
-		return errors.New("set SV_SIGNING_SECRET to what simplevalidations signing-secret show prints")
+		return errors.New("set SV_SIGNING_SECRET to what simplevalidations signing-secret show --validator prints")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -1,0 +1,143 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+)
+
+func TestSecretKeyOfTheDataFolder(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsCreatedOnce", func(t *testing.T) {
+		t.Parallel()
+		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data")}
+		const processes = 8
+		keys := make([]config.Secret, processes)
+		var group sync.WaitGroup
+		for i := range processes {
+			group.Go(func() {
+				got, err := settings.WithSecretKey()
+				if err != nil {
+					t.Error(err)
+				}
+				keys[i] = got.SecretKey
+			})
+		}
+		group.Wait()
+		for _, key := range keys {
+			if ring, err := keyring.Parse(string(key)); err != nil || len(ring.IDs()) != 1 || key != keys[0] {
+				t.Fatalf("key = %v, want the one of all processes", err)
+			}
+		}
+		files, err := os.ReadDir(settings.DataDir)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("files = %v, %v, want the key alone", files, err)
+		}
+		if found, err := files[0].Info(); err != nil || found.Mode().Perm() != 0o600 {
+			t.Errorf("mode = %v, %v, want 0600", found.Mode(), err)
+		}
+	})
+
+	t.Run("IsNotUsedWhereOneIsSet", func(t *testing.T) {
+		t.Parallel()
+		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: testSecretKey}
+		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != testSecretKey {
+			t.Errorf("key = %q, %v, want the one of the settings", got.SecretKey, err)
+		}
+		settings.SecretKey, settings.DatabaseURL = "", "postgres://db.example/app"
+		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != "" {
+			t.Errorf("key = %q, %v, want none beside another database", got.SecretKey, err)
+		}
+		if _, err := os.Stat(settings.DataDir); !os.IsNotExist(err) {
+			t.Errorf("data folder: %v, want none", err)
+		}
+	})
+
+	t.Run("IsRefusedWhereOthersMayReadIt", func(t *testing.T) {
+		t.Parallel()
+		settings := config.Settings{DataDir: t.TempDir()}
+		if _, err := settings.WithSecretKey(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(settings.DataDir, "secret.key")
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := settings.WithSecretKey(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf("open file: %v, want what to do", err)
+		}
+		if err := os.WriteFile(path, []byte("\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := settings.WithSecretKey(); err == nil || !strings.Contains(err.Error(), "holds no key") {
+			t.Errorf("empty file: %v, want that it holds no key", err)
+		}
+	})
+}
+
+func TestServeNeedsTheSecretKey(t *testing.T) {
+	t.Parallel()
+	c := setupConsole(t)
+	without := c
+	without.environ = append(without.environ[:len(without.environ):len(without.environ)], "SV_SECRET_KEY=")
+	code, _, complaint := without.run(t, "serve")
+	if code != 2 || !strings.Contains(complaint, "openssl rand -base64 32") {
+		t.Errorf("serve without a key = %d, %s; want 2 and how to make one", code, complaint)
+	}
+	wrong := c
+	wrong.environ = append(wrong.environ[:len(wrong.environ):len(wrong.environ)], "SV_SECRET_KEY=hunter2")
+	code, _, complaint = wrong.run(t, "serve")
+	if code != 2 || !strings.Contains(complaint, "SV_SECRET_KEY") || strings.Contains(complaint, "hunter2") {
+		t.Errorf("serve with a wrong key = %d, %s; want 2 and no key", code, complaint)
+	}
+	if code, shown, _ := c.run(t, "config", "show"); code != 0 || strings.Contains(shown, testSecretKey) {
+		t.Errorf("config show = %d, %s; want no key", code, shown)
+	}
+}
+
+func TestRotationOfTheSecretKey(t *testing.T) {
+	t.Parallel()
+	s := setupExternal(t)
+	c := s.console(t)
+	fresh := keyring.Generate()
+	with := func(key string) console {
+		return console{environ: append(c.environ[:len(c.environ):len(c.environ)], "SV_SECRET_KEY="+key)}
+	}
+	says := func(c console, want string) {
+		t.Helper()
+		if _, said, complaint := c.run(t, "doctor"); !strings.Contains(said, want) {
+			t.Errorf("doctor = %s %s, want %q", said, complaint, want)
+		}
+	}
+	says(with(testSecretKey), "SV116  ok")
+	says(with(""), "SV_SECRET_KEY is not set")
+	says(with(fresh), "a key that SV_SECRET_KEY does not have")
+	if code, _, complaint := with(fresh).run(t, "serve"); code != 2 || !strings.Contains(complaint, "does not have") {
+		t.Errorf("serve with another key = %d, %s; want 2", code, complaint)
+	}
+	both := with(fresh + "," + testSecretKey)
+	says(both, "secrets rotate")
+	if code, said, complaint := both.run(t, "secrets", "rotate"); code != 0 || !strings.HasPrefix(said, "1 signing key") {
+		t.Errorf("secrets rotate = %d, %s%s; want one signing key", code, said, complaint)
+	}
+	says(with(fresh), "SV116  ok")
+	show := []string{"signing-secret", "show", "--org", "harbour-energy", "--validator", s.origin}
+	if code, shown, complaint := with(fresh).run(t, show...); code != 0 || shown != s.secret+"\n" {
+		t.Errorf("secret under the new key = %d, %s; want the same as before", code, complaint)
+	}
+	if code, _, complaint := with(testSecretKey).run(t, show...); code == 0 {
+		t.Errorf("the old key still opens the secret; %s", complaint)
+	}
+	if code, _, _ := with("").run(t, "secrets", "rotate"); code != 2 {
+		t.Errorf("secrets rotate without a key = %d, want 2", code)
+	}
+}

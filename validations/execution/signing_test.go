@@ -1,0 +1,265 @@
+package execution
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
+)
+
+const someOrigin = "https://checks.example"
+
+// with returns an executor on the same database whose ring has these keys.
+func (b externalBundle) with(tb testing.TB, keys ...string) *Executor {
+	tb.Helper()
+	cfg := b.executor.cfg
+	var err error
+	if cfg.Keys, err = keyring.Parse(strings.Join(keys, ",")); err != nil {
+		tb.Fatal(err)
+	}
+	executor, err := New(b.db, cfg, b.runs, jobs.NewSignal(), metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return executor
+}
+
+// organizations makes organizations that have a signing key.
+func (b externalBundle) organizations(tb testing.TB, executor *Executor, n int) []uuid.UUID {
+	tb.Helper()
+	ids := make([]uuid.UUID, n)
+	for i := range ids {
+		ids[i] = uuid.New()
+		b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, $2, 'Org')`, ids[i], fmt.Sprintf("org-%d", i))
+		if _, err := executor.signingKeys(tb.Context(), ids[i]); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return ids
+}
+
+func TestRotateSigningKey(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	first := b.secretOf(t, b.url)
+	if len(first.Secret) < 40 || first.Previous != "" || first.Secret != b.secret {
+		t.Fatalf("secret = %+v, want the one and no previous", first)
+	}
+	if err := b.executor.RotateSigningKey(t.Context(), b.orgID); err != nil {
+		t.Fatal(err)
+	}
+	second := b.secretOf(t, b.url)
+	if second.Secret == first.Secret || second.Previous != first.Secret {
+		t.Fatalf("secret after a rotation = %+v, want another with the previous", second)
+	}
+	b.startHTTP(t, "")
+	b.work(t)
+	b.wantCalls(t, 1)
+	b.exec(t, `UPDATE signing_keys SET rotated_at = now() - interval '25 hours'`)
+	if third := b.secretOf(t, b.url); third.Secret != second.Secret || third.Previous != "" {
+		t.Errorf("secret a day later = %+v, want the current alone", third)
+	}
+	if n := one[int64](t, b.testBundle,
+		`SELECT count(*) FROM audit_records WHERE action = 'signing_secret.rotate'`); n != 1 {
+		t.Errorf("audit records = %d, want 1", n)
+	}
+	if _, err := b.executor.signingKeys(t.Context(), uuid.New()); err == nil {
+		t.Error("an organization that does not exist has a key")
+	}
+}
+
+func TestSecretsDifferByOriginAndOrganization(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	other := b.organizations(t, b.executor, 1)[0]
+	seen := map[string]bool{}
+	for _, org := range []uuid.UUID{b.orgID, other} {
+		secrets, err := b.executor.ReadSecrets(t.Context(), core.Principal{OrgID: org},
+			[]string{someOrigin, "http://checks.example", someOrigin + ":8443"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range secrets {
+			seen[secret.Secret] = true
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("different secrets = %d, want 6", len(seen))
+	}
+	if a, b := b.secretOf(t, someOrigin), b.secretOf(t, someOrigin); a != b {
+		t.Error("the secret of an origin has changed by itself")
+	}
+}
+
+func TestReadingSecretsIsAudited(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.exec(t, `DELETE FROM audit_records`)
+	reader := core.Principal{OrgID: b.orgID, UserID: uuid.New(), TokenID: uuid.New()}
+	if _, err := b.executor.ReadSecrets(t.Context(), reader, []string{someOrigin, "https://b.example"}); err != nil {
+		t.Fatal(err)
+	}
+	got := one[string](t, b.testBundle, `SELECT concat_ws(' ', action, org_id, actor_id, token_id, detail) FROM audit_records`)
+	want := fmt.Sprintf("signing_secret.read %s %s %s %s https://b.example",
+		b.orgID, reader.UserID, reader.TokenID, someOrigin)
+	if got != want {
+		t.Errorf("audit record = %q, want %q", got, want)
+	}
+	// Where nothing can be recorded, nothing is shown.
+	b.exec(t, `ALTER TABLE audit_records ADD CONSTRAINT ck_test CHECK (action <> 'signing_secret.read') NOT VALID`)
+	if secrets, err := b.executor.ReadSecrets(t.Context(), reader, []string{someOrigin}); err == nil {
+		t.Errorf("secrets without a record = %v, want an error", secrets)
+	}
+}
+
+// A dump of the database does not hold a key or a secret in any form.
+func TestSigningKeysAreEncrypted(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	if err := b.executor.RotateSigningKey(t.Context(), b.orgID); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := b.executor.signingKeys(t.Context(), b.orgID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := one[[]byte](t, b.testBundle, `SELECT sealed || sealed_previous FROM signing_keys`)
+	for _, secret := range [][]byte{keys.current, keys.previous} {
+		if bytes.Contains(stored, secret) {
+			t.Error("a signing key lies in the database in clear")
+		}
+	}
+	// The rows of two organizations, and the columns of a row, cannot be exchanged.
+	other := b.organizations(t, b.executor, 1)[0]
+	b.exec(t, `UPDATE signing_keys SET sealed = (SELECT sealed FROM signing_keys WHERE org_id = $1) WHERE org_id = $2`,
+		b.orgID, other)
+	if _, err := b.executor.signingKeys(t.Context(), other); err == nil {
+		t.Error("an organization can use the key of another")
+	}
+	b.exec(t, `UPDATE signing_keys SET sealed = sealed_previous WHERE org_id = $1`, b.orgID)
+	if _, err := b.executor.signingKeys(t.Context(), b.orgID); err == nil {
+		t.Error("the previous key can be put back as the current one")
+	}
+}
+
+func TestSigningKeysNeedTheKeyOfTheInstallation(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	if _, err := b.with(t).signingKeys(t.Context(), b.orgID); !errors.Is(err, keyring.ErrNoKey) {
+		t.Errorf("without a key: %v, want ErrNoKey", err)
+	}
+	if _, err := b.with(t, keyring.Generate()).signingKeys(t.Context(), b.orgID); !errors.Is(err, keyring.ErrUnknownKey) {
+		t.Errorf("with another key: %v, want ErrUnknownKey", err)
+	}
+	before := b.secretOf(t, someOrigin)
+	for _, executor := range []*Executor{b.with(t), b.with(t, keyring.Generate())} {
+		if err := executor.RotateSigningKey(t.Context(), b.orgID); err == nil {
+			t.Error("a rotation that cannot read the current key has replaced it")
+		}
+	}
+	if after := b.secretOf(t, someOrigin); after != before {
+		t.Error("a failed rotation has changed the secret")
+	}
+}
+
+func TestResealSigningKeys(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.exec(t, `DELETE FROM signing_keys`)
+	oldKey, newKey := keyring.Generate(), keyring.Generate()
+	before, during, after := b.with(t, oldKey), b.with(t, newKey, oldKey), b.with(t, newKey)
+	ids := b.organizations(t, before, resealOrganizations+5)
+	// In some rows the current key alone, in some the previous key too is under the old key.
+	for _, id := range ids[:3] {
+		if err := before.RotateSigningKey(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := allKeys(t, before, ids)
+	wantUse(t, during, KeyUse{Outdated: len(ids) + 3})
+	wantUse(t, after, KeyUse{Unknown: []string{before.cfg.Keys.IDs()[0].String()}, Outdated: len(ids) + 3})
+
+	// It is stopped behind the first batch, and goes on.
+	if n, err := during.resealBatch(t.Context()); n != resealOrganizations || err != nil {
+		t.Fatalf("batch = %d, %v, want %d", n, err, resealOrganizations)
+	}
+	if n, err := during.ResealSigningKeys(t.Context()); n != 5 || err != nil {
+		t.Errorf("the rest = %d, %v, want 5", n, err)
+	}
+	wantUse(t, after, KeyUse{})
+	if diff := cmp.Diff(want, allKeys(t, after, ids)); diff != "" {
+		t.Errorf("keys under the new key alone (-before +after):\n%s", diff)
+	}
+	if n, err := during.ResealSigningKeys(t.Context()); n != 0 || err != nil {
+		t.Errorf("a second time = %d, %v, want 0", n, err)
+	}
+	if n := one[int64](t, b.testBundle, `SELECT count(DISTINCT org_id) FROM audit_records
+		WHERE action = 'signing_secret.reencrypt'`); n != int64(len(ids)) {
+		t.Errorf("organizations with an audit record = %d, want %d", n, len(ids))
+	}
+}
+
+// A secret that is rotated while its key is encrypted anew is neither lost nor brought back.
+func TestResealAgainstRotations(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	b.exec(t, `DELETE FROM signing_keys`)
+	oldKey, newKey := keyring.Generate(), keyring.Generate()
+	before, during := b.with(t, oldKey, newKey), b.with(t, newKey, oldKey)
+	id := b.organizations(t, before, 1)[0]
+	for range 20 {
+		last, err := before.signingKeys(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for _, work := range []func(context.Context) error{
+			func(ctx context.Context) error { return before.RotateSigningKey(ctx, id) },
+			func(ctx context.Context) error { _, err := during.ResealSigningKeys(ctx); return err },
+		} {
+			group.Go(func() {
+				if err := work(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		now, err := before.signingKeys(t.Context(), id)
+		if err != nil || !bytes.Equal(now.previous, last.current) {
+			t.Fatalf("the key before the rotation is not the previous one, %v", err)
+		}
+	}
+}
+
+func allKeys(tb testing.TB, executor *Executor, ids []uuid.UUID) [][2]string {
+	tb.Helper()
+	all := make([][2]string, len(ids))
+	for i, id := range ids {
+		keys, err := executor.signingKeys(tb.Context(), id)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[i] = [2]string{string(keys.current), string(keys.previous)}
+	}
+	return all
+}
+
+func wantUse(tb testing.TB, executor *Executor, want KeyUse) {
+	tb.Helper()
+	got, err := CheckKeys(tb.Context(), executor.db, executor.cfg.Keys)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		tb.Errorf("use of keys, %v (-want +got):\n%s", err, diff)
+	}
+}

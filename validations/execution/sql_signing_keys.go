@@ -1,0 +1,247 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+)
+
+// resealOrganizations is how many organizations' keys one transaction encrypts anew.
+const resealOrganizations = 100
+
+// A sealed key is bound to its column, so that a previous key cannot be put back as the current one.
+const (
+	columnCurrent  = "signing_keys.sealed"
+	columnPrevious = "signing_keys.sealed_previous"
+)
+
+// sealedKeys is a row of signing_keys. previous is nil when there is none.
+type sealedKeys struct {
+	orgID             uuid.UUID
+	current, previous []byte
+}
+
+// signingKeys returns the organization's keys. The first call creates the current one.
+func (e *Executor) signingKeys(ctx context.Context, orgID uuid.UUID) (signingKeys, error) {
+	row, err := findKeys(ctx, e.db.Pool, orgID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		if err := e.createKey(ctx, e.db.Pool, orgID); err != nil {
+			return signingKeys{}, err
+		}
+		row, err = findKeys(ctx, e.db.Pool, orgID)
+	}
+	if err != nil {
+		return signingKeys{}, err
+	}
+	return e.open(row)
+}
+
+// auditedKeys is signingKeys for somebody who is shown what follows from them. The record commits before they are
+// returned.
+func (e *Executor) auditedKeys(ctx context.Context, reader core.Principal, origins []string) (signingKeys, error) {
+	auditID, err := core.NewID()
+	if err != nil {
+		return signingKeys{}, err
+	}
+	row, err := db.InTx(ctx, e.db, func(tx db.Tx) (sealedKeys, error) {
+		if err := e.createKey(ctx, tx, reader.OrgID); err != nil {
+			return sealedKeys{}, err
+		}
+		batch := tx.NewBatch()
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, OrgID: reader.OrgID, ActorID: reader.UserID, TokenID: reader.TokenID,
+			Action: "signing_secret.read", TargetType: "organization", TargetID: reader.OrgID.String(),
+			RequestID: core.RequestID(ctx), Detail: strings.Join(origins, " "),
+		})
+		if err := batch.Send(ctx); err != nil {
+			return sealedKeys{}, err
+		}
+		return findKeys(ctx, tx, reader.OrgID)
+	})
+	if err != nil {
+		return signingKeys{}, err
+	}
+	return e.open(row)
+}
+
+// RotateSigningKey creates a new key for the organization, and with it new secrets of all its validators. For 24 hours,
+// calls are signed with the previous secrets as well, and callbacks may be signed with either.
+func (e *Executor) RotateSigningKey(ctx context.Context, orgID uuid.UUID) error {
+	auditID, err := core.NewID()
+	if err != nil {
+		return err
+	}
+	_, err = db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
+		if err := e.createKey(ctx, tx, orgID); err != nil {
+			return struct{}{}, err
+		}
+		row := sealedKeys{orgID: orgID}
+		err := tx.QueryRow(ctx, `SELECT sealed FROM signing_keys WHERE org_id = $1 FOR UPDATE`, orgID).Scan(&row.current)
+		if err != nil {
+			return struct{}{}, fmt.Errorf("lock the signing key of organization %s: %w", orgID, err)
+		}
+		last, err := e.open(row)
+		if err != nil {
+			return struct{}{}, err
+		}
+		row, err = e.seal(orgID, signingKeys{current: newSigningKey(), previous: last.current})
+		if err != nil {
+			return struct{}{}, err
+		}
+		batch := tx.NewBatch()
+		batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3, rotated_at = now() WHERE org_id = $1`,
+			orgID, row.current, row.previous)
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, OrgID: orgID, Action: "signing_secret.rotate", TargetType: "organization",
+			TargetID: orgID.String(), RequestID: core.RequestID(ctx),
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	return err
+}
+
+// session is a transaction or the pool.
+type session interface {
+	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}
+
+// findKeys reads the row. A previous key whose time is over counts as none.
+func findKeys(ctx context.Context, from session, orgID uuid.UUID) (sealedKeys, error) {
+	row := sealedKeys{orgID: orgID}
+	err := from.QueryRow(ctx, `
+		SELECT sealed, CASE WHEN rotated_at > now() - $2::bigint * interval '1 millisecond' THEN sealed_previous END
+		FROM signing_keys WHERE org_id = $1`, orgID, rotationOverlap.Milliseconds(),
+	).Scan(&row.current, &row.previous)
+	if err != nil {
+		return sealedKeys{}, fmt.Errorf("read the signing key of organization %s: %w", orgID, err)
+	}
+	return row, nil
+}
+
+// createKey creates the organization's key unless it has one.
+func (e *Executor) createKey(ctx context.Context, in session, orgID uuid.UUID) error {
+	row, err := e.seal(orgID, signingKeys{current: newSigningKey()})
+	if err != nil {
+		return err
+	}
+	_, err = in.Exec(ctx, `INSERT INTO signing_keys (org_id, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		orgID, row.current)
+	if err != nil {
+		return fmt.Errorf("create the signing key of organization %s: %w", orgID, err)
+	}
+	return nil
+}
+
+// resealBatch encrypts some organizations' keys under the first key of the ring. A row that another process is at is
+// waited for, and left alone when it is done.
+func (e *Executor) resealBatch(ctx context.Context) (int, error) {
+	ids := e.cfg.Keys.IDs()
+	if len(ids) == 0 {
+		return 0, keyring.ErrNoKey
+	}
+	return db.InTx(ctx, e.db, func(tx db.Tx) (int, error) {
+		rows, err := lockOutdated(ctx, tx, ids[0])
+		if err != nil {
+			return 0, err
+		}
+		batch := tx.NewBatch()
+		for _, row := range rows {
+			keys, err := e.open(row)
+			if err != nil {
+				return 0, err
+			}
+			if row, err = e.seal(row.orgID, keys); err != nil {
+				return 0, err
+			}
+			auditID, err := core.NewID()
+			if err != nil {
+				return 0, err
+			}
+			batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3 WHERE org_id = $1`,
+				row.orgID, row.current, row.previous)
+			core.Audit(batch, core.AuditRecord{
+				ID: auditID, OrgID: row.orgID, Action: "signing_secret.reencrypt", TargetType: "organization",
+				TargetID: row.orgID.String(),
+			})
+		}
+		return len(rows), batch.Send(ctx)
+	})
+}
+
+func lockOutdated(ctx context.Context, tx db.Tx, first keyring.ID) ([]sealedKeys, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT org_id, sealed, sealed_previous FROM signing_keys
+		WHERE substring(sealed FOR $2) <> $1 OR substring(sealed_previous FOR $2) <> $1
+		ORDER BY org_id LIMIT $3 FOR UPDATE`, first[:], keyring.IDBytes, resealOrganizations)
+	if err != nil {
+		return nil, fmt.Errorf("look for signing keys under other keys: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sealedKeys, error) {
+		var keys sealedKeys
+		return keys, row.Scan(&keys.orgID, &keys.current, &keys.previous)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read signing keys under other keys: %w", err)
+	}
+	return found, nil
+}
+
+// usedKeys counts the signing keys by the key of the installation that they are encrypted under.
+func usedKeys(ctx context.Context, database *db.DB) (map[keyring.ID]int, error) {
+	rows, err := database.Pool.Query(ctx, `
+		SELECT substring(sealed FOR $1), count(*) FROM (
+			SELECT sealed FROM signing_keys
+			UNION ALL SELECT sealed_previous FROM signing_keys WHERE sealed_previous IS NOT NULL
+		) AS stored GROUP BY 1`, keyring.IDBytes)
+	if err != nil {
+		return nil, fmt.Errorf("count the keys: %w", err)
+	}
+	used := map[keyring.ID]int{}
+	var id []byte
+	var count int
+	_, err = pgx.ForEachRow(rows, []any{&id, &count}, func() error {
+		used[keyring.ID(id)] = count
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count the keys: %w", err)
+	}
+	return used, nil
+}
+
+func (e *Executor) open(row sealedKeys) (signingKeys, error) {
+	current, err := e.cfg.Keys.Open(row.current, keyring.Place{OrgID: row.orgID, Column: columnCurrent})
+	if err != nil {
+		return signingKeys{}, fmt.Errorf("open the signing key of organization %s: %w", row.orgID, err)
+	}
+	keys := signingKeys{current: current}
+	if row.previous == nil {
+		return keys, nil
+	}
+	keys.previous, err = e.cfg.Keys.Open(row.previous, keyring.Place{OrgID: row.orgID, Column: columnPrevious})
+	if err != nil {
+		return signingKeys{}, fmt.Errorf("open the previous signing key of organization %s: %w", row.orgID, err)
+	}
+	return keys, nil
+}
+
+func (e *Executor) seal(orgID uuid.UUID, keys signingKeys) (sealedKeys, error) {
+	row := sealedKeys{orgID: orgID}
+	var err error
+	row.current, err = e.cfg.Keys.Seal(keys.current, keyring.Place{OrgID: orgID, Column: columnCurrent})
+	if err != nil || keys.previous == nil {
+		return row, err //nolint:wrapcheck // it says all
+	}
+	row.previous, err = e.cfg.Keys.Seal(keys.previous, keyring.Place{OrgID: orgID, Column: columnPrevious})
+	return row, err //nolint:wrapcheck // it says all
+}
