@@ -13,8 +13,14 @@ import (
 	"time"
 )
 
-// nobodyID is used by root where the machine knows neither a user of PostgreSQL nor nobody.
+// nobodyID is the id of nobody on Linux, also where the machine does not know the name.
 const nobodyID = 65534
+
+// ErrNoAccount says that root has no user to run PostgreSQL as, and what to do about it.
+var ErrNoAccount = errors.New("PostgreSQL does not run as root, and there is no user to run it as; do one of\n" +
+	"  make one:             useradd --system --no-create-home --shell /usr/sbin/nologin postgres\n" +
+	"  run the service as another user than root\n" +
+	"  use a server of your own through DATABASE_URL")
 
 // account is the user the server runs as. PostgreSQL refuses to run as root, so root lends it another one; for
 // everybody else it is the user of the process.
@@ -34,14 +40,29 @@ func accountFor(data string) (account, error) {
 		if !ok || owner.Uid == 0 {
 			return account{}, fmt.Errorf("%s belongs to root, whom PostgreSQL refuses: chown it to its user", data)
 		}
+		if isNobody(owner.Uid, lookUp) {
+			return account{}, fmt.Errorf("%s belongs to nobody, as whom any process may run: chown -R postgres %s",
+				data, filepath.Dir(data))
+		}
 		return lend(owner.Uid, owner.Gid, strconv.FormatUint(uint64(owner.Uid), 10)), nil
 	}
-	for _, name := range []string{"postgres", "_postgres", "nobody"} {
-		if who, ok := lookUp(name); ok {
+	return chooseAccount(lookUp)
+}
+
+// chooseAccount returns the user of PostgreSQL that the machine knows. Nobody is no choice: other daemons run as
+// nobody, and a process of the server's user can read its files, change them, and so become database superuser.
+func chooseAccount(lookUp func(name string) (account, bool)) (account, error) {
+	for _, name := range []string{"postgres", "_postgres"} {
+		if who, ok := lookUp(name); ok && !isNobody(who.credential.Uid, lookUp) {
 			return who, nil
 		}
 	}
-	return lend(nobodyID, nobodyID, strconv.Itoa(nobodyID)), nil
+	return account{}, ErrNoAccount
+}
+
+func isNobody(id uint32, lookUp func(name string) (account, bool)) bool {
+	who, known := lookUp("nobody")
+	return id == nobodyID || known && id == who.credential.Uid
 }
 
 // command prepares a child of that user. It starts in dir, as the current folder may be closed to the user, and in a
