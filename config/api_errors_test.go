@@ -206,6 +206,22 @@ func TestHostileTextInAddresses(t *testing.T) {
 	}
 }
 
+func TestLongQueriesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	runs := call{path: "/api/runs/?search=", token: s.Harbour.Tokens.Owner}
+	longest := 16<<10 - len("search=")
+	got := s.do(t, runs.to(runs.path+strings.Repeat("x", longest+1)))
+	wantProblem(t, got, core.CodeInvalidParameter)
+	if !strings.Contains(string(got.body), "16384 are allowed") {
+		t.Errorf("answer = %s, want the limit", got.body)
+	}
+	fits, err := s.send(t.Context(), runs.to(runs.path+strings.Repeat("x", longest)))
+	if err != nil || strings.Contains(string(fits.body), "are allowed") {
+		t.Errorf("the longest query = %d %s, %v; want it read", fits.status, fits.body, err)
+	}
+}
+
 func TestHostileTimes(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -12,8 +12,11 @@ import (
 // maxHeaderBytes bounds the names and values of a request's headers together.
 const maxHeaderBytes = 32 << 10
 
+// maxQueryBytes bounds the query of an address as it was sent. The longest that makes sense is a search with all filters.
+const maxQueryBytes = 16 << 10
+
 // WellFormed refuses requests that no route could make sense of: text in the address that is not UTF-8
-// or holds NUL, which a text column cannot keep, and headers that are too large.
+// or holds NUL, which a text column cannot keep, and headers and queries that are too large.
 func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := c.Request()
@@ -23,6 +26,9 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if !isStorable(request.URL.Path) {
 			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")
+		}
+		if size := len(request.URL.RawQuery); size > maxQueryBytes {
+			return InvalidParameter("query", fmt.Sprintf("has %d bytes; %d are allowed", size, maxQueryBytes))
 		}
 		query, err := url.ParseQuery(request.URL.RawQuery)
 		if err != nil {
