@@ -27,16 +27,29 @@ func WriteTable(w io.Writer, rows ...[]string) error {
 	return errors.Join(append(problems, table.Flush())...)
 }
 
-// Clean makes a text safe for a line of a terminal or a log. Control characters, and those that turn the direction of
-// writing, become U+FFFD; line ends and tabs become spaces.
+// Clean makes a text safe for a line of a terminal or a log. Control characters and those that mislead become U+FFFD;
+// line ends and tabs become spaces.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
 			return ' '
-		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		case unicode.IsControl(r), Misleads(r):
 			return unicode.ReplacementChar
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// Misleads reports whether a character makes a text look like another one: it turns the direction of writing, as in a
+// name that ends in "gpj.exe" and is shown with "exe.jpg" at its end, or has no width. Joiners and direction marks are
+// none of them, because some scripts and emoji cannot be written without.
+func Misleads(r rune) bool {
+	switch {
+	case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return true
+	case r == '\u200b', r == '\u2060', r == '\ufeff':
+		return true
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // CSV writes one row for each finding (RFC 4180). A text that a spreadsheet would read as a formula is prefixed with an
@@ -33,10 +34,14 @@ func CSV(v Verdict) ([]byte, error) {
 	return table.Bytes(), nil
 }
 
-// cell escapes a text that begins like a formula. Spreadsheets skip leading spaces.
+// cell escapes a text that begins like a formula. Spreadsheets skip spaces of all kinds and what has no width, and take
+// full-width forms for the signs.
 func cell(text string) string {
 	text = Clean(text)
-	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@") == 0 {
+	shown := strings.TrimLeftFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
+	})
+	if strings.IndexAny(shown, "=+-@＝＋－＠") == 0 {
 		return "'" + text
 	}
 	return text

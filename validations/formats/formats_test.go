@@ -1,6 +1,7 @@
 package formats_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -101,7 +103,7 @@ func made(errors, warnings int) formats.Verdict {
 
 // hostileVerdict has texts that mean something to those who read the formats.
 func hostileVerdict() formats.Verdict {
-	const hostile = "=cmd|' /C calc'!A0\n::error::x\x1b[31m\x00\u202e,%0A:<b>]]>|`\"\t\xff"
+	const hostile = "=cmd|' /C calc'!A0\n::error::x\x1b[31m\x00\u202e\u200b\ufeff\u2066,%0A:<b>]]>|`\"\t\xff"
 	return formats.Verdict{Workflow: hostile, Program: hostile, Documents: []formats.Document{{
 		Name: hostile, Result: formats.ResultFail, Error: hostile,
 		Steps: []formats.Step{{
@@ -158,11 +160,14 @@ func TestGolden(t *testing.T) {
 
 func TestNoControlBytesReachATerminal(t *testing.T) {
 	t.Parallel()
-	for _, format := range []formats.Format{formats.FormatText, formats.FormatGitHub, formats.FormatCSV} {
+	for _, format := range []formats.Format{
+		formats.FormatText, formats.FormatGitHub, formats.FormatCSV, formats.FormatSARIF, formats.FormatJSON,
+		formats.FormatJUnit,
+	} {
 		t.Run(string(format), func(t *testing.T) {
 			t.Parallel()
 			for _, r := range string(write(t, format, hostileVerdict())) {
-				if r != '\n' && r != '\r' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
+				if r != '\n' && r != '\r' && (r < ' ' || r >= 0x7f && r < 0xa0 || cli.Misleads(r)) {
 					t.Fatalf("text has the character %q", r)
 				}
 			}
@@ -286,6 +291,50 @@ func TestCSV(t *testing.T) {
 		if strings.IndexAny(strings.TrimSpace(cell), "=+-@\t\r") == 0 {
 			t.Errorf("%s = %q, want no formula", rows[0][i], cell)
 		}
+	}
+}
+
+// Spreadsheets skip spaces and what has no width before a formula, and take full-width signs for the narrow ones.
+func TestCSVKeepsCellsFromBeingFormulas(t *testing.T) {
+	t.Parallel()
+	for _, sign := range []string{"=", "+", "-", "@", "＝", "＋", "－", "＠"} {
+		for _, before := range []string{
+			"", " ", "\t", "\r", "\u00a0", "\u3000", "\u200b", "\ufeff", "\u2060", "\u200d", "\u200e", "\u00ad", "\x00",
+			" \ufeff\u00a0",
+		} {
+			v := hostileVerdict()
+			v.Documents[0].Steps[0].Findings[0].Message = before + sign + "1+1"
+			rows, err := csv.NewReader(bytes.NewReader(write(t, formats.FormatCSV, v))).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if message := rows[1][slices.Index(rows[0], "message")]; !strings.HasPrefix(message, "'") {
+				t.Errorf("%q is written as %q, want an apostrophe in front", before+sign, message)
+			}
+		}
+	}
+	v := hostileVerdict()
+	v.Documents[0].Steps[0].Findings[0].Message = "a=b"
+	if text := string(write(t, formats.FormatCSV, v)); strings.Contains(text, "'a=b") {
+		t.Error("a text that is no formula is changed")
+	}
+}
+
+// People see such characters in the report, and programs read what was found.
+func TestJSONEscapesWhatMisleads(t *testing.T) {
+	t.Parallel()
+	text := write(t, formats.FormatJSON, hostileVerdict())
+	var report struct {
+		Documents []struct {
+			Name string `json:"name"`
+		} `json:"documents"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	const escaped = "\\u202e\\u200b\\ufeff\\u2066"
+	if !strings.Contains(string(text), escaped) || !strings.Contains(report.Documents[0].Name, "\u202e\u200b\ufeff\u2066") {
+		t.Errorf("name = %q, want the characters, escaped in the report", report.Documents[0].Name)
 	}
 }
 

@@ -1,10 +1,13 @@
 package formats
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -91,5 +94,21 @@ func encodeJSON(value any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
 	}
-	return append(text, '\n'), nil
+	return append(escapeMisleading(text), '\n'), nil
+}
+
+// escapeMisleading writes characters that mislead as escapes: programs read the same, and people see them.
+func escapeMisleading(text []byte) []byte {
+	if !bytes.ContainsFunc(text, cli.Misleads) {
+		return text
+	}
+	escaped := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if cli.Misleads(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+			continue
+		}
+		escaped = utf8.AppendRune(escaped, r)
+	}
+	return escaped
 }

@@ -170,7 +170,7 @@ func (w *sarifWriter) add(f item) {
 		w.run.Tool.Driver.Rules = append(w.run.Tool.Driver.Rules, sarifRule{f.Code})
 	}
 	result := sarifResult{
-		RuleID: f.Code, RuleIndex: rule, Level: sarifLevel(f.Severity), Message: sarifText{sentence(f.Finding)},
+		RuleID: f.Code, RuleIndex: rule, Level: sarifLevel(f.Severity), Message: sarifText{Clean(sentence(f.Finding))},
 		Locations:           []sarifLocation{location(f)},
 		PartialFingerprints: map[string]string{fingerprintName: w.fingerprint(f)},
 	}
@@ -193,11 +193,11 @@ func (w *sarifWriter) fingerprint(f item) string {
 func location(f item) sarifLocation {
 	region := sarifRegion{StartLine: max(1, f.Line), StartColumn: f.Column}
 	if f.Line > 0 && f.Excerpt != "" {
-		region.Snippet = &sarifText{f.Excerpt}
+		region.Snippet = &sarifText{Clean(f.Excerpt)}
 	}
 	at := sarifLocation{PhysicalLocation: sarifPhysical{ArtifactLocation: artifact(f.document.Name), Region: region}}
 	if f.Path != "" {
-		at.LogicalLocations = []sarifLogical{{f.Path}}
+		at.LogicalLocations = []sarifLogical{{Clean(f.Path)}}
 	}
 	return at
 }

@@ -220,6 +220,8 @@ func TestReadStartBodyCleansFilenames(t *testing.T) {
 		"50%.csv":               "50%.csv",
 		"..csv":                 "..csv",
 		longest:                 longest,
+		"می\u200cخواهم.csv":     "می\u200cخواهم.csv",
+		"👩\u200d🔬.csv":          "👩\u200d🔬.csv",
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()

@@ -61,6 +61,15 @@ func TestReadStartBodyRefusesRaw(t *testing.T) {
 		{"broken percent-encoding", namedRequest("UTF-8''a%2"), ":X-Filename"},
 		{"percent-encoded line break", namedRequest("utf-8''a%0D%0Ab"), ":X-Filename"},
 		{"percent-encoded bad UTF-8", namedRequest("UTF-8''%FF"), ":X-Filename"},
+		{"right-to-left override", namedRequest("invoice\u202egpj.exe"), ":X-Filename"},
+		{"percent-encoded override", namedRequest("UTF-8''invoice%E2%80%AEgpj.exe"), ":X-Filename"},
+		{"isolate", namedRequest("a\u2067b.csv"), ":X-Filename"},
+		{"zero-width space", namedRequest("a\u200b.csv"), ":X-Filename"},
+		{"byte order mark", namedRequest("\ufeffa.csv"), ":X-Filename"},
+		{"override in the file part", multipartRequest(t, "b", part{
+			name: "file", filename: "a\u202evsc.exe", content: "x",
+		}), "/file"},
+		{"override in JSON", rawRequest("application/json", `{"content":"a","filename":"a\u202evsc.exe"}`), "/filename"},
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -76,6 +77,10 @@ func cleanFilename(at core.FieldError, value string) (string, error) {
 	filename := value[strings.LastIndexAny(value, `/\`)+1:]
 	if filename == "" || filename == "." || filename == ".." {
 		return "", invalid(at, "This names a folder, not a file.")
+	}
+	if strings.ContainsFunc(filename, cli.Misleads) {
+		return "", invalid(at, "Characters that turn the direction of writing, and those without a width, are not "+
+			"allowed in the name of a file: they make it look like another one.")
 	}
 	return filename, checkText(at, filename, maxFilenameLength, "")
 }
