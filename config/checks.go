@@ -202,8 +202,8 @@ func isLoopback(host string) bool {
 // secretKey looks whether this machine's key opens the secrets in the database.
 func (e examination) secretKey(ctx context.Context) finding {
 	if e.settings.SecretKey == "" {
-		return broken("SV_SECRET_KEY is not set", "give this machine the key of the others; for the first one, make it with "+
-			"openssl rand -base64 32")
+		return broken("SV_SECRET_KEY is not set",
+			"give this machine the key of the others; for the first one, make it with openssl rand -base64 32")
 	}
 	keys, err := keyring.Parse(string(e.settings.SecretKey))
 	if err != nil {
@@ -214,10 +214,11 @@ func (e examination) secretKey(ctx context.Context) finding {
 	case err != nil:
 		return broken(err.Error(), "run simplevalidations migrate up")
 	case len(use.Unknown) > 0:
-		return broken("secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
+		return broken(
+			"secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
 			"add that key to SV_SECRET_KEY, behind the new one and separated by a comma")
 	case use.Outdated > 0:
-		return warning(core.Plural(use.Outdated, "secret")+" encrypted under an older key",
+		return warning(core.Plural(use.Outdated, "organization")+" with secrets that are encrypted under an older key",
 			"run simplevalidations secrets rotate before you remove the older key from SV_SECRET_KEY")
 	}
 	return fine("all secrets are encrypted under the first key")

@@ -32,8 +32,9 @@ type desk struct {
 func setupDesk(tb testing.TB, address, token string, environ ...string) desk {
 	tb.Helper()
 	d := desk{bench: setupBench(tb), home: tb.TempDir()}
-	d.environ = append([]string{"HOME=" + d.home, "SV_URL=" + address, "SV_TOKEN=" + token, "SV_SECRET_KEY=" + testSecretKey},
-		environ...)
+	d.environ = append([]string{
+		"HOME=" + d.home, "SV_URL=" + address, "SV_TOKEN=" + token, "SV_SECRET_KEY=" + testSecretKey,
+	}, environ...)
 	return d
 }
 

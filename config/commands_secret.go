@@ -21,8 +21,8 @@ func (p Program) showSecretsCommand() *cobra.Command {
 	var org, validator string
 	command := &cobra.Command{
 		Use: "show --org SLUG", Short: "Print the signing secrets of an organization's external validators",
-		Long: "Print the signing secrets of the external validators that the organization's workflows call, one a line\n" +
-			"behind its origin. With --validator print the secret of that one and nothing else.",
+		Long: "Print the signing secrets of the external validators that the organization's workflows call, one a\n" +
+			"line behind its origin. With --validator print the secret of that one and nothing else.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withTenant(cmd.Context(), org, func(

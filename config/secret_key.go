@@ -100,8 +100,8 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings Settings) err
 		return err //nolint:wrapcheck // it says all
 	}
 	if len(use.Unknown) > 0 {
-		return &UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not have (" +
-			strings.Join(use.Unknown, ", ") + "): add it behind the new one, separated by a comma"}
+		return &UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not " +
+			"have (" + strings.Join(use.Unknown, ", ") + "): add it behind the new one, separated by a comma"}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,13 +89,13 @@ func TestServeNeedsTheSecretKey(t *testing.T) {
 	t.Parallel()
 	c := setupConsole(t)
 	without := c
-	without.environ = append(without.environ[:len(without.environ):len(without.environ)], "SV_SECRET_KEY=")
+	without.environ = append(slices.Clip(without.environ), "SV_SECRET_KEY=")
 	code, _, complaint := without.run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "openssl rand -base64 32") {
 		t.Errorf("serve without a key = %d, %s; want 2 and how to make one", code, complaint)
 	}
 	wrong := c
-	wrong.environ = append(wrong.environ[:len(wrong.environ):len(wrong.environ)], "SV_SECRET_KEY=hunter2")
+	wrong.environ = append(slices.Clip(wrong.environ), "SV_SECRET_KEY=hunter2")
 	code, _, complaint = wrong.run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "SV_SECRET_KEY") || strings.Contains(complaint, "hunter2") {
 		t.Errorf("serve with a wrong key = %d, %s; want 2 and no key", code, complaint)
@@ -110,7 +111,7 @@ func TestRotationOfTheSecretKey(t *testing.T) {
 	c := s.console(t)
 	fresh := keyring.Generate()
 	with := func(key string) console {
-		return console{environ: append(c.environ[:len(c.environ):len(c.environ)], "SV_SECRET_KEY="+key)}
+		return console{environ: append(slices.Clip(c.environ), "SV_SECRET_KEY="+key)}
 	}
 	says := func(c console, want string) {
 		t.Helper()

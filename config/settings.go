@@ -34,8 +34,8 @@ type Settings struct {
 	DatabaseDirectURL Secret `env:"DATABASE_DIRECT_URL"`
 	// RedisURL names a Redis; empty starts one inside the process.
 	RedisURL Secret `env:"REDIS_URL"`
-	// SecretKey encrypts secrets in the database: 32 bytes in base64. Of several, separated by commas, the first encrypts
-	// and all decrypt. Empty means the one in DataDir where the private PostgreSQL is used.
+	// SecretKey encrypts secrets in the database: 32 bytes in base64. Of several, separated by commas, the first
+	// encrypts and all decrypt. Empty means the one in DataDir where the private PostgreSQL is used.
 	SecretKey Secret `env:"SV_SECRET_KEY"`
 	// TrustedProxies lists networks of load balancers, whose word is taken for the address of a client.
 	TrustedProxies []netip.Prefix `env:"SV_TRUSTED_PROXIES"`

@@ -71,11 +71,12 @@ func (s *Signer) Write(part []byte) (int, error) {
 
 // Header returns the signature of what was written, as HeaderSignature carries it.
 func (s *Signer) Header() string {
-	header := "t=" + s.stamp
+	var header strings.Builder
+	header.WriteString("t=" + s.stamp)
 	for _, sum := range s.sums() {
-		header += ",v2=" + hex.EncodeToString(sum)
+		header.WriteString(",v2=" + hex.EncodeToString(sum))
 	}
-	return header
+	return header.String()
 }
 
 // sums returns the sum under each secret.

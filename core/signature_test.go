@@ -35,7 +35,10 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	current, previous := []byte("current"), []byte("previous")
-	subject := core.Subject{Direction: core.DirectionCallback, Receipt: "receipt-1", Run: "run-1"}
+	of := func(direction core.Direction, receipt, run string) core.Subject {
+		return core.Subject{Direction: direction, Receipt: receipt, Run: run}
+	}
+	subject := of(core.DirectionCallback, "receipt-1", "run-1")
 	signSubject := func(subject core.Subject, at time.Time, secrets ...[]byte) string {
 		signer := core.NewSigner(subject, at, secrets...)
 		_, _ = signer.Write([]byte(`{"a":`)) // It never fails.
@@ -61,16 +64,13 @@ func TestSignature(t *testing.T) {
 		"NoSecret":        {good, body, nil, false},
 		"AnotherTime":     {strings.Replace(good, "00,v2", "01,v2", 1), body, [][]byte{current}, false},
 		"OfACall": {
-			signSubject(core.Subject{Direction: core.DirectionCall, Receipt: "receipt-1", Run: "run-1"}, now, current),
-			body, [][]byte{current}, false,
+			signSubject(of(core.DirectionCall, "receipt-1", "run-1"), now, current), body, [][]byte{current}, false,
 		},
 		"OfAnotherReceipt": {
-			signSubject(core.Subject{Direction: core.DirectionCallback, Receipt: "receipt-2", Run: "run-1"}, now, current),
-			body, [][]byte{current}, false,
+			signSubject(of(core.DirectionCallback, "receipt-2", "run-1"), now, current), body, [][]byte{current}, false,
 		},
 		"OfAnotherRun": {
-			signSubject(core.Subject{Direction: core.DirectionCallback, Receipt: "receipt-1", Run: "run-2"}, now, current),
-			body, [][]byte{current}, false,
+			signSubject(of(core.DirectionCallback, "receipt-1", "run-2"), now, current), body, [][]byte{current}, false,
 		},
 		"OfTheBodyAlone": {
 			"t=1800000000,v2=" + hmacOf("1800000000."+body, current), body, [][]byte{current}, false,

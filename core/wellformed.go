@@ -12,7 +12,7 @@ import (
 // maxHeaderBytes bounds the names and values of a request's headers together.
 const maxHeaderBytes = 32 << 10
 
-// maxQueryBytes bounds the query of an address as it was sent. The longest that makes sense is a search with all filters.
+// maxQueryBytes bounds the query of an address as it was sent. A search with all filters is far shorter.
 const maxQueryBytes = 16 << 10
 
 // WellFormed refuses requests that no route could make sense of: text in the address that is not UTF-8

@@ -5,7 +5,8 @@
 
 -- +goose Up
 -- One key for each organization. After a rotation the previous one stays good for a while. Both columns hold
--- ciphertext of core/keyring, whose first 8 bytes name the key of the installation: SV_SECRET_KEY.
+-- ciphertext of core/keyring, whose first 8 bytes name the key of the installation (SV_SECRET_KEY),
+-- the same in both.
 CREATE TABLE signing_keys (
     org_id          uuid        NOT NULL,
     sealed          bytea       NOT NULL,

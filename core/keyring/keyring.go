@@ -1,7 +1,7 @@
 // Package keyring encrypts secrets that are stored in the database, under keys that are not.
 //
-// A sealed secret is the id of its key (8 bytes), a nonce (12 bytes), and the AES-256-GCM ciphertext with its tag. It is
-// bound to its place in the database, so that a row copied to another organization or column cannot be opened.
+// A sealed secret is the id of its key (8 bytes), a nonce (12 bytes), and the AES-256-GCM ciphertext with its tag.
+// It is bound to its place in the database, so that a row copied to another organization or column cannot be opened.
 package keyring
 
 import (
@@ -116,6 +116,7 @@ func (r Ring) Seal(secret []byte, place Place) ([]byte, error) {
 		return nil, ErrNoKey
 	}
 	first := r.keys[0]
+	//nolint:gosec // G407: the nonce is not passed, it is chosen at random for each secret.
 	return first.aead.Seal(bytes.Clone(first.id[:]), nil, secret, place.associated()), nil
 }
 

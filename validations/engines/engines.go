@@ -42,9 +42,8 @@ func HTTPOrigin(config json.RawMessage) (string, bool) {
 	return http.OriginOf(config)
 }
 
-// ParseOrigin returns the origin of an address that an http step may call. It returns "" and what is wrong with any other
-// address.
-func ParseOrigin(address string) (origin, fault string) {
+// ParseOrigin returns the origin of an address that an http step may call, or "" and what is wrong with the address.
+func ParseOrigin(address string) (string, string) {
 	return http.ParseOrigin(address)
 }
 

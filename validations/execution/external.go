@@ -171,8 +171,9 @@ func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCal
 		return external.Call{}, err
 	}
 	envelope := external.Envelope{
-		Key: x.key(), Receipt: call.ID, Run: x.run.ID, Step: x.step().ID, MediaType: x.document.MediaType, Filename: x.document.Filename,
-		Size: x.document.Size, Parameters: x.engine.Parameters,
+		Key: x.key(), Receipt: call.ID, Run: x.run.ID, Step: x.step().ID,
+		MediaType: x.document.MediaType, Filename: x.document.Filename, Size: x.document.Size,
+		Parameters: x.engine.Parameters,
 	}
 	if x.engine.CallbackTimeout > 0 {
 		envelope.Callback = &external.Callback{

@@ -104,7 +104,7 @@ func (e *Executor) ResealSigningKeys(ctx context.Context) (int, error) {
 type KeyUse struct {
 	// Unknown are the ids of keys that the ring does not have: what they have encrypted cannot be read.
 	Unknown []string
-	// Outdated counts the signing keys, current and previous ones, that are not encrypted under the first key.
+	// Outdated counts the organizations whose signing keys are not encrypted under the first key.
 	Outdated int
 }
 
@@ -116,12 +116,12 @@ func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (KeyUse,
 	}
 	var use KeyUse
 	known := ring.IDs()
-	for id, count := range used {
+	for id, organizations := range used {
 		if !slices.Contains(known, id) {
 			use.Unknown = append(use.Unknown, id.String())
 		}
 		if len(known) == 0 || id != known[0] {
-			use.Outdated += count
+			use.Outdated += organizations
 		}
 	}
 	slices.Sort(use.Unknown)

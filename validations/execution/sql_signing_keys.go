@@ -24,7 +24,8 @@ const (
 	columnPrevious = "signing_keys.sealed_previous"
 )
 
-// sealedKeys is a row of signing_keys. previous is nil when there is none.
+// sealedKeys is a row of signing_keys. Both are encrypted under the same key of the installation; previous is nil when
+// there is none.
 type sealedKeys struct {
 	orgID             uuid.UUID
 	current, previous []byte
@@ -85,7 +86,8 @@ func (e *Executor) RotateSigningKey(ctx context.Context, orgID uuid.UUID) error 
 			return struct{}{}, err
 		}
 		row := sealedKeys{orgID: orgID}
-		err := tx.QueryRow(ctx, `SELECT sealed FROM signing_keys WHERE org_id = $1 FOR UPDATE`, orgID).Scan(&row.current)
+		err := tx.QueryRow(ctx, `SELECT sealed FROM signing_keys WHERE org_id = $1 FOR UPDATE`, orgID).
+			Scan(&row.current)
 		if err != nil {
 			return struct{}{}, fmt.Errorf("lock the signing key of organization %s: %w", orgID, err)
 		}
@@ -181,7 +183,7 @@ func (e *Executor) resealBatch(ctx context.Context) (int, error) {
 func lockOutdated(ctx context.Context, tx db.Tx, first keyring.ID) ([]sealedKeys, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT org_id, sealed, sealed_previous FROM signing_keys
-		WHERE substring(sealed FOR $2) <> $1 OR substring(sealed_previous FOR $2) <> $1
+		WHERE substring(sealed FOR $2) <> $1
 		ORDER BY org_id LIMIT $3 FOR UPDATE`, first[:], keyring.IDBytes, resealOrganizations)
 	if err != nil {
 		return nil, fmt.Errorf("look for signing keys under other keys: %w", err)
@@ -196,21 +198,18 @@ func lockOutdated(ctx context.Context, tx db.Tx, first keyring.ID) ([]sealedKeys
 	return found, nil
 }
 
-// usedKeys counts the signing keys by the key of the installation that they are encrypted under.
+// usedKeys counts the organizations by the key of the installation that their signing keys are encrypted under.
 func usedKeys(ctx context.Context, database *db.DB) (map[keyring.ID]int, error) {
 	rows, err := database.Pool.Query(ctx, `
-		SELECT substring(sealed FOR $1), count(*) FROM (
-			SELECT sealed FROM signing_keys
-			UNION ALL SELECT sealed_previous FROM signing_keys WHERE sealed_previous IS NOT NULL
-		) AS stored GROUP BY 1`, keyring.IDBytes)
+		SELECT substring(sealed FOR $1), count(*) FROM signing_keys GROUP BY 1`, keyring.IDBytes)
 	if err != nil {
 		return nil, fmt.Errorf("count the keys: %w", err)
 	}
 	used := map[keyring.ID]int{}
 	var id []byte
-	var count int
-	_, err = pgx.ForEachRow(rows, []any{&id, &count}, func() error {
-		used[keyring.ID(id)] = count
+	var organizations int
+	_, err = pgx.ForEachRow(rows, []any{&id, &organizations}, func() error {
+		used[keyring.ID(id)] = organizations
 		return nil
 	})
 	if err != nil {

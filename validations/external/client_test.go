@@ -41,7 +41,8 @@ func (r *redirected) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 func newTestCall(tb testing.TB, address string, repeatable bool) Call {
 	tb.Helper()
 	body, err := NewBody(Envelope{
-		Key: "sv-run-1-step-0", Receipt: uuid.Max, Run: uuid.Nil, Step: "check", MediaType: "text/csv", Filename: "a.csv",
+		Key: "sv-run-1-step-0", Receipt: uuid.Max, Run: uuid.Nil, Step: "check",
+		MediaType: "text/csv", Filename: "a.csv",
 		Size: int64(len(document)), Parameters: json.RawMessage(`{"year":2026}`),
 	}, strings.NewReader(document))
 	if err != nil {
@@ -76,7 +77,8 @@ func TestClient(t *testing.T) {
 		}
 		got := service.Calls()[0].Request
 		want := validator.Request{
-			Key: "sv-run-1-step-0", Receipt: uuid.Max.String(), Run: uuid.Nil.String(), Step: "check", MediaType: "text/csv", Filename: "a.csv",
+			Key: "sv-run-1-step-0", Receipt: uuid.Max.String(), Run: uuid.Nil.String(), Step: "check",
+			MediaType: "text/csv", Filename: "a.csv",
 			Size: 8, Parameters: json.RawMessage(`{"year":2026}`), Content: []byte(document),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -333,8 +333,9 @@ func TestJSONEscapesWhatMisleads(t *testing.T) {
 		t.Fatal(err)
 	}
 	const escaped = "\\u202e\\u200b\\ufeff\\u2066"
-	if !strings.Contains(string(text), escaped) || !strings.Contains(report.Documents[0].Name, "\u202e\u200b\ufeff\u2066") {
-		t.Errorf("name = %q, want the characters, escaped in the report", report.Documents[0].Name)
+	name := report.Documents[0].Name
+	if !strings.Contains(string(text), escaped) || !strings.Contains(name, "\u202e\u200b\ufeff\u2066") {
+		t.Errorf("name = %q, want the characters, escaped in the report", name)
 	}
 }
 

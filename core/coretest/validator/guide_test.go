@@ -173,7 +173,8 @@ func TestGuide(t *testing.T) {
 				}
 			}
 			own := lines[len(questions)]
-			if err := core.VerifySignature(own, answer, []byte(guideBody), time.Now(), []byte(guideSecret)); err != nil {
+			err = core.VerifySignature(own, answer, []byte(guideBody), time.Now(), []byte(guideSecret))
+			if err != nil {
 				t.Errorf("the guide's signature %q: %v", own, err)
 			}
 		})

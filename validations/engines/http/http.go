@@ -56,8 +56,8 @@ type Engine struct {
 
 // Origin returns the scheme, host and port of the URL in one form (RFC 6454), so that all steps that call one service
 // name it equally.
-func (e *Engine) Origin() string {
-	return origin(e.URL)
+func (h *Engine) Origin() string {
+	return origin(h.URL)
 }
 
 // Run refuses: an engine touches no network.
