@@ -54,7 +54,7 @@ func (a *App) renderInvitation(c echo.Context, status int, form *joinForm, probl
 	}
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
 	address := invitationAddress(c.Param("token"))
-	return a.pages.RenderOnce(c, status, "invitation", pages.Page{
+	return a.pages.Render(c, status, "invitation", pages.Page{
 		Title: "Invitation to " + linked.OrgName,
 		Data: invitationPage{
 			Invitation: linked, Address: address, Meant: visitor.Email == linked.Email,

@@ -129,7 +129,7 @@ func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 }
 
 func (a *App) renderLink(c echo.Context, issued issuedLink) error {
-	return a.pages.RenderOnce(c, http.StatusCreated, "invitation_link", pages.Page{
+	return a.pages.Render(c, http.StatusCreated, "invitation_link", pages.Page{
 		Title: "Invitation of " + issued.Email, Section: pages.SectionMembers,
 		Data: linkPage{
 			Invitation: issued.Invitation, Link: c.Scheme() + "://" + c.Request().Host + issued.Path(),
