@@ -55,8 +55,10 @@ func TestExecuteOutlastsThePatienceOfTheQueue(t *testing.T) {
 	}
 	end <- nil
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-		Epoch: 2*interruptions + 2, Attempts: 1}, "0 PASSED")
+	b.wantRun(t, job, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 2*interruptions + 2, Attempts: 1,
+	}, "0 PASSED")
 	if got := n.Load(); got != int64(interruptions)+1 {
 		t.Errorf("engine runs = %d, want %d", got, interruptions+1)
 	}
