@@ -53,7 +53,7 @@ func dial(tb testing.TB, address string) net.Conn {
 }
 
 // askPlainly sends a request on a connection and reads the answer to its end.
-func askPlainly(tb testing.TB, conn net.Conn) (*http.Response, string) {
+func askPlainly(tb testing.TB, conn net.Conn) answer {
 	tb.Helper()
 	if _, err := io.WriteString(conn, plainGet); err != nil {
 		tb.Fatal(err)
@@ -67,7 +67,7 @@ func askPlainly(tb testing.TB, conn net.Conn) (*http.Response, string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return response, string(body)
+	return answer{status: response.StatusCode, header: response.Header, body: body}
 }
 
 const plainGet = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -102,22 +102,22 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		func(settings *config.Settings) { settings.MaxConnections = 1 })
 	first := dial(t, address)
-	if response, _ := askPlainly(t, first); response.StatusCode != http.StatusNoContent { //nolint:bodyclose // askPlainly closes it
-		t.Fatalf("first connection = %d, want 204", response.StatusCode)
+	if got := askPlainly(t, first); got.status != http.StatusNoContent {
+		t.Fatalf("first connection = %d, want 204", got.status)
 	}
-	response, body := askPlainly(t, dial(t, address)) //nolint:bodyclose // askPlainly closes it
+	refused := askPlainly(t, dial(t, address))
 	var problem core.Problem
-	if err := json.Unmarshal([]byte(body), &problem); err != nil {
-		t.Fatalf("body %s: %v", body, err)
+	if err := json.Unmarshal(refused.body, &problem); err != nil {
+		t.Fatalf("body %s: %v", refused.body, err)
 	}
-	if response.StatusCode != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable || !response.Close ||
-		response.Header.Get("Retry-After") != "1" || response.Header.Get("Content-Type") != core.ProblemType ||
-		response.Header.Get("Request-Id") != problem.RequestID {
-		t.Errorf("second connection = %d %v %s, want 503 with a problem and Retry-After", response.StatusCode,
-			response.Header, body)
+	if refused.status != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable {
+		t.Errorf("second connection = %d %s, want 503 and a problem", refused.status, refused.body)
 	}
-	if response, _ := askPlainly(t, first); response.StatusCode != http.StatusNoContent { //nolint:bodyclose // askPlainly closes it
-		t.Errorf("first connection again = %d, want 204", response.StatusCode)
+	wantHeader(t, refused, map[string]string{
+		"Retry-After": "1", "Content-Type": core.ProblemType, "Request-Id": problem.RequestID,
+	})
+	if got := askPlainly(t, first); got.status != http.StatusNoContent {
+		t.Errorf("first connection again = %d, want 204", got.status)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -125,8 +125,7 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	dbtest.Eventually(t, func() bool {
 		next := dial(t, address)
 		defer next.Close()
-		response, _ := askPlainly(t, next)
-		return response.StatusCode == http.StatusNoContent
+		return askPlainly(t, next).status == http.StatusNoContent
 	})
 }
 
