@@ -97,7 +97,8 @@ func TestInviteMember(t *testing.T) {
 		wantReplay(t, first, s.do(t, same))
 		s.refused(t, core.CodeKeyReused, keyed.withBody("application/json", `{"email":"b@b.example","role":"viewer"}`))
 		s.refused(t, core.CodeInvalidPayload, adding(owner, `{"email":"KEYED@b.example","role":"viewer"}`))
-		s.refused(t, core.CodeInvalidPayload, adding(owner, `{"email":"viewer@harbour-energy.example","role":"viewer"}`))
+		s.refused(t, core.CodeInvalidPayload,
+			adding(owner, `{"email":"viewer@harbour-energy.example","role":"viewer"}`))
 	})
 
 	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {

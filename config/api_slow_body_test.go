@@ -36,7 +36,8 @@ func (s *stage) slowly(tb testing.TB, c call, meanwhile func()) answer {
 		tb.Fatal(err)
 	}
 	request.Header.Set("Expect", "100-continue")
-	request.Body, request.GetBody = io.NopCloser(&heldBody{Reader: strings.NewReader(c.body), meanwhile: meanwhile}), nil
+	held := &heldBody{Reader: strings.NewReader(c.body), meanwhile: meanwhile}
+	request.Body, request.GetBody = io.NopCloser(held), nil
 	transport := &http.Transport{ExpectContinueTimeout: patience}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)

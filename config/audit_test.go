@@ -134,8 +134,9 @@ func (s *stage) deedsOfPeople(tb testing.TB) map[string]call {
 	other := s.session(tb, one[uuid.UUID](tb, s, `SELECT id FROM users WHERE email = 'executor@tiny-quota.example'`))
 	return map[string]call{
 		// The deeds are done in the order of their names, so the password is the new one.
-		"POST /app/sign-in/":                         signIn(visitorEmail, "a new password"),
-		"POST /app/account/password/":                post("/app/account/password/", s.session(tb, visitorID), password),
+		"POST /app/sign-in/": signIn(visitorEmail, "a new password"),
+		"POST /app/account/password/": post("/app/account/password/",
+			s.session(tb, visitorID), password),
 		"POST /api/invitations/:id/accept/":          own("/accept/"),
 		"POST /api/invitations/:id/decline/":         own("/decline/"),
 		"POST /app/account/invitations/:id/accept/":  account("/accept/"),

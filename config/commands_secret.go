@@ -91,8 +91,8 @@ func (p Program) secretsCommand() *cobra.Command {
 	group := &cobra.Command{Use: "secrets", Short: "Look after the encryption of secrets in the database"}
 	group.AddCommand(&cobra.Command{
 		Use: "rotate", Short: "Encrypt all stored secrets under the first key of SV_SECRET_KEY", Args: noArgs,
-		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the service\n" +
-			"runs, and goes on where it was when it is stopped and called again.",
+		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the\n" +
+			"service runs, and resumes where it stopped when it is called again.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
 				if settings.SecretKey == "" {

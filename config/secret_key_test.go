@@ -127,7 +127,8 @@ func TestRotationOfTheSecretKey(t *testing.T) {
 	}
 	both := with(fresh + "," + testSecretKey)
 	says(both, "secrets rotate")
-	if code, said, complaint := both.run(t, "secrets", "rotate"); code != 0 || !strings.HasPrefix(said, "1 signing key") {
+	code, said, complaint := both.run(t, "secrets", "rotate")
+	if code != 0 || !strings.HasPrefix(said, "1 signing key") {
 		t.Errorf("secrets rotate = %d, %s%s; want one signing key", code, said, complaint)
 	}
 	says(with(fresh), "SV116  ok")

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// refusalsAtOnce bounds how many connections are refused at the same time. Beyond it they are closed without a word.
+	// refusalsAtOnce bounds how many connections are refused at the same time. Beyond it they are closed unanswered.
 	refusalsAtOnce = 64
 	// refusalTime bounds the refusal of one connection, and refusalBytes what is read of its request.
 	refusalTime  = 2 * time.Second
 	refusalBytes = 64 << 10
 )
 
-// limitConnections accepts most connections at the same time and answers 503 to those beyond. They could also wait to be
-// accepted, but then clients and load balancers would not learn why nothing happens.
+// limitConnections accepts most connections at the same time and answers 503 to those beyond. They could also wait to
+// be accepted, but then clients and load balancers would not learn why nothing happens.
 func limitConnections(listener net.Listener, most int) net.Listener {
 	return &limitedListener{
 		Listener: listener, open: make(chan struct{}, most), refusals: make(chan struct{}, refusalsAtOnce),

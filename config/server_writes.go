@@ -9,8 +9,8 @@ import (
 // piece in that time.
 const writePiece = 16 << 10
 
-// rollWriteDeadline cuts a client off that takes nothing of its answer for as long as the patience. One deadline for the
-// whole answer would also end those that are slow but move.
+// rollWriteDeadline cuts a client off that takes nothing of its answer for as long as the patience. One deadline for
+// the whole answer would also end those that are slow but move.
 func rollWriteDeadline(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &rollingAnswer{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}

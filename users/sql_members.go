@@ -67,16 +67,6 @@ func deleteMembership(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) er
 	return membershipError(err)
 }
 
-func isMember(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (bool, error) {
-	var member bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memberships WHERE org_id = $1 AND user_id = $2)`,
-		orgID, userID).Scan(&member)
-	if err != nil {
-		return false, fmt.Errorf("look for the membership: %w", err)
-	}
-	return member, nil
-}
-
 func organizationsOf(ctx context.Context, tx db.Tx, userID uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `SELECT org_id FROM memberships WHERE user_id = $1 ORDER BY org_id`, userID)
 	if err != nil {
