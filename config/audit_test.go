@@ -159,6 +159,7 @@ func unrecordedCommands() map[string]string {
 			workflows show`,
 		"the settings decide what is deleted, and no person": `idempotency purge, runs purge`,
 		"they change no organization":                        `migrate up, serve`,
+		"TestResealSigningKeys looks for its records":        `secrets rotate`,
 	}
 }
 
@@ -176,6 +177,7 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 		"org set-keys":          {org, "--required", "--lifetime", "1h"},
 		"org set-overage":       {org, "on"},
 		"org set-quota":         {org, "10"},
+		"org set-tokens":        {org, "20"},
 		"org set-retention":     {org, "--content", "24h", "--findings", "24h"},
 		"runs requeue":          {run, "--org", org},
 		"seed":                  {"--demo"},
