@@ -231,7 +231,7 @@ func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
 	if want := "| " + strconv.Itoa(spec.Status) + " | `" + string(spec.Code) + "` |"; !strings.Contains(page, want) {
 		tb.Errorf("page has no %q", want)
 	}
-	for _, heading := range []string{"What happened", "What was started or remembered", "What to do", "Example"} {
+	for _, heading := range []string{"What happened", "What was started or stored", "What to do", "Example"} {
 		if !strings.Contains(page, "\n## "+heading+"\n") {
 			tb.Errorf("page has no heading %q", heading)
 		}
