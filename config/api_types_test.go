@@ -225,20 +225,20 @@ func TestStartRefusesOtherTypes(t *testing.T) {
 		detail string
 	}{
 		"Declared": {
-			file("a.csv", "text/plain"), "The workflow does not take text/plain. It takes text/csv. " +
+			file("a.csv", "text/plain"), "The workflow does not accept text/plain. It accepts text/csv. " +
 				"Send a document of one of these types, or declare its type if it is one.",
 		},
 		"OfTheName": {
-			file("a.json", ""), "The workflow does not take application/json. It takes text/csv. " +
+			file("a.json", ""), "The workflow does not accept application/json. It accepts text/csv. " +
 				"The type is that of the file name's ending; declare another one if the name is wrong.",
 		},
 		"OfNoName": {
-			file("a", ""), "The workflow does not take application/octet-stream. It takes text/csv. " +
+			file("a", ""), "The workflow does not accept application/octet-stream. It accepts text/csv. " +
 				"Declare the type of the document, or give it a file name with an ending that tells it.",
 		},
 		"OfAnyBody": {
-			table.withBody("application/x-www-form-urlencoded", "a"), "The workflow does not take " +
-				"application/x-www-form-urlencoded. It takes text/csv. " +
+			table.withBody("application/x-www-form-urlencoded", "a"), "The workflow does not accept " +
+				"application/x-www-form-urlencoded. It accepts text/csv. " +
 				"curl and others declare this type for any body. " +
 				"Set Content-Type to the type of the document, or X-Filename to its name.",
 		},

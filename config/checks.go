@@ -110,7 +110,7 @@ func (e examination) database(ctx context.Context) finding {
 func (e examination) queue(ctx context.Context) finding {
 	if err := e.redis.Ping(ctx).Err(); err != nil {
 		return broken(fmt.Sprintf("ask Redis: %v", err),
-			"set REDIS_URL to a Redis that answers; until then runs are started, and executed later")
+			"set REDIS_URL to a Redis that answers; until then runs are accepted, but not executed")
 	}
 	if e.settings.RedisURL == "" {
 		return fine("inside the process")
@@ -122,7 +122,7 @@ func (e examination) queue(ctx context.Context) finding {
 	case settings.Evicts():
 		return broken("maxmemory-policy is "+settings.Policy, "set maxmemory-policy to noeviction")
 	case settings.CannotSave:
-		return warning("it cannot save its data, and may take no more", "look at the log and the disk of the server")
+		return warning("it cannot save its data and may reject writes", "look at the log and the disk of the server")
 	case settings.Policy == "":
 		return fine("it does not report whether it evicts keys")
 	}
@@ -160,14 +160,14 @@ func (e examination) clock(ctx context.Context) finding {
 	took := time.Since(began)
 	if skew := time.Since(at).Abs(); skew > remote.MaxSkew+took {
 		return warning(skew.Round(time.Second).String()+" from the clock of this machine",
-			"set both clocks: expiry goes by that of the database, signatures by that of this machine")
+			"set both clocks: expiry uses the clock of the database, signatures use this one")
 	}
 	return fine(fmt.Sprintf("less than %v from the clock of this machine", remote.MaxSkew))
 }
 
 func (e examination) advice(context.Context) finding {
 	if e.wrong != nil {
-		return broken(e.wrong.Error(), "correct them: the service does not start")
+		return broken(e.wrong.Error(), "fix them: the service does not start")
 	}
 	var lines, hints []string
 	add := func(line, hint string) { lines, hints = append(lines, line), append(hints, hint) }
@@ -177,21 +177,21 @@ func (e examination) advice(context.Context) finding {
 	host, _, _ := net.SplitHostPort(e.settings.Addr)
 	if e.settings.BaseURL == "" && !isLoopback(host) {
 		add("SV_BASE_URL is not set, so links lead to "+e.settings.Address(),
-			"set SV_BASE_URL to the address that clients use")
+			"set SV_BASE_URL to the URL that clients use")
 	}
 	address, err := url.Parse(e.settings.BaseURL)
 	if err == nil && address.Scheme == "http" && !isLoopback(address.Hostname()) {
-		add("SV_BASE_URL has no TLS, so tokens and sessions can be read on the way",
+		add("SV_BASE_URL has no TLS, so tokens and sessions can be intercepted",
 			"put a proxy with TLS in front, and set SV_BASE_URL to its https:// address")
 	}
 	if max(e.settings.DBStatementTimeout, e.settings.DBIdleTimeout) >= e.settings.CommitTimeout {
-		add("starts are given up before the database can say what became of them",
+		add("starts time out before the database can report their outcome",
 			"set SV_COMMIT_TIMEOUT to more than SV_DB_STATEMENT_TIMEOUT and SV_DB_IDLE_TIMEOUT")
 	}
 	if len(lines) > 0 {
 		return warning(strings.Join(lines, "; "), strings.Join(hints, "; "))
 	}
-	return fine("nothing to say about them")
+	return fine("no problems")
 }
 
 func isLoopback(host string) bool {
@@ -233,7 +233,7 @@ func (e examination) durability(ctx context.Context) finding {
 		return broken(err.Error(), "check DATABASE_URL")
 	}
 	if off != "" {
-		return warning("off: "+off+"; what was answered can be lost with the power",
+		return warning("off: "+off+"; a power failure can lose acknowledged data",
 			"turn it on in PostgreSQL, unless all data is for tests")
 	}
 	return fine("fsync, full_page_writes and synchronous_commit are on")

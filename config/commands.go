@@ -217,9 +217,9 @@ func (p Program) openAPICommand() *cobra.Command {
 }
 
 func (p Program) migrateCommand() *cobra.Command {
-	group := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to date"}
+	group := &cobra.Command{Use: "migrate", Short: "Migrate the database schema"}
 	group.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply what is pending", Args: noArgs,
+		Use: "up", Short: "Apply pending migrations", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBackend(cmd.Context(), func(context.Context, Settings, *backend) error {
 				_, err := fmt.Fprintln(p.Stdout, "the schema is up to date")

@@ -116,7 +116,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"WrongOutput":    {"@good.csv -w @table.yaml --output @x.bin", 2, "", "FORMAT="},
 		"WrongThreshold": {"@good.csv -w @table.yaml --fail-on info", 2, "", "--fail-on"},
 		"WrongType":      {"@bad.json -w @table.yaml", 2, "", "seems to be of another type"},
-		"RefusedType":    {"@good.csv -w @table.yaml --content-type a/b", 2, "", "does not take a/b"},
+		"RefusedType":    {"@good.csv -w @table.yaml --content-type a/b", 2, "", "does not accept a/b"},
 		"GivenType":      {"@bad.json -w @table.yaml --content-type text/csv", 1, "csv.header", ""},
 		"NoFolder":       {"@good.csv -w @table.yaml --output @no/x.json", 2, "", "there is no folder"},
 		"UnwritableFile": {"@good.csv -w @table.yaml --output json=/dev/full", 3, "", "write the report"},

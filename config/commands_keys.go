@@ -26,7 +26,7 @@ import (
 )
 
 func (p Program) idempotencyCommand() *cobra.Command {
-	group := &cobra.Command{Use: "idempotency", Short: "Look after idempotency keys"}
+	group := &cobra.Command{Use: "idempotency", Short: "Inspect, release and purge idempotency keys"}
 	group.AddCommand(p.purgeKeysCommand(), p.listKeysCommand(), p.showKeyCommand(), p.releaseKeyCommand(),
 		p.explainCommand())
 	return group
@@ -47,7 +47,7 @@ func (p Program) purgeKeysCommand() *cobra.Command {
 			})
 		},
 	}
-	command.Flags().BoolVar(&dryRun, "dry-run", false, "only count them")
+	command.Flags().BoolVar(&dryRun, "dry-run", false, "only count the keys")
 	return command
 }
 
@@ -93,8 +93,8 @@ func (p Program) listKeysCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&filter.Key, "key", "", "only this key")
-	command.Flags().StringVar(&filter.State, "state", "", "only in_progress, abandoned, dead, finished or expired ones")
-	command.Flags().IntVar(&limit, "limit", keyListLimit, "how many keys at most, 0 for all")
+	command.Flags().StringVar(&filter.State, "state", "", "only in_progress, abandoned, dead, finished or expired keys")
+	command.Flags().IntVar(&limit, "limit", keyListLimit, "maximum number of keys, 0 for all")
 	requireFlags(command, "org")
 	return command
 }
@@ -209,7 +209,7 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 	command.Flags().StringVar(&reason, "reason", "", "why the key is released")
 	command.PreRunE = func(*cobra.Command, []string) error {
 		if reason == "" {
-			return &UsageError{Reason: "say why with --reason: it is kept in the audit records"}
+			return &UsageError{Reason: "give a reason with --reason: the audit log keeps it"}
 		}
 		return nil
 	}

@@ -40,7 +40,7 @@ func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
 		var problems []error
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
 			if operators.Flags().Lookup(flag.Name) == nil {
-				problems = append(problems, &UsageError{Reason: "--" + flag.Name + " does not go with --org"})
+				problems = append(problems, &UsageError{Reason: "--" + flag.Name + " cannot be combined with --org"})
 				return
 			}
 			problems = append(problems, operators.Flags().Set(flag.Name, flag.Value.String()))

@@ -14,7 +14,7 @@ import (
 )
 
 func (p Program) runsCommand() *cobra.Command {
-	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel and repeat runs, and look after them"}
+	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel, rerun, requeue and purge runs"}
 	group.AddCommand(orOnDatabase(remote.ListRunsCommand(p.remote()), p.listRunsCommand()), p.requeueRunCommand(),
 		p.purgeRunsCommand())
 	group.AddCommand(remote.RunsCommands(p.remote())...)
@@ -49,14 +49,14 @@ func (p Program) listRunsCommand() *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "for operators: list this organization's runs on the database itself")
-	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED ones")
-	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
-	command.Flags().StringVar(&filter.Source, "source", "", "only those that were started by API, DASHBOARD or CLI")
+	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED runs")
+	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
+	command.Flags().StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
 	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
-	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only those that were started with this key")
-	command.Flags().StringVar(&filter.Since, "since", "", "only those from this time on")
-	command.Flags().StringVar(&filter.Until, "until", "", "only those before this time")
-	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "how many runs at most")
+	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only runs that were started with this key")
+	command.Flags().StringVar(&filter.Since, "since", "", "only runs from this time on")
+	command.Flags().StringVar(&filter.Until, "until", "", "only runs before this time")
+	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "maximum number of runs")
 	return command
 }
 
@@ -72,7 +72,7 @@ func (p Program) printRuns(runs []validations.Run) error {
 }
 
 func (p Program) requeueRunCommand() *cobra.Command {
-	return p.onOne("requeue ID --org SLUG", "Queue a run again that has not ended and does not move",
+	return p.onOne("requeue ID --org SLUG", "Queue a stuck run again",
 		func(ctx context.Context, project *Project, who core.Principal, id uuid.UUID) error {
 			auditID, err := core.NewID()
 			if err != nil {
@@ -87,7 +87,7 @@ func (p Program) requeueRunCommand() *cobra.Command {
 
 func (p Program) purgeRunsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "purge", Short: "Delete documents and findings whose time is over", Args: noArgs,
+		Use: "purge", Short: "Delete documents and findings after their retention time", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
 				project, err := NewProject(settings, p.Version, b.db, nil, b.log)

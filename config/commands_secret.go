@@ -12,7 +12,7 @@ import (
 )
 
 func (p Program) signingSecretCommand() *cobra.Command {
-	group := &cobra.Command{Use: "signing-secret", Short: "Look after the secrets of external validators"}
+	group := &cobra.Command{Use: "signing-secret", Short: "Show and rotate the secrets of external validators"}
 	group.AddCommand(p.showSecretsCommand(), p.rotateSecretCommand())
 	return group
 }

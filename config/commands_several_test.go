@@ -23,7 +23,7 @@ func TestRunCommandOfSeveralDocuments(t *testing.T) {
 	}
 	server.Quota(1)
 	got := d.run(ctx, "run", "@good.csv", "@bad.csv", "@warn.csv", "-w", "meter-readings", "--output", "@report.json")
-	got.want(t, 6, "good.csv", "that was ", "bad.csv; not sent: ", "warn.csv")
+	got.want(t, 6, "good.csv", "failed at bad.csv; not sent: ", "warn.csv")
 	if !strings.Contains(got.output, "PASSED") || !strings.Contains(d.read(t, "report.json"), "good.csv") {
 		t.Errorf("output = %s, want what the run before has found", got.output)
 	}
@@ -41,7 +41,7 @@ func TestRunCommandGoesOnBehindASlowDocument(t *testing.T) {
 	server.Hold()
 	got := d.run(ctx, "run", "@bad.csv", "@good.csv", "-w", "meter-readings", "--key-prefix", "nightly",
 		"--timeout", "3s")
-	got.want(t, 4, "bad.csv: stopped waiting; the run goes on: ")
+	got.want(t, 4, "bad.csv: stopped waiting; the run continues: ")
 	if !strings.Contains(got.output, "PASSED") {
 		t.Errorf("output = %s, want what was found behind the slow document", got.output)
 	}

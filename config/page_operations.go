@@ -174,7 +174,7 @@ func outcomeOf(action operation, done, left int) string {
 func (o *operations) stopped(c echo.Context, form operationForm, tried, left int, cause error) error {
 	rest := form.Targets[tried:]
 	problem := core.NewError(core.CodeUnavailable, fmt.Sprintf(
-		"%s %d failed or were not confirmed, and are still chosen below: %s. The audit log lists what was tried.",
+		"%s %d failed or were not confirmed, and are still selected below: %s. The audit log lists what was tried.",
 		outcomeOf(form.Action, tried-left, left), len(rest), firstLine(cause.Error()))).Because(cause)
 	return o.render(c, pages.RefusalStatus(c, problem), operationsPage{
 		Reason: form.Reason, Chosen: chosen(rest), Problem: problem,

@@ -74,7 +74,7 @@ func newProcessesView(processes []tasks.ProcessState) processesView {
 
 func newProcessPill(process tasks.ProcessState) pages.Pill {
 	if process.SilentFor > 0 {
-		return pages.NewPill("fail", "Silent for "+pages.Took(process.SilentFor.Round(time.Second)))
+		return pages.NewPill("fail", "No heartbeat for "+pages.Took(process.SilentFor.Round(time.Second)))
 	}
 	return pages.NewPill("ok", "Alive")
 }
@@ -110,7 +110,7 @@ func newCheckRows(checks []remote.Check) []checkRow {
 func newCheckPill(outcome remote.Outcome) pages.Pill {
 	switch outcome {
 	case remote.OutcomeOK:
-		return pages.NewPill("ok", "Fine")
+		return pages.NewPill("ok", "OK")
 	case remote.OutcomeWarning:
 		return pages.NewPill("warn", "Warning")
 	case remote.OutcomeError:

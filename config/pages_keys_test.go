@@ -43,7 +43,7 @@ func TestKeysPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.visitor(t, core.RoleViewer)
-	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", viewer)), "No request has come with a key yet")
+	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", viewer)), "No request has used a key yet")
 
 	s.started(t, s.start(t, "with <b> & a quote\""))
 	s.started(t, s.start(t, "other"))
@@ -62,7 +62,7 @@ func TestKeysPage(t *testing.T) {
 	html = s.visit(t, http.StatusBadRequest, page(harbourPages+"keys/?key=other&state=made-up", viewer))
 	shows(t, html, `<a href="#state">state</a> must be one of`, `name="key" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
-	hides(t, html, "Stuck", "No key matches", "No request has come with a key yet")
+	hides(t, html, "Stuck", "No key matches", "No request has used a key yet")
 }
 
 func TestKeyPage(t *testing.T) {
@@ -82,7 +82,7 @@ func TestKeyPage(t *testing.T) {
 
 	html := s.visit(t, http.StatusOK, page(address, viewer))
 	shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
-		"The key also came with a different request",
+		"A different request also used this key",
 		"once for another request", harbourPages+"runs/"+run.ID.String()+"/")
 	hides(t, html, "Stored response", "Release")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
@@ -96,7 +96,7 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 	admin := s.visitor(t, core.RoleAdmin)
 	address := harbourPages + "keys/" + s.strandedKey(t, "stranded").String() + "/"
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"keys/", admin)),
-		"Abandoned", "requests that stopped half way")
+		"Abandoned", "interrupted requests")
 	shows(t, s.visit(t, http.StatusOK, page(address, admin)), "Release this key", "deletes the key")
 	shows(t, s.visit(t, http.StatusBadRequest, post(address+"release/", admin, nil)),
 		`<a href="#reason">reason</a> must be given`)

@@ -236,7 +236,7 @@ func TestLaunchRefused(t *testing.T) {
 		"WithTwoDocuments": {fresh.with("text", "a,b\n"), 400, "not both"},
 		"OfAnotherType":    {fresh.file("a.png", "image/png", "PNG"), 415, "It takes text/csv, "},
 		"TooLarge":         {fresh.file("a.csv", "text/csv", strings.Repeat("a", 1<<20)), 413, "larger than"},
-		"WithALongText":    {fresh.with("text", strings.Repeat("a,b\n", 100_000)), 400, "too long to be kept"},
+		"WithALongText":    {fresh.with("text", strings.Repeat("a,b\n", 100_000)), 400, "too long to restore"},
 		"WithANUL":         {fresh.with("filename", "a\x00.csv"), 400, "Control characters"},
 		"WithALongName":    {fresh.with("filename", strings.Repeat("n", 256)), 400, "longer than 255"},
 		"WithoutAKey":      {unkeyed, 400, "The form has no key."},
@@ -284,7 +284,7 @@ func TestLaunchOfAnInactiveWorkflow(t *testing.T) {
 	s := setup(t)
 	const launch = harbourPages + "workflows/legacy-import/launch/"
 	html := s.visit(t, http.StatusOK, page(launch, s.visitor(t, core.RoleExecutor)))
-	shows(t, html, "The workflow is inactive.", "Somebody who may edit workflows can activate it.")
+	shows(t, html, "The workflow is inactive.", "A member with the role author can activate it.")
 	hides(t, html, `type="file"`)
 	shows(t, s.visit(t, http.StatusOK, page(launch, s.visitor(t, core.RoleAuthor))), "Activate it")
 	sent := upload{filename: "a.json", contentType: "application/json", content: "{}"}.with("key", newFormKey(t))
@@ -331,6 +331,6 @@ func TestLaunchedTellsWhatBecameOfAForm(t *testing.T) {
 	if got.status != http.StatusOK || got.header.Get("Refresh") == "" {
 		t.Errorf("status = %d, Refresh %q, want a page that looks again", got.status, got.header.Get("Refresh"))
 	}
-	shows(t, string(got.body), "Your form is being worked on", "Look again")
+	shows(t, string(got.body), "Your form is being processed", "Check again")
 	s.visit(t, http.StatusNotFound, page(launchMeters+"made-up/", session))
 }

@@ -73,7 +73,7 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 			t.Errorf("the guide has no heading %q", heading)
 		}
 	}
-	shows(t, html, "schema up to date", "inside the process", "nothing to say about them")
+	shows(t, html, "schema up to date", "inside the process", "no problems")
 
 	s.exec(t, `DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
 	shows(t, s.visit(t, http.StatusOK, page(operationsPage, s.operator(t))), "To do: run simplevalidations migrate up")

@@ -39,7 +39,7 @@ func TestRunPage(t *testing.T) {
 	warned := s.started(t, s.named(t, "", "warn.csv", "warn/meter-readings.csv"))
 	s.work(t)
 	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(good.ID), viewer)), "No errors found in document.",
-		"There are none.", "none: a retry of the request would start another run", "<title>✓ · ")
+		"No findings.", "none: a retry of the request would start another run", "<title>✓ · ")
 	shows(t, s.visit(t, http.StatusOK, page(pageOfRun(warned.ID), viewer)), "Passed with 1 warning: warn.csv.",
 		"<title>! 1 · ")
 	for _, id := range []string{uuid.NewString(), "1", "x"} {

@@ -49,7 +49,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, text := range []string{"", "ci", hostile, uuid.NewString(), token} {
 		html := s.visit(t, http.StatusOK, page(harbourPages+"search/?q="+url.QueryEscape(text), viewer))
-		shows(t, html, "Paste the whole of one of these")
+		shows(t, html, "Enter one of these in full")
 		hides(t, html, "<script>alert")
 	}
 	s.visit(t, http.StatusBadRequest, page(harbourPages+"search/?q=%00", viewer))

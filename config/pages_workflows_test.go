@@ -57,7 +57,7 @@ func TestWorkflowPage(t *testing.T) {
 	s := setup(t)
 	viewer := s.visitor(t, core.RoleViewer)
 	html := s.visit(t, http.StatusOK, page(metersPage, viewer))
-	shows(t, html, "It has not run yet.", "number, never empty, at least 0, at most 5000", "estimated_share",
+	shows(t, html, "No runs yet.", "number, never empty, at least 0, at most 5000", "estimated_share",
 		"curl -i http://", "/api/workflows/meter-readings/start/", "simplevalidations run data.csv", "secrets.SV_TOKEN",
 		"Version 1")
 	hides(t, html, "Deactivate", "edit/")
@@ -69,7 +69,7 @@ func TestWorkflowPage(t *testing.T) {
 	html = s.visit(t, http.StatusOK, page(metersPage, viewer))
 	shows(t, html, "33 % passed", "In the newest 2 failed runs", "csv.enum", "1 passed, 2 failed, 0 other",
 		"/app/orgs/harbour-energy/runs/?since=")
-	hides(t, html, "It has not run yet.")
+	hides(t, html, "No runs yet.")
 	if again := s.visit(t, http.StatusOK, page(metersPage, viewer)); keyOf(t, again) == keyOf(t, html) {
 		t.Error("two loads of the page have snippets with the same key")
 	}

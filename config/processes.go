@@ -113,7 +113,7 @@ func complaints(processes []tasks.ProcessState) []string {
 func complaintsOf(process tasks.ProcessState) []string {
 	if process.SilentFor > 0 {
 		silence := pages.Took(process.SilentFor.Round(time.Second))
-		return []string{fmt.Sprintf("%s has been silent for %s", nameOf(process), silence)}
+		return []string{fmt.Sprintf("%s has sent no heartbeat for %s", nameOf(process), silence)}
 	}
 	var all []string
 	for _, loop := range process.Loops {

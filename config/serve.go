@@ -170,7 +170,7 @@ func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Log
 		return &UsageError{Reason: err.Error()}
 	}
 	if err != nil {
-		log.WarnContext(ctx, "Redis is away", "error", err)
+		log.WarnContext(ctx, "Redis is unreachable", "error", err)
 	}
 	return nil
 }

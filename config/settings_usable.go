@@ -28,7 +28,7 @@ func unusable(settings Settings) []core.FieldError {
 	checkDatabase("DATABASE_URL", settings.DatabaseURL)
 	checkDatabase("DATABASE_DIRECT_URL", settings.DatabaseDirectURL)
 	if settings.DatabaseDirectURL != "" && settings.DatabaseURL == "" {
-		add("DATABASE_DIRECT_URL", "needs DATABASE_URL, which leads through the pooler")
+		add("DATABASE_DIRECT_URL", "needs DATABASE_URL, the URL of the pooler")
 	}
 	if settings.RedisURL != "" {
 		if _, err := tasks.ParseRedisURL(string(settings.RedisURL)); err != nil {
@@ -47,7 +47,7 @@ func unusable(settings Settings) []core.FieldError {
 // unreadableAddress gives the reason only where it is certain which part of the address is the password: one that
 // holds a / or a @ ends up in a port or in a path, and from there in the reason.
 func unreadableAddress(address Secret, err error) string {
-	const unsaid = `is no usable address; write "/", "@", "?", "#" and "%" as %2F, %40, %3F, %23 and %25 in a password`
+	const unsaid = `is not a valid URL; write "/", "@", "?", "#" and "%" as %2F, %40, %3F, %23 and %25 in a password`
 	parsed, parseErr := url.Parse(string(address))
 	if parseErr != nil || strings.Count(string(address), "@") > 1 {
 		return unsaid

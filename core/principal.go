@@ -64,7 +64,7 @@ func (p Principal) Require(needed Role, action string) error {
 		return nil
 	}
 	return NewError(CodePermissionDenied, "Your role ("+string(p.Role)+") may not "+action+
-		"; it takes "+string(needed)+" or more. Ask an administrator of the organization.")
+		"; this requires "+string(needed)+" or higher. Ask an administrator of the organization.")
 }
 
 type (

@@ -45,7 +45,7 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 		clientErr := AsError(err)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			// Nobody is left to read the answer; for the log it is the client's, whatever it has broken.
-			clientErr = NewError(CodeRequestTimeout, "The client went away.").Because(err)
+			clientErr = NewError(CodeRequestTimeout, "The client disconnected.").Because(err)
 		}
 		status := clientErr.Code.Spec().Status
 		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
@@ -86,14 +86,14 @@ func fromFramework(err *echo.HTTPError) *Error {
 	switch err.Code {
 	case http.StatusNotFound:
 		return NewError(CodeNotFound,
-			"There is nothing at this address. The paths of the API are listed at /api/docs/.")
+			"This URL does not exist. The paths of the API are listed at /api/docs/.")
 	case http.StatusMethodNotAllowed:
 		return NewError(CodeMethodNotAllowed,
-			"This address does not take this method; the Allow header lists those it takes.")
+			"This URL does not accept this method; the Allow header lists the accepted methods.")
 	case http.StatusRequestEntityTooLarge:
 		return NewError(CodePayloadTooLarge, "The request body is larger than this server accepts.")
 	case http.StatusUnsupportedMediaType:
-		return NewError(CodeUnsupportedMediaType, "This address does not take this kind of body.")
+		return NewError(CodeUnsupportedMediaType, "This URL does not accept this kind of body.")
 	case http.StatusBadRequest:
 		return InvalidPayload("The request could not be understood.").Because(err)
 	default:

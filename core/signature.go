@@ -118,5 +118,5 @@ func VerifySignature(signature string, subject Subject, body []byte, now time.Ti
 			}
 		}
 	}
-	return errors.New("the signature does not fit the " + string(subject.Direction) + ", its receipt, run and body")
+	return errors.New("the signature does not match the " + string(subject.Direction) + ", its receipt, run and body")
 }

@@ -25,7 +25,7 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 				"The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
 		}
 		if !isStorable(request.URL.Path) {
-			return NewError(CodeNotFound, "The address is not valid text, so there is nothing at it.")
+			return NewError(CodeNotFound, "The URL has a path that is not valid UTF-8 or contains NUL.")
 		}
 		if size := len(request.URL.RawQuery); size > maxQueryBytes {
 			return InvalidParameter("query", fmt.Sprintf("has %d bytes; %d are allowed", size, maxQueryBytes))

@@ -79,7 +79,7 @@ func setQuotaCommand(open Open) *cobra.Command {
 func setOverageCommand(open Open) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set-overage SLUG on|off",
-		Short: "Let an organization start runs beyond its quota, each charged on its own",
+		Short: "Let an organization start runs beyond its quota, each charged separately",
 		Args:  cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {
@@ -101,7 +101,7 @@ func setKeysCommand(open Open) *cobra.Command {
 	var policy KeyPolicy
 	command := &cobra.Command{
 		Use:   "set-keys SLUG",
-		Short: "Set whether an organization's requests need idempotency keys, and how long they last",
+		Short: "Set whether an organization requires idempotency keys, and their lifetime",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
@@ -187,7 +187,7 @@ func createTokenCommand(open Open) *cobra.Command {
 	var org, email, label, role string
 	var validFor time.Duration
 	command := &cobra.Command{
-		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret, once",
+		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret once",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
@@ -212,9 +212,9 @@ func createTokenCommand(open Open) *cobra.Command {
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&email, "user", "", "the owner's e-mail address")
-	command.Flags().StringVar(&label, "label", "command line", "what the token is for")
-	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the most that the token may do")
-	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's life, for example 720h (default: for ever)")
+	command.Flags().StringVar(&label, "label", "command line", "the label of the token")
+	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the highest role of the token")
+	command.Flags().DurationVar(&validFor, "valid-for", 0, "the lifetime of the token, for example 720h (default: no expiry)")
 	requireFlags(command, "org", "user")
 	return command
 }

@@ -13,7 +13,7 @@ func setPasswordCommand(open Open) *cobra.Command {
 	var passwordStdin bool
 	command := &cobra.Command{
 		Use:   "set-password EMAIL --password-stdin",
-		Short: "Give a user a password for the dashboard, and end the user's sessions",
+		Short: "Set a user's dashboard password and end the user's sessions",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			password, err := readPassword(cmd.InOrStdin())
@@ -36,7 +36,7 @@ func setPasswordCommand(open Open) *cobra.Command {
 
 func setOperatorCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "set-operator EMAIL on|off", Short: "Let a user see and use the operations page",
+		Use: "set-operator EMAIL on|off", Short: "Give a user access to the operations page",
 		Args: cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "on" && args[1] != "off" {

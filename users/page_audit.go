@@ -38,7 +38,7 @@ func auditRowFor(principal core.Principal) func(auditEntry) auditRow {
 func auditedActions(chosen string) []choice {
 	choices := []choice{
 		{Value: "", Text: "everything"},
-		{Value: "all", Text: "all but starts of runs"},
+		{Value: "all", Text: "everything except run starts"},
 		{Value: "token", Text: "tokens"},
 		{Value: "member", Text: "members"},
 		{Value: "invitation", Text: "invitations"},

@@ -97,7 +97,7 @@ func (a *App) mayGuess(subject string) error {
 		return nil
 	}
 	refused := core.RateLimited("", allowance.Wait)
-	refused.Detail = fmt.Sprintf("There were too many attempts with a password. Try again in %s.",
+	refused.Detail = fmt.Sprintf("Too many password attempts. Try again in %s.",
 		core.Plural(refused.RetrySeconds(), "second"))
 	return refused
 }

@@ -36,7 +36,7 @@ func tokenLives(chosen int64) []choice {
 		{Value: "30", Text: "30 days"},
 		{Value: "90", Text: "90 days"},
 		{Value: "365", Text: "1 year"},
-		{Value: "0", Text: "until it is revoked"},
+		{Value: "0", Text: "no expiry"},
 	}
 	for i := range choices {
 		choices[i].Chosen = choices[i].Value == strconv.FormatInt(chosen, 10)

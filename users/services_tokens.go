@@ -131,10 +131,10 @@ func (t Token) mayBeRotated(principal core.Principal) error {
 	switch {
 	case t.UserID != principal.UserID:
 		return core.NewError(core.CodePermissionDenied,
-			"The new token would act in the name of "+t.Email+", who alone may rotate this one. You may revoke it.")
+			"Only "+t.Email+" may rotate this token: the new one acts in their name. You may revoke it.")
 	case !principal.Role.Allows(t.Role.Lesser(t.MemberRole)):
 		return core.NewError(core.CodePermissionDenied,
-			"The token may do more than the one of this request. Rotate it with itself or with another like it.")
+			"The token has a higher role than the one of this request. Rotate it with a token of at least its role.")
 	case t.State != TokenActive:
 		return core.NewError(core.CodeTokenNotRotatable, "The token is "+string(t.State)+". Create a new one.")
 	case t.ReplacedBy != nil:

@@ -36,8 +36,8 @@ func checkCommand(env cli.Env) *cobra.Command {
 	c := &checking{Env: env}
 	c.command = &cobra.Command{
 		Use:   "check FILE... --workflow WORKFLOW.yaml",
-		Short: "Check documents by a workflow file, without a server",
-		Long: `Check documents by a workflow file, without a server, an account or a database.
+		Short: "Check documents against a workflow file, without a server",
+		Long: `Check documents against a workflow file, without a server, an account or a database.
 
 FILE may be - for standard input. Nothing is sent anywhere: steps that call other services are skipped, with a warning.
 
@@ -48,7 +48,7 @@ be checked to the end, 130 interrupted.`,
 	}
 	c.command.Flags().StringVarP(&c.workflow, "workflow", "w", "", "the workflow file")
 	c.command.Flags().StringVar(&c.mediaType, "content-type", "",
-		"the media type of the documents (default: by the endings of their names)")
+		"the media type of the documents (default: by file extension)")
 	c.output.Bind(c.command)
 	return c.command
 }
@@ -164,7 +164,7 @@ func (c *checking) check(
 func (c *checking) typeOf(definition validations.Definition, name string) (string, error) {
 	if c.mediaType != "" {
 		if !definition.Takes(c.mediaType) {
-			return "", misuse(fmt.Sprintf("the workflow does not take %s; it takes %s",
+			return "", misuse(fmt.Sprintf("the workflow does not accept %s; it accepts %s",
 				c.mediaType, strings.Join(definition.Accepts, ", ")))
 		}
 		return c.mediaType, nil

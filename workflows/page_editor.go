@@ -43,7 +43,7 @@ func newEditor(base string) editorPage {
 func importEditor(base string) editorPage {
 	return editorPage{
 		Heading: "Import a workflow", Button: "Import", Action: base + "import-workflow/", Upload: true,
-		Hint: "Where a workflow has the file's slug, the file becomes its next version if it differs.",
+		Hint: "If a workflow has the file's slug, the file becomes its next version if it differs.",
 	}
 }
 
@@ -52,7 +52,7 @@ func editEditor(base string, workflow Version) editorPage {
 	return editorPage{
 		Heading: "Edit " + workflow.Name, Button: "Save as version " + strconv.Itoa(workflow.Number+1),
 		Action: base + "workflows/" + workflow.Slug + "/edit/", Workflow: &workflow,
-		Hint: "Changing the steps creates a new version for new runs. Earlier runs keep their version. The slug stays.",
+		Hint: "Changing the steps creates a new version for new runs. Earlier runs keep their version. The slug cannot change.",
 	}
 }
 

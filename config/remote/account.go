@@ -69,7 +69,7 @@ func limit(n *int64) string {
 }
 
 func whoamiCommand(s Env) *cobra.Command {
-	return accountCommand(s, "whoami", "Show who the token stands for",
+	return accountCommand(s, "whoami", "Show the user, organization and role of the token",
 		func(cmd *cobra.Command, api *client.Client) (client.Me, error) { return api.Me(cmd.Context()) },
 		func(me client.Me) [][]string {
 			return [][]string{
@@ -84,7 +84,7 @@ func whoamiCommand(s Env) *cobra.Command {
 func errorsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "errors [CODE]",
-		Short: "Explain an error of the API and what to do about it, or list all, without a server",
+		Short: "Explain an API error and how to fix it, or list all errors, without a server",
 		Args:  cobra.MaximumNArgs(1), ValidArgsFunction: completeCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -33,7 +33,7 @@ type connection struct {
 // bind adds the flags to a command.
 func (c *connection) bind(command *cobra.Command) {
 	command.Flags().StringVar(&c.url, "url", "",
-		"the address of the service (default: SV_URL, the configuration file, or "+defaultURL+")")
+		"the URL of the service (default: SV_URL, the configuration file, or "+defaultURL+")")
 }
 
 // configuration is the file of a user.

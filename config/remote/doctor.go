@@ -53,7 +53,7 @@ func doctorCommand(s Env) *cobra.Command {
 	c := connection{Env: s}
 	var asJSON bool
 	command := &cobra.Command{
-		Use: "doctor", Short: "Look for what keeps the command line, or this machine's service, from working",
+		Use: "doctor", Short: "Diagnose the command line and this machine's service",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := c.examine(cmd.Context())
@@ -110,7 +110,7 @@ func reachable(err error) Check {
 	check := Check{ID: "SV101", Name: "service reachable", Outcome: OutcomeOK}
 	if err != nil {
 		check.Outcome, check.Detail = OutcomeError, err.Error()
-		check.Hint = "set SV_URL or --url to the address of the service"
+		check.Hint = "set SV_URL or --url to the URL of the service"
 	}
 	return check
 }
@@ -121,9 +121,9 @@ func ready(health client.Health, err error) Check {
 	case err != nil:
 		check.Outcome = OutcomeSkipped
 	case health.Status != "ok":
-		check.Outcome, check.Hint = OutcomeError, "tell the operator of the service"
+		check.Outcome, check.Hint = OutcomeError, "contact the operator of the service"
 	case health.Redis != "ok":
-		check.Outcome, check.Hint = OutcomeWarning, "runs are started, and executed later than usual"
+		check.Outcome, check.Hint = OutcomeWarning, "runs are accepted, but executed late"
 	}
 	if err == nil {
 		check.Detail = fmt.Sprintf("database %s, redis %s", health.Database, health.Redis)
@@ -151,10 +151,10 @@ func (c *connection) release(health client.Health) Check {
 	switch health.Version {
 	case "":
 	case c.Version:
-		check.Outcome, check.Detail = OutcomeOK, "the service is of "+health.Version+" too"
+		check.Outcome, check.Detail = OutcomeOK, "the service runs "+health.Version+", too"
 	default:
-		check.Outcome, check.Detail = OutcomeWarning, "the service is of "+health.Version+", this program of "+c.Version
-		check.Hint = "use the release of the service: what is new on one side may be unknown to the other"
+		check.Outcome, check.Detail = OutcomeWarning, "the service runs "+health.Version+", this program is "+c.Version
+		check.Hint = "use the release of the service: either side may lack features of the other"
 	}
 	return check
 }
@@ -170,7 +170,7 @@ func token(ctx context.Context, api *client.Client, unreachable error) Check {
 		check.Outcome, check.Detail = OutcomeOK, me.Email+", "+me.Role+" of "+me.Org.Slug
 	case errors.Is(err, client.ErrNotAuthenticated):
 		check.Outcome, check.Hint = OutcomeError, "set SV_TOKEN to a token of the service"
-		check.Detail = "the service does not know it"
+		check.Detail = "the service does not recognize it"
 	default:
 		check.Outcome, check.Detail = OutcomeError, err.Error()
 	}

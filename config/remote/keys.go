@@ -51,7 +51,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	}
 	name := r.userFile("XDG_STATE_HOME", filepath.Join(".local", "state"), "runs", digest+".json")
 	if name == "" {
-		return keptKey{}, misuse("there is no folder to keep the key in: set HOME or XDG_STATE_HOME, or give a --key")
+		return keptKey{}, misuse("there is no directory to store the key in: set HOME or XDG_STATE_HOME, or pass --key")
 	}
 	kept := keptKey{file: name}
 	earlier, found, err := kept.read()
@@ -59,13 +59,13 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	case err != nil:
 		return keptKey{}, err
 	case found && r.resume && time.Since(earlier.At) > resumable:
-		return keptKey{}, misuse("the start of %s is too old to be resumed: its key %s may have ended; "+
+		return keptKey{}, misuse("the start of %s is too old to be resumed: its key %s may have expired; "+
 			"look for its run with: simplevalidations runs list --key %s", source.Name, earlier.Key, earlier.Key)
 	case found && r.resume:
 		request.Key = earlier.Key
 		return kept, nil
 	case found:
-		r.progress.say("an earlier start of %s did not end; --resume goes on with it, this is a new one", source.Name)
+		r.progress.say("an earlier start of %s did not finish; --resume resumes it, this is a new start", source.Name)
 	}
 	id, err := core.NewID()
 	if err != nil {
@@ -125,7 +125,7 @@ func (k keptKey) read() (keptStart, bool, error) {
 		err = json.Unmarshal(content, &kept)
 	}
 	if err != nil {
-		return kept, false, misuse("read the kept key: %v; remove %s to start anew", err, k.file)
+		return kept, false, misuse("read the stored key: %v; delete %s to start over", err, k.file)
 	}
 	return kept, true, nil
 }
@@ -138,18 +138,18 @@ func (k keptKey) write(kept keptStart) error {
 	}
 	folder := filepath.Dir(k.file)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	file, err := os.CreateTemp(folder, "new-*")
 	if err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	_, err = file.Write(content)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	if err := os.Rename(file.Name(), k.file); err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	return syncFolder(folder)
 }
@@ -157,10 +157,10 @@ func (k keptKey) write(kept keptStart) error {
 func syncFolder(name string) error {
 	folder, err := os.Open(name) //nolint:gosec // the user's own folder
 	if err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-		return misuse("keep the key: %v; or give a --key", err)
+		return misuse("store the key: %v; or pass --key", err)
 	}
 	return nil
 }

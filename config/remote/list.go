@@ -64,7 +64,7 @@ func (l listing[T]) command(s Env) *cobra.Command {
 			return cli.WriteTable(cmd.OutOrStdout(), rows...)
 		},
 	}
-	command.Flags().IntVar(&limit, "limit", listLimit, "how many at most, 0 for all")
+	command.Flags().IntVar(&limit, "limit", listLimit, "maximum number, 0 for all")
 	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	c.bind(command)
 	return command

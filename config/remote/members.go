@@ -31,7 +31,7 @@ func membersCommand(s Env) *cobra.Command {
 				return []string{i.ID, i.State, i.Role, i.Email, i.Name, i.ExpiresAt.Format(time.RFC3339)}
 			},
 		}.command(s),
-		deed(s, "link INVITATION", "Make a new link for an invitation, named by id or e-mail address, and print it", 1,
+		deed(s, "link INVITATION", "Make a new link for an invitation, by id or e-mail address, and print it", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := invitationID(ctx, api, args[0])
 				if err != nil {
@@ -40,7 +40,7 @@ func membersCommand(s Env) *cobra.Command {
 				linked, err := api.LinkInvitation(ctx, id)
 				return linked.Link, err
 			}),
-		deed(s, "revoke INVITATION", "End an invitation, named by id or e-mail address, and its link", 1,
+		deed(s, "revoke INVITATION", "End an invitation, by id or e-mail address, and its link", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := invitationID(ctx, api, args[0])
 				if err != nil {
@@ -52,7 +52,7 @@ func membersCommand(s Env) *cobra.Command {
 			func(ctx context.Context, api *client.Client, _ []string) (string, error) {
 				return "you are no member any more", api.Leave(ctx)
 			}),
-		deed(s, "role MEMBER ROLE", "Change the role of a member, named by id or e-mail address", 2,
+		deed(s, "role MEMBER ROLE", "Change the role of a member, by id or e-mail address", 2,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := memberID(ctx, api, args[0])
 				if err != nil {
@@ -61,7 +61,7 @@ func membersCommand(s Env) *cobra.Command {
 				changed, err := api.ChangeMember(ctx, id, client.MemberChange{Role: args[1]})
 				return changed.Email + " is " + changed.Role, err
 			}),
-		deed(s, "remove MEMBER", "End the membership of somebody, named by id or e-mail address", 1,
+		deed(s, "remove MEMBER", "Remove a member, by id or e-mail address", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := memberID(ctx, api, args[0])
 				if err != nil {
@@ -76,7 +76,7 @@ func membersCommand(s Env) *cobra.Command {
 func inviteCommand(s Env) *cobra.Command {
 	var draft client.MemberDraft
 	var key string
-	command := deed(s, "invite EMAIL --role ROLE", "Invite somebody to the token's organization", 1,
+	command := deed(s, "invite EMAIL --role ROLE", "Invite a person to the token's organization", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			draft.Email = args[0]
 			invited, err := api.InviteMember(ctx, draft, key)
@@ -85,7 +85,7 @@ func inviteCommand(s Env) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&draft.Role, "role", "", "owner, admin, author, executor or viewer")
 	flags.StringVar(&draft.Name, "name", "", "what to call the person until the invitation is accepted")
-	flags.StringVar(&key, "key", "", "the idempotency key (default: one is made)")
+	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	_ = command.MarkFlagRequired("role") // The flag is there: it was defined above.
 	formats.CompleteFlag(command, "role", core.Roles()...)
 	return command
@@ -148,9 +148,9 @@ func memberID(ctx context.Context, api *client.Client, name string) (string, err
 }
 
 func auditCommand(s Env) *cobra.Command {
-	group := &cobra.Command{Use: "audit", Short: "Look at what was done in the organization, and by whom"}
+	group := &cobra.Command{Use: "audit", Short: "Read the audit log of the organization"}
 	group.AddCommand(listing[client.AuditRecord]{
-		short: "List what was done in the token's organization, newest first", read: (*client.Client).AuditRecords,
+		short: "List the audit log of the token's organization, newest first", read: (*client.Client).AuditRecords,
 		header: []string{"AT", "ACTION", "TARGET", "ACTOR", "REQUEST", "DETAIL"},
 		row: func(r client.AuditRecord) []string {
 			return []string{

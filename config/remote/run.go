@@ -40,19 +40,19 @@ type running struct {
 func runCommand(s Env) *cobra.Command {
 	r := &running{connection: connection{Env: s}}
 	r.command = &cobra.Command{
-		Use: "run FILE... --workflow WORKFLOW", Short: "Have documents validated by a service and show what it finds",
-		Long: `Have documents validated by a service and show what it finds. FILE may be - for standard input.
+		Use: "run FILE... --workflow WORKFLOW", Short: "Validate documents with a service and show the findings",
+		Long: `Validate documents with a service and show the findings. FILE may be - for standard input.
 
-Each start carries an idempotency key that is written to a file before anything is sent, so that at most one run is
-started for a document however often the network fails. When the command itself was killed, the same command with
---resume goes on where it was. In GitHub Actions and GitLab CI the key is made of the job, the workflow and the
-document: a step that is repeated in a job finds its run, and a new job starts a new one. --key-prefix says instead of
-the job what belongs together: the same prefix, workflow and document are one run, wherever and however often.
+Each start carries an idempotency key that is stored in a file before the request is sent, so that at most one run is
+started for a document however often the network fails. If the command itself was killed, the same command with
+--resume continues. In GitHub Actions and GitLab CI the key is derived from the job, the workflow and the document: a
+step that is retried in a job finds its run, and a new job starts a new one. --key-prefix replaces the job: the same
+prefix, workflow and document are one run, wherever and however often the command is executed.
 
-To interrupt the command does not cancel the run.
+Interrupting the command does not cancel the run.
 
 Exit codes: 0 passed, 1 findings at or above --fail-on, 2 wrong use or a refused document, 3 a run that did not end or
-a service that is busy, 4 stopped waiting and the run goes on, 5 not authenticated or not allowed, 6 quota or rate
+a service that is busy, 4 stopped waiting while the run continues, 5 not authenticated or not allowed, 6 quota or rate
 limit, 7 no answer from the service, 130 interrupted.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
@@ -60,14 +60,14 @@ limit, 7 no answer from the service, 130 interrupted.`,
 	flags := r.command.Flags()
 	flags.StringVarP(&r.workflowName, "workflow", "w", "", "the id or the slug of the workflow")
 	flags.IntVar(&r.version, "workflow-version", 0, "the version of the workflow (default: the latest)")
-	flags.StringVar(&r.key, "key", "", "the idempotency key, for one document (default: one is made)")
+	flags.StringVar(&r.key, "key", "", "the idempotency key, for one document (default: generated)")
 	flags.StringVar(&r.keyPrefix, "key-prefix", "",
-		"make each key of this, the workflow and the document, so that a repetition finds the run")
+		"derive each key from this, the workflow and the document, so that a retry finds the run")
 	flags.StringVar(&r.mediaType, "content-type", "",
-		"the media type of the documents (default: by the endings of their names)")
+		"the media type of the documents (default: by file extension)")
 	flags.StringToStringVar(&r.meta, "meta", nil, "metadata of the documents, as name=value; may be repeated")
 	flags.BoolVar(&r.noWait, "no-wait", false, "only start the runs, and print their ids")
-	flags.BoolVar(&r.resume, "resume", false, "go on with what the same command has begun and not finished")
+	flags.BoolVar(&r.resume, "resume", false, "resume an unfinished start of the same command")
 	flags.DurationVar(&r.timeout, "timeout", 0, "how long to wait for each run (default: until it ends)")
 	r.bind(r.command)
 	r.output.Bind(r.command)
@@ -121,10 +121,10 @@ func (r *running) documents(ctx context.Context, names []string) ([]formats.Docu
 			r.progress.say("%s: %s", name, exit.Reason)
 			slow = &cli.ExitError{Code: cli.ExitGoesOn}
 		case len(behind) > 0:
-			return all, alsoSaying(failure(ctx, err), fmt.Sprintf("that was %s; not sent: %s",
+			return all, alsoSaying(failure(ctx, err), fmt.Sprintf("failed at %s; not sent: %s",
 				name, strings.Join(behind, ", ")))
 		default:
-			return all, alsoSaying(failure(ctx, err), "that was "+name)
+			return all, alsoSaying(failure(ctx, err), "failed at "+name)
 		}
 	}
 	return all, slow
@@ -135,7 +135,7 @@ func (r *running) check(names []string) error {
 	case r.workflowName == "":
 		return misuse("name the workflow with --workflow")
 	case r.key != "" && len(names) > 1:
-		return misuse("--key is for one document, not for %d; --key-prefix is for several", len(names))
+		return misuse("--key is for one document, not %d; use --key-prefix for several", len(names))
 	case r.key != "" && r.keyPrefix != "":
 		return misuse("give --key or --key-prefix, not both")
 	case r.version < 0 || r.timeout < 0:
@@ -200,11 +200,11 @@ func (r *running) await(ctx context.Context, run client.Run, name string, kept k
 	switch {
 	case ctx.Err() != nil:
 		return formats.Document{}, &cli.ExitError{
-			Code: cli.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(run.ID),
+			Code: cli.ExitInterrupted, Reason: "interrupted; the run continues: " + watch(run.ID),
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return formats.Document{}, errors.Join(kept.forget(), &cli.ExitError{
-			Code: cli.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(run.ID),
+			Code: cli.ExitGoesOn, Reason: "stopped waiting; the run continues: " + watch(run.ID),
 		})
 	case err != nil:
 		return formats.Document{}, alsoSaying(failure(ctx, err), "the run was started: "+watch(run.ID))
@@ -228,7 +228,7 @@ func (r *running) notStarted(ctx context.Context, kept keptKey, err error) error
 	if kept.file == "" {
 		return ended
 	}
-	return alsoSaying(ended, "the same command with --resume goes on with key "+client.KeyOf(err))
+	return alsoSaying(ended, "the same command with --resume continues with key "+client.KeyOf(err))
 }
 
 // typeOf is the media type that is declared for the document, after a check that the workflow takes it. It is empty
@@ -239,7 +239,7 @@ func (r *running) typeOf(name string) (string, error) {
 	if r.mediaType != "" {
 		base, _, err := mime.ParseMediaType(r.mediaType)
 		if _, taken := mediatype.Choose(r.workflow.Accepts, []string{base}); err != nil || !taken {
-			return "", misuse("the workflow does not take %s; it takes %s", r.mediaType, formats.Clean(accepts))
+			return "", misuse("the workflow does not accept %s; it accepts %s", r.mediaType, formats.Clean(accepts))
 		}
 		return r.mediaType, nil
 	}

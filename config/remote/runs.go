@@ -45,15 +45,15 @@ func ListRunsCommand(s Env) *cobra.Command {
 
 func bindRunFilter(command *cobra.Command, filter *client.RunFilter) {
 	flags := command.Flags()
-	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED ones")
-	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT ones")
-	flags.StringVar(&filter.Source, "source", "", "only those that were started by API, DASHBOARD or CLI")
+	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED runs")
+	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
+	flags.StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
 	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
 	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
 	layouts := []string{time.RFC3339, time.DateOnly}
 	flags.TimeVar(&filter.Since, "since", time.Time{}, layouts,
-		"only those from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
-	flags.TimeVar(&filter.Until, "until", time.Time{}, layouts, "only those before this `time`")
+		"only runs from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
+	flags.TimeVar(&filter.Until, "until", time.Time{}, layouts, "only runs before this `time`")
 	formats.CompleteFlag(command, "state", client.StatePending, client.StateRunning, client.StateCompleted)
 	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError,
 		client.ResultCanceled, client.ResultTimedOut)
@@ -86,7 +86,7 @@ func (r *reporting) open(options ...client.Option) (*client.Client, error) {
 func getRunCommand(s Env) *cobra.Command {
 	r := &reporting{connection: connection{Env: s}}
 	command := &cobra.Command{
-		Use: "get RUN", Short: "Show what a run has found so far, with the exit codes of run", Args: cobra.ExactArgs(1),
+		Use: "get RUN", Short: "Show the findings of a run so far, with the exit codes of run", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := r.open()
 			if err != nil {
@@ -108,7 +108,7 @@ func watchRunCommand(s Env) *cobra.Command {
 	r := &reporting{connection: connection{Env: s}}
 	var timeout time.Duration
 	command := &cobra.Command{
-		Use: "watch RUN", Short: "Follow a run to its end and show what it has found, with the exit codes of run",
+		Use: "watch RUN", Short: "Follow a run until it ends and show its findings, with the exit codes of run",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.watch(cmd, args[0], timeout) },
 	}
@@ -140,9 +140,9 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 	told.close()
 	switch {
 	case ctx.Err() != nil:
-		return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted; the run goes on: " + watch(id)}
+		return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted; the run continues: " + watch(id)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &cli.ExitError{Code: cli.ExitGoesOn, Reason: "stopped waiting; the run goes on: " + watch(id)}
+		return &cli.ExitError{Code: cli.ExitGoesOn, Reason: "stopped waiting; the run continues: " + watch(id)}
 	case err != nil:
 		return failure(ctx, err)
 	}
@@ -150,7 +150,7 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 }
 
 func cancelRunCommand(s Env) *cobra.Command {
-	return deed(s, "cancel RUN", "End a run that has not ended yet", 1,
+	return deed(s, "cancel RUN", "Cancel a run that has not ended", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			run, err := api.Cancel(ctx, args[0])
 			return "canceled " + run.ID, err
@@ -164,6 +164,6 @@ func rerunCommand(s Env) *cobra.Command {
 			started, err := api.Rerun(ctx, args[0], key)
 			return started.Run.ID, err
 		})
-	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
+	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	return command
 }

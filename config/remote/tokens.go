@@ -26,7 +26,7 @@ func CreateTokenCommand(s Env) *cobra.Command {
 	var draft client.TokenDraft
 	var validFor time.Duration
 	command := &cobra.Command{
-		Use: "create", Short: "Create an API token and print its secret, once", Args: cobra.NoArgs,
+		Use: "create", Short: "Create an API token and print its secret once", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			api, err := c.authorized()
 			if err != nil {
@@ -40,10 +40,10 @@ func CreateTokenCommand(s Env) *cobra.Command {
 			return cli.WriteTable(cmd.OutOrStdout(), []string{made.Secret})
 		},
 	}
-	command.Flags().StringVar(&draft.Label, "label", "command line", "what the token is for")
-	command.Flags().StringVar(&draft.Role, "role", "executor", "the most that the token may do")
+	command.Flags().StringVar(&draft.Label, "label", "command line", "the label of the token")
+	command.Flags().StringVar(&draft.Role, "role", "executor", "the highest role of the token")
 	formats.CompleteFlag(command, "role", core.Roles()...)
-	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's life, for example 720h (default: for ever)")
+	command.Flags().DurationVar(&validFor, "valid-for", 0, "the lifetime of the token, for example 720h (default: no expiry)")
 	c.bind(command)
 	return command
 }
@@ -61,17 +61,17 @@ func listTokensCommand(s Env) *cobra.Command {
 func rotateTokenCommand(s Env) *cobra.Command {
 	var overlap time.Duration
 	command := deed(s, "rotate TOKEN",
-		"Create a token in the place of another, named by its id, and print its secret, once", 1,
+		"Replace a token, by id, and print the secret of the new one once", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: overlap.Milliseconds()})
 			return made.Secret, err
 		})
-	command.Flags().DurationVar(&overlap, "overlap", defaultOverlap, "how long the old token works on, at most 168h")
+	command.Flags().DurationVar(&overlap, "overlap", defaultOverlap, "how long the old token stays valid, at most 168h")
 	return command
 }
 
 func revokeTokenCommand(s Env) *cobra.Command {
-	return deed(s, "revoke TOKEN", "End a token, named by its id, for good", 1,
+	return deed(s, "revoke TOKEN", "Revoke a token, by id", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			return "revoked " + args[0], api.RevokeToken(ctx, args[0])
 		})

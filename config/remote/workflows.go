@@ -103,7 +103,7 @@ func importWorkflowCommand(s Env) *cobra.Command {
 	var key string
 	command := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Bring a workflow file in, as a new workflow or as the next version of the one with its slug",
+		Short: "Import a workflow file as a new workflow, or as the next version of the one with its slug",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := readSmall(args[0])
@@ -123,7 +123,7 @@ func importWorkflowCommand(s Env) *cobra.Command {
 				[]string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
 		},
 	}
-	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: one is made)")
+	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	c.bind(command)
 	return command
 }
@@ -145,7 +145,7 @@ func readSmall(name string) ([]byte, error) {
 
 func lintWorkflowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "lint FILE...", Short: "Look for what is wrong with workflow files, without a server",
+		Use: "lint FILE...", Short: "Check workflow files for errors, without a server",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			parser, err := workflows.NewFileParser()

@@ -31,8 +31,8 @@ func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 	// The margin of a tenth is for clocks that differ.
 	if time.Since(madeAt(id)) > g.Lifetime(principal)*9/10 {
 		return Key{}, core.NewError(core.CodeKeyInvalid,
-			"The form was opened too long ago to know whether it was sent before. Look whether it has done its work; "+
-				"if not, send it once more from here.")
+			"The form was opened too long ago to know whether it was sent before. Check whether it took effect; "+
+				"if not, send it again from here.")
 	}
 	return Key{Value: id.String(), Given: true}, nil
 }

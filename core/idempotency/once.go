@@ -145,7 +145,7 @@ func workError(cause error, keyed bool) error {
 	if !errors.Is(cause, db.ErrOutcomeUnknown) {
 		return cause
 	}
-	advice := "Look for it before you repeat the request; with an Idempotency-Key it could simply be repeated."
+	advice := "Look for it before you repeat the request; with an Idempotency-Key it could be retried."
 	if keyed {
 		advice = "Send the same request with the same key again: " +
 			"it makes the change or answers as the first one was answered."

@@ -222,7 +222,7 @@ func withoutPanic(drive func() (Record, error)) (Record, error) {
 // Resumable returns the error of a request of several phases that has begun, and goes on when it is sent again.
 func Resumable(cause error) *core.Error {
 	err := core.NewError(core.CodeUnavailable, "The request has begun but could not be finished right now. "+
-		"Send the same request with the same key again: it goes on where it stopped.")
+		"Send the same request with the same key again: it resumes where it stopped.")
 	err.RetryAfter = minRetryAfter
 	return err.Because(cause)
 }

@@ -353,7 +353,7 @@ func retryAdvice(run validations.Run) string {
 func waitingVerdict(report runReport, name string, now time.Time) verdictView {
 	run := report.Run
 	if run.State == validations.StatePending {
-		view := verdictView{Lead: name + " waits to be checked.", IsLate: now.Sub(run.CreatedAt) > lateAfter}
+		view := verdictView{Lead: name + " is waiting to be checked.", IsLate: now.Sub(run.CreatedAt) > lateAfter}
 		view.Late = "No worker has taken the run yet. It is stored and will be checked; do not start it again."
 		return view
 	}

@@ -239,7 +239,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) nothing(w http.ResponseWriter, _ *http.Request) {
-	refuse(w, refusal{client.ErrNotFound, http.StatusNotFound, "There is nothing at this address.", 0})
+	refuse(w, refusal{client.ErrNotFound, http.StatusNotFound, "This URL does not exist.", 0})
 }
 
 // pass waits for the delay, and reports whether there is still somebody to answer.

@@ -40,7 +40,7 @@ func Verify(secret []byte, signature string, charge Charge, body []byte, now tim
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "v2.charge.%s.%s.%s.%x", stamp, charge.Key, charge.RunID, sha256.Sum256(body))
 	if !hmac.Equal(given, mac.Sum(nil)) {
-		return errors.New("the signature does not fit the charge")
+		return errors.New("the signature does not match the charge")
 	}
 	return nil
 }

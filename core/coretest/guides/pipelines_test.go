@@ -214,7 +214,7 @@ func TestGitLabJob(t *testing.T) {
 	}
 	code, output := g.run(t, p, "1", "FILES="+badReadings, "WAIT=1s")
 	want(4, code, output)
-	if !slices.Equal(g.AllowFailure.ExitCodes, []int{4}) || !strings.Contains(output, "the run goes on") {
+	if !slices.Equal(g.AllowFailure.ExitCodes, []int{4}) || !strings.Contains(output, "the run continues") {
 		t.Errorf("allowed exit codes = %d, output %s, want that of a slow run alone", g.AllowFailure.ExitCodes, output)
 	}
 	program.Launch(t, p.installation.Settings, "", "serve", "--only", "worker")

@@ -58,7 +58,7 @@ func (a *App) releaseForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"keys/", "The key is released: its request may go on.")
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"keys/", "The key is released: its request can continue.")
 }
 
 // keyPage shows one key with its timeline.

@@ -69,7 +69,7 @@ func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
 			{Name: "replayed", Tone: "replay"},
 			{Name: "in progress (409)", Tone: "run"},
-			{Name: "another request (422)", Tone: "fail"},
+			{Name: "different request (422)", Tone: "fail"},
 		}},
 	}
 	// The chart reads from left to right, and the report begins with today. A label each week leaves room for its text.
@@ -85,7 +85,7 @@ func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 	}
 	page.Saved = page.Chart.Total(0)
 	page.Chart.Label = fmt.Sprintf(
-		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as another request",
+		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as a different request",
 		len(report.days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
 		pages.Number(page.Chart.Total(2)))
 	return page

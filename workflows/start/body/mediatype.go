@@ -90,6 +90,6 @@ func RefuseType(body Body, accepts []string) error {
 	case len(body.OtherTypes) > 0:
 		why = ". The type is that of the file name's ending; declare another one if the name is wrong"
 	}
-	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not take %s. It takes %s%s.",
+	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not accept %s. It accepts %s%s.",
 		body.MediaType, strings.Join(accepts, ", "), why))
 }
