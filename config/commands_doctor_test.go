@@ -20,13 +20,13 @@ func TestDoctor(t *testing.T) {
 	t.Run("IsContentWithAServiceOfItsRelease", func(t *testing.T) {
 		t.Parallel()
 		got := setupDesk(t, address, s.Harbour.Tokens.Viewer).run(t.Context(), "doctor")
-		got.want(t, 0, "SV105", "the service is of 1.2.3 too")
+		got.want(t, 0, "SV105", "the service runs 1.2.3, too")
 	})
 
 	t.Run("WarnsOfAnotherRelease", func(t *testing.T) {
 		t.Parallel()
 		for release, want := range map[string]string{
-			`"version":"9.0.0",`: `"the service is of 9.0.0, this program of 1.2.3"`,
+			`"version":"9.0.0",`: `"the service runs 9.0.0, this program is 1.2.3"`,
 			``:                   `"outcome": "skipped"`,
 		} {
 			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -23,7 +23,7 @@ func TestRunCommandOfSeveralDocuments(t *testing.T) {
 	}
 	server.Quota(1)
 	got := d.run(ctx, "run", "@good.csv", "@bad.csv", "@warn.csv", "-w", "meter-readings", "--output", "@report.json")
-	got.want(t, 6, "good.csv", "failed at bad.csv; not sent: ", "warn.csv")
+	got.want(t, 6, "good.csv", "failed at ", "bad.csv; not sent: ", "warn.csv")
 	if !strings.Contains(got.output, "PASSED") || !strings.Contains(d.read(t, "report.json"), "good.csv") {
 		t.Errorf("output = %s, want what the run before has found", got.output)
 	}

@@ -234,7 +234,7 @@ func TestLaunchRefused(t *testing.T) {
 		"WithoutADocument": {fresh.file("", "application/octet-stream", ""), 400, "Choose a file, or paste a text."},
 		"WithAnEmptyFile":  {fresh.file("empty.csv", "text/csv", ""), 400, "its content is empty"},
 		"WithTwoDocuments": {fresh.with("text", "a,b\n"), 400, "not both"},
-		"OfAnotherType":    {fresh.file("a.png", "image/png", "PNG"), 415, "It takes text/csv, "},
+		"OfAnotherType":    {fresh.file("a.png", "image/png", "PNG"), 415, "It accepts text/csv, "},
 		"TooLarge":         {fresh.file("a.csv", "text/csv", strings.Repeat("a", 1<<20)), 413, "larger than"},
 		"WithALongText":    {fresh.with("text", strings.Repeat("a,b\n", 100_000)), 400, "too long to restore"},
 		"WithANUL":         {fresh.with("filename", "a\x00.csv"), 400, "Control characters"},

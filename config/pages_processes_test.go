@@ -41,7 +41,7 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	loops := s.process(t, "worker-2", "9.9.9", 0)
 	s.process(t, "worker-3", version, 600)
 	html = s.visit(t, http.StatusOK, page(operationsPage, operator))
-	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "Silent for 10 min ",
+	shows(t, html, "Several releases run at once: "+version+", 9.9.9", "No heartbeat for 10 min ",
 		"removed from the list after a day")
 	hides(t, html, "Late</span>", "in a row")
 

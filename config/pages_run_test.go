@@ -17,7 +17,7 @@ func TestRunPage(t *testing.T) {
 	executor, viewer := s.visitor(t, core.RoleExecutor), s.visitor(t, core.RoleViewer)
 	bad := s.started(t, s.named(t, "ci-1842", "meter-readings.csv", "bad/meter-readings.csv"))
 	html := s.visit(t, http.StatusOK, page(pageOfRun(bad.ID), executor))
-	shows(t, html, "meter-readings.csv waits to be checked.", "data-events=", "Refresh", "Cancel…", "later")
+	shows(t, html, "meter-readings.csv is waiting to be checked.", "data-events=", "Refresh", "Cancel…", "later")
 	hides(t, html, "Rerun…", "Download the findings")
 	s.work(t)
 

@@ -56,5 +56,5 @@ func TestSearch(t *testing.T) {
 
 	s.started(t, s.start(t, "meter-readings"))
 	shows(t, s.visit(t, http.StatusOK, page(harbourPages+"search/?q=meter-readings", viewer)),
-		"2 things found", "idempotency key: Start a run", "workflows/meter-readings/")
+		"2 results", "idempotency key: Start a run", "workflows/meter-readings/")
 }

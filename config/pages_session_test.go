@@ -105,7 +105,7 @@ func wantWait(tb testing.TB, got answer) {
 	if err != nil || after < 1 || after > 6 {
 		tb.Errorf("Retry-After = %q, want 1 to 6 seconds", got.header.Get("Retry-After"))
 	}
-	shows(tb, string(got.body), "too many attempts with a password. Try again in "+core.Plural(after, "second")+".")
+	shows(tb, string(got.body), "Too many password attempts. Try again in "+core.Plural(after, "second")+".")
 }
 
 func TestGuessesOnTheAccountPageAreLimited(t *testing.T) {

@@ -43,7 +43,7 @@ func TestTokensPage(t *testing.T) {
 
 	id := form.Get("id")
 	rotated := s.visit(t, http.StatusCreated, post(harbourPages+"tokens/"+id+"/rotate/", owner, nil))
-	shows(t, rotated, "works for 24 hours from now on")
+	shows(t, rotated, "stays valid for 24 hours")
 	s.visit(t, http.StatusUnprocessableEntity, post(harbourPages+"tokens/"+id+"/rotate/", owner, nil))
 	s.visit(t, http.StatusSeeOther, post(harbourPages+"tokens/"+id+"/revoke/", owner, nil))
 	s.refused(t, core.CodeNotAuthenticated, call{path: "/api/me/", token: secret})

@@ -60,16 +60,16 @@ func invalidJSON(err error) error {
 	var pointer jsontext.Pointer
 	detail := "is not well-formed JSON"
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		pointer, detail = semantic.JSONPointer, "has a member or a type that is not expected here"
+		pointer, detail = semantic.JSONPointer, "has an unexpected member or type"
 		if errors.Is(err, json.ErrUnknownName) {
 			detail = "is not a known member"
 		}
 	} else if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		pointer = syntactic.JSONPointer
 		if errors.Is(err, jsontext.ErrDuplicateName) {
-			detail = "is there twice"
+			detail = "is duplicated"
 		}
 	}
-	return InvalidPayload("The body cannot be read; errors says where.",
+	return InvalidPayload("The body is invalid; see errors.",
 		FieldError{Pointer: string(pointer), Code: "invalid", Detail: detail}).Because(err)
 }

@@ -95,7 +95,7 @@ func fromFramework(err *echo.HTTPError) *Error {
 	case http.StatusUnsupportedMediaType:
 		return NewError(CodeUnsupportedMediaType, "This URL does not accept this kind of body.")
 	case http.StatusBadRequest:
-		return InvalidPayload("The request could not be understood.").Because(err)
+		return InvalidPayload("The request is malformed.").Because(err)
 	default:
 		return internalError(err)
 	}

@@ -55,7 +55,7 @@ func NewCalendar(database *db.DB, work []Periodic, log *slog.Logger) (*Calendar,
 			return nil, fmt.Errorf("periodic work with the schedule %q has no name", p.Spec)
 		}
 		if _, taken := c.entries[p.Name]; taken {
-			return nil, fmt.Errorf("periodic work %s is there twice", p.Name)
+			return nil, fmt.Errorf("periodic work %s is duplicated", p.Name)
 		}
 		parsed, err := parseSchedule(p.Spec)
 		if err != nil {

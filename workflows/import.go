@@ -62,5 +62,5 @@ func refuseFile(faults []FileError) error {
 			Pointer: fault.Pointer, Line: fault.Line, Column: fault.Column, Code: fault.Code, Detail: fault.Detail,
 		}
 	}
-	return core.InvalidPayload("The workflow file is wrong; errors says where.", fields...)
+	return core.InvalidPayload("The workflow file is invalid; see errors.", fields...)
 }

@@ -74,7 +74,7 @@ func checkDefinition(ctx context.Context, definition validations.Definition) err
 			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
 		}
 	}
-	return core.InvalidPayload("The definition is wrong; errors says where.", fields...)
+	return core.InvalidPayload("The definition is invalid; see errors.", fields...)
 }
 
 // createOnce is the work of a request that creates a workflow from a checked draft.

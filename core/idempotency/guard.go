@@ -184,7 +184,7 @@ func keyRequired(misnamed string) *core.Error {
 	detail := "Your organization requires an Idempotency-Key header on requests that create something. " +
 		"Make a new key for each thing to be created, and send it again with every retry."
 	if misnamed != "" {
-		detail += " The request has " + misnamed + ", which is not understood."
+		detail += " The request has " + misnamed + ", which is not recognized."
 	}
 	err := core.NewError(core.CodeKeyRequired, detail)
 	err.Fields = []core.FieldError{{Parameter: Header, Code: "required", Detail: "must be given"}}

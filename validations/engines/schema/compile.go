@@ -163,7 +163,7 @@ func (s *schemaSource) compileFault(err error) *engine.ConfigError {
 		if written == "" {
 			written = load.URL
 		}
-		detail := "the reference to " + engine.Quote(written) + " leaves the schema, which is not allowed"
+		detail := "the reference to " + engine.Quote(written) + " points outside the schema, which is not allowed"
 		return fault("/schema"+at, "schema.ref", detail)
 	}
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {

@@ -138,7 +138,7 @@ func parseEnvelope(text []byte, limits Limits) (envelope, error) {
 		return envelope{}, invalidEnvelope(err)
 	}
 	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return envelope{}, core.InvalidPayload("The envelope is followed by more text.")
+		return envelope{}, core.InvalidPayload("The envelope has trailing data.")
 	}
 	return parsed, nil
 }
@@ -198,7 +198,7 @@ func (e *envelope) document() ([]byte, string, error) {
 	switch e.content.Kind() {
 	case '{', '[':
 		if encoding != "" {
-			return nil, "", invalid(at, "A content with a content_encoding must be a string.")
+			return nil, "", invalid(at, "The content must be a string if content_encoding is given.")
 		}
 		return e.content, mediatype.JSON, nil
 	case '"':

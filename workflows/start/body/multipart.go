@@ -82,7 +82,7 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	name := parameters["name"]
 	at := memberAt(name)
 	if _, repeated := f.texts[name]; repeated || (name == "file" && f.file != nil) {
-		return invalid(at, "This part is there twice.")
+		return invalid(at, "This part is duplicated.")
 	}
 	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
 	case "", "binary", "8bit", "7bit":

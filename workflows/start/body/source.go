@@ -104,7 +104,7 @@ func (s *bodySource) fault(err error, detail string) error {
 	case isBrokenOff(s.err):
 		return core.InvalidPayload("The connection ended before the body was complete.").Because(s.err)
 	default:
-		return core.InvalidPayload("The request body cannot be read; its transfer coding is broken.").Because(s.err)
+		return core.InvalidPayload("The request body has an invalid transfer coding.").Because(s.err)
 	}
 }
 

@@ -62,7 +62,7 @@ func headerFilename(header http.Header) (string, error) {
 	if len(value) >= len(prefix) && strings.EqualFold(value[:len(prefix)], prefix) {
 		decoded, err := url.PathUnescape(value[len(prefix):])
 		if err != nil {
-			return "", invalid(at, "The percent-encoding of the file name is broken.")
+			return "", invalid(at, "The percent-encoding of the file name is invalid.")
 		}
 		value = decoded
 	}
@@ -76,7 +76,7 @@ func cleanFilename(at core.FieldError, value string) (string, error) {
 	}
 	filename := value[strings.LastIndexAny(value, `/\`)+1:]
 	if filename == "" || filename == "." || filename == ".." {
-		return "", invalid(at, "This names a folder, not a file.")
+		return "", invalid(at, "This is the name of a folder, not of a file.")
 	}
 	if strings.ContainsFunc(filename, cli.Misleads) {
 		return "", invalid(at, "Characters that turn the direction of writing, and those without a width, are not "+
