@@ -77,7 +77,7 @@ func TestKeysCanBeRequired(t *testing.T) {
 			}
 			got := s.do(t, c.with("X-Idempotency-Key", "k"))
 			problem = wantProblem(t, got, core.CodeKeyRequired)
-			if !strings.Contains(problem.Detail, "X-Idempotency-Key, which is not understood") {
+			if !strings.Contains(problem.Detail, "X-Idempotency-Key, which is not recognized") {
 				t.Errorf("detail = %q, want the name that is not understood", problem.Detail)
 			}
 			s.refused(t, core.CodeKeyRequired, c.to(c.path+"?idempotency_key=k"))
@@ -117,7 +117,7 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 		for _, c := range calls {
 			got := s.must(t, http.StatusCreated, c.with("X-Idempotency-Key", "k"))
 			wantHeader(t, got, map[string]string{
-				"Idempotency-Warning": "X-Idempotency-Key is not understood; send Idempotency-Key",
+				"Idempotency-Warning": "X-Idempotency-Key is not recognized; send Idempotency-Key",
 				"Idempotency-Key":     "", "Idempotency-Expires": "",
 			})
 		}
@@ -132,7 +132,7 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 			c = c.with(name, "k")
 			got := s.must(t, http.StatusCreated, c)
 			wantHeader(t, got, map[string]string{
-				"Idempotency-Warning": name + " is not understood; send Idempotency-Key",
+				"Idempotency-Warning": name + " is not recognized; send Idempotency-Key",
 			})
 			again := s.must(t, http.StatusCreated, c)
 			if again.header.Get("Location") == got.header.Get("Location") {
@@ -143,7 +143,7 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 			c := calls["workflow_start"]
 			got := s.must(t, http.StatusCreated, c.to(c.path+"?"+name+"=k"))
 			wantHeader(t, got, map[string]string{
-				"Idempotency-Warning": "?" + name + "= is not understood; send Idempotency-Key",
+				"Idempotency-Warning": "?" + name + "= is not recognized; send Idempotency-Key",
 			})
 		}
 	})
@@ -153,7 +153,7 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 		got := s.do(t, s.start(t, "").withBody("text/csv", "").with("Idempotence-Key", "k"))
 		wantProblem(t, got, core.CodeInvalidPayload)
 		wantHeader(t, got, map[string]string{
-			"Idempotency-Warning": "Idempotence-Key is not understood; send Idempotency-Key",
+			"Idempotency-Warning": "Idempotence-Key is not recognized; send Idempotency-Key",
 		})
 	})
 }

@@ -124,7 +124,7 @@ func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if misnamed := misnamedKey(c.Request()); !given && misnamed != "" {
 			g.recorder.Misnamed(principal.OrgID)
-			c.Response().Header().Set(HeaderWarning, misnamed+" is not understood; send "+Header)
+			c.Response().Header().Set(HeaderWarning, misnamed+" is not recognized; send "+Header)
 		}
 		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
 		c.SetRequest(c.Request().WithContext(ctx))

@@ -17,7 +17,7 @@ func (s *site) testPolicy(t *testing.T) {
 			t.Parallel()
 			c, says := misname(s.start(t).without("Idempotency-Key"))
 			first, second := s.created(t, c), s.created(t, c)
-			want := says + " is not understood; send Idempotency-Key"
+			want := says + " is not recognized; send Idempotency-Key"
 			if got := first.Header.Get("Idempotency-Warning"); got != want {
 				t.Errorf("Idempotency-Warning = %q, want %q", got, want)
 			}

@@ -259,7 +259,7 @@ func TestSchemaConfigurations(t *testing.T) {
 		t.Parallel()
 		fault := refused(t, engines.KindJSONSchema, schemaStep(`{"allOf": [{"$ref": "other.json#/$defs/a"}]}`))
 		same(t, "/schema/allOf/0/$ref", fault.Pointer)
-		same(t, `the reference to "other.json#/$defs/a" leaves the schema, which is not allowed`, fault.Detail)
+		same(t, `the reference to "other.json#/$defs/a" points outside the schema, which is not allowed`, fault.Detail)
 	})
 	t.Run("UnknownKind", func(t *testing.T) {
 		t.Parallel()
