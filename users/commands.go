@@ -214,7 +214,7 @@ func createTokenCommand(open Open) *cobra.Command {
 	command.Flags().StringVar(&email, "user", "", "the owner's e-mail address")
 	command.Flags().StringVar(&label, "label", "command line", "the label of the token")
 	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the highest role of the token")
-	command.Flags().DurationVar(&validFor, "valid-for", 0, "the lifetime of the token, for example 720h (default: no expiry)")
+	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
 	requireFlags(command, "org", "user")
 	return command
 }

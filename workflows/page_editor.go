@@ -52,7 +52,7 @@ func editEditor(base string, workflow Version) editorPage {
 	return editorPage{
 		Heading: "Edit " + workflow.Name, Button: "Save as version " + strconv.Itoa(workflow.Number+1),
 		Action: base + "workflows/" + workflow.Slug + "/edit/", Workflow: &workflow,
-		Hint: "Changing the steps creates a new version for new runs. Earlier runs keep their version. The slug cannot change.",
+		Hint: "New steps make a new version for new runs. Earlier runs keep theirs. The slug cannot change.",
 	}
 }
 

@@ -86,7 +86,7 @@ func (r *reporting) open(options ...client.Option) (*client.Client, error) {
 func getRunCommand(s Env) *cobra.Command {
 	r := &reporting{connection: connection{Env: s}}
 	command := &cobra.Command{
-		Use: "get RUN", Short: "Show the findings of a run so far, with the exit codes of run", Args: cobra.ExactArgs(1),
+		Use: "get RUN", Short: "Show a run's findings so far, with the exit codes of run", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := r.open()
 			if err != nil {

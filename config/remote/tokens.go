@@ -43,7 +43,7 @@ func CreateTokenCommand(s Env) *cobra.Command {
 	command.Flags().StringVar(&draft.Label, "label", "command line", "the label of the token")
 	command.Flags().StringVar(&draft.Role, "role", "executor", "the highest role of the token")
 	formats.CompleteFlag(command, "role", core.Roles()...)
-	command.Flags().DurationVar(&validFor, "valid-for", 0, "the lifetime of the token, for example 720h (default: no expiry)")
+	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
 	c.bind(command)
 	return command
 }

@@ -25,7 +25,7 @@ func TestDescribe(t *testing.T) {
 			"dataset_rules":[{"id":"some","assert":"count > 0","severity":"WARNING"}]}`, []engines.Promise{
 			{Subject: "kwh", Words: "number, never empty, at least 0, at most 5000"},
 			{Subject: "quality", Words: "any value, each value once, like ^[AEM]$, one of A, E, M"},
-			{Subject: "kwh, quality", Words: "no two rows have the same"},
+			{Subject: "kwh, quality", Words: "unique in every row"},
 			{Subject: "zero", Expression: "row.kwh == 0.0, where row.quality == 'M'", Otherwise: "found {row.kwh}"},
 			{Subject: "some", Expression: "count > 0", Severity: engines.SeverityWarning},
 		}},

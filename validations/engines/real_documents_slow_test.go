@@ -249,8 +249,8 @@ func TestRealSchemasOfSeveralFiles(t *testing.T) {
 	fault := refused(t, engines.KindJSONSchema, schemaStep(string(sbom["res/schema/bom-1.6.SNAPSHOT.schema.json"])))
 	same(t, engines.ConfigError{
 		Pointer: "/schema", Code: "schema.ref",
-		Detail: `the reference to "http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json" points outside the schema, ` +
-			"which is not allowed",
+		Detail: `the reference to "http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json" ` +
+			"points outside the schema, which is not allowed",
 	}, fault)
 	fault = refused(t, engines.KindXML, xmlStep(t, string(sbom["res/schema/bom-1.6.SNAPSHOT.xsd"])))
 	same(t, engines.ConfigError{

@@ -19,7 +19,7 @@ func Describe(config json.RawMessage) []engine.Promise {
 	}
 	if key := engine.TextsOf(c.Schema.PrimaryKey); len(key) > 0 {
 		promises = append(promises, engine.Promise{
-			Subject: strings.Join(key, ", "), Words: "no two rows have the same",
+			Subject: strings.Join(key, ", "), Words: "unique in every row",
 		})
 	}
 	for _, rule := range c.RowRules {
