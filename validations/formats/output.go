@@ -49,7 +49,8 @@ func (o *Output) Bind(command *cobra.Command) {
 		"text, json, sarif, junit, github or csv (default text, and github in GitHub Actions)")
 	flags.StringArrayVar(&o.files, "output", nil,
 		"also write a report to this file, in the format of its extension, or as FORMAT=FILE; may be repeated")
-	flags.StringVar(&o.failOn, "fail-on", string(FailOnError), "lowest severity for exit code 1: error, warning or never")
+	flags.StringVar(&o.failOn, "fail-on", string(FailOnError),
+		"lowest severity for exit code 1: error, warning or never")
 	flags.IntVar(&o.maxFindings, "max-findings", defaultFindings, "maximum findings in text, 0 for all")
 	flags.BoolVar(&o.noColor, "no-color", false, "write text without colors")
 	CompleteFlag(command, "format", Formats()...)

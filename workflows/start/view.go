@@ -144,8 +144,8 @@ func (a *API) submit(c echo.Context, request Request) (Answer, error) {
 	return a.startOrDiscard(ctx, intake, request)
 }
 
-// confirm authorizes a request again whose body was slow, with the caller and the workflow as they are now. A start must
-// not come of a token that was revoked, or of a workflow that was deactivated, long before the last byte.
+// confirm authorizes a request again whose body was slow, with the caller and the workflow as they are now. A token
+// that was revoked, or a workflow that was deactivated, long before the last byte starts nothing.
 func (a *API) confirm(c echo.Context, request Request) (Request, error) {
 	slow, err := core.ConfirmAfterBody(c.Request().Context())
 	if !slow || err != nil {

@@ -69,7 +69,10 @@ func TestReadStartBodyRefusesRaw(t *testing.T) {
 		{"override in the file part", multipartRequest(t, "b", part{
 			name: "file", filename: "a\u202evsc.exe", content: "x",
 		}), "/file"},
-		{"override in JSON", rawRequest("application/json", `{"content":"a","filename":"a\u202evsc.exe"}`), "/filename"},
+		{
+			"override in JSON", rawRequest("application/json", `{"content":"a","filename":"a\u202evsc.exe"}`),
+			"/filename",
+		},
 	})
 }
 
