@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -107,6 +108,23 @@ func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
 	s.must(t, http.StatusCreated, create)
 	rotate.body = `{"overlap_ms":0}`
 	s.must(t, http.StatusCreated, rotate)
+}
+
+// A process with a Redis of its own counts in memory, and announces the same.
+func TestRunsAreLimitedWithoutARedisToShare(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute, settings.RedisURL = 2, "" })
+	for _, left := range []string{"1", "0"} {
+		got := s.must(t, http.StatusCreated, s.start(t, ""))
+		wantHeader(t, got, map[string]string{"RateLimit-Policy": `"runs";q=2;w=60`})
+		if limit := got.header.Get("RateLimit"); !strings.HasPrefix(limit, `"runs";r=`+left+";") {
+			t.Errorf("RateLimit = %s, want %s left", limit, left)
+		}
+	}
+	if err := s.Redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, s.do(t, s.start(t, "")), core.CodeRateLimited)
 }
 
 func TestWithoutLimitsNothingIsAnnounced(t *testing.T) {

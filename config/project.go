@@ -127,7 +127,7 @@ func NewProject(
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
-		ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log), check,
+		runLimiter(settings, client, log), check,
 		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches)
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
@@ -171,6 +171,16 @@ func edgeOf(settings Settings) users.Edge {
 		OrgRequests: withBurst("organization-requests", settings.OrgRequestsPerSecond),
 		Trust:       settings.AccessTrust,
 	}
+}
+
+// runLimiter counts in memory if the process has a Redis of its own, since no other process can start runs then.
+//
+//nolint:ireturn // There are two kinds.
+func runLimiter(settings Settings, client redis.UniversalClient, log *slog.Logger) start.RunLimiter {
+	if settings.RedisURL == "" {
+		return ratelimit.NewAlone("runs", settings.RunsPerMinute)
+	}
+	return ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log)
 }
 
 func withBurst(name string, perSecond float64) *ratelimit.Local {
