@@ -21,7 +21,8 @@ func TestColumnsAddedUnderLoad(t *testing.T) {
 	var calls []call
 	for _, path := range []string{
 		"/api/me/", "/api/members/", "/api/tokens/", "/api/workflows/", "/api/workflows/building/", "/api/runs/",
-		"/api/runs/" + run + "/", "/api/runs/" + run + "/findings/", "/api/usage/", "/api/audit/", "/api/idempotency-keys/",
+		"/api/runs/" + run + "/", "/api/runs/" + run + "/findings/", "/api/usage/", "/api/audit/",
+		"/api/idempotency-keys/",
 	} {
 		calls = append(calls, call{path: path, token: owner})
 	}
