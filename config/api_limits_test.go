@@ -15,7 +15,7 @@ import (
 func TestLimitsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) {
-		settings.RequestsPerSecond, settings.RunsPerMinute = 0.01, 2
+		settings.RequestsPerSecond, settings.RunsPerMinute, settings.RedisURL = 0.01, 2, "redis://shared"
 	})
 	// A token may send one request every 100 s here, so each request has a token of its own.
 	token := func(tb testing.TB) string {
@@ -113,7 +113,7 @@ func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
 // A process with a Redis of its own counts in memory, and announces the same.
 func TestRunsAreLimitedWithoutARedisToShare(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute, settings.RedisURL = 2, "" })
+	s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute = 2 })
 	for _, left := range []string{"1", "0"} {
 		got := s.must(t, http.StatusCreated, s.start(t, ""))
 		wantHeader(t, got, map[string]string{"RateLimit-Policy": `"runs";q=2;w=60`})

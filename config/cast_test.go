@@ -86,8 +86,6 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	}
 	settings.RequestsPerSecond, settings.OrgRequestsPerSecond, settings.RunsPerMinute = 0, 0, 0
 	settings.SecretKey = testSecretKey
-	// The Redis is shared, as far as the settings say.
-	settings.RedisURL = "redis://shared"
 	// However busy the machine is, no run goes uncounted.
 	settings.RunsLimitTimeout = time.Minute
 	settings.DBLockTimeout, settings.CommitTimeout = patience, patience

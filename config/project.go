@@ -156,6 +156,7 @@ func newExecutor(
 	executor, err := execution.New(database, execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
+		OrgShare: settings.OrgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 		Keys:     keys,
 	}, runs, staged, measured.Runs, log)

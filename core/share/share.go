@@ -18,6 +18,8 @@ const guestShare = 8
 type Places struct {
 	total  int
 	memory int64
+	// part is what one organization may have of both while others wait.
+	part float64
 
 	mu       sync.Mutex
 	taken    int
@@ -47,9 +49,10 @@ type Usage struct {
 	Used, Memory           int64
 }
 
-// New makes so many places, with a budget of memory in bytes for all of them.
-func New(places int, memory int64) *Places {
-	return &Places{total: places, memory: memory, holdings: make(map[uuid.UUID]*holding)}
+// New makes so many places, with a budget of memory in bytes for all of them. The part, above 0 and at most 1, is what
+// one organization may have of both while others wait.
+func New(places int, memory int64, part float64) *Places {
+	return &Places{total: places, memory: memory, part: part, holdings: make(map[uuid.UUID]*holding)}
 }
 
 // Fits reports whether work that needs so much memory can ever be done here.
@@ -58,7 +61,7 @@ func (p *Places) Fits(memory int64) bool { return memory <= p.memory }
 // Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
 // before, with the cause of that.
 //
-// While another organization waits, one gets at most half of the places and half of the memory; alone it may have all.
+// While another organization waits, one gets at most its part of the places and of the memory; alone it may have all.
 // An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
 // waiting for another one's work. What needs more memory than there is runs alone.
 func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
@@ -162,7 +165,7 @@ func (p *Places) hasPlace(w *waiter) bool {
 	case p.taken >= p.total:
 		return false
 	default:
-		return held < max(1, p.total/2) || !p.othersWait(w.org)
+		return held < Part(p.total, p.part) || !p.othersWait(w.org)
 	}
 }
 
@@ -176,9 +179,12 @@ func (p *Places) hasMemory(w *waiter) bool {
 	case p.used+w.memory > p.memory:
 		return false
 	default:
-		return held == 0 || held+w.memory <= p.memory/2 || !p.othersWait(w.org)
+		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !p.othersWait(w.org)
 	}
 }
+
+// Part is a part of a number of places, and at least one.
+func Part(places int, part float64) int { return max(1, int(float64(places)*part)) }
 
 func (p *Places) othersWait(org uuid.UUID) bool {
 	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return w.org != org })

@@ -14,6 +14,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/share"
 )
 
+// half is what one organization gets while others wait.
+const half = 0.5
+
 // take takes a place at once.
 func take(tb testing.TB, places *share.Places, org uuid.UUID, memory int64) func() {
 	tb.Helper()
@@ -55,7 +58,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("GivesAllPlacesToOneThatIsAlone", func(t *testing.T) {
 		t.Parallel()
-		places, org := share.New(4, 100), uuid.New()
+		places, org := share.New(4, 100, half), uuid.New()
 		for range 4 {
 			take(t, places, org, 25)
 		}
@@ -64,7 +67,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("GivesTheNextOrganizationAPlaceAtOnce", func(t *testing.T) {
 		t.Parallel()
-		places, busy := share.New(4, 160), uuid.New()
+		places, busy := share.New(4, 160, half), uuid.New()
 		for range 4 {
 			take(t, places, busy, 40)
 		}
@@ -74,7 +77,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("LeavesHalfToOthersThatWait", func(t *testing.T) {
 		t.Parallel()
-		places, busy, other := share.New(4, 100), uuid.New(), uuid.New()
+		places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
 		var held []func()
 		for range 4 {
 			held = append(held, take(t, places, busy, 0))
@@ -90,9 +93,23 @@ func TestTake(t *testing.T) {
 		_ = first
 	})
 
+	t.Run("LeavesAQuarterToOthersThatWait", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(4, 100, 0.75), uuid.New(), uuid.New()
+		release := take(t, places, busy, 0)
+		for range 2 {
+			take(t, places, busy, 0)
+		}
+		take(t, places, other, 0)
+		busyWaits, otherWaits := queue(t, places, busy, 0), queue(t, places, other, 0)
+		release()
+		(<-otherWaits)()
+		<-busyWaits
+	})
+
 	t.Run("KeepsTheBudgetOfMemory", func(t *testing.T) {
 		t.Parallel()
-		places, org := share.New(4, 100), uuid.New()
+		places, org := share.New(4, 100, half), uuid.New()
 		release := take(t, places, org, 80)
 		second := queue(t, places, org, 30)
 		wantWaiting(t, second, "110 of 100")
@@ -102,7 +119,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("LeavesHalfOfTheMemory", func(t *testing.T) {
 		t.Parallel()
-		places, busy, other := share.New(8, 100), uuid.New(), uuid.New()
+		places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
 		release := take(t, places, busy, 40)
 		take(t, places, other, 50)
 		busyWaits := queue(t, places, busy, 40)
@@ -114,7 +131,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("RunsAloneWhatNeedsMoreThanThereIs", func(t *testing.T) {
 		t.Parallel()
-		places := share.New(4, 100)
+		places := share.New(4, 100, half)
 		if places.Fits(101) || !places.Fits(100) {
 			t.Error("100 bytes must fit and 101 must not")
 		}
@@ -123,7 +140,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("KeepsMemoryForWhoWasPassedOverForLong", func(t *testing.T) {
 		t.Parallel()
-		places, big := share.New(2, 100), uuid.New()
+		places, big := share.New(2, 100, half), uuid.New()
 		small := take(t, places, uuid.New(), 30)
 		served := queue(t, places, big, 80)
 		for range 100 {
@@ -143,7 +160,7 @@ func TestTake(t *testing.T) {
 
 	t.Run("EndsWithItsContext", func(t *testing.T) {
 		t.Parallel()
-		places, org := share.New(1, 100), uuid.New()
+		places, org := share.New(1, 100, half), uuid.New()
 		release := take(t, places, org, 0)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		failed := make(chan error, 1)
@@ -167,7 +184,7 @@ func TestTakeUnderLoad(t *testing.T) {
 	t.Parallel()
 
 	const total, memory, orgs, rounds = 4, 1000, 6, 500
-	places := share.New(total, memory)
+	places := share.New(total, memory, half)
 	var taken, used atomic.Int64
 	var workers sync.WaitGroup
 	for range orgs {

@@ -36,7 +36,7 @@ type testBundle struct {
 func testConfig() Config {
 	keys, _ := keyring.Parse(keyring.Generate()) // What Generate returns can be parsed.
 	return Config{
-		EngineMemory: 64 << 20, Keys: keys,
+		EngineMemory: 64 << 20, OrgShare: 0.5, Keys: keys,
 		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
 		MaxAttempts: 3,
 	}

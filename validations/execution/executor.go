@@ -40,7 +40,9 @@ type Config struct {
 	MaxAttempts int
 	// EngineMemory is the budget of all engines of the process together, in bytes (engines.Weight).
 	EngineMemory int64
-	External     ExternalConfig
+	// OrgShare is the part of places and memory that one organization gets while others wait, above 0 and at most 1.
+	OrgShare float64
+	External ExternalConfig
 	// Keys encrypt the keys that calls of external validators are signed with. Without any, no call can be made.
 	Keys keyring.Ring
 }
@@ -78,8 +80,8 @@ func New(
 	e := &Executor{
 		db: database, cfg: cfg, runs: runs, staged: staged, metrics: measured, log: log, programs: programs,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
-		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0),
-		memory:     share.New(math.MaxInt32, cfg.EngineMemory),
+		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
+		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)

@@ -33,7 +33,7 @@ type Inband struct {
 // NewInband makes an Inband that executes this many runs at once. With 0 every run is left to the workers.
 func NewInband(executor *Executor, waiters *Waiters, count int, log *slog.Logger) *Inband {
 	return &Inband{
-		executor: executor, waiters: waiters, places: share.New(count, 0), count: count,
+		executor: executor, waiters: waiters, places: share.New(count, 0, executor.cfg.OrgShare), count: count,
 		offers: make(chan jobs.Job), executing: make(map[uuid.UUID]int), log: log,
 	}
 }
@@ -69,12 +69,12 @@ func (i *Inband) serve(ctx context.Context) {
 	}
 }
 
-// enter counts a run of an organization, unless the organization has half of the slots already. What it leaves to the
+// enter counts a run of an organization, unless the organization has its share of the slots already. What it leaves to the
 // workers gets its turn there, and the next organization finds a free slot here.
 func (i *Inband) enter(org uuid.UUID) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.executing[org] >= max(1, i.count/2) {
+	if i.executing[org] >= share.Part(i.count, i.executor.cfg.OrgShare) {
 		return false
 	}
 	i.executing[org]++

@@ -200,7 +200,7 @@ func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	cfg := testConfig()
 	cfg.StepTimeout = time.Second
 	b := setup(t, cfg)
-	b.executor.places = share.New(1, 0)
+	b.executor.places = share.New(1, 0, 1)
 	var busy, most atomic.Int64
 	step := func(context.Context, engines.Document) (engines.Report, error) {
 		most.Store(max(most.Load(), busy.Add(1)))
