@@ -220,7 +220,9 @@ func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
 
 	t.Run("PerMinute", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared" })
+		s := setup(t, func(settings *config.Settings) {
+			settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared"
+		})
 		earlier := s.started(t, s.start(t, ""))
 		first := s.must(t, http.StatusCreated, s.rerun("r", earlier.ID))
 		s.started(t, s.rerun("", earlier.ID))

@@ -165,7 +165,9 @@ func (s *stage) wantRows(tb testing.TB, want rowCounts) {
 
 func TestStartChecksInOrder(t *testing.T) {
 	t.Parallel()
-	s := setupRefusals(t, func(settings *config.Settings) { settings.RunsPerMinute, settings.RedisURL = 4, "redis://shared" })
+	s := setupRefusals(t, func(settings *config.Settings) {
+		settings.RunsPerMinute, settings.RedisURL = 4, "redis://shared"
+	})
 	good := s.start(t, "order")
 	viewer := good.by(s.Harbour.Tokens.Viewer)
 	unknown := good.to("/api/workflows/nothing/start/")
@@ -244,7 +246,9 @@ func TestStartRateLimits(t *testing.T) {
 
 	t.Run("OfAnOrganizationComesBeforeTheQuota", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared" })
+		s := setup(t, func(settings *config.Settings) {
+			settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared"
+		})
 		tiny := func(key string) call { return s.start(t, key).by(s.Tiny.Tokens.Executor) }
 		first := s.must(t, http.StatusCreated, tiny("1"))
 		s.started(t, tiny("2"))

@@ -102,8 +102,8 @@ type Settings struct {
 	// EngineMemory is the budget, in bytes, of the validators of one process that hold documents in memory. What does
 	// not fit waits; what could never fit is refused.
 	EngineMemory int64 `env:"SV_ENGINE_MEMORY" validate:"min=1048576"`
-	// OrgShare is the part of the validators' places and memory that one organization gets while another one waits. With
-	// half of it the others always find as much as the busiest has.
+	// OrgShare is the part of the validators' places and memory that one organization gets while another one waits.
+	// With half of it the others always find as much as the busiest has.
 	OrgShare float64 `env:"SV_ORG_SHARE" envDefault:"0.5" validate:"gt=0,lte=1"`
 	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
 	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`

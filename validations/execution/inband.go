@@ -69,8 +69,8 @@ func (i *Inband) serve(ctx context.Context) {
 	}
 }
 
-// enter counts a run of an organization, unless the organization has its share of the slots already. What it leaves to the
-// workers gets its turn there, and the next organization finds a free slot here.
+// enter counts a run of an organization, unless the organization has its share of the slots already. What it leaves to
+// the workers gets its turn there, and the next organization finds a free slot here.
 func (i *Inband) enter(org uuid.UUID) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
