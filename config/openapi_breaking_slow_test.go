@@ -53,7 +53,7 @@ func TestOpenAPIBreaksNothing(t *testing.T) {
 		old, replacement string
 		breaks           bool
 	}{
-		"WordsChanged":    {"description: The form of the answer.", "description: Its form.", false},
+		"WordsChanged":    {"description: The format of the response.", "description: Its form.", false},
 		"LimitRaised":     {"maximum: 200\n        default: 50", "maximum: 500\n        default: 50", false},
 		"LimitLowered":    {"maximum: 200\n        default: 50", "maximum: 100\n        default: 50", true},
 		"OperationMoved":  {"\n  /api/usage/:", "\n  /api/used/:", true},
