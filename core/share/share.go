@@ -55,9 +55,6 @@ func New(places int, memory int64, part float64) *Places {
 	return &Places{total: places, memory: memory, part: part, holdings: make(map[uuid.UUID]*holding)}
 }
 
-// Fits reports whether work that needs so much memory can ever be done here.
-func (p *Places) Fits(memory int64) bool { return memory <= p.memory }
-
 // Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
 // before, with the cause of that.
 //
