@@ -201,6 +201,21 @@ func (s *stage) invited(tb testing.TB, email string) uuid.UUID {
 	return decoded[invitationAnswer](tb, s.must(tb, http.StatusCreated, invite)).ID
 }
 
+// invitedElsewhere invites an address to a new organization, since one address has one open invitation of each.
+func (s *stage) invitedElsewhere(tb testing.TB, email string) string {
+	tb.Helper()
+	org, err := s.Users.CreateOrganization(tb.Context(), uuid.NewString(), "Other", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.exec(tb, `INSERT INTO memberships (org_id, user_id, role)
+		SELECT $1, user_id, 'owner' FROM memberships WHERE org_id = $2 AND role = 'owner' LIMIT 1`,
+		org.ID, s.Harbour.ID)
+	return one[string](tb, s, `INSERT INTO invitations (org_id, id, email, role, invited_by)
+		SELECT org_id, gen_random_uuid(), $2, 'viewer', user_id FROM memberships WHERE org_id = $1
+		RETURNING id::text`, org.ID, email)
+}
+
 // addMember makes a member of harbour who is not of the demonstration.
 func (s *stage) addMember(tb testing.TB, name string, role core.Role) uuid.UUID {
 	tb.Helper()

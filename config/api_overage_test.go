@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
@@ -30,15 +28,8 @@ type overageStage struct {
 
 func setupOverage(tb testing.TB) overageStage {
 	tb.Helper()
-	const secret = "of the billing service"
-	service := billing.New(secret)
-	listener := httptest.NewServer(service)
-	tb.Cleanup(listener.Close)
-	s := overageStage{billing: service, stage: setup(tb, func(settings *config.Settings) {
-		settings.BillingURL, settings.BillingSecret = config.Secret(listener.URL), secret
-	})}
-	s.exec(tb, `UPDATE organizations SET run_quota = 0, overage_billing = true WHERE id = $1`, s.Harbour.ID)
-	return s
+	s, service := setupBilled(tb)
+	return overageStage{stage: s, billing: service}
 }
 
 // books are what starts beyond the quota leave behind.

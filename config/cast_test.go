@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -46,10 +47,13 @@ const testSecretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
 // stage is the whole service in this process, on a database and a Redis of its own, with the cast of the
 // demonstration: harbour may start a million runs a month, Tiny three.
 type stage struct {
-	config.Cast
+	config.Services
+
+	Harbour, Tiny config.DemoOrg
 
 	db       *db.DB
 	redis    *miniredis.Miniredis
+	Redis    redis.UniversalClient
 	project  *config.Project
 	settings config.Settings
 	router   *echo.Echo
@@ -94,17 +98,18 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	}
 	address, orgs := demonstration.DatabaseURL(tb)
 	database := dbtest.ConnectPatiently(tb, address, settings.DBLockTimeout)
-	s := &stage{db: database, redis: miniredis.RunT(tb), settings: settings}
+	s := &stage{Harbour: orgs[0], Tiny: orgs[1], db: database, redis: miniredis.RunT(tb), settings: settings}
 	queue, err := tasks.ParseRedisURL("redis://" + s.redis.Addr())
 	if err != nil {
 		tb.Fatalf("parse Redis URL: %v", err)
 	}
 	client := queue.Client()
 	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
+	s.Redis = client
 	if s.project, err = config.NewProject(settings, version, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}
-	s.Cast = s.project.Cast(orgs)
+	s.Services = s.project.Services()
 	s.Users.HashCheaply()
 	if s.router, err = config.NewRouter(s.project); err != nil {
 		tb.Fatalf("make router: %v", err)

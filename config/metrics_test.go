@@ -24,14 +24,14 @@ import (
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	s := setupOverage(t)
+	s, charging := setupBilled(t)
 	used := s.start(t, "repeated-1")
 	s.must(t, http.StatusCreated, used)
 	s.work(t)
 	s.must(t, http.StatusCreated, used)
 	s.refused(t, core.CodeKeyReused, used.with("X-Filename", "another.csv"))
 	s.refused(t, core.CodeKeyInvalid, used.with("Idempotency-Key", ""))
-	s.billing.Script(billing.FailBefore)
+	charging.Script(billing.FailBefore)
 	s.refused(t, core.CodeUnavailable, used.with("Idempotency-Key", "stuck"))
 	s.must(t, http.StatusCreated, used.with("Idempotency-Key", "stuck"))
 	s.refused(t, core.CodeNotFound, call{path: "/nothing/at-all/"})

@@ -98,9 +98,9 @@ func TestStartLatency(t *testing.T) {
 
 	t.Run("CountsNoRunThatWasNotPaidFor", func(t *testing.T) {
 		t.Parallel()
-		s := setupOverage(t)
+		s, charging := setupBilled(t)
 		s.started(t, s.start(t, "paid"))
-		s.billing.Script(billing.Decline)
+		charging.Script(billing.Decline)
 		s.refused(t, core.CodePaymentRequired, s.start(t, "declined"))
 		s.wantStartHours(t, startHours{Starts: 1})
 	})
