@@ -16,7 +16,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -53,7 +52,6 @@ type stage struct {
 
 	db       *db.DB
 	redis    *miniredis.Miniredis
-	Redis    redis.UniversalClient
 	project  *config.Project
 	settings config.Settings
 	router   *echo.Echo
@@ -105,7 +103,6 @@ func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	}
 	client := queue.Client()
 	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
-	s.Redis = client
 	if s.project, err = config.NewProject(settings, version, s.db, client, discard()); err != nil {
 		tb.Fatalf("install apps: %v", err)
 	}
