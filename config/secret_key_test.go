@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
@@ -47,8 +48,8 @@ func TestSecretKeyOfTheDataFolder(t *testing.T) {
 
 	t.Run("IsNotUsedWhereOneIsSet", func(t *testing.T) {
 		t.Parallel()
-		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: testSecretKey}
-		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != testSecretKey {
+		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: fixture.SecretKey}
+		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != fixture.SecretKey {
 			t.Errorf("key = %q, %v, want the one of the settings", got.SecretKey, err)
 		}
 		settings.SecretKey, settings.DatabaseURL = "", "postgres://db.example/app"
@@ -87,20 +88,20 @@ func TestSecretKeyOfTheDataFolder(t *testing.T) {
 
 func TestServeNeedsTheSecretKey(t *testing.T) {
 	t.Parallel()
-	c := setupConsole(t)
+	c := fixture.SetupConsole(t)
 	without := c
-	without.environ = append(slices.Clip(without.environ), "SV_SECRET_KEY=")
-	code, _, complaint := without.run(t, "serve")
+	without.Environ = append(slices.Clip(without.Environ), "SV_SECRET_KEY=")
+	code, _, complaint := without.Run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "openssl rand -base64 32") {
 		t.Errorf("serve without a key = %d, %s; want 2 and how to make one", code, complaint)
 	}
 	wrong := c
-	wrong.environ = append(slices.Clip(wrong.environ), "SV_SECRET_KEY=hunter2")
-	code, _, complaint = wrong.run(t, "serve")
+	wrong.Environ = append(slices.Clip(wrong.Environ), "SV_SECRET_KEY=hunter2")
+	code, _, complaint = wrong.Run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "SV_SECRET_KEY") || strings.Contains(complaint, "hunter2") {
 		t.Errorf("serve with a wrong key = %d, %s; want 2 and no key", code, complaint)
 	}
-	if code, shown, _ := c.run(t, "config", "show"); code != 0 || strings.Contains(shown, testSecretKey) {
+	if code, shown, _ := c.Run(t, "config", "show"); code != 0 || strings.Contains(shown, fixture.SecretKey) {
 		t.Errorf("config show = %d, %s; want no key", code, shown)
 	}
 }
