@@ -117,18 +117,14 @@ func TestCreateWorkflow(t *testing.T) {
 
 	t.Run("RemembersWhoDidIt", func(t *testing.T) {
 		t.Parallel()
-		if !coretest.One[bool](t, s.DB, `SELECT org_id = $1 AND target_type = 'workflow' AND target_id = $2
-				AND request_id = 'req-new' AND actor_id IS NOT NULL AND token_id IS NOT NULL AND detail = 'version 1'
-			FROM audit_records WHERE action = 'workflow.create'`, s.Harbour.ID, workflow.ID.String()) {
-			t.Error("the audit record does not say who created the workflow")
-		}
-		if !coretest.One[bool](t, s.DB,
-			`SELECT org_id = $1 AND endpoint = 'workflow_create' AND recovery_point = 'finished'
-				AND validation_run_id IS NULL AND locked_until IS NULL AND response_status = 201
-				AND response_body = $2 AND request_id = 'req-new' AND request_path = '/api/workflows/'
-			FROM idempotency_keys WHERE key = 'new'`, s.Harbour.ID, got.Body) {
-			t.Error("the key's row does not describe the request and its answer")
-		}
+		s.WantAudit(t, "workflow.create", "workflow", workflow.ID, "req-new", "version 1")
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"org_id": s.Harbour.ID.String(), "endpoint": "workflow_create", "recovery_point": "finished",
+			"validation_run_id": "NULL", "locked_until": "NULL", "response_status": "201", "body": string(got.Body),
+			"request_id": "req-new", "request_path": "/api/workflows/",
+		}, `SELECT org_id, endpoint, recovery_point, validation_run_id, locked_until, response_status,
+				convert_from(response_body, 'UTF8') AS body, request_id, request_path
+			FROM idempotency_keys WHERE key = 'new'`)
 	})
 
 	t.Run("StartsRuns", func(t *testing.T) {

@@ -43,22 +43,18 @@ func TestRerun(t *testing.T) {
 
 	t.Run("LeavesRowsThatReferToEachOther", func(t *testing.T) {
 		t.Parallel()
-		if !coretest.One[bool](t, s.DB,
-			`SELECT r.rerun_of = $2 AND r.submission_id = f.submission_id AND r.request_id = 'req-again'
-				AND r.definition_digest = f.definition_digest AND r.usage_metric = 'runs' AND r.source = 'API'
-				AND k.endpoint = 'run_rerun' AND k.recovery_point = 'finished' AND k.response_body = $3
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"rerun_of": first.ID.String(), "same_submission": "t", "request_id": "req-again", "same_definition": "t",
+			"usage_metric": "runs", "source": "API", "endpoint": "run_rerun", "recovery_point": "finished",
+			"body": string(got.Body),
+		}, `SELECT r.rerun_of, r.submission_id = f.submission_id AS same_submission, r.request_id,
+				r.definition_digest = f.definition_digest AS same_definition, r.usage_metric, r.source,
+				k.endpoint, k.recovery_point, convert_from(k.response_body, 'UTF8') AS body
 			FROM validation_runs AS r
 			JOIN idempotency_keys AS k ON k.id = r.idempotency_key_id AND k.validation_run_id = r.id
 			JOIN validation_runs AS f ON f.id = r.rerun_of
-			WHERE r.id = $1`, run.ID, first.ID, got.Body) {
-			t.Error("the run, its key and the earlier run do not belong together")
-		}
-		if !coretest.One[bool](t, s.DB,
-			`SELECT org_id = $1 AND target_type = 'run' AND target_id = $2 AND request_id = 'req-again'
-				AND actor_id IS NOT NULL AND token_id IS NOT NULL
-			FROM audit_records WHERE action = 'run.rerun'`, s.Harbour.ID, run.ID.String()) {
-			t.Error("the audit record does not say who repeated the run")
-		}
+			WHERE r.id = $1`, run.ID)
+		s.WantAudit(t, "run.rerun", "run", run.ID, "req-again", "")
 		s.wantRows(t, fixture.RowCounts{Keys: 2, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,23 +71,16 @@ func TestStart(t *testing.T) {
 		if diff := cmp.Diff(want, s.RowCounts(t)); diff != "" {
 			t.Errorf("rows (-want +got):\n%s", diff)
 		}
-		if !coretest.One[bool](t, s.DB, `SELECT state = 'PENDING' AND result = 'UNKNOWN' AND epoch = 1 AND attempts = 0
-				AND lease_until IS NULL AND sweep_after > created_at AND request_id = 'req-1' AND source = 'API'
-				AND usage_metric = 'runs' AND usage_period = date_trunc('month', now() AT TIME ZONE 'UTC')
-			FROM validation_runs WHERE id = $1`, run.ID) {
-			t.Error("the run is not a pending one of this request and month")
-		}
-		if !coretest.One[bool](t, s.DB,
-			`SELECT kind = 'validations.execute' AND org_id = $1 AND subject_id = $2 AND epoch = 1
-			FROM staged_jobs`, s.Harbour.ID, run.ID) {
-			t.Error("the staged job is not that of the run")
-		}
-		if !coretest.One[bool](t, s.DB,
-			`SELECT org_id = $1 AND target_type = 'run' AND target_id = $2 AND request_id = 'req-1'
-				AND actor_id IS NOT NULL AND token_id IS NOT NULL
-			FROM audit_records WHERE action = 'run.start'`, s.Harbour.ID, run.ID.String()) {
-			t.Error("the audit record does not say who started the run")
-		}
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"state": "PENDING", "result": "UNKNOWN", "epoch": "1", "attempts": "0", "lease_until": "NULL",
+			"swept_later": "t", "request_id": "req-1", "source": "API", "usage_metric": "runs", "of_this_month": "t",
+		}, `SELECT state, result, epoch, attempts, lease_until, sweep_after > created_at AS swept_later, request_id,
+				source, usage_metric, usage_period = date_trunc('month', now() AT TIME ZONE 'UTC') AS of_this_month
+			FROM validation_runs WHERE id = $1`, run.ID)
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"kind": "validations.execute", "org_id": s.Harbour.ID.String(), "subject_id": run.ID.String(), "epoch": "1",
+		}, `SELECT kind, org_id, subject_id, epoch FROM staged_jobs`)
+		s.WantAudit(t, "run.start", "run", run.ID, "req-1", "")
 	})
 
 	t.Run("StoresTheAnswerByteForByte", func(t *testing.T) {
@@ -95,16 +89,16 @@ func TestStart(t *testing.T) {
 		if !bytes.Equal(stored, got.Body) {
 			t.Errorf("stored body = %s, want %s", stored, got.Body)
 		}
-		if !coretest.One[bool](t, s.DB,
-			`SELECT response_status = 201 AND recovery_point = 'finished' AND locked_until IS NULL
-				AND validation_run_id = $1 AND request_id = 'req-1' AND request_method = 'POST'
-				AND request_path = '/api/workflows/meter-readings/start/' AND endpoint = 'workflow_start'
-				AND host(request_ip) = '127.0.0.1' AND user_agent LIKE 'Go-http-client/%'
-				AND expires_at - created_at = interval '24 hours'
-				AND id = (SELECT idempotency_key_id FROM validation_runs)
-			FROM idempotency_keys`, run.ID) {
-			t.Error("the key's row does not describe the request and its answer")
-		}
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"response_status": "201", "recovery_point": "finished", "locked_until": "NULL",
+			"validation_run_id": run.ID.String(), "request_id": "req-1", "request_method": "POST",
+			"request_path": "/api/workflows/meter-readings/start/", "endpoint": "workflow_start",
+			"ip": "127.0.0.1", "client": "Go-http-client", "lifetime": "1 day", "of_the_run": "t",
+		}, `SELECT response_status, recovery_point, locked_until, validation_run_id, request_id, request_method,
+				request_path, endpoint, host(request_ip) AS ip, split_part(user_agent, '/', 1) AS client,
+				expires_at - created_at AS lifetime,
+				id = (SELECT idempotency_key_id FROM validation_runs) AS of_the_run
+			FROM idempotency_keys`)
 		if headers := coretest.One[string](t, s.DB, `SELECT string_agg(h, ',' ORDER BY h)
 			FROM idempotency_keys, json_object_keys(response_headers) AS h`); headers != "content_type,location" {
 			t.Errorf("stored headers = %s, want content_type and location alone", headers)
@@ -186,11 +180,10 @@ func TestStartTakesThreeForms(t *testing.T) {
 			if diff := cmp.Diff(tt.want, s.submission(t, run.Submission)); diff != "" {
 				t.Errorf("submission (-want +got):\n%s", diff)
 			}
-			sum := sha256.Sum256([]byte(tt.want.Content))
-			if !coretest.One[bool](t, s.DB, `SELECT size = $2 AND sha256 = $3 FROM submissions WHERE id = $1`,
-				run.Submission, len(tt.want.Content), sum[:]) {
-				t.Error("size or digest are not those of the content")
-			}
+			coretest.WantRow(t, s.DB, coretest.Row{
+				"size":   strconv.Itoa(len(tt.want.Content)),
+				"sha256": fmt.Sprintf(`\x%x`, sha256.Sum256([]byte(tt.want.Content))),
+			}, `SELECT size, sha256 FROM submissions WHERE id = $1`, run.Submission)
 		})
 	}
 }
