@@ -214,7 +214,10 @@ func TestUnfinishedKeyTimeline(t *testing.T) {
 		got.Timeline[3].At = ""
 	}
 	want := []fixture.KeyEvent{
-		{At: got.CreatedAt, Event: "received", Detail: "POST /api/workflows/meter-readings/start/, request " + got.RequestID},
+		{
+			At: got.CreatedAt, Event: "received",
+			Detail: "POST /api/workflows/meter-readings/start/, request " + got.RequestID,
+		},
 		{At: got.CreatedAt, Event: "locked", Detail: "by this request"},
 		{At: got.CreatedAt, Event: "phase", Detail: "reached run_reserved"},
 		{At: "", Event: "taken_over", Detail: "from a request that had stopped at run_reserved"},

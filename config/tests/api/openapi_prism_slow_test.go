@@ -156,7 +156,7 @@ func startPrism(tb testing.TB, service string) prism {
 // send makes a request and returns what contradicts the document.
 func (p prism) send(tb testing.TB, c call) (answer, []violation) {
 	tb.Helper()
-	got, err := p.stage.Send(tb.Context(), c)
+	got, err := p.Send(tb.Context(), c)
 	if err != nil {
 		tb.Fatal(err)
 	}

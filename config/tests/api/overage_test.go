@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -107,7 +108,7 @@ func TestOverage(t *testing.T) {
 			t.Errorf("charge = %+v, want that of run %s with key sv-charge-%s", charge, run.ID, key)
 		}
 		fixture.WantReplay(t, first, s.Do(t, s.Start(t, "beyond")))
-		if calls := s.billing.Calls(); calls != 1 {
+		if calls := s.billing.Attempts(); calls != 1 {
 			t.Errorf("calls of the billing service = %d, want 1", calls)
 		}
 		s.wantOneRun(t)
@@ -135,7 +136,7 @@ func TestOverage(t *testing.T) {
 		s := setupOverage(t)
 		s.Exec(t, `UPDATE organizations SET overage_billing = true`)
 		for _, key := range []string{"1", "2", "3", ""} {
-			if calls := s.billing.Calls(); calls != 0 {
+			if calls := s.billing.Attempts(); calls != 0 {
 				t.Errorf("calls of the billing service before %q = %d, want none", key, calls)
 			}
 			wantFirst(t, s.Do(t, s.Start(t, key).By(s.Tiny.Tokens.Executor)))
@@ -203,7 +204,7 @@ func TestOverageDeclined(t *testing.T) {
 			}
 			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": "", "Location": ""})
 			fixture.WantReplay(t, first, s.Do(t, c))
-			if calls := s.billing.Calls(); calls != 1 {
+			if calls := s.billing.Attempts(); calls != 1 {
 				t.Errorf("calls of the billing service = %d, want 1", calls)
 			}
 			s.wantBooks(t, books{Runs: 1, Charges: 1})
@@ -350,7 +351,7 @@ func TestOverageSameKeyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := setupOverage(t)
 	s.retryAtOnce(t, "same")
-	if calls := s.billing.Calls(); calls != 1 {
+	if calls := s.billing.Attempts(); calls != 1 {
 		t.Errorf("calls of the billing service = %d, want 1", calls)
 	}
 	s.wantOneRun(t)
@@ -361,7 +362,7 @@ func (s overageStage) hold(tb testing.TB) (<-chan struct{}, func()) {
 	tb.Helper()
 	charging, free := make(chan struct{}), make(chan struct{})
 	say, release := sync.OnceFunc(func() { close(charging) }), sync.OnceFunc(func() { close(free) })
-	s.billing.Watch(func(billing.Moment) { say(); <-free })
+	s.billing.Watch(func(faults.Moment, billing.Charge) { say(); <-free })
 	tb.Cleanup(release)
 	return charging, release
 }

@@ -39,8 +39,8 @@ func TestCommandReference(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("%s (-commands +page; go test ./config/tests/cli -run TestCommandReference -update writes it anew):\n%s",
-			referenceFile, diff)
+		t.Errorf("%s (-commands +page; go test ./config/tests/cli -run TestCommandReference -update writes it anew):"+
+			"\n%s", referenceFile, diff)
 	}
 }
 

@@ -76,7 +76,8 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 // orgPage is a page of harbour that its members with the least role see, and that is not there for others.
 func orgPage(path string, least core.Role) fixture.Access {
 	return fixture.Access{
-		Call: fixture.Page(fixture.HarbourPages+path, ""), Least: least, OK: http.StatusOK, Foreign: http.StatusNotFound,
+		Call: fixture.Page(fixture.HarbourPages+path, ""), Least: least, OK: http.StatusOK,
+		Foreign: http.StatusNotFound,
 	}
 }
 

@@ -17,7 +17,8 @@ func TestThroughPgBouncer(t *testing.T) {
 	if os.Getenv(program.PoolerVariable) != "" {
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.parallel=4", "-test.skip=^Test(ThroughPgBouncer|OneKeyAtOnce)$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.parallel=4",
+		"-test.skip=^Test(ThroughPgBouncer|OneKeyAtOnce)$")
 	cmd.Env = append(os.Environ(), program.PoolerVariable+"=pgbouncer")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("the tests through PgBouncer: %v\n%s", err, output)

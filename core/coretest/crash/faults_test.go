@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
@@ -167,13 +168,13 @@ func (s *stage) atSharedCommit(tb testing.TB, effect pgproxy.Fault) func(members
 // strikeBilling does to the first call to the billing service what would be done to a commit.
 func (s *stage) strikeBilling(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.billing.Watch(func(now billing.Moment) {
+	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
 		switch now {
-		case billing.Received:
+		case faults.Received:
 			received()
-		case billing.Acted:
+		case faults.Acted:
 			acted()
-		case billing.Answered:
+		case faults.Answered:
 		}
 	})
 }
@@ -181,13 +182,13 @@ func (s *stage) strikeBilling(effect pgproxy.Fault) {
 // strikeValidator does the same to the first call to the external validator.
 func (s *stage) strikeValidator(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.validator.Watch(func(now validator.Moment, _ validator.Request) {
+	s.validator.Watch(func(now faults.Moment, _ validator.Request) {
 		switch now {
-		case validator.Received:
+		case faults.Received:
 			received()
-		case validator.Acted:
+		case faults.Acted:
 			acted()
-		case validator.Answered:
+		case faults.Answered:
 		}
 	})
 }
