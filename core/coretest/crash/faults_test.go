@@ -46,15 +46,15 @@ const (
 
 // faultsOf are the faults that can strike a process at a boundary.
 func faultsOf(p part, where at) []fault {
-	faults := []fault{dropBefore, dropAfter, killBefore, killAfter, freezeBefore, freezeAfter, stall, loseRedis}
+	found := []fault{dropBefore, dropAfter, killBefore, killAfter, freezeBefore, freezeAfter, stall, loseRedis}
 	if p == web {
-		faults = append(faults, hangUp)
+		found = append(found, hangUp)
 	}
 	if where.isCommit() {
-		faults = append(faults, toldFaults()...)
-		faults = append(faults, refuse)
+		found = append(found, toldFaults()...)
+		found = append(found, refuse)
 	}
-	return faults
+	return found
 }
 
 // toldFaults are those of which the database tells itself, and after which nobody knows whether it has committed.
