@@ -56,23 +56,25 @@ BROWSER_PARALLEL = 6
 .PHONY: api
 api: ## check the OpenAPI document: form, breaking changes, answers, clients
 	@.ci/setup postgresql npm
-	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run '$(API_TESTS)' ./config
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run '$(API_TESTS)' ./config/tests/api
 
 .PHONY: a11y
 a11y: ## hold every page to the bar in a browser: access, layout, weight
 	@.ci/setup postgresql chromium npm
-	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -parallel $(BROWSER_PARALLEL) -run 'Browser' ./core/coretest/browser ./config
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -parallel $(BROWSER_PARALLEL) -run 'Browser' \
+		./core/coretest/browser ./config/tests/pages
 
 .PHONY: api-and-pages
 api-and-pages: ## do what api and a11y do with one build, side by side
 	@.ci/setup postgresql chromium npm
 	go run ./core/coretest/withpostgres -suite -- go test -vet=off '-ldflags=-s -w' -count=1 -tags slow \
-		-timeout $(TIMEOUT) -parallel $(BROWSER_PARALLEL) -run '$(API_TESTS)|Browser' ./core/coretest/browser ./config
+		-timeout $(TIMEOUT) -parallel $(BROWSER_PARALLEL) -run '$(API_TESTS)|Browser' \
+		./core/coretest/browser ./config/tests/api ./config/tests/pages
 
 .PHONY: screenshots
 screenshots: ## write pictures of every page to build/screenshots
 	@.ci/setup postgresql chromium npm
-	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestScreenshots' ./config \
+	go run ./core/coretest/withpostgres -- go test -count=1 -tags slow -run 'TestScreenshots' ./config/tests/pages \
 		-screenshots $(CURDIR)/build/screenshots
 	@echo build/screenshots/index.html
 

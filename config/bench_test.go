@@ -44,7 +44,7 @@ func (s *stage) benchmarkOne(b *testing.B, key string, want int) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", key)
 	recorder := httptest.NewRecorder()
-	s.router.ServeHTTP(recorder, request)
+	s.Router.ServeHTTP(recorder, request)
 	if recorder.Code != want {
 		b.Fatalf("status = %d, want %d: %s", recorder.Code, want, recorder.Body)
 	}
@@ -68,10 +68,10 @@ func BenchmarkLoneStart(b *testing.B) {
 
 func BenchmarkReplay(b *testing.B) {
 	s := setup(b)
-	s.must(b, http.StatusCreated, call{
-		method: http.MethodPost, path: "/api/workflows/building/start/", token: s.Harbour.Tokens.Executor,
-		body:   document,
-		header: http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {"the same"}},
+	s.Must(b, http.StatusCreated, call{
+		Method: http.MethodPost, Path: "/api/workflows/building/start/", Token: s.Harbour.Tokens.Executor,
+		Body:   document,
+		Header: http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {"the same"}},
 	})
 	s.benchmark(b, func(int64) string { return "the same" }, http.StatusCreated)
 }

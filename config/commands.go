@@ -34,7 +34,7 @@ type Program struct {
 // Run runs the command line and returns the process's exit code: 0 done, 1 failed, 2 used wrongly, or what a command
 // says in a cli.ExitError.
 func (p Program) Run(ctx context.Context, args []string) int {
-	root := p.command() //nolint:contextcheck // cobra hands the context to the command that runs
+	root := p.Command() //nolint:contextcheck // cobra hands the context to the command that runs
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -86,7 +86,8 @@ func explainError(err error) string {
 	return fmt.Sprintf("%d values are wrong:\n  %s", len(lines), strings.Join(lines, "\n  "))
 }
 
-func (p Program) command() *cobra.Command {
+// Command returns the command line with all its commands, which run as Run does.
+func (p Program) Command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "simplevalidations",
 		Short:         "Validate documents over HTTP, each run exactly once",

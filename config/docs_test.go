@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
@@ -22,8 +24,9 @@ import (
 func TestDocsPages(t *testing.T) {
 	t.Parallel()
 
-	e := router(t)
-	addresses := append(pageAddresses(t), "/docs/", "/docs/guides/", "/docs/errors/", "/docs/adr/", "/api/docs/")
+	e := fixture.Router(t)
+	addresses := append(fixture.DocsAddresses(t), "/docs/", "/docs/guides/", "/docs/errors/", "/docs/adr/",
+		"/api/docs/")
 	for _, address := range addresses {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
@@ -52,12 +55,12 @@ func TestErrorPages(t *testing.T) {
 	t.Parallel()
 
 	var got []string
-	for _, address := range pageAddresses(t) {
+	for _, address := range fixture.DocsAddresses(t) {
 		if code, ok := strings.CutPrefix(address, "/docs/errors/"); ok {
 			got = append(got, strings.TrimSuffix(code, "/"))
 		}
 	}
-	if diff := cmp.Diff(codes(), got); diff != "" {
+	if diff := cmp.Diff(fixture.Codes(), got); diff != "" {
 		t.Fatalf("pages (-codes +pages):\n%s", diff)
 	}
 	for _, spec := range core.Codes() {
@@ -75,7 +78,7 @@ func TestErrorPages(t *testing.T) {
 func TestDocsFiles(t *testing.T) {
 	t.Parallel()
 
-	e := router(t)
+	e := fixture.Router(t)
 	tests := map[string]struct {
 		address, accept, mediaType, contains string
 		status                               int
@@ -107,7 +110,7 @@ func TestDocsFiles(t *testing.T) {
 				t.Errorf("body = %.300s, want %s", answer.Body, tt.contains)
 			}
 			if strings.HasPrefix(tt.address, "/api/") {
-				checkResponse(t, req, answer.Code, answer.Header(), answer.Body.Bytes())
+				fixture.CheckResponse(t, req, answer.Code, answer.Header(), answer.Body.Bytes())
 			}
 		})
 	}
@@ -117,7 +120,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	const asPage, asProblem = echo.MIMETextHTMLCharsetUTF8, core.ProblemType
-	e := router(t)
+	e := fixture.Router(t)
 	for _, tt := range []struct{ name, address, accept, mediaType string }{
 		{"PageOfTheDocsForABrowser", "/docs/nope/", browser, asPage},
 		{"SampleForABrowser", "/docs/samples/nope.csv", browser, asPage},
@@ -194,7 +197,7 @@ func TestGuidesHaveTheirOwnKeys(t *testing.T) {
 func TestDocsSearch(t *testing.T) {
 	t.Parallel()
 
-	e := router(t)
+	e := fixture.Router(t)
 	const address = "/docs/search/?q=quota_exceeded+%3C%3E"
 	answer := get(e, address)
 	page := answer.Body.String()
@@ -245,40 +248,21 @@ func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
 	if !ok {
 		tb.Fatal("page has no example")
 	}
-	agreed, err := loadContract()
+	agreed, err := fixture.LoadContract()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	problem := decode[core.Problem](tb, rawJSON(shown))
+	var problem core.Problem
+	if err := json.Unmarshal([]byte(shown), &problem); err != nil {
+		tb.Fatal(err)
+	}
 	header := http.Header{"Content-Type": {core.ProblemType}, "Request-Id": {problem.RequestID}}
-	if err := agreed.checkProblem(spec.Status, header, []byte(shown)); err != nil {
+	if err := agreed.CheckProblem(spec.Status, header, []byte(shown)); err != nil {
 		tb.Errorf("example: %v", err)
 	}
 	if problem.Code != spec.Code || problem.Retryable != spec.Retryable {
 		tb.Errorf("example = %s, retryable %v, want %s, %v", problem.Code, problem.Retryable, spec.Code, spec.Retryable)
 	}
-}
-
-// rawJSON is a JSON text that is not to be quoted.
-type rawJSON string
-
-func (r rawJSON) MarshalJSON() ([]byte, error) {
-	return []byte(r), nil
-}
-
-// pageAddresses lists the addresses of the pages that have a file.
-func pageAddresses(tb testing.TB) []string {
-	tb.Helper()
-	names, err := docs.Pages()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	addresses := make([]string, len(names))
-	for i, name := range names {
-		addresses[i] = "/docs/" + name + "/"
-	}
-	slices.Sort(addresses)
-	return addresses
 }
 
 // references lists the addresses that a page loads or links to.

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -24,22 +25,22 @@ import (
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	s := setupOverage(t)
-	used := s.start(t, "repeated-1")
-	s.must(t, http.StatusCreated, used)
-	s.work(t)
-	s.must(t, http.StatusCreated, used)
-	s.refused(t, core.CodeKeyReused, used.with("X-Filename", "another.csv"))
-	s.refused(t, core.CodeKeyInvalid, used.with("Idempotency-Key", ""))
-	s.billing.Script(billing.FailBefore)
-	s.refused(t, core.CodeUnavailable, used.with("Idempotency-Key", "stuck"))
-	s.must(t, http.StatusCreated, used.with("Idempotency-Key", "stuck"))
-	s.refused(t, core.CodeNotFound, call{path: "/nothing/at-all/"})
-	s.must(t, http.StatusOK, s.cancel(s.started(t, s.start(t, "canceled")).ID))
-	s.exec(t, `INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts) VALUES ('x', $1, $1, 1, 10)`,
+	s, charging := fixture.SetupBilled(t)
+	used := s.Start(t, "repeated-1")
+	s.Must(t, http.StatusCreated, used)
+	s.Work(t)
+	s.Must(t, http.StatusCreated, used)
+	s.Refused(t, core.CodeKeyReused, used.With("X-Filename", "another.csv"))
+	s.Refused(t, core.CodeKeyInvalid, used.With("Idempotency-Key", ""))
+	charging.Script(billing.FailBefore)
+	s.Refused(t, core.CodeUnavailable, used.With("Idempotency-Key", "stuck"))
+	s.Must(t, http.StatusCreated, used.With("Idempotency-Key", "stuck"))
+	s.Refused(t, core.CodeNotFound, call{Path: "/nothing/at-all/"})
+	s.Must(t, http.StatusOK, s.Cancel(s.Started(t, s.Start(t, "canceled")).ID))
+	s.Exec(t, `INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts) VALUES ('x', $1, $1, 1, 10)`,
 		s.Harbour.ID)
 
-	measured, handler, err := s.project.Measured(t.Context())
+	measured, handler, err := s.Project.Measured(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestMetrics(t *testing.T) {
 
 	t.Run("AreNotPublic", func(t *testing.T) {
 		t.Parallel()
-		s.refused(t, core.CodeNotFound, call{path: "/metrics"})
+		s.Refused(t, core.CodeNotFound, call{Path: "/metrics"})
 	})
 	t.Run("AreListed", func(t *testing.T) {
 		t.Parallel()
@@ -154,7 +155,7 @@ func checkAlerts(tb testing.TB, measured []string) {
 	if err := decoder.Decode(&rules); err != nil {
 		tb.Fatal(err)
 	}
-	pages := router(tb)
+	pages := fixture.Router(tb)
 	looked := make(map[string]bool)
 	for _, rule := range rules.Groups[0].Rules {
 		for _, name := range regexp.MustCompile(`sv_[a-z_]+`).FindAllString(rule.Expr, -1) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
@@ -47,8 +48,8 @@ func TestSecretKeyOfTheDataFolder(t *testing.T) {
 
 	t.Run("IsNotUsedWhereOneIsSet", func(t *testing.T) {
 		t.Parallel()
-		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: testSecretKey}
-		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != testSecretKey {
+		settings := config.Settings{DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: fixture.SecretKey}
+		if got, err := settings.WithSecretKey(); err != nil || got.SecretKey != fixture.SecretKey {
 			t.Errorf("key = %q, %v, want the one of the settings", got.SecretKey, err)
 		}
 		settings.SecretKey, settings.DatabaseURL = "", "postgres://db.example/app"
@@ -87,59 +88,20 @@ func TestSecretKeyOfTheDataFolder(t *testing.T) {
 
 func TestServeNeedsTheSecretKey(t *testing.T) {
 	t.Parallel()
-	c := setupConsole(t)
+	c := fixture.SetupConsole(t)
 	without := c
-	without.environ = append(slices.Clip(without.environ), "SV_SECRET_KEY=")
-	code, _, complaint := without.run(t, "serve")
+	without.Environ = append(slices.Clip(without.Environ), "SV_SECRET_KEY=")
+	code, _, complaint := without.Run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "openssl rand -base64 32") {
 		t.Errorf("serve without a key = %d, %s; want 2 and how to make one", code, complaint)
 	}
 	wrong := c
-	wrong.environ = append(slices.Clip(wrong.environ), "SV_SECRET_KEY=hunter2")
-	code, _, complaint = wrong.run(t, "serve")
+	wrong.Environ = append(slices.Clip(wrong.Environ), "SV_SECRET_KEY=hunter2")
+	code, _, complaint = wrong.Run(t, "serve")
 	if code != 2 || !strings.Contains(complaint, "SV_SECRET_KEY") || strings.Contains(complaint, "hunter2") {
 		t.Errorf("serve with a wrong key = %d, %s; want 2 and no key", code, complaint)
 	}
-	if code, shown, _ := c.run(t, "config", "show"); code != 0 || strings.Contains(shown, testSecretKey) {
+	if code, shown, _ := c.Run(t, "config", "show"); code != 0 || strings.Contains(shown, fixture.SecretKey) {
 		t.Errorf("config show = %d, %s; want no key", code, shown)
-	}
-}
-
-func TestRotationOfTheSecretKey(t *testing.T) {
-	t.Parallel()
-	s := setupExternal(t)
-	c := s.console(t)
-	fresh := keyring.Generate()
-	with := func(key string) console {
-		return console{environ: append(slices.Clip(c.environ), "SV_SECRET_KEY="+key)}
-	}
-	says := func(c console, want string) {
-		t.Helper()
-		if _, said, complaint := c.run(t, "doctor"); !strings.Contains(said, want) {
-			t.Errorf("doctor = %s %s, want %q", said, complaint, want)
-		}
-	}
-	says(with(testSecretKey), "SV116  ok")
-	says(with(""), "SV_SECRET_KEY is not set")
-	says(with(fresh), "a key that SV_SECRET_KEY does not have")
-	if code, _, complaint := with(fresh).run(t, "serve"); code != 2 || !strings.Contains(complaint, "does not have") {
-		t.Errorf("serve with another key = %d, %s; want 2", code, complaint)
-	}
-	both := with(fresh + "," + testSecretKey)
-	says(both, "secrets rotate")
-	code, said, complaint := both.run(t, "secrets", "rotate")
-	if code != 0 || !strings.HasPrefix(said, "1 signing key") {
-		t.Errorf("secrets rotate = %d, %s%s; want one signing key", code, said, complaint)
-	}
-	says(with(fresh), "SV116  ok")
-	show := []string{"signing-secret", "show", "--org", "harbour-energy", "--validator", s.origin}
-	if code, shown, complaint := with(fresh).run(t, show...); code != 0 || shown != s.secret+"\n" {
-		t.Errorf("secret under the new key = %d, %s; want the same as before", code, complaint)
-	}
-	if code, _, complaint := with(testSecretKey).run(t, show...); code == 0 {
-		t.Errorf("the old key still opens the secret; %s", complaint)
-	}
-	if code, _, _ := with("").run(t, "secrets", "rotate"); code != 2 {
-		t.Errorf("secrets rotate without a key = %d, want 2", code)
 	}
 }

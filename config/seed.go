@@ -23,7 +23,7 @@ const demoTokenLife = 30 * 24 * time.Hour
 type demoOutput struct {
 	BaseURL   string        `json:"base_url"`
 	Dashboard demoDashboard `json:"dashboard"`
-	Orgs      []demoOrg     `json:"orgs"`
+	Orgs      []DemoOrg     `json:"orgs"`
 }
 
 // demoDashboard is how to sign in to the dashboard.
@@ -32,21 +32,24 @@ type demoDashboard struct {
 	Password string `json:"password"`
 }
 
-type demoOrg struct {
+// DemoOrg is an organization of the demonstration, with what a visitor needs to use it.
+type DemoOrg struct {
 	ID        uuid.UUID      `json:"id"`
 	Slug      string         `json:"slug"`
 	Name      string         `json:"name"`
-	Tokens    demoTokens     `json:"tokens"`
-	Workflows []demoWorkflow `json:"workflows"`
+	Tokens    DemoTokens     `json:"tokens"`
+	Workflows []DemoWorkflow `json:"workflows"`
 }
 
-type demoTokens struct {
+// DemoTokens are the secrets of tokens, one for each role that the demonstration shows.
+type DemoTokens struct {
 	Owner    string `json:"owner"`
 	Executor string `json:"executor"`
 	Viewer   string `json:"viewer"`
 }
 
-type demoWorkflow struct {
+// DemoWorkflow is a workflow of the demonstration.
+type DemoWorkflow struct {
 	ID   uuid.UUID `json:"id"`
 	Slug string    `json:"slug"`
 }
@@ -96,7 +99,7 @@ func (p Program) seedCommand() *cobra.Command {
 // seedDemo makes what is missing of the demonstration, and new tokens and a new password each time: the secrets of
 // earlier ones are not known to anybody but their holders, and the tokens go on working.
 func (p *Project) seedDemo(ctx context.Context) (demoOutput, error) {
-	orgs, err := p.seedTenants(ctx)
+	orgs, err := p.SeedTenants(ctx)
 	if err != nil {
 		return demoOutput{}, err
 	}
@@ -107,8 +110,10 @@ func (p *Project) seedDemo(ctx context.Context) (demoOutput, error) {
 	return demoOutput{BaseURL: p.settings.Address(), Dashboard: visitor, Orgs: orgs}, nil
 }
 
-func (p *Project) seedTenants(ctx context.Context) ([]demoOrg, error) {
-	var orgs []demoOrg
+// SeedTenants makes what is missing of the two organizations of the demonstration, and new tokens each time. The first
+// may start a million runs a month, the second three.
+func (p *Project) SeedTenants(ctx context.Context) ([]DemoOrg, error) {
+	var orgs []DemoOrg
 	for _, tenant := range demoTenants() {
 		org, err := p.seedTenant(ctx, tenant)
 		if err != nil {
@@ -119,30 +124,30 @@ func (p *Project) seedTenants(ctx context.Context) ([]demoOrg, error) {
 	return orgs, nil
 }
 
-func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (demoOrg, error) {
+func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (DemoOrg, error) {
 	org, err := p.userService.EnsureOrganization(ctx, tenant.slug, tenant.name, &tenant.quota)
 	if err != nil {
-		return demoOrg{}, err
+		return DemoOrg{}, err
 	}
-	seeded := demoOrg{ID: org.ID, Slug: org.Slug, Name: org.Name}
+	seeded := DemoOrg{ID: org.ID, Slug: org.Slug, Name: org.Name}
 	for role, secret := range map[core.Role]*string{
 		core.RoleOwner: &seeded.Tokens.Owner, core.RoleExecutor: &seeded.Tokens.Executor,
 		core.RoleViewer: &seeded.Tokens.Viewer,
 	} {
 		if *secret, err = p.seedMember(ctx, org, role); err != nil {
-			return demoOrg{}, err
+			return DemoOrg{}, err
 		}
 	}
 	drafts, err := workflows.DemoDrafts()
 	if err != nil {
-		return demoOrg{}, err
+		return DemoOrg{}, err
 	}
 	for _, draft := range drafts {
 		workflow, err := p.ensureWorkflow(ctx, org.ID, draft)
 		if err != nil {
-			return demoOrg{}, err
+			return DemoOrg{}, err
 		}
-		seeded.Workflows = append(seeded.Workflows, demoWorkflow{ID: workflow.ID, Slug: workflow.Slug})
+		seeded.Workflows = append(seeded.Workflows, DemoWorkflow{ID: workflow.ID, Slug: workflow.Slug})
 	}
 	return seeded, nil
 }
@@ -161,7 +166,7 @@ func (p *Project) seedMember(ctx context.Context, org users.Organization, role c
 }
 
 // seedVisitor makes a user who may sign in and see everything, with a new password each time.
-func (p *Project) seedVisitor(ctx context.Context, orgs []demoOrg) (demoDashboard, error) {
+func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg) (demoDashboard, error) {
 	visitor := demoDashboard{Email: "demo@" + orgs[0].Slug + ".example", Password: rand.Text()}
 	user, err := p.userService.EnsureUser(ctx, visitor.Email, "Demo visitor")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
 // caller tries to reach the service as soon as something is printed, and then ends it.
@@ -37,18 +38,18 @@ func TestServeDemo(t *testing.T) {
 
 	t.Run("IsReadyWhenItSaysSo", func(t *testing.T) {
 		t.Parallel()
-		c := setupConsole(t)
+		c := fixture.SetupConsole(t)
 		taken := listen(t)
 		address := taken.Addr().String()
 		if err := taken.Close(); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), fixture.Patience)
 		defer cancel()
 		out := &caller{address: address, stop: cancel}
 		var complaint bytes.Buffer
 		code := config.Program{
-			Environ: append(c.environ, "SV_ADDR="+address), Stdout: out, Stderr: &complaint,
+			Environ: append(c.Environ, "SV_ADDR="+address), Stdout: out, Stderr: &complaint,
 		}.Run(ctx, []string{"serve", "--demo"})
 		if code != 0 || !strings.Contains(out.printed, "ready") {
 			t.Fatalf("exit code = %d, output %q, complaint %q, want 0 and the demonstration",
@@ -61,9 +62,9 @@ func TestServeDemo(t *testing.T) {
 
 	t.Run("SaysNothingWhereItCannotListen", func(t *testing.T) {
 		t.Parallel()
-		c := setupConsole(t)
-		c.environ = append(c.environ, "SV_ADDR="+listen(t).Addr().String())
-		if code, out, complaint := c.run(t, "serve", "--demo"); code == 0 || out != "" {
+		c := fixture.SetupConsole(t)
+		c.Environ = append(c.Environ, "SV_ADDR="+listen(t).Addr().String())
+		if code, out, complaint := c.Run(t, "serve", "--demo"); code == 0 || out != "" {
 			t.Errorf("exit code = %d, output %q, complaint %q, want a failure and no output", code, out, complaint)
 		}
 	})
@@ -74,17 +75,17 @@ const doctorPause = 200 * time.Millisecond
 
 func TestServeTellsOfEveryPartAndLoop(t *testing.T) {
 	t.Parallel()
-	c := setupConsole(t)
+	c := fixture.SetupConsole(t)
 	taken := listen(t)
-	c.environ = append(c.environ, "SV_ADDR="+taken.Addr().String())
+	c.Environ = append(c.Environ, "SV_ADDR="+taken.Addr().String())
 	if err := taken.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), fixture.Patience)
 	defer stop()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- config.Program{Environ: c.environ, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx, []string{"serve"})
+		ended <- config.Program{Environ: c.Environ, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx, []string{"serve"})
 	}()
 	told := ""
 	// Each look costs as much as a start, so the loops that are waited for get the processor in between.
@@ -95,14 +96,14 @@ func TestServeTellsOfEveryPartAndLoop(t *testing.T) {
 		case <-ctx.Done():
 			t.Fatalf("doctor = %s, want every part and loop to run", told)
 		case <-look.C:
-			_, told, _ = c.run(t, "doctor")
+			_, told, _ = c.Run(t, "doctor")
 		}
 	}
 	stop()
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code of serve = %d, want 0", code)
 	}
-	if _, told, _ = c.run(t, "doctor"); !strings.Contains(told, "no process has sent a heartbeat") {
+	if _, told, _ = c.Run(t, "doctor"); !strings.Contains(told, "no process has sent a heartbeat") {
 		t.Errorf("doctor = %s, want a process that has stopped to be gone", told)
 	}
 }

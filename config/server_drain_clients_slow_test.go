@@ -2,7 +2,9 @@
 
 package config_test
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestRefusalsArriveInNode has node's clients see why they are refused, and no broken connection besides.
 func TestRefusalsArriveInNode(t *testing.T) {

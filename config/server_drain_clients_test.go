@@ -49,7 +49,7 @@ func (s *stage) refusedPlan() refusedPlan {
 	wrongMethod := post("WrongMethod", start, http.StatusMethodNotAllowed, header(executor))
 	wrongMethod.Method = http.MethodPut
 	return refusedPlan{
-		Host:     s.address,
+		Host:     s.Address,
 		Sizes:    []int{3 * megabyte, 9 * megabyte, 11 * megabyte, 15 * megabyte},
 		Attempts: 2,
 		Cases: []refusedCase{

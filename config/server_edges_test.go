@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -29,7 +30,7 @@ func serveWeb(tb testing.TB, handler http.HandlerFunc, change func(*config.Setti
 	listener := listen(tb)
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- config.ServeWeb(ctx, listener, handler, settings, discard()) }()
+	go func() { ended <- config.ServeWeb(ctx, listener, handler, settings, fixture.Discard()) }()
 	tb.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -41,12 +42,12 @@ func serveWeb(tb testing.TB, handler http.HandlerFunc, change func(*config.Setti
 
 func dial(tb testing.TB, address string) net.Conn {
 	tb.Helper()
-	conn, err := net.DialTimeout("tcp", address, patience)
+	conn, err := net.DialTimeout("tcp", address, fixture.Patience)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close() }) // It may be closed already.
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(fixture.Patience)); err != nil {
 		tb.Fatal(err)
 	}
 	return conn
@@ -67,7 +68,7 @@ func askPlainly(tb testing.TB, conn net.Conn) answer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: body}
+	return answer{Status: response.StatusCode, Header: response.Header, Body: body}
 }
 
 const plainGet = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -92,7 +93,7 @@ func TestReaderThatTakesNothingIsCutOff(t *testing.T) {
 		if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() { //nolint:errorlint // the connection's own error
 			t.Errorf("write = %v, want its deadline to pass", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(fixture.Patience):
 		t.Error("the handler still writes to a client that does not read")
 	}
 }
@@ -102,22 +103,22 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		func(settings *config.Settings) { settings.MaxConnections = 1 })
 	first := dial(t, address)
-	if got := askPlainly(t, first); got.status != http.StatusNoContent {
-		t.Fatalf("first connection = %d, want 204", got.status)
+	if got := askPlainly(t, first); got.Status != http.StatusNoContent {
+		t.Fatalf("first connection = %d, want 204", got.Status)
 	}
 	refused := askPlainly(t, dial(t, address))
 	var problem core.Problem
-	if err := json.Unmarshal(refused.body, &problem); err != nil {
-		t.Fatalf("body %s: %v", refused.body, err)
+	if err := json.Unmarshal(refused.Body, &problem); err != nil {
+		t.Fatalf("body %s: %v", refused.Body, err)
 	}
-	if refused.status != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable {
-		t.Errorf("second connection = %d %s, want 503 and a problem", refused.status, refused.body)
+	if refused.Status != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable {
+		t.Errorf("second connection = %d %s, want 503 and a problem", refused.Status, refused.Body)
 	}
-	wantHeader(t, refused, map[string]string{
+	fixture.WantHeader(t, refused, map[string]string{
 		"Retry-After": "1", "Content-Type": core.ProblemType, "Request-Id": problem.RequestID,
 	})
-	if got := askPlainly(t, first); got.status != http.StatusNoContent {
-		t.Errorf("first connection again = %d, want 204", got.status)
+	if got := askPlainly(t, first); got.Status != http.StatusNoContent {
+		t.Errorf("first connection again = %d, want 204", got.Status)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 	dbtest.Eventually(t, func() bool {
 		next := dial(t, address)
 		defer next.Close()
-		return askPlainly(t, next).status == http.StatusNoContent
+		return askPlainly(t, next).Status == http.StatusNoContent
 	})
 }
 
@@ -155,14 +156,15 @@ func TestNothingFollowsABodyInChunks(t *testing.T) {
 func TestEncryptedService(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.BaseURL = "https://checks.example" })
-	s.withPassword(t)
+	s.WithPassword(t)
 	const strict = "max-age=31536000"
-	wantHeader(t, s.must(t, http.StatusOK, call{path: "/api/me/", token: s.Harbour.Tokens.Viewer}), map[string]string{
-		"Strict-Transport-Security": strict,
-	})
-	got := s.answerTo(t, signIn(visitorEmail, visitorPassword))
-	wantHeader(t, got, map[string]string{"Strict-Transport-Security": strict})
-	cookies := (&http.Response{Header: got.header}).Cookies()
+	fixture.WantHeader(t, s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer}),
+		map[string]string{
+			"Strict-Transport-Security": strict,
+		})
+	got := s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))
+	fixture.WantHeader(t, got, map[string]string{"Strict-Transport-Security": strict})
+	cookies := (&http.Response{Header: got.Header}).Cookies()
 	at := slices.IndexFunc(cookies, func(cookie *http.Cookie) bool { return cookie.Name == "__Host-sv_session" })
 	if at < 0 {
 		t.Fatalf("cookies = %v, want a session of this host alone", cookies)
@@ -171,12 +173,12 @@ func TestEncryptedService(t *testing.T) {
 	if !session.Secure || session.Path != "/" || session.Domain != "" || !session.HttpOnly {
 		t.Errorf("cookie = %v, want it Secure, for /, and for no domain", session)
 	}
-	account := call{path: "/app/account/"}
-	s.visit(t, http.StatusOK, account.with("Cookie", session.Name+"="+session.Value))
+	account := call{Path: "/app/account/"}
+	s.Visit(t, http.StatusOK, account.With("Cookie", session.Name+"="+session.Value))
 	// A cookie that a subdomain could have planted is none.
-	s.visit(t, http.StatusSeeOther, account.with("Cookie", "sv_session="+session.Value))
-	chosen := s.answerTo(t, post("/app/theme/", "", url.Values{"theme": {"dark"}, "back": {"/app/"}}))
-	if cookie := chosen.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sv_theme=dark; Path=/;") {
+	s.Visit(t, http.StatusSeeOther, account.With("Cookie", "sv_session="+session.Value))
+	chosen := s.AnswerTo(t, fixture.Post("/app/theme/", "", url.Values{"theme": {"dark"}, "back": {"/app/"}}))
+	if cookie := chosen.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sv_theme=dark; Path=/;") {
 		t.Errorf("Set-Cookie = %q, want a cookie of this host alone", cookie)
 	}
 }
@@ -184,14 +186,15 @@ func TestEncryptedService(t *testing.T) {
 func TestSignedInPagesAreNotKept(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, core.RoleExecutor)
 	for path, want := range map[string]string{
-		"/app/account/": "no-store", harbourPages: "no-store", harbourPages + "runs/": "no-store",
-		harbourPages + "nothing/": "no-store",
+		"/app/account/": "no-store", fixture.HarbourPages: "no-store", fixture.HarbourPages + "runs/": "no-store",
+		fixture.HarbourPages + "nothing/": "no-store",
 		// Back shows this form with its key, so that it starts nothing twice.
-		launchMeters: "private, no-cache",
+		fixture.LaunchMeters: "private, no-cache",
 	} {
-		wantHeader(t, s.answerTo(t, page(path, session)), map[string]string{"Cache-Control": want})
+		fixture.WantHeader(t, s.AnswerTo(t, fixture.Page(path, session)), map[string]string{"Cache-Control": want})
 	}
-	wantHeader(t, s.answerTo(t, page("/app/sign-in/", "")), map[string]string{"Cache-Control": "private, no-cache"})
+	fixture.WantHeader(t, s.AnswerTo(t, fixture.Page("/app/sign-in/", "")),
+		map[string]string{"Cache-Control": "private, no-cache"})
 }

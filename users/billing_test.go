@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
@@ -43,9 +44,9 @@ func TestServer(t *testing.T) {
 			}
 		}
 		charges := service.Charges()
-		if len(charges) != 1 || service.Calls() != 3 || service.Refused() != 0 {
+		if len(charges) != 1 || service.Attempts() != 3 || service.Refused() != 0 {
 			t.Fatalf("charges = %d of %d calls and %d refused, want 1 of 3 and 0",
-				len(charges), service.Calls(), service.Refused())
+				len(charges), service.Attempts(), service.Refused())
 		}
 		got := charges[0]
 		if got.Key != charge.Key || got.OrgID != charge.OrgID.String() || got.RunID != charge.RunID.String() ||
@@ -94,7 +95,7 @@ func TestServer(t *testing.T) {
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		ctx, cancel := context.WithCancel(t.Context())
-		service.Watch(func(billing.Moment) { cancel(); <-release })
+		service.Watch(func(faults.Moment, billing.Charge) { cancel(); <-release })
 		if _, err := client.Charge(ctx, newCharge("k")); !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v, want canceled", err)
 		}
@@ -173,7 +174,7 @@ func TestServerRefusesWithoutSignature(t *testing.T) {
 	service := billing.New(billingSecret)
 	recorder := httptest.NewRecorder()
 	service.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
-	if recorder.Code != http.StatusUnauthorized || service.Calls() != 0 {
-		t.Errorf("status = %d after %d calls, want 401 and 0", recorder.Code, service.Calls())
+	if recorder.Code != http.StatusUnauthorized || service.Attempts() != 0 {
+		t.Errorf("status = %d after %d calls, want 401 and 0", recorder.Code, service.Attempts())
 	}
 }

@@ -130,8 +130,9 @@ func TestCounters(t *testing.T) {
 			t.Errorf("grants of the new month (-want +got):\n%s", diff)
 		}
 		usage := grants[0].Usage
-		if !one[bool](t, b, `SELECT $1::date = date_trunc('month', now() AT TIME ZONE 'UTC')`, usage.Period) {
-			t.Errorf("period = %s, want the month of the database's clock", usage.Period)
+		month := one[time.Time](t, b, `SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date`)
+		if !usage.Period.Equal(month) {
+			t.Errorf("period = %s, want the month of the database's clock, %s", usage.Period, month)
 		}
 		if want := usage.Period.AddDate(0, 1, 0); !usage.ResetsAt().Equal(want) {
 			t.Errorf("ResetsAt = %s, want %s", usage.ResetsAt(), want)
@@ -306,11 +307,8 @@ func TestSetRunQuota(t *testing.T) {
 		if b.charge(t, other)[0].Granted {
 			t.Error("the other organization's quota was raised")
 		}
-		if !one[bool](t, b,
-			`SELECT org_id = $1 AND actor_id IS NULL AND detail = '9 runs a month' FROM audit_records
-				WHERE action = 'organization.set_quota'`, org) {
-			t.Error("the audit record does not say what the operator did")
-		}
+		coretest.WantRow(t, b.db, coretest.Row{"org_id": org.String(), "actor_id": "NULL", "detail": "9 runs a month"},
+			`SELECT org_id, actor_id, detail FROM audit_records WHERE action = 'organization.set_quota'`)
 	})
 
 	t.Run("RefusesNegativeNumbers", func(t *testing.T) {

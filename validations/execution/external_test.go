@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -132,7 +133,7 @@ func TestExternalStepTimesOut(t *testing.T) {
 // The holder crashes during the call, and another worker takes the run over.
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
-	for moment, acted := range map[validator.Moment]bool{validator.Received: false, validator.Acted: true} {
+	for moment, acted := range map[faults.Moment]bool{faults.Received: false, faults.Acted: true} {
 		for config, result := range map[string]validations.RunResult{
 			"":   validations.ResultPass,
 			once: validations.ResultError,
@@ -144,7 +145,7 @@ func TestExternalStepAfterACrash(t *testing.T) {
 				ctx, crash := context.WithCancel(t.Context())
 				crashed := make(chan struct{})
 				var first atomic.Bool
-				b.validator.Watch(func(now validator.Moment, _ validator.Request) {
+				b.validator.Watch(func(now faults.Moment, _ validator.Request) {
 					if now == moment && !first.Swap(true) {
 						crash()
 						<-crashed
@@ -182,8 +183,8 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 			job := b.startHTTP(t, config)
 			b.validator.Script(validator.Fail)
 			var first atomic.Bool
-			b.validator.Watch(func(moment validator.Moment, _ validator.Request) {
-				if moment == validator.Acted && !first.Swap(true) {
+			b.validator.Watch(func(moment faults.Moment, _ validator.Request) {
+				if moment == faults.Acted && !first.Swap(true) {
 					b.takeOver(t, job)
 				}
 			})
@@ -215,8 +216,8 @@ func TestExternalStepContradiction(t *testing.T) {
 	// The promise is lost after the callback. The retry gets another answer at once.
 	b.validator.Script(validator.DropAfter, validator.Fail)
 	var calledBack atomic.Bool
-	b.validator.Watch(func(moment validator.Moment, _ validator.Request) {
-		if moment == validator.Acted && !calledBack.Swap(true) {
+	b.validator.Watch(func(moment faults.Moment, _ validator.Request) {
+		if moment == faults.Acted && !calledBack.Swap(true) {
 			b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, 200, true)
 		}
 	})

@@ -1,10 +1,12 @@
 package execution
 
 import (
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -48,9 +50,11 @@ func TestSweepStagesOverdueRuns(t *testing.T) {
 			if after.Epoch != before.Epoch+tt.want || after.State != before.State || after.Attempts != before.Attempts {
 				t.Errorf("run = %+v after %+v, want %d epochs more and the same state", after, before, tt.want)
 			}
-			if tt.want == 1 && !one[bool](t, b, `SELECT kind = 'validations.execute' AND org_id = $1 AND epoch = $3
-				FROM staged_jobs WHERE subject_id = $2 ORDER BY id DESC LIMIT 1`, b.orgID, job.SubjectID, after.Epoch) {
-				t.Error("the run was not staged under its new epoch")
+			if tt.want == 1 {
+				coretest.WantRow(t, b.db, coretest.Row{
+					"kind": "validations.execute", "org_id": b.orgID.String(), "epoch": strconv.Itoa(after.Epoch),
+				}, `SELECT kind, org_id, epoch FROM staged_jobs WHERE subject_id = $1 ORDER BY id DESC LIMIT 1`,
+					job.SubjectID)
 			}
 			b.sweep(t, 0)
 		})
@@ -147,10 +151,10 @@ func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
 	if got := total.Load() + int64(n); got != runs {
 		t.Errorf("swept = %d, want %d", got, runs)
 	}
-	if !one[bool](t, b, `SELECT count(*) = $1 AND count(DISTINCT subject_id) = $1 AND min(epoch) = 2 AND max(epoch) = 2
-		FROM staged_jobs`, runs) {
-		t.Error("the runs were not staged once each")
-	}
+	coretest.WantRow(t, b.db, coretest.Row{
+		"jobs": strconv.Itoa(runs), "runs": strconv.Itoa(runs), "first_epoch": "2", "last_epoch": "2",
+	}, `SELECT count(*) AS jobs, count(DISTINCT subject_id) AS runs, min(epoch) AS first_epoch, max(epoch) AS last_epoch
+		FROM staged_jobs`)
 }
 
 func TestASweptRunIsExecutedOnce(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
@@ -209,8 +210,8 @@ func TestClientEnds(t *testing.T) {
 		service := validator.New(secret)
 		service.Usually(validator.Hang)
 		ctx, cancel := context.WithCancel(t.Context())
-		service.Watch(func(moment validator.Moment, _ validator.Request) {
-			if moment == validator.Acted {
+		service.Watch(func(moment faults.Moment, _ validator.Request) {
+			if moment == faults.Acted {
 				cancel()
 			}
 		})

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 )
 
 // Behavior is what the service does with one call.
@@ -38,16 +40,6 @@ const (
 	truncatedLength = "100"
 )
 
-// Moment is a point in the handling of a call.
-type Moment string
-
-// The moments of a call.
-const (
-	Received Moment = "received"
-	Acted    Moment = "acted"
-	Answered Moment = "answered"
-)
-
 // Charge is one logical charge.
 type Charge struct {
 	Key      string `json:"-"`
@@ -61,41 +53,17 @@ type Charge struct {
 
 // Server is the service. Its zero value is of no use; call New.
 type Server struct {
+	*faults.Plan[Behavior, Charge]
+
 	secret []byte
 
-	mu      sync.Mutex
-	script  []Behavior
-	usual   Behavior
-	hook    func(Moment)
-	calls   int
-	refused int
+	mu      sync.Mutex // guards charges
 	charges []Charge
 }
 
 // New makes a Server that accepts every charge that is signed with the secret.
 func New(secret string) *Server {
-	return &Server{secret: []byte(secret), usual: Accept, hook: func(Moment) {}}
-}
-
-// Script says what happens to the next calls, one behavior each; after them everything is as usual.
-func (s *Server) Script(behaviors ...Behavior) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.script = slices.Clone(behaviors)
-}
-
-// Usually says what happens to calls that nothing else is scripted for.
-func (s *Server) Usually(behavior Behavior) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usual = behavior
-}
-
-// Watch has the hook called at every moment of every call. While it does not return the call hangs.
-func (s *Server) Watch(hook func(Moment)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hook = hook
+	return &Server{Plan: faults.NewPlan[Behavior, Charge](Accept), secret: []byte(secret)}
 }
 
 // Charges returns the logical charges in the order in which they were made.
@@ -105,49 +73,28 @@ func (s *Server) Charges() []Charge {
 	return slices.Clone(s.charges)
 }
 
-// Calls is how many calls with a good signature were received.
-func (s *Server) Calls() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls
-}
-
-// Refused is how many calls were refused because of their signature, their key or their body.
-func (s *Server) Refused() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
 // ServeHTTP answers a call: 200 for a charge that is made, 402 for one that is declined. A repetition is answered like
 // the first call; the same key with another body is refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	charge, err := s.read(r)
 	if err != nil {
-		s.refuse(w, http.StatusUnauthorized, err)
+		s.Refuse(w, http.StatusUnauthorized, err)
 		return
 	}
-	behavior, hook := s.next()
-	hook(Received)
+	behavior, hook := s.Next()
+	hook(faults.Received, charge)
 	if failsBefore(w, r, behavior) {
 		return
 	}
 	charge.Declined = behavior == Decline
 	made, err := s.charge(charge)
 	if err != nil {
-		s.refuse(w, http.StatusUnprocessableEntity, err)
+		s.Refuse(w, http.StatusUnprocessableEntity, err)
 		return
 	}
-	hook(Acted)
+	hook(faults.Acted, made)
 	answer(w, behavior, made)
-	hook(Answered)
-}
-
-func (s *Server) refuse(w http.ResponseWriter, status int, reason error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused++
-	http.Error(w, reason.Error(), status)
+	hook(faults.Answered, made)
 }
 
 func (s *Server) read(r *http.Request) (Charge, error) {
@@ -168,18 +115,6 @@ func (s *Server) read(r *http.Request) (Charge, error) {
 		return Charge{}, fmt.Errorf("decode the charge: %w", err)
 	}
 	return charge, nil
-}
-
-// next takes the behavior for a call.
-func (s *Server) next() (Behavior, func(Moment)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	behavior := s.usual
-	if len(s.script) > 0 {
-		behavior, s.script = s.script[0], s.script[1:]
-	}
-	return behavior, s.hook
 }
 
 // charge makes the charge, or returns what was made of its key before.

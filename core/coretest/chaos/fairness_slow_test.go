@@ -71,7 +71,7 @@ func (f flood) run(t *testing.T) {
 	i := program.Install(t, "SV_RUN_LEASE=30s", "SV_RUN_SWEEP_AFTER=1m", "SV_RUNS_PER_MINUTE=0")
 	s := program.Serve(t, i.Settings)
 	sender, other := i.Enroll(t, s.URL(), "sender"), i.Enroll(t, s.URL(), "other")
-	post(t, sender.Tokens.Owner, s.URL()+"/api/workflows/", "application/json", []byte(f.definition))
+	program.NewClient(t, sender.Tokens.Owner).Create(t, s.URL()+"/api/workflows/", f.definition)
 	idle := f.probe(t, s.URL(), other, func() bool { return false })
 	f.send(t, i, s.URL(), sender)
 	busy := f.probe(t, s.URL(), other, func() bool { return waiting(t, i, sender) > 0 })
@@ -90,6 +90,8 @@ func (f flood) run(t *testing.T) {
 // took to its result.
 func (f flood) probe(tb testing.TB, base string, org program.Tenant, lasts func() bool) []time.Duration {
 	tb.Helper()
+	c := program.NewClient(tb, org.Tokens.Owner)
+	o := program.Order{Workflow: "building", MediaType: "application/json", Body: []byte(`{}`)}
 	var took []time.Duration
 	for len(took) < fewestProbes || lasts() {
 		began := time.Now()
@@ -97,10 +99,9 @@ func (f flood) probe(tb testing.TB, base string, org program.Tenant, lasts func(
 		if f.waits {
 			prefer = "wait=60"
 		}
-		run := start(tb, org.Tokens.Owner, base+"/api/workflows/building/start/", "application/json",
-			[]byte(`{}`), prefer)
+		run := start(tb, c, base, o, prefer)
 		program.Await(tb, "the other organization's run ends", func() bool {
-			return run.State == "COMPLETED" || state(tb, org.Tokens.Owner, base+"/api/runs/"+run.ID+"/") == "COMPLETED"
+			return run.State == "COMPLETED" || read(tb, c.Get(tb, base+"/api/runs/"+run.ID+"/")).State == "COMPLETED"
 		})
 		took = append(took, time.Since(began))
 	}
@@ -118,11 +119,13 @@ func (f flood) send(tb testing.TB, i *program.Installation, base string, org pro
 	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_lock($1)`, jobs.EnqueueLock); err != nil {
 		tb.Fatal(err)
 	}
+	c := program.NewClient(tb, org.Tokens.Owner)
+	o := program.Order{Workflow: "flooded", MediaType: f.mediaType, Body: f.document}
 	var group sync.WaitGroup
 	for n := range senders {
 		group.Go(func() {
 			for range (f.documents + senders - 1 - n) / senders {
-				start(tb, org.Tokens.Owner, base+"/api/workflows/flooded/start/", f.mediaType, f.document, "")
+				start(tb, c, base, o, "")
 			}
 		})
 	}
@@ -137,50 +140,30 @@ type startedRun struct {
 	State string `json:"state"`
 }
 
-func start(tb testing.TB, token, address, mediaType string, document []byte, prefer string) startedRun {
+func start(tb testing.TB, c *program.Client, base string, o program.Order, prefer string) startedRun {
 	tb.Helper()
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, bytes.NewReader(document))
+	request, err := o.Request(tb.Context(), base)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	request.Header.Set("Content-Type", mediaType)
 	if prefer != "" {
 		request.Header.Set("Prefer", prefer)
 	}
-	return read(tb, token, request)
+	answer, err := c.Do(request)
+	if err != nil {
+		tb.Fatalf("start: %v", err)
+	}
+	return read(tb, answer)
 }
 
-func state(tb testing.TB, token, address string) string {
+func read(tb testing.TB, answer program.Answer) startedRun {
 	tb.Helper()
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return read(tb, token, request).State
-}
-
-func post(tb testing.TB, token, address, mediaType string, body []byte) {
-	tb.Helper()
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	request.Header.Set("Content-Type", mediaType)
-	read(tb, token, request)
-}
-
-func read(tb testing.TB, token string, request *http.Request) startedRun {
-	tb.Helper()
-	answer, err := program.NewClient(tb, token).Do(request)
-	if err != nil {
-		tb.Fatalf("%s %s: %v", request.Method, request.URL, err)
-	}
 	if answer.Status >= http.StatusBadRequest {
-		tb.Fatalf("%s %s = %d %s", request.Method, request.URL, answer.Status, answer.Body)
+		tb.Fatalf("answer = %d %s, want a run", answer.Status, answer.Body)
 	}
 	var run startedRun
 	if err := json.Unmarshal(answer.Body, &run); err != nil {
-		tb.Fatalf("%s %s: %v", request.Method, request.URL, err)
+		tb.Fatalf("read %s: %v", answer.Body, err)
 	}
 	return run
 }

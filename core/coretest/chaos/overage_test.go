@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -56,9 +57,9 @@ func (o *overage) worker(tb testing.TB) {
 }
 
 // atFirst does something the first time that the billing service comes to a moment, and keeps it there meanwhile.
-func (o *overage) atFirst(moment billing.Moment, do func()) {
+func (o *overage) atFirst(moment faults.Moment, do func()) {
 	var once sync.Once
-	o.billing.Watch(func(now billing.Moment) {
+	o.billing.Watch(func(now faults.Moment, _ billing.Charge) {
 		if now == moment {
 			once.Do(do)
 		}
@@ -147,17 +148,17 @@ func (o *overage) check(tb testing.TB, base string) {
 }
 
 // killedAt kills the server that charges, when the billing service comes to the moment.
-func killedAt(tb testing.TB, moment billing.Moment) *overage {
+func killedAt(tb testing.TB, moment faults.Moment) *overage {
 	tb.Helper()
 	o := installOverage(tb)
-	if moment == billing.Received {
+	if moment == faults.Received {
 		o.billing.Script(billing.DropBefore)
 	}
 	s := o.web(tb)
 	o.atFirst(moment, s.Kill)
 	o.request(tb, s.URL()).Wait()
 	s.AwaitEnd(tb)
-	if moment != billing.Answered && program.Count(tb, o.DB, unfinishedKeys) != 1 {
+	if moment != faults.Answered && program.Count(tb, o.DB, unfinishedKeys) != 1 {
 		tb.Error("the killed server left nothing behind, so the kill showed nothing")
 	}
 	return o
@@ -165,7 +166,7 @@ func killedAt(tb testing.TB, moment billing.Moment) *overage {
 
 func TestServerKilledWhileItCharges(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []billing.Moment{billing.Received, billing.Acted, billing.Answered} {
+	for _, moment := range []faults.Moment{faults.Received, faults.Acted, faults.Answered} {
 		t.Run("FinishedByARetry:"+string(moment), func(t *testing.T) {
 			t.Parallel()
 			o := killedAt(t, moment)
@@ -208,7 +209,7 @@ func freezeAtCharge(tb testing.TB) frozenAtCharge {
 	o := installOverage(tb)
 	s := o.web(tb)
 	frozen := make(chan error, 1)
-	o.atFirst(billing.Received, func() { frozen <- s.Freeze() })
+	o.atFirst(faults.Received, func() { frozen <- s.Freeze() })
 	f := frozenAtCharge{overage: o, server: s, answer: o.request(tb, s.URL())}
 	if err := program.Receive(tb, "the server charges and is frozen", frozen); err != nil {
 		tb.Fatal(err)
@@ -240,7 +241,7 @@ func TestServerFrozenWhileItCharges(t *testing.T) {
 		f := freezeAtCharge(t)
 		program.Await(t, "the frozen server's charge is made", func() bool { return len(f.billing.Charges()) == 1 })
 		charging, release := make(chan struct{}), make(chan struct{})
-		f.atFirst(billing.Received, func() { close(charging); program.Hold(t, release) })
+		f.atFirst(faults.Received, func() { close(charging); program.Hold(t, release) })
 		second := f.web(t)
 		retried := make(chan struct{})
 		go func() { defer close(retried); f.retry(t, second.URL()) }()

@@ -4,7 +4,6 @@ package chaos
 
 // How much of everything there is in the long form.
 const (
-	racedKeys     = 1000
 	serverKills   = 50
 	embeddedKills = 20
 	pendingRuns   = 1000

@@ -4,7 +4,6 @@ package chaos
 
 // How much of everything there is: enough to be representative and yet done in seconds.
 const (
-	racedKeys     = 20
 	serverKills   = 5
 	embeddedKills = 3
 	pendingRuns   = 200

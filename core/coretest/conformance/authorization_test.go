@@ -134,9 +134,11 @@ func (s *site) testLoss(t *testing.T, token string, code core.Code, lose func(fi
 	first := s.created(t, c)
 	s.replayed(t, c, first)
 	lose(first)
-	refusal := s.refused(t, c, code)
-	if bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
-		t.Errorf("the refusal tells of the run: %s", refusal.Body)
+	s.refused(t, c, code)
+	for _, server := range []*program.Server{s.one, s.other} {
+		if refusal := s.on(t, server, c); bytes.Contains(refusal.Body, []byte(first.Run(t).String())) {
+			t.Errorf("the refusal names the run: %s", refusal.Body)
+		}
 	}
 	s.replayed(t, c.by(s.Harbour.Tokens.Owner), first)
 	s.wantRuns(t, t.Name(), 1)

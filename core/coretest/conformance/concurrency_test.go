@@ -61,7 +61,10 @@ func wantOneFirst(tb testing.TB, replies []reply) reply {
 		case r.answer.Status == core.CodeKeyInProgress.Spec().Status:
 			wantComeAgain(tb, r.answer)
 		case r.call.body != first.call.body:
-			program.WantProblem(tb, r.answer, core.CodeKeyReused.Spec().Status, core.CodeKeyReused)
+			p := program.WantProblem(tb, r.answer, core.CodeKeyReused.Spec().Status, core.CodeKeyReused)
+			if !slices.Equal(p.Differs, []string{"content"}) {
+				tb.Errorf("differs = %v, want content", p.Differs)
+			}
 		case !r.answer.Created() || !bytes.Equal(r.answer.Body, first.answer.Body):
 			tb.Errorf("answer = %d %s, want %s", r.answer.Status, r.answer.Body, first.answer.Body)
 		}

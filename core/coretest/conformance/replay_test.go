@@ -91,18 +91,26 @@ func (s *site) testLateReplays(t *testing.T) {
 		}
 	})
 
-	for name, signal := range map[string]syscall.Signal{
-		"TheServerWasStopped": syscall.SIGTERM, "TheServerWasKilled": syscall.SIGKILL,
+	for name, end := range map[string]struct {
+		signal syscall.Signal
+		code   int
+	}{
+		"TheServerWasStopped": {syscall.SIGTERM, 0}, "TheServerWasKilled": {syscall.SIGKILL, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, c := program.Serve(t, s.Settings), s.start(t)
 			first := s.on(t, server, c)
 			program.WantCreated(t, first)
-			server.Signal(t, signal)
-			server.AwaitEnd(t)
+			server.Signal(t, end.signal)
+			if got := server.ExitCode(t); got != end.code {
+				t.Errorf("exit code = %d, want %d", got, end.code)
+			}
 			s.replayed(t, c, first)
-			program.WantReplay(t, s.on(t, server.Again(t, s.Settings), c), first)
+			server = server.Again(t, s.Settings)
+			program.WantReplay(t, s.on(t, server, c), first)
+			s.completed(t, first, s.Harbour.Tokens.Viewer)
+			program.WantReplay(t, s.on(t, server, c), first)
 			s.wantRuns(t, t.Name(), 1)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
@@ -91,14 +92,14 @@ func undisturbed(t *testing.T, f flow) {
 		}
 		s.proxy.Watch(s.together(t, effects))
 	}
-	s.billing.Watch(func(now billing.Moment) {
-		if now == billing.Acted {
+	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
+		if now == faults.Acted {
 			note(callBilling)
 		}
 	})
 	if s.validator != nil {
-		s.validator.Watch(func(now validator.Moment, _ validator.Request) {
-			if now == validator.Acted {
+		s.validator.Watch(func(now faults.Moment, _ validator.Request) {
+			if now == faults.Acted {
 				note(callValidator)
 			}
 		})

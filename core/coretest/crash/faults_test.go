@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
@@ -45,15 +46,15 @@ const (
 
 // faultsOf are the faults that can strike a process at a boundary.
 func faultsOf(p part, where at) []fault {
-	faults := []fault{dropBefore, dropAfter, killBefore, killAfter, freezeBefore, freezeAfter, stall, loseRedis}
+	found := []fault{dropBefore, dropAfter, killBefore, killAfter, freezeBefore, freezeAfter, stall, loseRedis}
 	if p == web {
-		faults = append(faults, hangUp)
+		found = append(found, hangUp)
 	}
 	if where.isCommit() {
-		faults = append(faults, toldFaults()...)
-		faults = append(faults, refuse)
+		found = append(found, toldFaults()...)
+		found = append(found, refuse)
 	}
-	return faults
+	return found
 }
 
 // toldFaults are those of which the database tells itself, and after which nobody knows whether it has committed.
@@ -167,13 +168,13 @@ func (s *stage) atSharedCommit(tb testing.TB, effect pgproxy.Fault) func(members
 // strikeBilling does to the first call to the billing service what would be done to a commit.
 func (s *stage) strikeBilling(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.billing.Watch(func(now billing.Moment) {
+	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
 		switch now {
-		case billing.Received:
+		case faults.Received:
 			received()
-		case billing.Acted:
+		case faults.Acted:
 			acted()
-		case billing.Answered:
+		case faults.Answered:
 		}
 	})
 }
@@ -181,13 +182,13 @@ func (s *stage) strikeBilling(effect pgproxy.Fault) {
 // strikeValidator does the same to the first call to the external validator.
 func (s *stage) strikeValidator(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.validator.Watch(func(now validator.Moment, _ validator.Request) {
+	s.validator.Watch(func(now faults.Moment, _ validator.Request) {
 		switch now {
-		case validator.Received:
+		case faults.Received:
 			received()
-		case validator.Acted:
+		case faults.Acted:
 			acted()
-		case validator.Answered:
+		case faults.Answered:
 		}
 	})
 }

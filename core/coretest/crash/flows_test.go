@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
@@ -398,13 +399,13 @@ func abandonedBeyondQuota(tb testing.TB, s *stage) {
 	beyondQuota(tb, s)
 	first := program.Serve(tb, s.Settings, "--only", "web")
 	s.billing.Script(billing.DropBefore)
-	s.billing.Watch(func(now billing.Moment) {
-		if now == billing.Received {
+	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
+		if now == faults.Received {
 			first.Kill()
 		}
 	})
 	_, err := s.try(tb.Context(), startBuilding(tb, s), first.URL(), key)
-	s.billing.Watch(func(billing.Moment) {})
+	s.billing.Watch(func(faults.Moment, billing.Charge) {})
 	if err == nil || program.Count(tb, s.DB, keysHeld) != 1 {
 		tb.Fatalf("err = %v, want a start that is abandoned", err)
 	}

@@ -46,17 +46,11 @@ func (s *stage) gather(tb testing.TB, base string, queued func() int, starts []m
 	tb.Helper()
 	var requests []*http.Request
 	for _, m := range starts {
-		order := program.Building(tb, m.key)
-		request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost,
-			base+"/api/workflows/"+order.Workflow+"/start/", bytes.NewReader(order.Body))
+		request, err := program.Building(tb, m.key).Request(tb.Context(), base)
 		if err != nil {
-			tb.Fatalf("make a request: %v", err)
+			tb.Fatal(err)
 		}
-		request.Header.Set("Content-Type", order.MediaType)
 		request.Header.Set("Authorization", "Bearer "+m.tenant.Tokens.Executor)
-		if m.key != "" {
-			request.Header.Set("Idempotency-Key", m.key)
-		}
 		requests = append(requests, request)
 	}
 	crowd := program.Crowd{DB: s.DB, Base: base, Holder: s.Enroll(tb, base, "holder"), Queued: queued}

@@ -1,11 +1,11 @@
 package program
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,14 +32,9 @@ func NewClient(tb testing.TB, token string) *Client {
 
 // Try sends an order once. An error means that the answer is not known.
 func (c *Client) Try(ctx context.Context, base string, o Order) (Answer, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-		base+"/api/workflows/"+o.Workflow+"/start/", bytes.NewReader(o.Body))
+	request, err := o.Request(ctx, base)
 	if err != nil {
-		return Answer{}, fmt.Errorf("make a request: %w", err)
-	}
-	request.Header.Set("Content-Type", o.MediaType)
-	if o.Key != "" {
-		request.Header.Set("Idempotency-Key", o.Key)
+		return Answer{}, err
 	}
 	return c.Do(request)
 }
@@ -85,4 +80,19 @@ func (c *Client) Get(tb testing.TB, address string) Answer {
 		tb.Fatalf("get %s: %v", address, err)
 	}
 	return a
+}
+
+// Create posts JSON to an address of the API, which has to create something.
+func (c *Client) Create(tb testing.TB, address, body string) {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		tb.Fatalf("make a request: %v", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	a, err := c.Do(request)
+	if err != nil {
+		tb.Fatalf("post to %s: %v", address, err)
+	}
+	WantCreated(tb, a)
 }

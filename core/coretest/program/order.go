@@ -1,6 +1,10 @@
 package program
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -10,6 +14,20 @@ import (
 type Order struct {
 	Workflow, Key, MediaType string
 	Body                     []byte
+}
+
+// Request makes the request of the order to the server at the address base, without a token.
+func (o Order) Request(ctx context.Context, base string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		base+"/api/workflows/"+o.Workflow+"/start/", bytes.NewReader(o.Body))
+	if err != nil {
+		return nil, fmt.Errorf("make a request: %w", err)
+	}
+	request.Header.Set("Content-Type", o.MediaType)
+	if o.Key != "" {
+		request.Header.Set("Idempotency-Key", o.Key)
+	}
+	return request, nil
 }
 
 // Building is an order for a document without findings.

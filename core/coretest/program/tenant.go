@@ -1,8 +1,6 @@
 package program
 
 import (
-	"bytes"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -25,18 +23,9 @@ func (i *Installation) Enroll(tb testing.TB, base, slug string) Tenant {
 	t := Tenant{ID: id, Slug: slug}
 	t.Tokens.Owner = execute("token", "create", "--org", slug, "--user", owner, "--role", "owner")
 	t.Tokens.Executor, t.Tokens.Viewer = t.Tokens.Owner, t.Tokens.Owner
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, base+"/api/workflows/",
-		bytes.NewBufferString(`{"slug":"building","name":"Building","is_active":true,"definition":{`+
+	NewClient(tb, t.Tokens.Owner).Create(tb, base+"/api/workflows/",
+		`{"slug":"building","name":"Building","is_active":true,"definition":{`+
 			`"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",`+
-			`"config":{"schema":{"type":"object"}}}]}}`))
-	if err != nil {
-		tb.Fatalf("make a request: %v", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	created, err := NewClient(tb, t.Tokens.Owner).Do(request)
-	if err != nil {
-		tb.Fatalf("create a workflow: %v", err)
-	}
-	WantCreated(tb, created)
+			`"config":{"schema":{"type":"object"}}}]}}`)
 	return t
 }

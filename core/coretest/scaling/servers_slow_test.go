@@ -201,14 +201,11 @@ func checkAddress(tb testing.TB, i *program.Installation, front *nginx) {
 		},
 	}}
 	o := program.Building(tb, "address")
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost,
-		front.url()+"/api/workflows/"+o.Workflow+"/start/", strings.NewReader(string(o.Body)))
+	request, err := o.Request(tb.Context(), front.url())
 	if err != nil {
-		tb.Fatalf("make a request: %v", err)
+		tb.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+i.Harbour.Tokens.Executor)
-	request.Header.Set("Content-Type", o.MediaType)
-	request.Header.Set("Idempotency-Key", o.Key)
 	request.Header.Set("X-Forwarded-For", "192.0.2.1")
 	response, err := client.Do(request)
 	if err != nil || response.StatusCode != http.StatusCreated {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 )
 
 // Behavior is what the validator does with one attempt of a call.
@@ -44,16 +45,6 @@ const (
 )
 
 const maxBody = 64 << 20
-
-// Moment is a point in the handling of an attempt.
-type Moment string
-
-// The moments of an attempt.
-const (
-	Received Moment = "received"
-	Acted    Moment = "acted"
-	Answered Moment = "answered"
-)
 
 // Request is the body of a call.
 type Request struct {
@@ -86,41 +77,17 @@ type Call struct {
 
 // Server is the validator. Its zero value is of no use; call New.
 type Server struct {
+	*faults.Plan[Behavior, Request]
+
 	secret []byte
 
-	mu       sync.Mutex
-	script   []Behavior
-	usual    Behavior
-	hook     func(Moment, Request)
-	attempts int
-	refused  int
-	calls    []Call
+	mu    sync.Mutex // guards calls
+	calls []Call
 }
 
 // New makes a Server that lets every document pass whose call is signed with the secret.
 func New(secret string) *Server {
-	return &Server{secret: []byte(secret), usual: Pass, hook: func(Moment, Request) {}}
-}
-
-// Script says what happens to the next attempts, one behavior each; after them everything is as usual.
-func (s *Server) Script(behaviors ...Behavior) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.script = slices.Clone(behaviors)
-}
-
-// Usually says what happens to attempts that nothing else is scripted for.
-func (s *Server) Usually(behavior Behavior) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usual = behavior
-}
-
-// Watch has the hook called at every moment of every attempt. While it does not return the attempt hangs.
-func (s *Server) Watch(hook func(Moment, Request)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hook = hook
+	return &Server{Plan: faults.NewPlan[Behavior, Request](Pass), secret: []byte(secret)}
 }
 
 // Calls returns the logical calls in the order in which they were acted on.
@@ -130,41 +97,27 @@ func (s *Server) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Attempts is how many calls with a good signature were received, repetitions included.
-func (s *Server) Attempts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.attempts
-}
-
-// Refused is how many calls were refused because of their signature, their key or their body.
-func (s *Server) Refused() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused
-}
-
 // ServeHTTP answers an attempt. A repetition is answered like the first attempt that was acted on; the same key with
 // another body is refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, body, err := s.read(r)
 	if err != nil {
-		s.refuse(w, http.StatusUnauthorized, err)
+		s.Refuse(w, http.StatusUnauthorized, err)
 		return
 	}
-	behavior, hook := s.next()
-	hook(Received, request)
+	behavior, hook := s.Next()
+	hook(faults.Received, request)
 	if failsBefore(w, r, behavior) {
 		return
 	}
 	call, err := s.act(Call{Request: request, Attempts: 1, Passed: behavior != Fail, body: string(body)})
 	if err != nil {
-		s.refuse(w, http.StatusUnprocessableEntity, err)
+		s.Refuse(w, http.StatusUnprocessableEntity, err)
 		return
 	}
-	hook(Acted, request)
+	hook(faults.Acted, request)
 	s.answer(w, r, behavior, call)
-	hook(Answered, request)
+	hook(faults.Answered, request)
 }
 
 func (s *Server) read(r *http.Request) (Request, []byte, error) {
@@ -188,25 +141,6 @@ func (s *Server) read(r *http.Request) (Request, []byte, error) {
 		return Request{}, nil, errors.New("a call needs one key, in its Idempotency-Key and in its body")
 	}
 	return request, body, nil
-}
-
-func (s *Server) refuse(w http.ResponseWriter, status int, reason error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refused++
-	http.Error(w, reason.Error(), status)
-}
-
-// next takes the behavior for an attempt.
-func (s *Server) next() (Behavior, func(Moment, Request)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.attempts++
-	behavior := s.usual
-	if len(s.script) > 0 {
-		behavior, s.script = s.script[0], s.script[1:]
-	}
-	return behavior, s.hook
 }
 
 // act does the work, or returns what was done under the key before.

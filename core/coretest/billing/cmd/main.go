@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 )
 
 const (
@@ -39,8 +40,8 @@ func run(log *slog.Logger, addr string, decline bool) error {
 	if decline {
 		service.Usually(billing.Decline)
 	}
-	service.Watch(func(moment billing.Moment) {
-		if moment == billing.Acted {
+	service.Watch(func(moment faults.Moment, _ billing.Charge) {
+		if moment == faults.Acted {
 			charges := service.Charges()
 			last := charges[len(charges)-1]
 			log.Info("charged", "charges", len(charges), "key", last.Key,

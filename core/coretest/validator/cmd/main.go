@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
@@ -46,9 +47,9 @@ func run(log *slog.Logger, addr string, fail, later bool) error {
 		service.Usually(validator.Promise)
 	}
 	client := &http.Client{Timeout: readTimeout}
-	service.Watch(func(moment validator.Moment, request validator.Request) {
+	service.Watch(func(moment faults.Moment, request validator.Request) {
 		log.Info("call", "moment", moment, "key", request.Key, "bytes", request.Size)
-		if moment != validator.Answered || !later {
+		if moment != faults.Answered || !later {
 			return
 		}
 		status, accepted, err := validator.CallBack(ctx, client, request, validator.AnswerOf(!fail), secret, time.Now())

@@ -1,6 +1,0 @@
-//go:build !slow
-
-package config_test
-
-// isolationRequests is how many requests are looked at for traces of others.
-const isolationRequests = 8_000

@@ -1,0 +1,28 @@
+package config
+
+import (
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+// Services do the work behind the routes of a project, for a program that has no need of HTTP.
+type Services struct {
+	Users     *users.Service
+	Workflows *workflows.Service
+	Executor  *execution.Executor
+	Waiters   *execution.Waiters
+	Inband    *execution.Inband
+	Completer *idempotency.Completer
+	Activity  *admin.Activity
+}
+
+// Services returns the services of the project, which its routes use, too.
+func (p *Project) Services() Services {
+	return Services{
+		Users: p.userService, Workflows: p.workflowService, Executor: p.executor,
+		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
+	}
+}

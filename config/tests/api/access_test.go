@@ -1,0 +1,229 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// publicRoutes need no token.
+func publicRoutes() []string {
+	return []string{
+		"POST /api/callbacks/:id/",
+		"GET /api/docs/", "GET /api/docs/reference.css", "GET /api/docs/reference.js",
+		"GET /api/docs/swagger-ui-bundle.js", "GET /api/docs/swagger-ui.css", "GET /api/schema/",
+	}
+}
+
+func TestEveryRouteChecksItsCaller(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := s.accessTable(t)
+	credentials, tokens := s.badCredentials(t), s.tokensOfRoles(t)
+	for name, row := range table {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, bad := range credentials {
+				call := row.Call.By("")
+				if bad.authorization != nil {
+					call = call.With("Accept", "*/*")
+					call.Header["Authorization"] = bad.authorization
+				}
+				got := s.Do(t, call)
+				fixture.WantProblem(t, got, bad.code)
+				fixture.WantHeader(t, got, map[string]string{"WWW-Authenticate": bad.challenge})
+				if t.Failed() {
+					t.Fatalf("with %s", bad.name)
+				}
+			}
+			for _, role := range core.Roles() {
+				token := tokens[role]
+				if row.Leaves {
+					token = s.TokenOf(t, s.AddMember(t, "leaving-"+string(role), role), role)
+				}
+				s.Must(t, row.Status(role), row.Call.As(role).By(token))
+			}
+			got := s.Must(t, row.Foreign, row.Call.As("foreign").By(s.Tiny.Tokens.Owner))
+			if bytes.Contains(got.Body, []byte("harbour")) {
+				t.Errorf("another organization is shown: %s", got.Body)
+			}
+		})
+	}
+}
+
+func TestEveryRouteIsInTheAccessTable(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var routes []string
+	for _, route := range s.Router.Routes() {
+		name := route.Method + " " + route.Path
+		if strings.HasPrefix(route.Path, "/api") && route.Method != "echo_route_not_found" &&
+			!slices.Contains(publicRoutes(), name) {
+			routes = append(routes, name)
+		}
+	}
+	rows := make([]string, 0, len(routes))
+	for name := range s.accessTable(t) {
+		rows = append(rows, name)
+	}
+	slices.Sort(routes)
+	slices.Sort(rows)
+	if diff := cmp.Diff(routes, rows); diff != "" {
+		t.Errorf("rows of accessTable (-routes +rows):\n%s", diff)
+	}
+}
+
+// badCredential is a way to authenticate that does not work.
+type badCredential struct {
+	name          string
+	authorization []string
+	code          core.Code
+	// challenge is the WWW-Authenticate of the answer.
+	challenge string
+}
+
+func (s *stage) badCredentials(tb testing.TB) []badCredential {
+	tb.Helper()
+	revoked, revokedID := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleOwner)
+	expired, expiredID := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleOwner)
+	left := s.addFormerMember(tb)
+	s.Exec(tb, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, revokedID)
+	s.Exec(tb, `UPDATE api_tokens SET expires_at = now() WHERE id = $1`, expiredID)
+	var credentials []badCredential
+	for name, authorization := range map[string][]string{
+		"no token": nil, "an empty header": {""}, "the scheme alone": {"Bearer"}, "no secret": {"Bearer  "},
+		"another scheme": {"Basic " + s.Harbour.Tokens.Owner}, "a bare token": {s.Harbour.Tokens.Owner},
+		"two headers":        {"Bearer " + s.Harbour.Tokens.Owner, "Bearer " + s.Harbour.Tokens.Owner},
+		"an unknown token":   {"Bearer sv_" + strings.Repeat("A", 43)},
+		"a token cut short":  {"Bearer " + s.Harbour.Tokens.Owner[:40]},
+		"a token too long":   {"Bearer " + s.Harbour.Tokens.Owner + strings.Repeat("A", 200)},
+		"a token in capital": {"Bearer " + strings.ToUpper(s.Harbour.Tokens.Owner)},
+		"bad UTF-8":          {"Bearer \xff\xfe"}, "a revoked token": {"Bearer " + revoked},
+		"an expired token": {"Bearer " + expired},
+	} {
+		credentials = append(credentials, badCredential{name, authorization, core.CodeNotAuthenticated, "Bearer"})
+	}
+	return append(credentials,
+		badCredential{"a former member's token", []string{"Bearer " + left}, core.CodePermissionDenied, ""})
+}
+
+// addFormerMember returns a token of somebody who has left harbour.
+func (s *stage) addFormerMember(tb testing.TB) string {
+	tb.Helper()
+	userID := s.AddMember(tb, "former", core.RoleAdmin)
+	secret := s.TokenOf(tb, userID, core.RoleOwner)
+	s.Must(tb, http.StatusOK, call{Path: "/api/me/", Token: secret})
+	s.Exec(tb, `DELETE FROM memberships WHERE user_id = $1`, userID)
+	return secret
+}
+
+func TestTheLesserRoleCounts(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, tt := range []struct {
+		member, token core.Role
+		status        int
+	}{
+		{core.RoleOwner, core.RoleViewer, http.StatusForbidden},
+		{core.RoleViewer, core.RoleOwner, http.StatusForbidden},
+		{core.RoleOwner, core.RoleExecutor, http.StatusCreated},
+		{core.RoleExecutor, core.RoleOwner, http.StatusCreated},
+	} {
+		t.Run(fmt.Sprintf("%sWithTokenFor%s", tt.member, tt.token), func(t *testing.T) {
+			t.Parallel()
+			token, _ := s.AddToken(t, s.Harbour, tt.member, tt.token)
+			s.Must(t, tt.status, s.Start(t, "").By(token))
+		})
+	}
+}
+
+func TestOtherOrganizationsObjectsAreAsGoodAsAbsent(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))
+	for _, tt := range []struct {
+		name           string
+		theirs, absent call
+	}{
+		{"Run", call{Path: "/api/runs/" + run.ID.String() + "/"}, call{Path: "/api/runs/" + unknownID + "/"}},
+		{
+			"Workflow",
+			call{Path: "/api/workflows/" + s.Tiny.Workflows[0].ID.String() + "/"},
+			call{Path: "/api/workflows/" + unknownID + "/"},
+		},
+		{
+			"Start", s.Start(t, "theirs").To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
+			s.Start(t, "theirs").To("/api/workflows/" + unknownID + "/start/"),
+		},
+		{"RunOfNoID", call{Path: "/api/runs/" + run.ID.String() + "/"}, call{Path: "/api/runs/nonsense/"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			theirs := tt.theirs.By(s.Harbour.Tokens.Owner).With("Request-Id", "same")
+			absent := tt.absent.By(s.Harbour.Tokens.Owner).With("Request-Id", "same")
+			got, want := s.Must(t, http.StatusNotFound, theirs), s.Must(t, http.StatusNotFound, absent)
+			got.Header.Del("Date")
+			want.Header.Del("Date")
+			if diff := cmp.Diff(string(want.Body), string(got.Body)); diff != "" {
+				t.Errorf("body (-absent +theirs):\n%s", diff)
+			}
+			if diff := cmp.Diff(want.Header, got.Header); diff != "" {
+				t.Errorf("header (-absent +theirs):\n%s", diff)
+			}
+		})
+	}
+	t.Run("ListsShowOnlyOnesOwn", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range []string{
+			"/api/runs/", "/api/runs/?idempotency_key=theirs", "/api/runs/?workflow=" + s.Tiny.Workflows[1].ID.String(),
+			"/api/workflows/",
+		} {
+			got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner})
+			for _, id := range []uuid.UUID{run.ID, s.Tiny.ID, s.Tiny.Workflows[0].ID, s.Tiny.Workflows[1].ID} {
+				if bytes.Contains(got.Body, []byte(id.String())) {
+					t.Errorf("%s shows %s of another organization", path, id)
+				}
+			}
+		}
+	})
+}
+
+func TestMe(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	got := s.Must(t, http.StatusOK, call{Path: "/api/me", Token: s.Tiny.Tokens.Viewer})
+	id := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE user_id = $1`, id)
+	want := fmt.Sprintf(`{"id":%q,"email":"viewer@tiny-quota.example","name":"Demo viewer",`+
+		`"org":{"id":%q,"slug":"tiny-quota","name":"Tiny Quota"},"role":"viewer","token":%q}`, id, s.Tiny.ID, token)
+	if body := strings.TrimSpace(string(got.Body)); body != want {
+		t.Errorf("me = %s, want %s", body, want)
+	}
+}
+
+func TestNoSpellingOfAnAddressGoesAroundAuthentication(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "secret")).ID.String()
+	for _, path := range []string{
+		"/%61pi/runs/", "/api%2Fruns/", "/api%2fruns%2f", "//api/runs/", "/./api/runs/", "/api//runs/", "/API/runs/",
+		"/api/docs/../runs/", "/api/docs/..%2fruns/", "/api/docs%2f..%2fruns/", "/api/schema/../runs/" + run + "/",
+		"/api/schema%2F..%2Fruns/", "/docs/../api/runs/", "/docs/..%2fapi/runs/", "/api/runs", "/api/runs/.",
+		"/api;/runs/", "/api/runs/" + run, "/api/runs/" + run + "?x=.", "/livez/../api/runs/",
+	} {
+		got := s.Do(t, call{Path: path})
+		if got.Status < http.StatusBadRequest || bytes.Contains(got.Body, []byte(run)) {
+			t.Errorf("%s without a token = %d %s, want a refusal", path, got.Status, got.Body)
+		}
+	}
+}

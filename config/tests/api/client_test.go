@@ -1,0 +1,150 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// goClient is the Go client with a token, before which the first answers get lost.
+func (s *stage) goClient(tb testing.TB, token string, losses int64) *client.Client {
+	tb.Helper()
+	way := &fixture.Lossy{Base: s.Client.Transport}
+	way.Left.Store(losses)
+	c, err := client.New("http://"+s.Address, client.WithToken(token),
+		client.WithHTTPClient(&http.Client{Transport: way}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	table := fixture.SampleText(t, "bad/meter-readings.csv")
+	document := func() client.StartRequest {
+		return client.StartRequest{
+			Workflow: "meter-readings", Content: strings.NewReader(table), Filename: "Zähler \"1\".csv",
+			MediaType: "text/csv", Metadata: map[string]any{"site": "harbour"}, Name: "Readings",
+		}
+	}
+
+	t.Run("StartsOneRunWhateverGetsLost", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		c := s.goClient(t, s.Harbour.Tokens.Executor, 2)
+		started, err := c.Start(t.Context(), document())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !started.Replayed || started.Attempts != 3 || started.Expires.IsZero() ||
+			string(started.Run.IdempotencyKey) != started.Key {
+			t.Errorf("started = %+v, want a replay at the third attempt", started)
+		}
+		if got := s.RowCounts(t); got.Runs != 1 || got.Used != 1 {
+			t.Errorf("rows = %+v, want one run", got)
+		}
+		if name := coretest.One[string](t, s.DB, `SELECT filename FROM submissions`); name != "Zähler \"1\".csv" {
+			t.Errorf("filename = %q, want it as it was given", name)
+		}
+		other := document()
+		other.Key, other.Content = started.Key, strings.NewReader("a,b\n")
+		_, err = c.Start(t.Context(), other)
+		refused, ok := errors.AsType[*client.Error](err)
+		if !ok || !errors.Is(err, client.ErrKeyReused) || refused.OriginalRequestID != started.OriginalRequestID {
+			t.Errorf("error = %v, want that the key stands for the first request", err)
+		}
+	})
+
+	t.Run("WaitsAndReadsWhatWasFound", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.Waits(t)
+		c := s.goClient(t, s.Harbour.Tokens.Executor, 0)
+		started, err := c.Start(t.Context(), document())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		run, err := c.Wait(t.Context(), started.Run.ID, func(e client.Event) {
+			told = append(told, e.Name)
+			if e.Name == client.EventRunCreated {
+				s.Work(t)
+			}
+		})
+		if err != nil || run.Result != client.ResultFail || run.Counts.Errors != 8 {
+			t.Fatalf("run = %+v and error %v, want 8 errors", run, err)
+		}
+		if got := strings.Join(told, " "); got != "run.created run.started step.completed run.completed" {
+			t.Errorf("events = %s, want the whole story once", got)
+		}
+		found := 0
+		for finding, err := range c.Findings(t.Context(), run.ID) {
+			if err != nil || finding.Line == 0 {
+				t.Fatalf("finding = %+v and error %v, want one with its line", finding, err)
+			}
+			found++
+		}
+		if found != 8 {
+			t.Errorf("findings = %d, want 8", found)
+		}
+		report, err := c.Report(t.Context(), run.ID, client.ReportSARIF)
+		if err != nil || !strings.Contains(string(report), "2.1.0") {
+			t.Errorf("report = %s and error %v, want SARIF", report, err)
+		}
+		again, err := c.Rerun(t.Context(), run.ID, "again-1")
+		if err != nil || string(again.Run.RerunOf) != run.ID || again.Key != "again-1" {
+			t.Errorf("rerun = %+v and error %v, want one of %s", again, err, run.ID)
+		}
+		canceled, err := c.Cancel(t.Context(), again.Run.ID)
+		if err != nil || canceled.Result != client.ResultCanceled {
+			t.Errorf("canceled = %+v and error %v, want it canceled", canceled, err)
+		}
+	})
+
+	t.Run("ReadsTheRest", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		token, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+		c := s.goClient(t, token, 0)
+		ctx := t.Context()
+		if me, err := c.Me(ctx); err != nil || me.Org.Slug != s.Harbour.Slug || me.Role != "author" {
+			t.Errorf("me = %+v and error %v, want harbour's author", me, err)
+		}
+		if usage, err := c.Usage(ctx); err != nil || usage.Quota == nil || usage.ResetsAt.IsZero() {
+			t.Errorf("usage = %+v and error %v, want a quota", usage, err)
+		}
+		if health, err := c.Health(ctx); err != nil || health.Database != "ok" || health.At.IsZero() {
+			t.Errorf("health = %+v and error %v, want a database and a time", health, err)
+		}
+		count := 0
+		for _, err := range c.Workflows(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			count++
+		}
+		workflow, err := c.Workflow(ctx, "meter-readings", 1)
+		if err != nil || len(workflow.Steps) == 0 || count < 2 {
+			t.Errorf("workflow = %+v of %d and error %v, want it with its steps", workflow, count, err)
+		}
+		file, err := c.ExportWorkflow(ctx, "meter-readings", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imported, err := c.ImportWorkflow(ctx, file, "")
+		if err != nil || imported.Outcome != "unchanged" || imported.Workflow.ID != workflow.ID {
+			t.Errorf("import = %+v and error %v, want nothing new", imported, err)
+		}
+		_, err = c.ImportWorkflow(ctx, []byte("slug: 1"), "")
+		if refused, ok := errors.AsType[*client.Error](err); !ok || len(refused.Errors) == 0 {
+			t.Errorf("error = %v, want what is wrong with the file", err)
+		}
+	})
+}

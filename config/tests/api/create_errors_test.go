@@ -1,0 +1,206 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// badBody is a body that is refused, with the places at fault.
+type badBody struct {
+	name, body string
+	pointers   string
+}
+
+func badDefinitions(wrap func(definition string) string) []badBody {
+	step := func(members string) string {
+		return wrap(`{"accepts":["text/csv"],"steps":[` + members + `]}`)
+	}
+	good := `{"id":"a","name":"A","type":"json_schema","config":{"schema":{}}}`
+	return []badBody{
+		{"DefinitionEmpty", wrap(`{}`), "/definition/accepts"},
+		{"DefinitionNull", wrap(`null`), "/definition/accepts"},
+		{"DefinitionNoObject", wrap(`"all"`), "/definition"},
+		{"AcceptsNothing", wrap(`{"accepts":[]}`), "/definition/accepts"},
+		{"AcceptsNoType", wrap(`{"accepts":["csv"]}`), "/definition/accepts/0"},
+		{"AcceptsParameters", wrap(`{"accepts":["text/csv","text/csv;charset=utf-8"]}`), "/definition/accepts/1"},
+		{"AcceptsCapitals", wrap(`{"accepts":["Text/CSV"]}`), "/definition/accepts/0"},
+		{"DefinitionMemberUnknown", wrap(`{"accepts":["text/csv"],"stages":[]}`), "/definition/stages"},
+		{"StepMemberUnknown", step(`{"id":"a","kind":"table"}`), "/definition/steps/0/kind"},
+		{"StepMemberOfOtherCase", step(`{"ID":"a"}`), "/definition/steps/0/ID"},
+		{
+			"StepEmpty", step(good + `,{}`), "/definition/steps/1/config /definition/steps/1/id " +
+				"/definition/steps/1/name /definition/steps/1/type",
+		},
+		{"StepsOfOneID", step(good + `,` + good), "/definition/steps"},
+		{"StepsTooMany", step(strings.Repeat(good+",", 50) + good), "/definition/steps"},
+		{"StepNameWithNUL", step(strings.Replace(good, `"A"`, `"\u0000"`, 1)), "/definition/steps/0/name"},
+		{"StepOfWrongType", step(`{"id":7}`), "/definition/steps/0/id"},
+		{"StepOfUnknownType", step(strings.Replace(good, "json_schema", "magic", 1)), "/definition/steps/0/type"},
+		{
+			"ConfigMemberUnknown", step(strings.Replace(good, `{}}`, `{},"mode":1}`, 1)),
+			"/definition/steps/0/config/mode",
+		},
+		{
+			"ConfigDoesNotCompile", step(strings.Replace(good, `{}}`, `{"type":"nothing"}}`, 1)),
+			"/definition/steps/0/config/schema/type",
+		},
+		{"ConfigNull", step(strings.Replace(good, `{"schema":{}}`, `null`, 1)), "/definition/steps/0/config/schema"},
+		{"DuplicateMember", step(`{"id":"a","id":"b"}`), "/definition/steps/0/id"},
+		{"CutOff", strings.TrimSuffix(step(good), "}"), ""},
+		{"TwoValues", step(good) + "{}", ""},
+		{"NoJSON", "slug: a", ""},
+		{"NotUTF8", wrap("{\"accepts\":[\"text/\xff\"]}"), "/definition/accepts/0"},
+		{"TooDeep", step(strings.Replace(good, `{}}`, strings.Repeat(`[`, 200)+strings.Repeat(`]`, 200)+`}`, 1)), ""},
+		{"Nothing", "", ""},
+	}
+}
+
+func TestCreateWorkflowRefusesBodies(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	of := func(members string) string { return `{` + members + `,"definition":` + requiring("site") + `}` }
+	tests := append(badDefinitions(func(d string) string { return drafted("bad", d) }),
+		badBody{"Null", "null", "/definition/accepts /name /slug"},
+		badBody{"List", "[]", ""},
+		badBody{"NothingButTheDefinition", versionBody("site"), "/name /slug"},
+		badBody{"SlugTaken", drafted("building", requiring("site")), "/slug"},
+		badBody{"SlugWithCapitals", drafted("Site", requiring("site")), "/slug"},
+		badBody{"SlugWithHyphenFirst", drafted("-site", requiring("site")), "/slug"},
+		badBody{"SlugWithLineBehind", drafted(`site\n`, requiring("site")), "/slug"},
+		badBody{"SlugTooLong", drafted(strings.Repeat("s", 64), requiring("site")), "/slug"},
+		badBody{"SlugWithNUL", drafted(`s\u0000`, requiring("site")), "/slug"},
+		badBody{"SlugLikeAnID", drafted(unknownID, requiring("site")), "/slug"},
+		badBody{"NameTooLong", of(`"slug":"bad","name":"` + strings.Repeat("ä", 201) + `"`), "/name"},
+		badBody{"NameWithNUL", of(`"slug":"bad","name":"a\u0000"`), "/name"},
+		badBody{"DescriptionWithNUL", of(`"slug":"bad","name":"a","description":"\u0000"`), "/description"},
+		badBody{"MemberUnknown", of(`"slug":"bad","name":"a","org_id":"` + s.Tiny.ID.String() + `"`), "/org_id"},
+		badBody{"MemberTwice", of(`"slug":"bad","name":"a","slug":"b"`), "/slug"},
+		badBody{"MemberOfWrongType", of(`"slug":"bad","name":"a","is_active":"yes"`), "/is_active"},
+	)
+	s.wantBodiesRefused(t, tests, func(key string) call { return s.creation(key, "") })
+}
+
+func TestCreateVersionRefusesBodies(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	tests := append(badDefinitions(func(d string) string { return `{"definition":` + d + `}` }),
+		badBody{"Null", "null", "/definition/accepts"},
+		badBody{"MembersOfTheWorkflow", drafted("site", requiring("site")), "/slug"},
+	)
+	s.wantBodiesRefused(t, tests, func(key string) call { return s.versionOf(key, "/api/workflows/building/") })
+}
+
+// wantBodiesRefused checks that each body is refused at the places it names and leaves nothing behind.
+func (s *stage) wantBodiesRefused(t *testing.T, tests []badBody, keyed func(key string) call) {
+	t.Helper()
+	before := s.tally(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := s.Do(t, keyed(tt.name).WithBody("application/json", tt.body))
+			problem := fixture.WantProblem(t, got, core.CodeInvalidPayload)
+			var pointers []string
+			for _, field := range problem.Errors {
+				pointers = append(pointers, field.Pointer)
+			}
+			slices.Sort(pointers)
+			if places := strings.Join(pointers, " "); places != tt.pointers {
+				t.Errorf("pointers = %q, want %q; %s", places, tt.pointers, got.Body)
+			}
+			fixture.WantHeader(t, got,
+				map[string]string{"Location": "", "Idempotency-Expires": "", "Idempotency-Key": tt.name})
+			if after := s.tally(t); after != before {
+				t.Errorf("rows = %s, want %s", after, before)
+			}
+		})
+	}
+}
+
+func TestCreateRefusals(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := "/api/workflows/building/"
+	foreign := "/api/workflows/" + s.Tiny.Workflows[0].ID.String() + "/"
+	large := drafted("large", requiring(strings.Repeat("a", 2<<20)))
+	executor, viewer := s.Harbour.Tokens.Executor, s.Harbour.Tokens.Viewer
+	before := s.tally(t)
+	for _, tt := range []struct {
+		name string
+		call call
+		code core.Code
+	}{
+		{"CreateByNobody", s.creation("", "a").By(""), core.CodeNotAuthenticated},
+		{"CreateByExecutor", s.creation("", "a").By(executor), core.CodePermissionDenied},
+		{"CreateByViewer", s.creation("", "a").By(viewer), core.CodePermissionDenied},
+		{"CreateWithBadKey", s.creation("", "a").With("Idempotency-Key", `"`), core.CodeKeyInvalid},
+		{"CreateWithLongKey", s.creation(strings.Repeat("k", 256), "a"), core.CodeKeyTooLong},
+		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), core.CodePayloadTooLarge},
+		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), core.CodeUnsupportedMediaType},
+		{"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")), core.CodeUnsupportedMediaType},
+		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), core.CodeUnsupportedMediaType},
+		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), core.CodePermissionDenied},
+		{"VersionByExecutor", s.versionOf("", building).By(executor), core.CodePermissionDenied},
+		{"VersionByViewer", s.versionOf("", building).By(viewer), core.CodePermissionDenied},
+		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), core.CodeNotFound},
+		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), core.CodeNotFound},
+		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), core.CodeNotFound},
+		{"VersionWithBadKey", s.versionOf("", building).With("Idempotency-Key", ""), core.CodeKeyInvalid},
+		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), core.CodePayloadTooLarge},
+		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), core.CodeUnsupportedMediaType},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := tt.call
+			if c.Header.Values("Idempotency-Key") == nil {
+				c = c.With("Idempotency-Key", tt.name)
+			}
+			s.Refused(t, tt.code, c)
+			if after := s.tally(t); after != before {
+				t.Errorf("rows = %s, want %s", after, before)
+			}
+		})
+	}
+}
+
+func TestCreateAfterARefusalUnderTheSameKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := "/api/workflows/building/"
+	for _, tt := range []struct {
+		name    string
+		refused call
+		code    core.Code
+		then    call
+	}{
+		{"CorrectedSlug", s.creation("k1", "building"), core.CodeInvalidPayload, s.creation("k1", "corrected")},
+		{
+			"Promotion", s.creation("k2", "b").By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied,
+			s.creation("k2", "b"),
+		},
+		{
+			"CorrectedType", s.creation("k3", "c").WithBody("text/plain", "c"), core.CodeUnsupportedMediaType,
+			s.creation("k3", "c"),
+		},
+		{
+			"CorrectedDefinition", s.versionOf("k4", building).WithBody("application/json", `{"definition":{}}`),
+			core.CodeInvalidPayload, s.versionOf("k4", building),
+		},
+		{
+			"CorrectedWorkflow", s.versionOf("k5", "/api/workflows/nothing/"), core.CodeNotFound,
+			s.versionOf("k5", building),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, tt.code, tt.refused)
+			first := s.Must(t, http.StatusCreated, tt.then)
+			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": ""})
+			fixture.WantReplay(t, first, s.Do(t, tt.then))
+		})
+	}
+}

@@ -1,0 +1,300 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// release is harbour's owner's request to free a key.
+func (s *stage) release(id uuid.UUID) call {
+	c := call{
+		Method: http.MethodPost, Path: "/api/idempotency-keys/" + id.String() + "/release/",
+		Token: s.Harbour.Tokens.Owner,
+	}
+	return c.WithBody("application/json", `{"reason":"billing is back"}`)
+}
+
+func keysOf(page fixture.KeyPage) []string {
+	names := make([]string, len(page.Results))
+	for i, entry := range page.Results {
+		names[i] = entry.Key
+	}
+	return names
+}
+
+func TestKeyList(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var newestFirst []string
+	for i := range 7 {
+		key := fmt.Sprintf("listed-%d", i)
+		s.Started(t, s.Start(t, key))
+		newestFirst = slices.Insert(newestFirst, 0, key)
+	}
+	s.Started(t, s.Start(t, "listed-3").By(s.Tiny.Tokens.Executor))
+	s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))
+	s.Exec(t, fixture.Unfinish, "listed-5")
+
+	t.Run("PagesThereAndBack", func(t *testing.T) {
+		t.Parallel()
+		first := s.Keys(t, "/api/idempotency-keys/?page_size=3")
+		second := s.Keys(t, string(first.Next))
+		third := s.Keys(t, string(second.Next))
+		got := slices.Concat(keysOf(first), keysOf(second), keysOf(third))
+		if diff := cmp.Diff(newestFirst, got); diff != "" || first.Previous != "" || third.Next != "" {
+			t.Errorf("pages end at %q and %q, want neither; keys (-want +got):\n%s", first.Previous, third.Next, diff)
+		}
+		if diff := cmp.Diff(second.Results, s.Keys(t, string(third.Previous)).Results); diff != "" {
+			t.Errorf("second page (-there +back):\n%s", diff)
+		}
+	})
+
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"?key=listed-3", []string{"listed-3"}},
+		{"?key=theirs", []string{}},
+		{"?key=LISTED-3", []string{}},
+		{"?state=abandoned", []string{"listed-5"}},
+		{"?state=dead", []string{}},
+		{"?state=finished&key=listed-5", []string{}},
+		{"?endpoint=workflow_start&key=listed-2", []string{"listed-2"}},
+		{"?endpoint=run_rerun", []string{}},
+		{"?state=finished&page_size=1", []string{"listed-6"}},
+	} {
+		t.Run("Filters"+tt.query, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, keysOf(s.Keys(t, "/api/idempotency-keys/"+tt.query))); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("KeepsItsFiltersFromPageToPage", func(t *testing.T) {
+		t.Parallel()
+		first := s.Keys(t, "/api/idempotency-keys/?state=finished&page_size=1")
+		if got := keysOf(s.Keys(t, string(first.Next))); !slices.Equal(got, []string{"listed-4"}) {
+			t.Errorf("second finished key = %v, want listed-4: listed-5 is abandoned", got)
+		}
+	})
+
+	t.Run("RefusesWhatIsNoFilter", func(t *testing.T) {
+		t.Parallel()
+		for _, query := range []string{
+			"state=done", "key=" + strings.Repeat("k", 256), "endpoint=" + strings.Repeat("e", 101), "page_size=0",
+			"cursor=x", "key=%00",
+		} {
+			refused := call{Path: "/api/idempotency-keys/?" + query, Token: s.Harbour.Tokens.Viewer}
+			s.Refused(t, core.CodeInvalidParameter, refused)
+		}
+	})
+}
+
+func TestKeysOfOthersAreAsGoodAsAbsent(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	key := "/api/idempotency-keys/" + s.Abandoned(t, "ours").ID.String() + "/"
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			ask := func(path string) answer {
+				c := s.release(uuid.Nil).By(s.Tiny.Tokens.Owner).With("Request-Id", "same")
+				c.Method, c.Path = method, path
+				if method == http.MethodPost {
+					c.Path += "release/"
+				}
+				return s.Must(t, http.StatusNotFound, c)
+			}
+			want := string(ask("/api/idempotency-keys/" + unknownID + "/").Body)
+			for _, path := range []string{key, "/api/idempotency-keys/nonsense/"} {
+				if diff := cmp.Diff(want, string(ask(path).Body)); diff != "" {
+					t.Errorf("%s (-unknown +asked):\n%s", path, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestKeyStates(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, tt := range []struct {
+		state, change string
+	}{
+		{"finished", `SELECT 1`},
+		{"expired", `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now()
+			WHERE key = 'expired'`},
+		{"in_progress", `UPDATE idempotency_keys SET locked_until = now() + interval '1 hour'
+			WHERE key = 'in_progress'`},
+		{"abandoned", `SELECT 1`},
+		{"dead", `UPDATE idempotency_keys SET attempts = 20 WHERE key = 'dead'`},
+	} {
+		t.Run(tt.state, func(t *testing.T) {
+			t.Parallel()
+			s.Started(t, s.Start(t, tt.state))
+			if tt.state == "in_progress" || tt.state == "abandoned" || tt.state == "dead" {
+				s.Exec(t, fixture.Unfinish, tt.state)
+			}
+			s.Exec(t, tt.change)
+			if got := s.Entry(t, tt.state).State; got != tt.state {
+				t.Errorf("state = %s, want %s", got, tt.state)
+			}
+			page := s.Keys(t, "/api/idempotency-keys/?state="+tt.state)
+			if !slices.Contains(keysOf(page), tt.state) {
+				t.Errorf("keys in the state = %v, want %s", keysOf(page), tt.state)
+			}
+		})
+	}
+}
+
+func TestKeyTimeline(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "told").With("Request-Id", "the-first"))
+	for range 3 {
+		s.Must(t, http.StatusCreated, s.Start(t, "told"))
+	}
+	s.Refused(t, core.CodeKeyReused, s.Start(t, "told").WithBody("text/csv", "a\n1\n"))
+	s.Flush(t)
+	s.Exec(t, `UPDATE key_activity SET last_replay_at = now() + interval '1 minute',
+		last_refusal_at = now() + interval '2 minutes'`)
+	got := s.Entry(t, "told")
+	want := []fixture.KeyEvent{
+		{At: got.CreatedAt, Event: "received", Detail: "POST /api/workflows/meter-readings/start/, request the-first"},
+		{At: got.CreatedAt, Event: "locked", Detail: "by this request"},
+		{At: got.FinishedAt, Event: "finished", Detail: "response stored"},
+		{At: "", Event: "replayed", Detail: "3 times; this was the last"},
+		{At: "", Event: "refused", Detail: "once for another request"},
+		{At: got.ExpiresAt, Event: "expires", Detail: "the key is forgotten"},
+	}
+	for i, event := range got.Timeline {
+		if i > 0 && event.At < got.Timeline[i-1].At {
+			t.Errorf("%s at %s comes after %s", event.Event, event.At, got.Timeline[i-1].At)
+		}
+		if i < len(want) && want[i].At == "" {
+			got.Timeline[i].At = ""
+		}
+	}
+	if diff := cmp.Diff(want, got.Timeline); diff != "" {
+		t.Errorf("timeline (-want +got):\n%s", diff)
+	}
+	rest := fixture.KeyBody{
+		ID: got.ID, Key: "told", Endpoint: "workflow_start", State: "finished", RequestMethod: "POST",
+		RequestPath: "/api/workflows/meter-readings/start/", RequestID: "the-first", Run: run.ID.String(),
+		ResponseStatus: 201, RecoveryPoint: "finished", CreatedAt: got.CreatedAt, FinishedAt: got.FinishedAt,
+		ExpiresAt: got.ExpiresAt, Replays: 3, Mismatches: 1, Timeline: got.Timeline,
+	}
+	if diff := cmp.Diff(rest, got); diff != "" {
+		t.Errorf("key (-want +got):\n%s", diff)
+	}
+	if listed := s.Keys(t, "/api/idempotency-keys/").Results[0].Timeline; len(listed) != 0 {
+		t.Errorf("timeline in the list = %v, want none", listed)
+	}
+}
+
+func TestUnfinishedKeyTimeline(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Abandoned(t, "left")
+	s.Exec(t, `UPDATE idempotency_keys SET epoch = 3, locked_until = created_at + interval '1 minute'`)
+	got := s.Entry(t, "left")
+	if len(got.Timeline) > 3 {
+		got.Timeline[3].At = ""
+	}
+	want := []fixture.KeyEvent{
+		{
+			At: got.CreatedAt, Event: "received",
+			Detail: "POST /api/workflows/meter-readings/start/, request " + got.RequestID,
+		},
+		{At: got.CreatedAt, Event: "locked", Detail: "by this request"},
+		{At: got.CreatedAt, Event: "phase", Detail: "reached run_reserved"},
+		{At: "", Event: "taken_over", Detail: "from a request that had stopped at run_reserved"},
+		{At: got.LockedUntil, Event: "locked_until", Detail: "at recovery point run_reserved"},
+		{At: got.ExpiresAt, Event: "expires", Detail: "the key is forgotten"},
+	}
+	if diff := cmp.Diff(want, got.Timeline); diff != "" {
+		t.Errorf("timeline (-want +got):\n%s", diff)
+	}
+	if got.Takeovers != 2 || got.Attempts != 3 || got.LastError != "billing is down" || got.ResponseStatus != 0 {
+		t.Errorf("key = %+v, want 2 takeovers, 3 attempts, the last error and no status", got)
+	}
+}
+
+func TestKeysShowNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const content = "meter_id\nUNMISTAKABLE-CONTENT\n"
+	s.Started(t, s.Start(t, "secret").WithBody("text/csv", content))
+	digests := coretest.One[[]string](t, s.DB, `SELECT ARRAY[encode(request_hash, 'hex'), encode(target_digest, 'hex'),
+		encode(content_digest, 'hex'), encode(options_digest, 'hex'), encode(request_hash, 'base64'),
+		encode(content_digest, 'base64')] FROM idempotency_keys`)
+	secrets := slices.Concat(digests,
+		[]string{"UNMISTAKABLE", s.Harbour.Tokens.Executor, "PENDING", "user_agent", "127.0.0.1"})
+	id := s.Entry(t, "secret").ID
+	for _, path := range []string{"/api/idempotency-keys/", "/api/idempotency-keys/" + id.String() + "/"} {
+		got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner})
+		for _, secret := range secrets {
+			if bytes.Contains(got.Body, []byte(secret)) {
+				t.Errorf("%s shows %q: %s", path, secret, got.Body)
+			}
+		}
+	}
+}
+
+func TestKeyActivity(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsWrittenByTheFlushAlone", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.Started(t, s.Start(t, "k"))
+		before := s.versions(t)
+		s.Must(t, http.StatusCreated, s.Start(t, "k"))
+		s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+		if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+			t.Errorf("row versions (-before +after):\n%s", diff)
+		}
+		if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM key_activity`); n != 0 {
+			t.Errorf("rows of activity before the flush = %d, want 0", n)
+		}
+		s.Flush(t)
+		if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+			t.Errorf("row versions (-before +after the flush):\n%s", diff)
+		}
+		if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM key_activity`); n != 1 {
+			t.Errorf("rows of activity after the flush = %d, want 1", n)
+		}
+	})
+
+	t.Run("AddsUpOverFlushes", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		s.Started(t, s.Start(t, "k"))
+		for range 2 {
+			s.Must(t, http.StatusCreated, s.Start(t, "k"))
+			s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+			s.Flush(t)
+		}
+		s.Exec(t, fixture.Unfinish, "k")
+		s.Exec(t, `UPDATE idempotency_keys SET locked_until = now() + interval '1 hour'`)
+		s.Refused(t, core.CodeKeyInProgress, s.Start(t, "k"))
+		s.Flush(t)
+		got := s.Entry(t, "k")
+		if got.Replays != 2 || got.Mismatches != 2 || got.Conflicts != 1 {
+			t.Errorf("counts = %d, %d, %d, want 2 replays, 2 mismatches, 1 conflict",
+				got.Replays, got.Mismatches, got.Conflicts)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+func revoking(id uuid.UUID, by string) call {
+	return call{Method: http.MethodDelete, Path: "/api/members/invitations/" + id.String() + "/", Token: by}
+}
+
+func accepting(id uuid.UUID, by string) call {
+	return call{Method: http.MethodPost, Path: "/api/invitations/" + id.String() + "/accept/", Token: by}
+}
+
+// wantDeeds checks the actions of the audit records on something, whoever has done them.
+func wantDeeds(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
+	tb.Helper()
+	got := coretest.One[string](tb, s.DB, `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
+		WHERE target_id = $1`, id.String())
+	if want := strings.Join(actions, " "); got != want {
+		tb.Errorf("audit records = %q, want %q", got, want)
+	}
+}
+
+func TestInviteMember(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Harbour.Tokens.Owner
+
+	t.Run("AnswersTheSameForKnownAndUnknownAddresses", func(t *testing.T) {
+		t.Parallel()
+		users := coretest.One[int64](t, s.DB, `SELECT count(*) FROM users`)
+		for _, email := range []string{"Viewer@tiny-quota.example", "nobody@anywhere.example"} {
+			got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+				fixture.Adding(owner, `{"email":"`+email+`","name":"As typed","role":"author"}`)))
+			want := fixture.InvitationAnswer{
+				Email: strings.ToLower(email), Name: "As typed", Role: core.RoleAuthor, State: "invited",
+			}
+			want.Org.ID, want.Org.Slug, want.Org.Name = s.Harbour.ID, "harbour-energy", "Harbour Energy"
+			ignored := cmpopts.IgnoreFields(fixture.InvitationAnswer{}, "ID", "CreatedAt", "ExpiresAt")
+			if diff := cmp.Diff(want, got, ignored); diff != "" {
+				t.Errorf("invitation of %s (-want +got):\n%s", email, diff)
+			}
+			wantAudits(t, s, got.ID, "invitation.create")
+		}
+		if after := coretest.One[int64](t, s.DB, `SELECT count(*) FROM users`); after != users {
+			t.Errorf("users = %d, want %d as before", after, users)
+		}
+		if name := coretest.One[string](t, s.DB,
+			`SELECT name FROM users WHERE email = 'viewer@tiny-quota.example'`); name !=
+			"Demo viewer" {
+			t.Errorf("name = %q, want the user's own", name)
+		}
+	})
+
+	t.Run("OncePerKeyAndAddress", func(t *testing.T) {
+		t.Parallel()
+		keyed := fixture.Adding(owner, `{"email":"keyed@b.example","role":"viewer"}`).With("Idempotency-Key", "member")
+		first := s.Must(t, http.StatusCreated, keyed)
+		same := keyed.WithBody("application/json", `{"role":"viewer", "email":"keyed@b.example"}`)
+		fixture.WantReplay(t, first, s.Do(t, same))
+		s.Refused(t, core.CodeKeyReused, keyed.WithBody("application/json", `{"email":"b@b.example","role":"viewer"}`))
+		s.Refused(t, core.CodeInvalidPayload, fixture.Adding(owner, `{"email":"KEYED@b.example","role":"viewer"}`))
+		s.Refused(t, core.CodeInvalidPayload,
+			fixture.Adding(owner, `{"email":"viewer@harbour-energy.example","role":"viewer"}`))
+	})
+
+	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {
+		t.Parallel()
+		admin := s.tokensOfRoles(t)[core.RoleAdmin]
+		s.Refused(t, core.CodePermissionDenied, fixture.Adding(admin, `{"email":"king@b.example","role":"owner"}`))
+		got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+			fixture.Adding(owner, `{"email":"king@b.example","role":"owner"}`)))
+		s.Refused(t, core.CodePermissionDenied, fixture.Linking(got.ID, admin))
+		s.Refused(t, core.CodePermissionDenied, revoking(got.ID, admin))
+	})
+
+	for name, body := range map[string]string{
+		"NoEmail": `{"role":"viewer"}`, "BadEmail": `{"email":"nobody","role":"viewer"}`,
+		"UnknownRole": `{"email":"a@b.example","role":"king"}`, "NoRole": `{"email":"a@b.example"}`,
+		"NUL": `{"email":"a@b.example","name":"a\u0000","role":"viewer"}`,
+	} {
+		t.Run("Refuses"+name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, core.CodeInvalidPayload, fixture.Adding(owner, body))
+		})
+	}
+}
+
+func TestAcceptInvitation(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ByThePersonWhoIsInvited", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		tiny := s.Tiny.Tokens.Viewer
+		id := s.Invited(t, "viewer@tiny-quota.example")
+		userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+		if role := s.RoleOf(t, userID); role != "" {
+			t.Fatalf("role = %s before the acceptance, want none", role)
+		}
+		list := fixture.Decoded[core.Page[fixture.InvitationAnswer]](t, s.Must(t, http.StatusOK,
+			call{Path: "/api/invitations/", Token: tiny}))
+		if len(list.Results) != 1 || list.Results[0].ID != id || list.Results[0].Org.Slug != "harbour-energy" {
+			t.Fatalf("invitations = %+v, want harbour's", list.Results)
+		}
+		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Owner))
+		for range 2 {
+			got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusOK, accepting(id, tiny)))
+			if got.State != "accepted" || s.RoleOf(t, userID) != core.RoleViewer {
+				t.Fatalf("invitation = %+v, role %q, want accepted and viewer", got, s.RoleOf(t, userID))
+			}
+		}
+		wantDeeds(t, s, id, "invitation.create", "invitation.accept")
+		s.Refused(t, core.CodeNotFound, fixture.Linking(id, s.Harbour.Tokens.Owner))
+	})
+
+	t.Run("NotAfterItHasEnded", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		tiny, owner := s.Tiny.Tokens.Viewer, s.Harbour.Tokens.Owner
+		decline := func(id uuid.UUID) call {
+			return accepting(id, tiny).To("/api/invitations/" + id.String() + "/decline/")
+		}
+		declined := s.Invited(t, "viewer@tiny-quota.example")
+		s.Must(t, http.StatusNoContent, decline(declined))
+		revoked := s.Invited(t, "viewer@tiny-quota.example")
+		s.Must(t, http.StatusNoContent, revoking(revoked, owner))
+		s.Must(t, http.StatusNoContent, revoking(revoked, owner))
+		expired := s.Invited(t, "viewer@tiny-quota.example")
+		s.Exec(t, `UPDATE invitations SET expires_at = now() WHERE id = $1`, expired)
+		for _, id := range []uuid.UUID{declined, revoked, expired} {
+			s.Refused(t, core.CodeNotFound, accepting(id, tiny))
+		}
+		wantDeeds(t, s, declined, "invitation.create", "invitation.decline")
+		wantDeeds(t, s, revoked, "invitation.create", "invitation.revoke")
+		// One that has expired makes room for another.
+		s.Must(t, http.StatusOK, accepting(s.Invited(t, "viewer@tiny-quota.example"), tiny))
+	})
+
+	t.Run("NotAfterWhoeverInvitedHasLostTheRight", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		admin := s.AddMember(t, "inviting", core.RoleAdmin)
+		token := s.TokenOf(t, admin, core.RoleAdmin)
+		id := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+			fixture.Adding(token, `{"email":"viewer@tiny-quota.example","role":"admin"}`))).ID
+		s.Must(t, http.StatusOK, setRole(admin, s.Harbour.Tokens.Owner, core.RoleAuthor))
+		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
+		// Another administrator may answer for it.
+		s.LinkOf(t, id)
+		s.Must(t, http.StatusOK, accepting(id, s.Tiny.Tokens.Viewer))
+	})
+
+	t.Run("NotWithoutTheLinkByAnAccountOfUnknownOrigin", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		id := s.Invited(t, "viewer@tiny-quota.example")
+		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = 'viewer@tiny-quota.example'`)
+		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
+		got := s.Must(t, http.StatusOK, call{Path: "/api/invitations/", Token: s.Tiny.Tokens.Viewer})
+		if page := fixture.Decoded[core.Page[fixture.InvitationAnswer]](t, got); len(page.Results) != 0 {
+			t.Errorf("invitations = %+v, want none", page.Results)
+		}
+	})
+}
+
+// TestInvitationsRace lets everything happen to an invitation at once. One of it wins, and the rest is told so.
+func TestInvitationsRace(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+	const rounds = 15
+	for round := range rounds {
+		invite := fixture.Adding(s.Harbour.Tokens.Owner, `{"email":"viewer@tiny-quota.example","role":"viewer"}`)
+		if created := s.AtOnce(t, []call{invite, invite, invite, invite})[http.StatusCreated]; created != 1 {
+			t.Fatalf("round %d: %d invitations were made at once, want 1", round, created)
+		}
+		id := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM invitations WHERE state = 'open'`)
+		accept := accepting(id, s.Tiny.Tokens.Viewer)
+		decline := accept.To("/api/invitations/" + id.String() + "/decline/")
+		s.AtOnce(t, []call{accept, decline, revoking(id, s.Harbour.Tokens.Owner), accept})
+		state := coretest.One[string](t, s.DB, `SELECT state FROM invitations WHERE id = $1`, id)
+		ends := coretest.One[int64](t, s.DB, `SELECT count(*) FROM audit_records WHERE target_id = $1
+			AND action IN ('invitation.accept', 'invitation.decline', 'invitation.revoke')`, id.String())
+		if member := s.RoleOf(t, userID) != ""; state == "open" || ends != 1 || member != (state == "accepted") {
+			t.Fatalf("round %d: state %s, %d endings, member %t, want one ending", round, state, ends, member)
+		}
+		s.Exec(t, `DELETE FROM memberships WHERE user_id = $1 AND org_id = $2`, userID, s.Harbour.ID)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build slow
+
+package api
+
+// isolationRequests is how many requests are looked at for traces of others.
+const isolationRequests = 100_000

@@ -1,0 +1,203 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// memberAnswer is a member as the API shows it.
+type memberAnswer struct {
+	ID        uuid.UUID `json:"id"`
+	Email     string    `json:"email"`
+	Name      string    `json:"name"`
+	Role      core.Role `json:"role"`
+	CreatedAt string    `json:"created_at"`
+}
+
+func setRole(id uuid.UUID, by string, role core.Role) call {
+	c := call{Method: http.MethodPatch, Path: "/api/members/" + id.String() + "/", Token: by}
+	return c.WithBody("application/json", `{"role":"`+string(role)+`"}`)
+}
+
+func remove(id uuid.UUID, by string) call {
+	return call{Method: http.MethodDelete, Path: "/api/members/" + id.String() + "/", Token: by}
+}
+
+func leave(by string) call {
+	return call{Method: http.MethodDelete, Path: "/api/members/me/", Token: by}
+}
+
+func TestChangeMember(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner, admin := s.Harbour.Tokens.Owner, s.tokensOfRoles(t)[core.RoleAdmin]
+	ownerID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`)
+
+	t.Run("HoldsFromTheNextRequestOn", func(t *testing.T) {
+		t.Parallel()
+		id := s.AddMember(t, "promoted", core.RoleViewer)
+		token := s.TokenOf(t, id, core.RoleOwner)
+		s.Refused(t, core.CodePermissionDenied, s.Start(t, "").By(token))
+		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
+		s.Started(t, s.Start(t, "").By(token))
+		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
+		wantAudits(t, s, id, "member.set_role")
+		s.Must(t, http.StatusNoContent, remove(id, admin))
+		s.Refused(t, core.CodePermissionDenied, s.Start(t, "").By(token))
+		s.Must(t, http.StatusNoContent, remove(id, admin))
+		wantAudits(t, s, id, "member.set_role", "member.remove")
+		s.Refused(t, core.CodeNotFound, setRole(id, admin, core.RoleViewer))
+	})
+
+	t.Run("NobodyReachesAboveThemselves", func(t *testing.T) {
+		t.Parallel()
+		id := s.AddMember(t, "raised", core.RoleViewer)
+		s.Refused(t, core.CodePermissionDenied, setRole(id, admin, core.RoleOwner))
+		s.Refused(t, core.CodePermissionDenied, setRole(ownerID, admin, core.RoleViewer))
+		s.Refused(t, core.CodePermissionDenied, remove(ownerID, admin))
+		if id, want := s.RoleOf(t, id), core.RoleViewer; id != want {
+			t.Errorf("role = %s, want %s", id, want)
+		}
+	})
+
+	t.Run("TheLastOwnerStays", func(t *testing.T) {
+		t.Parallel()
+		s.Refused(t, core.CodeLastOwner, setRole(ownerID, owner, core.RoleAdmin))
+		s.Refused(t, core.CodeLastOwner, remove(ownerID, owner))
+		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
+			t.Errorf("role = %q, want owner", role)
+		}
+		wantAudits(t, s, ownerID)
+	})
+
+	t.Run("LeaveWithTheWholeRole", func(t *testing.T) {
+		t.Parallel()
+		id := s.AddMember(t, "going", core.RoleAuthor)
+		s.Refused(t, core.CodePermissionDenied, leave(s.TokenOf(t, id, core.RoleViewer)))
+		token := s.TokenOf(t, id, core.RoleAuthor)
+		s.Must(t, http.StatusNoContent, leave(token))
+		s.Refused(t, core.CodePermissionDenied, call{Path: "/api/me/", Token: token})
+		wantAudits(t, s, id, "member.leave")
+		s.Refused(t, core.CodeLastOwner, leave(owner))
+	})
+
+	t.Run("OtherOrganizationsAreNotTouched", func(t *testing.T) {
+		t.Parallel()
+		s.Must(t, http.StatusNoContent, remove(ownerID, s.Tiny.Tokens.Owner))
+		s.Refused(t, core.CodeNotFound, setRole(ownerID, s.Tiny.Tokens.Owner, core.RoleViewer))
+		s.Refused(t, core.CodeNotFound, setRole(uuid.Nil, owner, core.RoleViewer).To("/api/members/me/"))
+		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
+			t.Errorf("role = %q, want owner", role)
+		}
+	})
+}
+
+// TestOwnersLeaveAtOnce lets all owners of an organization leave at the same moment, by both ways.
+func TestOwnersLeaveAtOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const owners, rounds = 4, 5
+	const owner = `SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`
+	ids := []uuid.UUID{coretest.One[uuid.UUID](t, s.DB, owner)}
+	tokens := []string{s.Harbour.Tokens.Owner}
+	for i := range owners - 1 {
+		ids = append(ids, s.AddMember(t, "owner-"+string(rune('a'+i)), core.RoleOwner))
+		tokens = append(tokens, s.TokenOf(t, ids[i+1], core.RoleOwner))
+	}
+	for round := range rounds {
+		var group sync.WaitGroup
+		answers := make([]answer, owners)
+		for i := range owners {
+			leave := remove(ids[i], tokens[i])
+			if (i+round)%2 == 0 {
+				leave = setRole(ids[i], tokens[i], core.RoleViewer)
+			}
+			group.Go(func() {
+				got, err := s.Send(t.Context(), leave)
+				if err != nil {
+					t.Error(err)
+				}
+				answers[i] = got
+			})
+		}
+		group.Wait()
+		stayed := slices.IndexFunc(answers, func(a answer) bool { return a.Status == http.StatusUnprocessableEntity })
+		if stayed < 0 {
+			t.Fatalf("round %d: nobody was refused", round)
+		}
+		fixture.WantProblem(t, answers[stayed], core.CodeLastOwner)
+		left := coretest.One[int64](t, s.DB, `SELECT count(*) FROM memberships WHERE org_id = $1 AND role = 'owner'`,
+			s.Harbour.ID)
+		if left != 1 || s.RoleOf(t, ids[stayed]) != core.RoleOwner {
+			t.Fatalf("round %d: %d owners are left, want the one who was refused", round, left)
+		}
+		s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) SELECT $1, unnest($2::uuid[]), 'owner'
+			ON CONFLICT ON CONSTRAINT memberships_pkey DO UPDATE SET role = 'owner'`, s.Harbour.ID, ids)
+	}
+}
+
+func TestListMembers(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var emails []string
+	address := "/api/members/?page_size=2"
+	for address != "" {
+		got := s.Must(t, http.StatusOK, call{Path: address, Token: s.Harbour.Tokens.Viewer})
+		page := fixture.Decoded[core.Page[memberAnswer]](t, got)
+		for _, member := range page.Results {
+			emails = append(emails, member.Email)
+		}
+		address = string(page.Next)
+	}
+	slices.Sort(emails)
+	want := "executor@harbour-energy.example owner@harbour-energy.example viewer@harbour-energy.example"
+	if got := strings.Join(emails, " "); got != want {
+		t.Errorf("members = %s, want %s", got, want)
+	}
+}
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "").With("Request-Id", "req-of-start"))
+	type record struct {
+		ID         uuid.UUID `json:"id"`
+		CreatedAt  string    `json:"created_at"`
+		Actor      string    `json:"actor"`
+		ActorEmail string    `json:"actor_email"`
+		Token      string    `json:"token"`
+		Action     string    `json:"action"`
+		TargetType string    `json:"target_type"`
+		TargetID   string    `json:"target_id"`
+		RequestID  string    `json:"request_id"`
+		Detail     string    `json:"detail"`
+	}
+	first := s.Must(t, http.StatusOK, call{Path: "/api/audit/?page_size=1", Token: s.Harbour.Tokens.Owner})
+	page := fixture.Decoded[core.Page[record]](t, first)
+	got := page.Results[0]
+	want := record{
+		ID: got.ID, CreatedAt: got.CreatedAt, ActorEmail: "executor@harbour-energy.example", Action: "run.start",
+		TargetType: "run", TargetID: run.ID.String(), RequestID: "req-of-start",
+		Actor: coretest.One[uuid.UUID](t, s.DB, `SELECT created_by FROM validation_runs`).String(),
+		Token: coretest.One[uuid.UUID](t, s.DB,
+			`SELECT token_id FROM audit_records WHERE action = 'run.start'`).String(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
+	}
+	next := s.Must(t, http.StatusOK, call{Path: string(page.Next), Token: s.Harbour.Tokens.Owner})
+	if older := fixture.Decoded[core.Page[record]](t,
+		next).Results[0]; older.Action != "token.create" || older.Actor != "" {
+		t.Errorf("older record = %+v, want the operator's creation of a token", older)
+	}
+}

@@ -1,0 +1,406 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// exercise is a request with the status that answers it.
+type exercise struct {
+	status int
+	call   call
+}
+
+// TestOpenAPIExercises holds that the exercises have a success and a refusal of every operation of the document, and
+// that the service answers each as the document says.
+func TestOpenAPIExercises(t *testing.T) {
+	t.Parallel()
+	s := setupExternal(t)
+	agreed, err := fixture.LoadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, succeeded, refused []string
+	for _, o := range operations(agreed.Document) {
+		want = append(want, o.OperationID)
+	}
+	for _, e := range s.exercises(t) {
+		got := s.Do(t, e.call)
+		if got.Status != e.status {
+			t.Errorf("%s %s: status = %d, want %d; body %s", e.call.Method, e.call.Path, got.Status, e.status, got.Body)
+			continue
+		}
+		o := s.operationOf(t, agreed, e.call)
+		if e.status < http.StatusBadRequest {
+			succeeded = append(succeeded, o.OperationID)
+			continue
+		}
+		refused = append(refused, o.OperationID)
+		if code := fixture.Decoded[core.Problem](t, got).Code; !namesCode(o, e.status, code) {
+			t.Errorf("%s %s: the document does not name %s for %d", e.call.Method, e.call.Path, code, e.status)
+		}
+	}
+	slices.Sort(want)
+	for name, got := range map[string][]string{"successes": succeeded, "refusals": refused} {
+		slices.Sort(got)
+		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+			t.Errorf("operations with %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// namesCode says whether the operation's response of the status names the error code.
+func namesCode(o *openapi3.Operation, status int, code core.Code) bool {
+	response := o.Responses.Status(status)
+	if response == nil {
+		return false
+	}
+	codes, ok := response.Value.Extensions["x-retryable"].(map[string]any)
+	return ok && codes[string(code)] != nil
+}
+
+// operationOf finds the operation of the document that a call is for.
+func (s *stage) operationOf(tb testing.TB, agreed fixture.Contract, sent call) *openapi3.Operation {
+	tb.Helper()
+	request, err := sent.Request(tb.Context(), s.Address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	route, _, err := agreed.Find(request)
+	if err != nil {
+		tb.Fatalf("%s %s: %v", request.Method, sent.Path, err)
+	}
+	return route.Operation
+}
+
+// exercises has requests for every operation, good and bad ones, in an order in which each is answered with its status.
+// JSON is written without blanks, so that a proxy that reads and writes it anew changes no byte.
+func (s externalStage) exercises(tb testing.TB) []exercise {
+	tb.Helper()
+	// Both execute what is pending, so they come before the runs that have to stay so.
+	callbacks, findings := s.exercisesOfCallbacks(tb), s.failed(tb)
+	return s.withRefusals(tb, slices.Concat(
+		callbacks, s.exercisesOfStarts(tb), s.exercisesOfRuns(tb, findings), s.exercisesOfWorkflows(tb),
+		s.exercisesOfKeys(tb), s.exercisesOfMembers(tb), s.exercisesOfInvitations(tb),
+		s.exercisesOfTokens(tb), s.exercisesOfAccount(),
+		s.exercisesOfExistingClient(tb, findings), exercisesOfService(),
+	))
+}
+
+// withRefusals adds to the first exercise of each operation what is refused everywhere: a parameter that cannot be
+// read, large headers, no token, and an address at which nothing is.
+func (s externalStage) withRefusals(tb testing.TB, exercises []exercise) []exercise {
+	tb.Helper()
+	agreed, err := fixture.LoadContract()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := slices.Clone(exercises)
+	done := make(map[string]bool)
+	for _, e := range exercises {
+		o := s.operationOf(tb, agreed, e.call)
+		if done[o.OperationID] {
+			continue
+		}
+		done[o.OperationID] = true
+		path, _, _ := strings.Cut(e.call.Path, "?")
+		all = append(all,
+			exercise{http.StatusBadRequest, e.call.To(path + "?page_size=%00")},
+			exercise{http.StatusRequestHeaderFieldsTooLarge, e.call.With("X-Large", strings.Repeat("x", 40_000))})
+		if o.Security == nil {
+			all = append(all, exercise{http.StatusUnauthorized, e.call.By("")})
+		}
+		if o.Responses.Status(http.StatusNotFound) != nil {
+			all = append(all, exercise{http.StatusNotFound, e.call.To(elsewhere(path))})
+		}
+	}
+	return all
+}
+
+// elsewhere is an address of the same operation at which nothing is.
+func elsewhere(path string) string {
+	parts := strings.Split(path, "/")
+	at := 3
+	if parts[3] == "invitations" {
+		at++
+	}
+	if parts[2] == "v1" {
+		at = len(parts) - 2
+		if parts[at] == "runs" || parts[at] == "workflows" {
+			at--
+		}
+	}
+	parts[at] = "nothing"
+	return strings.Join(parts, "/")
+}
+
+func (s externalStage) exercisesOfStarts(tb testing.TB) []exercise {
+	tb.Helper()
+	start := s.Start(tb, "")
+	building := start.To("/api/workflows/building/start/")
+	mediaType, body := form("B", `name="file"; filename="meter-readings.csv"`, "text/csv", start.Body,
+		`name="metadata"`, "text/plain", `{"site":"harbour"}`)
+	return []exercise{
+		{201, start.With("Idempotency-Key", "exercised").With("X-Filename", "meter-readings.csv")},
+		{201, start.With("Idempotency-Key", "exercised").With("X-Filename", "meter-readings.csv")},
+		{422, start.With("Idempotency-Key", "exercised").WithBody("text/csv", "a\n1\n")},
+		{201, start.With("Idempotency-Key", "in-a-form").WithBody(mediaType, body)},
+		{201, building.WithBody("application/json", `{"content":{"building":{"id":"BLD-001"}},"filename":"b.json"}`)},
+		{201, building.WithBody("application/json", `{"building":{"id":"BLD-001"}}`)},
+		{201, start.To("/api/workflows/meter-readings/start/?version=1")},
+		{400, start.To("/api/workflows/meter-readings/start/?version=x")},
+		{404, start.To("/api/workflows/meter-readings/start/?version=99")},
+		{400, start.With("Idempotency-Key", strings.Repeat("k", 256))},
+		{400, start.With("Idempotency-Key", "a\tb")},
+		{400, building.WithBody("application/json", `{"content":{},"metadata":12}`)},
+		{403, start.By(s.Harbour.Tokens.Viewer)},
+		{415, start.WithBody("image/png", "no")},
+	}
+}
+
+func (s externalStage) exercisesOfRuns(tb testing.TB, findings string) []exercise {
+	tb.Helper()
+	ended := strings.TrimSuffix(findings, "findings/")
+	pending := s.Started(tb, s.Start(tb, "")).ID
+	viewer := call{Token: s.Harbour.Tokens.Viewer}
+	tag := s.Must(tb, http.StatusOK, viewer.To(ended)).Header.Get("ETag")
+	rerun := call{Method: http.MethodPost, Path: ended + "rerun/", Token: s.Harbour.Tokens.Executor}
+	exercises := []exercise{
+		{200, viewer.To("/api/runs/")},
+		{200, viewer.To("/api/runs/?page_size=1&state=COMPLETED&result=FAIL&workflow=meter-readings")},
+		{400, viewer.To("/api/runs/?page_size=0")},
+		{400, viewer.To("/api/runs/?state=SLEEPING")},
+		{400, viewer.To("/api/runs/?cursor=nonsense")},
+		{200, viewer.To(ended)},
+		{200, viewer.To(validations.RunAddress(pending))},
+		{304, viewer.To(ended).With("If-None-Match", tag)},
+		{404, viewer.To(ended).By(s.Tiny.Tokens.Owner)},
+		{404, viewer.To("/api/runs/nonsense/")},
+		{200, viewer.To(findings + "?page_size=2")},
+		{400, viewer.To(findings + "?format=pdf")},
+		{200, viewer.To(ended + "events/")},
+		{201, rerun.With("Idempotency-Key", "exercised-again")},
+		{201, rerun.With("Idempotency-Key", "exercised-again")},
+		{400, rerun.With("Idempotency-Key", "")},
+		{403, rerun.By(s.Harbour.Tokens.Viewer)},
+		{200, s.Cancel(pending)},
+		{200, s.Cancel(pending)},
+		{422, s.Cancel(pending).To(ended + "cancel/")},
+	}
+	for _, format := range []string{"json", "text", "sarif", "junit", "github", "csv"} {
+		exercises = append(exercises, exercise{200, viewer.To(findings + "?format=" + format)})
+	}
+	return exercises
+}
+
+func (s externalStage) exercisesOfWorkflows(tb testing.TB) []exercise {
+	tb.Helper()
+	viewer := call{Token: s.Harbour.Tokens.Viewer}
+	create := s.creation("exercised", "exercised")
+	workflow := "/api/workflows/exercised/"
+	imported := s.importing("", strings.ReplaceAll(siteReport, "from-file", "exercised-file"))
+	deactivate := s.change(http.MethodPost, workflow+"deactivate/", "")
+	return []exercise{
+		{201, create},
+		{201, create},
+		{422, s.creation("exercised", "exercised-otherwise")},
+		{400, s.creation("", "exercised")},
+		{400, create.WithBody("application/json", `{"slug":"no definition"}`)},
+		{415, create.WithBody("text/plain", "no")},
+		{403, create.By(s.Harbour.Tokens.Executor)},
+		{200, viewer.To("/api/workflows/?page_size=2")},
+		{400, viewer.To("/api/workflows/?page_size=x")},
+		{200, viewer.To(workflow)},
+		{200, viewer.To(workflow + "?version=1")},
+		{404, viewer.To(workflow + "?version=2")},
+		{201, s.versionOf("", workflow)},
+		{400, s.versionOf("", workflow).WithBody("application/json", `{"definition":{}}`)},
+		{200, s.change(http.MethodPatch, workflow, `{"name":"Exchanged"}`)},
+		{400, s.change(http.MethodPatch, workflow, `{"slug":"other"}`)},
+		{200, s.change(http.MethodPost, workflow+"activate/", "")},
+		{200, viewer.To(workflow + "export/")},
+		{201, imported},
+		{200, imported},
+		{400, imported.WithBody("application/yaml", "schema_version: 1\n")},
+		{415, imported.WithBody("text/plain", "no")},
+		{200, deactivate},
+		{403, deactivate.By(s.Harbour.Tokens.Viewer)},
+		{422, s.Start(tb, "").To(workflow+"start/").WithBody("application/json", `{"site":1}`)},
+		{422, s.Start(tb, "").To("/api/workflows/exercised/start/").WithBody("application/json", `{"other":1}`)},
+	}
+}
+
+func (s externalStage) exercisesOfKeys(tb testing.TB) []exercise {
+	tb.Helper()
+	viewer := call{Token: s.Harbour.Tokens.Viewer}
+	stuck := s.release(s.Abandoned(tb, "exercised-and-stuck").ID)
+	key := strings.TrimSuffix(stuck.Path, "release/")
+	finished := s.Started(tb, s.Start(tb, "exercised-and-finished"))
+	return []exercise{
+		{200, viewer.To("/api/idempotency-keys/?page_size=2")},
+		{200, viewer.To("/api/idempotency-keys/?state=abandoned")},
+		{400, viewer.To("/api/idempotency-keys/?state=lost")},
+		{200, viewer.To("/api/idempotency-keys/activity/")},
+		{200, viewer.To(key)},
+		{204, stuck},
+		{403, stuck.By(s.Harbour.Tokens.Viewer)},
+		{400, stuck.WithBody("application/json", `{"force":true}`)},
+		{415, stuck.WithBody("text/plain", "why")},
+		{422, s.release(s.Entry(tb, string(finished.IdempotencyKey)).ID)},
+	}
+}
+
+func (s externalStage) exercisesOfCallbacks(tb testing.TB) []exercise {
+	tb.Helper()
+	s.validator.Usually(validator.Promise)
+	s.run(tb)
+	now := time.Now()
+	signed := s.callback(tb, validator.AnswerOf(true), s.secret, now)
+	return []exercise{
+		{401, s.callback(tb, validator.AnswerOf(true), "forged", now)},
+		{400, s.callback(tb, `{"result":"MAYBE"}`, s.secret, now)},
+		{415, signed.With("Content-Type", "text/plain")},
+		{200, signed},
+		{200, signed},
+		{404, signed.To(elsewhere(signed.Path))},
+	}
+}
+
+func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
+	tb.Helper()
+	owner := s.Harbour.Tokens.Owner
+	id := s.AddMember(tb, "exercised", core.RoleExecutor)
+	last, err := s.Users.User(tb.Context(), "owner@harbour-energy.example")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	leaving := s.TokenOf(tb, s.AddMember(tb, "exercised-leaving", core.RoleViewer), core.RoleViewer)
+	add := fixture.Adding(owner, `{"email":"exercised-too@b.example","role":"viewer"}`)
+	return []exercise{
+		{200, call{Path: "/api/members/?page_size=1", Token: owner}},
+		{400, call{Path: "/api/members/?page_size=x", Token: owner}},
+		{201, add},
+		{400, add},
+		{400, fixture.Adding(owner, `{"email":"nobody","role":"king"}`)},
+		{415, add.WithBody("text/plain", "no")},
+		{403, add.By(s.Harbour.Tokens.Viewer)},
+		{200, setRole(id, owner, core.RoleViewer)},
+		{400, setRole(id, owner, "king")},
+		{422, setRole(last.ID, owner, core.RoleViewer)},
+		{422, remove(last.ID, owner)},
+		{204, remove(id, owner)},
+		{204, remove(id, owner)},
+		{204, leave(leaving)},
+		{403, leave(leaving)},
+		{422, leave(owner)},
+	}
+}
+
+func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
+	tb.Helper()
+	owner, viewer := s.Harbour.Tokens.Owner, s.Harbour.Tokens.Viewer
+	open := "/api/members/invitations/" + s.Invited(tb, "exercised-open@b.example").String() + "/"
+	// The members of harbour are invited to the other organization.
+	byTiny := func(email string) call {
+		body := `{"email":"` + email + `","role":"viewer"}`
+		made := s.Must(tb, 201, fixture.Adding(s.Tiny.Tokens.Owner, body))
+		id := fixture.Decoded[fixture.InvitationAnswer](tb, made).ID.String()
+		return call{Method: http.MethodPost, Path: "/api/invitations/" + id + "/", Token: owner}
+	}
+	accepted, declined := byTiny("owner@harbour-energy.example"), byTiny("viewer@harbour-energy.example").By(viewer)
+	linked := call{Method: http.MethodPost, Path: open + "link/", Token: owner}
+	revoked := call{Method: http.MethodDelete, Path: open, Token: owner}
+	own := call{Path: "/api/invitations/", Token: owner}
+	return []exercise{
+		{200, call{Path: "/api/members/invitations/?page_size=1", Token: owner}},
+		{403, call{Path: "/api/members/invitations/", Token: viewer}},
+		{201, linked},
+		{403, linked.By(viewer)},
+		{404, linked.By(s.Tiny.Tokens.Owner)},
+		{204, revoked},
+		{204, revoked},
+		{403, revoked.By(viewer)},
+		{200, own},
+		{200, accepted.To(accepted.Path + "accept/")},
+		{200, accepted.To(accepted.Path + "accept/")},
+		{404, accepted.To(accepted.Path + "accept/").By(viewer)},
+		{204, declined.To(declined.Path + "decline/")},
+		{404, declined.To(declined.Path + "decline/")},
+	}
+}
+
+func (s externalStage) exercisesOfTokens(tb testing.TB) []exercise {
+	tb.Helper()
+	owner := s.Harbour.Tokens.Owner
+	_, id := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleViewer)
+	return []exercise{
+		{200, call{Path: "/api/tokens/?page_size=2", Token: owner}},
+		{400, call{Path: "/api/tokens/?page_size=x", Token: owner}},
+		{201, tokenCall(owner, `{"label":"exercised","role":"viewer"}`)},
+		{201, tokenCall(owner, `{"label":"short","role":"viewer","valid_for_ms":60000}`)},
+		{400, tokenCall(owner, `{"label":"","role":"viewer"}`)},
+		{403, tokenCall(s.Harbour.Tokens.Viewer, `{"label":"more","role":"owner"}`)},
+		{201, rotate(id, owner, `{"overlap_ms":1000}`)},
+		{422, rotate(id, owner, "")},
+		{400, rotate(id, owner, `{"overlap_ms":-1}`)},
+		{204, revoke(id, owner)},
+		{404, revoke(id, s.Tiny.Tokens.Owner)},
+	}
+}
+
+func (s externalStage) exercisesOfAccount() []exercise {
+	viewer, owner := call{Token: s.Harbour.Tokens.Viewer}, call{Token: s.Harbour.Tokens.Owner}
+	return []exercise{
+		{200, viewer.To("/api/me/")},
+		{200, viewer.To("/api/orgs/")},
+		{200, viewer.To("/api/usage/")},
+		{200, viewer.By(s.Tiny.Tokens.Viewer).To("/api/usage/")},
+		{200, owner.To("/api/audit/?page_size=3")},
+		{403, viewer.To("/api/audit/")},
+		{200, owner.To("/api/signing-secrets/")},
+		{403, viewer.To("/api/signing-secrets/")},
+	}
+}
+
+func (s externalStage) exercisesOfExistingClient(tb testing.TB, findings string) []exercise {
+	tb.Helper()
+	const org = "/api/v1/orgs/harbour-energy/"
+	viewer := call{Token: s.Harbour.Tokens.Viewer}
+	run := org + "runs/" + s.Started(tb, s.Start(tb, "")).ID.String() + "/"
+	ended := org + "runs/" + strings.Split(findings, "/")[3] + "/"
+	start := s.Start(tb, "").To(org + "workflows/meter-readings/runs/")
+	return []exercise{
+		{200, viewer.To("/api/v1/auth/me/")},
+		{200, viewer.To("/api/v1/orgs/")},
+		{200, viewer.To(org + "workflows/?page_size=1")},
+		{400, viewer.To(org + "workflows/?page_size=x")},
+		{404, viewer.To("/api/v1/orgs/tiny-quota/workflows/")},
+		{200, viewer.To(org + "workflows/meter-readings/")},
+		{201, start},
+		{415, start.WithBody("image/png", "no")},
+		{403, start.By(s.Harbour.Tokens.Viewer)},
+		{200, viewer.To(run)},
+		{200, viewer.To(ended)},
+	}
+}
+
+func exercisesOfService() []exercise {
+	return []exercise{
+		{200, call{Path: "/api/schema/"}.With("Accept", "application/yaml")},
+		{200, call{Path: "/api/schema/"}.With("Accept", "application/json")},
+		{200, call{Path: "/api/docs/"}},
+		{200, call{Path: "/livez"}},
+		{200, call{Path: "/readyz"}},
+	}
+}

@@ -1,0 +1,238 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.Started(t, s.Start(t, "first").With("X-Filename", "readings.csv"))
+	s.Work(t)
+	// A version that the first run did not have, which must not be used.
+	address := "/api/workflows/meter-readings/"
+	s.Must(t, http.StatusCreated, s.versionOf("", address))
+	got := s.Must(t, http.StatusCreated, s.Rerun("again", first.ID).With("Request-Id", "req-again"))
+	run := fixture.Decoded[validations.RunBody](t, got)
+
+	t.Run("AnswersWithTheNewRun", func(t *testing.T) {
+		t.Parallel()
+		want := first
+		want.ID, want.CreatedAt = run.ID, run.CreatedAt
+		want.RerunOf, want.IdempotencyKey = core.Optional(first.ID.String()), "again"
+		if diff := cmp.Diff(want, run); diff != "" || run.ID == first.ID {
+			t.Errorf("run (-first +rerun):\n%s", diff)
+		}
+		fixture.WantHeader(t, got, map[string]string{
+			"Location": validations.RunAddress(run.ID), "Content-Type": "application/json",
+			"Idempotency-Key": "again", "Cache-Control": "no-store", "Idempotent-Replayed": "",
+		})
+	})
+
+	t.Run("LeavesRowsThatReferToEachOther", func(t *testing.T) {
+		t.Parallel()
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"rerun_of": first.ID.String(), "same_submission": "t", "request_id": "req-again", "same_definition": "t",
+			"usage_metric": "runs", "source": "API", "endpoint": "run_rerun", "recovery_point": "finished",
+			"body": string(got.Body),
+		}, `SELECT r.rerun_of, r.submission_id = f.submission_id AS same_submission, r.request_id,
+				r.definition_digest = f.definition_digest AS same_definition, r.usage_metric, r.source,
+				k.endpoint, k.recovery_point, convert_from(k.response_body, 'UTF8') AS body
+			FROM validation_runs AS r
+			JOIN idempotency_keys AS k ON k.id = r.idempotency_key_id AND k.validation_run_id = r.id
+			JOIN validation_runs AS f ON f.id = r.rerun_of
+			WHERE r.id = $1`, run.ID)
+		s.WantAudit(t, "run.rerun", "run", run.ID, "req-again", "")
+		s.wantRows(t, fixture.RowCounts{Keys: 2, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
+	})
+}
+
+func TestRerunIsExecuted(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.Started(t, s.Start(t, ""))
+	s.Work(t)
+	second := s.Started(t, s.Rerun("", first.ID))
+	third := s.Started(t, s.Rerun("", second.ID).By(s.Harbour.Tokens.Owner))
+	s.Work(t)
+	if string(second.RerunOf) != first.ID.String() || string(third.RerunOf) != second.ID.String() {
+		t.Errorf("rerun_of = %s and %s, want %s and %s", second.RerunOf, third.RerunOf, first.ID, second.ID)
+	}
+	for _, id := range []uuid.UUID{second.ID, third.ID} {
+		run := s.shown(t, id)
+		if run.Result != validations.ResultPass || run.Submission != first.Submission || run.RerunOf == "" {
+			t.Errorf("run = %s of %s repeating %q, want PASS of %s",
+				run.Result, run.Submission, run.RerunOf, first.Submission)
+		}
+	}
+	s.wantRows(t, fixture.RowCounts{Submissions: 1, Runs: 3, Audits: 1, Used: 3})
+}
+
+func TestRerunReplay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, loss string }{
+		{"AtOnce", `SELECT 1`},
+		{"WithoutQuota", `UPDATE usage_counters SET quota = used`},
+		{"OnAnInactiveWorkflow", `UPDATE workflows SET is_active = false`},
+		{"WithoutTheDocument", `UPDATE submissions SET content = NULL`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			earlier := s.Started(t, s.Start(t, ""))
+			first := s.Must(t, http.StatusCreated, s.Rerun("r", earlier.ID))
+			s.Exec(t, tt.loss)
+			before := s.versions(t)
+			fixture.WantReplay(t, first, s.Do(t, s.Rerun("r", earlier.ID)))
+			fixture.WantReplay(t, first, s.Do(t, s.Rerun(`"r"`, earlier.ID).By(s.Harbour.Tokens.Owner)))
+			s.Refused(t, core.CodePermissionDenied, s.Rerun("r", earlier.ID).By(s.Harbour.Tokens.Viewer))
+			if diff := cmp.Diff(before, s.versions(t)); diff != "" {
+				t.Errorf("row versions (-before +after):\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("NotOfAnotherRun", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		one, other := s.Started(t, s.Start(t, "")), s.Started(t, s.Start(t, ""))
+		s.Started(t, s.Rerun("r", one.ID))
+		problem := fixture.WantProblem(t, s.Do(t, s.Rerun("r", other.ID)), core.CodeKeyReused)
+		if diff := cmp.Diff([]string{"run"}, problem.Differs); diff != "" {
+			t.Errorf("differs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRerunRefusals(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	kept, gone := s.Started(t, s.Start(t, "")), s.Started(t, s.Start(t, ""))
+	start := s.Start(t, "").To("/api/workflows/building/start/").WithBody("application/json", "{}")
+	idle := s.Started(t, start)
+	s.Exec(t, `UPDATE submissions SET content = NULL WHERE id = $1`, gone.Submission)
+	s.Exec(t, `UPDATE workflows SET is_active = false WHERE id = $1`, idle.Workflow)
+	tiny := s.Tiny.Tokens.Executor
+	var full validations.RunBody
+	for range 3 {
+		full = s.Started(t, s.Start(t, "").By(tiny))
+	}
+	tests := []refusal{
+		{"Nobody", s.Rerun("", kept.ID).By(""), core.CodeNotAuthenticated, ""},
+		{"Viewer", s.Rerun("", kept.ID).By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
+		{"UnknownRun", s.Rerun("", uuid.New()), core.CodeNotFound, "run"},
+		{"NoID", s.Rerun("", kept.ID).To("/api/runs/latest/rerun/"), core.CodeNotFound, "run"},
+		{"AnothersRun", s.Rerun("", kept.ID).By(tiny), core.CodeNotFound, "run"},
+		{"AnothersRunByViewer", s.Rerun("", kept.ID).By(s.Tiny.Tokens.Viewer), core.CodeNotFound, "run"},
+		{"KeyInvalid", s.Rerun(`"`, kept.ID), core.CodeKeyInvalid, "RFC 8941"},
+		{"DocumentGone", s.Rerun("", gone.ID), core.CodeDocumentGone, "no longer kept"},
+		{"RoleBeforeDocument", s.Rerun("", gone.ID).By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
+		{"InactiveWorkflow", s.Rerun("", idle.ID), core.CodeWorkflowInactive, "inactive"},
+		{"QuotaUsedUp", s.Rerun("", full.ID).By(tiny), core.CodeQuotaExceeded, "3 of 3 runs"},
+	}
+	before, reruns := s.RowCounts(t), `SELECT count(*) FROM audit_records WHERE action = 'run.rerun'`
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := tt.call
+			if c.Header.Values("Idempotency-Key") == nil {
+				c = c.With("Idempotency-Key", tt.name)
+			}
+			problem := fixture.WantProblem(t, s.Do(t, c), tt.code)
+			if !strings.Contains(problem.Detail, tt.detail) || problem.Retryable {
+				t.Errorf("problem = %+v, want one that says %q and is not retryable", problem, tt.detail)
+			}
+			s.wantRows(t, before)
+			if n := coretest.One[int64](t, s.DB, reruns); n != 0 {
+				t.Errorf("audited reruns = %d, want 0", n)
+			}
+		})
+	}
+}
+
+func TestRerunAfterARefusalUnderTheSameKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var run validations.RunBody
+	for range 3 {
+		run = s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
+	}
+	again := s.Rerun("patient", run.ID).By(s.Tiny.Tokens.Executor)
+	got := s.Do(t, again)
+	wantRetryLater(t, got, core.CodeQuotaExceeded, 1, 32*24*60*60)
+	fixture.WantHeader(t, got, map[string]string{"Idempotency-Key": "patient", "Idempotency-Expires": ""})
+	s.Exec(t, `UPDATE usage_counters SET quota = 4`)
+	first := s.Must(t, http.StatusCreated, again)
+	fixture.WantReplay(t, first, s.Do(t, again))
+	s.Refused(t, core.CodeQuotaExceeded, again.With("Idempotency-Key", "another"))
+	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 3, Runs: 4, Jobs: 4, Audits: 3, Used: 4})
+}
+
+func TestConcurrentReruns(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	earlier := s.Started(t, s.Start(t, ""))
+	s.Work(t)
+	got := s.Together(t, slices.Repeat([]call{s.Rerun("race", earlier.ID)}, 50))
+	final := s.Must(t, http.StatusCreated, s.Rerun("race", earlier.ID))
+	fresh := 0
+	for _, answer := range got {
+		if answer.Status == http.StatusConflict {
+			wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
+			continue
+		}
+		if diff := cmp.Diff(string(final.Body), string(answer.Body)); diff != "" {
+			t.Errorf("body (-replayed +got):\n%s", diff)
+		}
+		if answer.Header.Get("Idempotent-Replayed") == "" {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("first answers = %d, want 1", fresh)
+	}
+	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
+}
+
+func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
+	t.Parallel()
+
+	t.Run("PerMinute", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) {
+			settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared"
+		})
+		earlier := s.Started(t, s.Start(t, ""))
+		first := s.Must(t, http.StatusCreated, s.Rerun("r", earlier.ID))
+		s.Started(t, s.Rerun("", earlier.ID))
+		for _, key := range []string{"", "another"} {
+			wantRetryLater(t, s.Do(t, s.Rerun(key, earlier.ID)), core.CodeRateLimited, 1, 60)
+		}
+		wantRetryLater(t, s.Do(t, s.Start(t, "")), core.CodeRateLimited, 1, 60)
+		fixture.WantReplay(t, first, s.Do(t, s.Rerun("r", earlier.ID)))
+		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 3, Jobs: 3, Audits: 1, Used: 3})
+	})
+
+	t.Run("ByTheQuotaAlsoWhereStartsMayGoBeyond", func(t *testing.T) {
+		t.Parallel()
+		s := setupOverage(t)
+		earlier := s.Started(t, s.Start(t, ""))
+		problem := wantRetryLater(t, s.Do(t, s.Rerun("r", earlier.ID)), core.CodeQuotaExceeded, 1, 32*24*60*60)
+		if !strings.Contains(problem.Detail, "A rerun is never charged beyond the quota") || problem.Retryable {
+			t.Errorf("problem = %+v, want one that says so and is not retryable", problem)
+		}
+		s.wantBooks(t, books{Overage: 1, Runs: 1, Staged: 1, Charges: 1})
+	})
+}

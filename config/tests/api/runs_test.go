@@ -1,0 +1,355 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+type runPage = core.Page[validations.RunBody]
+
+// page reads one page of runs as harbour's viewer; the path is relative, as next and previous are.
+func (s *stage) page(tb testing.TB, path string) runPage {
+	tb.Helper()
+	return fixture.Decoded[runPage](tb, s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer}))
+}
+
+func idsOf(page runPage) []uuid.UUID {
+	ids := make([]uuid.UUID, len(page.Results))
+	for i, run := range page.Results {
+		ids[i] = run.ID
+	}
+	return ids
+}
+
+func TestRunPages(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const total = 130
+	newestFirst := make([]uuid.UUID, total)
+	for i := range total {
+		newestFirst[total-1-i] = s.Started(t, s.Start(t, "")).ID
+	}
+
+	for _, tt := range []struct {
+		query string
+		pages []int
+	}{
+		{"", []int{50, 50, 30}},
+		{"?page_size=65", []int{65, 65}},
+		{"?page_size=129", []int{129, 1}},
+		{"?page_size=130", []int{130}},
+		{"?page_size=200", []int{130}},
+	} {
+		t.Run("ThereAndBack"+tt.query, func(t *testing.T) {
+			t.Parallel()
+			page := s.page(t, "/api/runs/"+tt.query)
+			seen, sizes := idsOf(page), []int{len(page.Results)}
+			for page.Next != "" {
+				page = s.page(t, string(page.Next))
+				seen, sizes = append(seen, idsOf(page)...), append(sizes, len(page.Results))
+			}
+			if diff := cmp.Diff(newestFirst, seen); diff != "" {
+				t.Errorf("runs forward (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.pages, sizes); diff != "" {
+				t.Errorf("sizes forward (-want +got):\n%s", diff)
+			}
+			back := idsOf(page)
+			for page.Previous != "" {
+				page = s.page(t, string(page.Previous))
+				back = append(idsOf(page), back...)
+			}
+			if diff := cmp.Diff(newestFirst, back); diff != "" {
+				t.Errorf("runs backward (-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	t.Run("NewRunsDoNotShiftPages", func(t *testing.T) {
+		t.Parallel()
+		first := s.page(t, "/api/runs/?page_size=3&until="+url.QueryEscape("2100-01-01T00:00:00Z"))
+		next := string(first.Next)
+		second := s.page(t, next)
+		if diff := cmp.Diff(newestFirst[:6], append(idsOf(first), idsOf(second)...)); diff != "" {
+			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+		if !strings.Contains(next, "until=") || !strings.Contains(next, "page_size=3") {
+			t.Errorf("next = %q, want it to keep the filter and the size", next)
+		}
+		if !strings.HasPrefix(next, "/api/runs/?") {
+			t.Errorf("next = %q, want a relative address", next)
+		}
+	})
+
+	t.Run("EndsAreNull", func(t *testing.T) {
+		t.Parallel()
+		got := s.Must(t, http.StatusOK, call{Path: "/api/runs?state=RUNNING", Token: s.Harbour.Tokens.Viewer})
+		if body := strings.TrimSpace(string(got.Body)); body != `{"next":null,"previous":null,"results":[]}` {
+			t.Errorf("empty page = %s", body)
+		}
+	})
+}
+
+func TestRunListRefusesBadQueries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	foreign := base64.RawURLEncoding.EncodeToString(append([]byte{'x'}, make([]byte, 16)...))
+	for _, query := range []string{
+		"page_size=201", "page_size=-1", "page_size=ten", "page_size=0", "page_size=99999999999999999999",
+		"cursor=nonsense", "cursor=%25", "cursor=" + strings.Repeat("A", 101), "cursor=" + foreign,
+		"state=pending", "state=DONE", "result=OK", "source=WEB", "workflow=" + strings.Repeat("w", 101),
+		"idempotency_key=" + strings.Repeat("k", 256),
+		"since=yesterday", "since=2026-01-01", "until=1700000000", "since=2026-02-30T00:00:00Z",
+	} {
+		t.Run(query[:min(len(query), 40)], func(t *testing.T) {
+			t.Parallel()
+			got := s.Do(t, call{Path: "/api/runs/?" + query, Token: s.Harbour.Tokens.Viewer})
+			problem := fixture.WantProblem(t, got, core.CodeInvalidParameter)
+			name, _, _ := strings.Cut(query, "=")
+			if len(problem.Errors) != 1 || problem.Errors[0].Parameter != name {
+				t.Errorf("errors = %+v, want one for %s", problem.Errors, name)
+			}
+		})
+	}
+}
+
+func TestRunFilters(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := s.Start(t, "b").To("/api/workflows/building/start/")
+	runs := map[string]uuid.UUID{
+		"good": s.Started(t, s.Start(t, "good")).ID,
+		"bad": s.Started(t, s.Start(t, "bad").WithBody("text/csv",
+			fixture.SampleText(t, "bad/meter-readings.csv"))).ID,
+		"building": s.Started(t, building.WithBody("application/json", fixture.SampleText(t, "good/building.json"))).ID,
+	}
+	s.Work(t)
+	runs["pending"] = s.Started(t, s.Start(t, "pending")).ID
+	begin := time.Now().Add(-20 * time.Second).UTC().Truncate(time.Second)
+	after := func(passed time.Duration) string { return begin.Add(passed).Format(time.RFC3339Nano) }
+	s.Exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["good"], begin)
+	s.Exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["bad"], begin.Add(time.Second))
+	s.Exec(t, `UPDATE validation_runs SET source = 'CLI' WHERE id = $1`, runs["building"])
+	for _, tt := range []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"good", "bad", "building", "pending"}},
+		{"state=COMPLETED", []string{"good", "bad", "building"}},
+		{"state=PENDING", []string{"pending"}},
+		{"result=PASS", []string{"good", "building"}},
+		{"result=FAIL", []string{"bad"}},
+		{"result=UNKNOWN", []string{"pending"}},
+		{"source=CLI", []string{"building"}},
+		{"workflow=building", []string{"building"}},
+		{"workflow=" + s.Harbour.Workflows[1].ID.String(), []string{"good", "bad", "pending"}},
+		{"workflow=meter-readings&result=PASS", []string{"good"}},
+		{"workflow=nothing", nil},
+		{"idempotency_key=bad", []string{"bad"}},
+		{"idempotency_key=BAD", nil},
+		{"until=" + after(time.Second), []string{"good"}},
+		{"since=" + after(0) + "&until=" + after(2*time.Second), []string{"good", "bad"}},
+		{"since=" + after(500*time.Millisecond) + "&until=" + after(3*time.Second), []string{"bad"}},
+		{
+			"until=" + url.QueryEscape(begin.Add(time.Second).In(time.FixedZone("", 3600)).Format(time.RFC3339)),
+			[]string{"good"},
+		},
+		{"since=" + after(2*time.Second), []string{"building", "pending"}},
+		{"until=2026-03-01T12:00:00Z", nil},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			t.Parallel()
+			want := make([]uuid.UUID, len(tt.want))
+			for i, name := range tt.want {
+				want[i] = runs[name]
+			}
+			got := idsOf(s.page(t, "/api/runs/?"+tt.query))
+			byID := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+			slices.SortFunc(want, byID)
+			slices.SortFunc(got, byID)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRunDetail(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, tt := range []struct {
+		sample, workflow, contentType string
+		result                        validations.RunResult
+		status                        string
+		stepStatus                    validations.StepStatus
+		counts                        validations.CountsBody
+		issues                        []string
+	}{
+		{
+			"good/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{},
+			[]string{},
+		},
+		{
+			"good/building.json", "building", "application/json", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{},
+			[]string{},
+		},
+		{
+			"warn/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
+			validations.CountsBody{Warnings: 1},
+			[]string{"WARNING rule.estimated_share 0:0"},
+		},
+		{
+			"bad/meter-readings.csv", "meter-readings", "text/csv", "FAIL", "FAILED", "FAILED",
+			validations.CountsBody{Errors: 8},
+			[]string{
+				"ERROR csv.type.number 5:31", "ERROR csv.minimum 9:31", "ERROR csv.pattern 12:1",
+				"ERROR csv.enum 14:37",
+				"ERROR csv.primary_key 17:1", "ERROR csv.type.datetime 20:10", "ERROR csv.row.field_count 22:1",
+				"ERROR rule.missing_is_zero 24:31",
+			},
+		},
+		{
+			"bad/building.json", "building", "application/json", "FAIL", "FAILED", "FAILED",
+			validations.CountsBody{Errors: 8},
+			[]string{
+				"ERROR schema.required 2:15", "ERROR schema.additionalProperties 6:5", "ERROR schema.maximum 5:19",
+				"ERROR schema.type 9:50", "ERROR schema.required 10:7", "ERROR schema.maximum 12:69",
+				"ERROR rule.heating_below_cooling 8:71", "ERROR rule.zone_areas 2:15",
+			},
+		},
+	} {
+		t.Run(strings.ReplaceAll(tt.sample, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			start := s.Start(t, "").To("/api/workflows/"+tt.workflow+"/start/").WithBody(tt.contentType,
+				fixture.SampleText(t, tt.sample))
+			first := s.Started(t, start)
+			s.Work(t)
+			got := s.Must(t, http.StatusOK, start.To("/api/runs/"+first.ID.String()).Get())
+			run := fixture.Decoded[validations.RunBody](t, got)
+			if run.State != "COMPLETED" || run.Result != tt.result || run.Status != tt.status ||
+				run.Counts != tt.counts {
+				t.Errorf("run = %s %s %s %+v, want COMPLETED %s %s %+v",
+					run.State, run.Result, run.Status, run.Counts, tt.result, tt.status, tt.counts)
+			}
+			issues := []string{}
+			for _, step := range run.Steps {
+				if step.Status != tt.stepStatus || step.IssuesTruncated {
+					t.Errorf("step %s = %s, truncated %t, want %s", step.Name, step.Status, step.IssuesTruncated,
+						tt.stepStatus)
+				}
+				for _, issue := range step.Issues {
+					brief := fmt.Sprintf("%s %s %d:%d", issue.Severity, issue.Code, issue.Line, issue.Column)
+					issues = append(issues, brief)
+				}
+			}
+			if diff := cmp.Diff(tt.issues, issues); diff != "" {
+				t.Errorf("issues (-want +got):\n%s", diff)
+			}
+			absent := "idempotency_key rerun_of content_purged_at findings_purged_at"
+			if got := nullMembers(got.Body); strings.TrimSuffix(got, " assertion_id") != absent {
+				t.Errorf("null members = %s, want %s", got, absent)
+			}
+			wantTimes(t, run)
+		})
+	}
+
+	t.Run("ShowsPendingStepsBefore", func(t *testing.T) {
+		t.Parallel()
+		start := s.Start(t, "")
+		first := s.Must(t, http.StatusCreated, start)
+		got := s.Must(t, http.StatusOK, start.To(first.Header.Get("Location")).Get())
+		if diff := cmp.Diff(fixture.Decoded[validations.RunBody](t, first),
+			fixture.Decoded[validations.RunBody](t, got)); diff != "" {
+			t.Errorf("run (-answered +read):\n%s", diff)
+		}
+	})
+}
+
+// nullMembers names the members of an answer that are null, each once, in the order of their first null.
+func nullMembers(body []byte) string {
+	var names []string
+	for _, found := range regexp.MustCompile(`"(\w+)":null`).FindAllSubmatch(body, -1) {
+		if name := string(found[1]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// wantTimes checks that a completed run's times are in order and its texts belong together.
+func wantTimes(tb testing.TB, run validations.RunBody) {
+	tb.Helper()
+	const shape = len("2006-01-02T15:04:05.000Z")
+	for _, at := range []core.Optional{core.Optional(run.CreatedAt), run.StartedAt, run.EndedAt} {
+		if len(at) != shape || at[19] != '.' || at[23] != 'Z' {
+			tb.Errorf("time = %q, want one with milliseconds in UTC", at)
+		}
+	}
+	if core.Optional(run.CreatedAt) > run.StartedAt || run.StartedAt > run.EndedAt || run.DurationMS < 0 {
+		tb.Errorf("times = %s, %s, %s, %d ms, want them in order", run.CreatedAt, run.StartedAt, run.EndedAt,
+			run.DurationMS)
+	}
+	if failed := run.Result == validations.ResultFail; failed != (run.Error != "") ||
+		failed != (run.UserFriendlyError != "") ||
+		failed != (run.ErrorCategory == validations.CategoryValidationFailed) {
+		tb.Errorf("error = %q, %q, %q with result %s", run.Error, run.UserFriendlyError, run.ErrorCategory, run.Result)
+	}
+}
+
+func TestRunShowsTheFirstHundredIssues(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := func(rows int) string {
+		var text strings.Builder
+		text.WriteString("meter_id,read_at,kwh,quality,tariff\n")
+		for i := range rows {
+			fmt.Fprintf(&text, "MTR-%04d,2026-01-01T00:00:00Z,1.0,X%d,day\n", i, i)
+		}
+		return text.String()
+	}
+	for rows, truncated := range map[int]bool{100: false, 101: true, 150: true} {
+		t.Run(strconv.Itoa(rows), func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			start := s.Start(t, "").WithBody("text/csv", table(rows))
+			first := s.Started(t, start)
+			s.Work(t)
+			run := fixture.Decoded[validations.RunBody](t, s.Do(t, start.To("/api/runs/"+first.ID.String()+"/").Get()))
+			step := run.Steps[0]
+			if run.Counts.Errors != int64(rows) || len(step.Issues) != 100 || step.IssuesTruncated != truncated {
+				t.Errorf("errors = %d, issues = %d, truncated = %t, want %d, 100, %t",
+					run.Counts.Errors, len(step.Issues), step.IssuesTruncated, rows, truncated)
+			}
+			for i, issue := range step.Issues {
+				if issue.Row != i+1 {
+					t.Fatalf("issue %d is of row %d, want the first hundred in order", i, issue.Row)
+				}
+			}
+		})
+	}
+	t.Run("IDsNameOnlyRuns", func(t *testing.T) {
+		t.Parallel()
+		for _, id := range []string{"nonsense", unknownID, "%20", "..%2F..", uuid.Nil.String()} {
+			s.Refused(t, core.CodeNotFound, call{Path: "/api/runs/" + id + "/", Token: s.Harbour.Tokens.Owner})
+		}
+	})
+}

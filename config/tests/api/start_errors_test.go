@@ -1,0 +1,333 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+// smallBody is the largest body in these tests.
+const smallBody = 64 << 10
+
+// refusal is a start that breaks a rule.
+type refusal struct {
+	name string
+	call call
+	code core.Code
+	// detail is a part of the problem's detail.
+	detail string
+}
+
+func TestStartRefusals(t *testing.T) {
+	t.Parallel()
+	s := setupRefusals(t)
+	good := s.Start(t, "")
+	csv := good.Body
+	building := good.To("/api/workflows/building/start/")
+	twoKeys := good.With("Idempotency-Key", "a")
+	twoKeys.Header["Idempotency-Key"] = []string{"a", "b"}
+	tests := []refusal{
+		{"KeyTooLong", good.With("Idempotency-Key", strings.Repeat("k", 256)), core.CodeKeyTooLong, "255 characters"},
+		{"KeyEmpty", good.With("Idempotency-Key", ""), core.CodeKeyInvalid, "empty"},
+		{"KeyEmptyInQuotes", good.With("Idempotency-Key", `""`), core.CodeKeyInvalid, "empty"},
+		{"KeyBadlyQuoted", good.With("Idempotency-Key", `"a`), core.CodeKeyInvalid, "RFC 8941"},
+		{"KeyWithParameters", good.With("Idempotency-Key", `"a";b=1`), core.CodeKeyInvalid, "RFC 8941"},
+		{"KeyNotASCII", good.With("Idempotency-Key", "schlüssel"), core.CodeKeyInvalid, "ASCII"},
+		{"KeyNotUTF8", good.With("Idempotency-Key", "a\xff"), core.CodeKeyInvalid, "ASCII"},
+		{"KeyWithTab", good.With("Idempotency-Key", "a\tb"), core.CodeKeyInvalid, "ASCII"},
+		{"TwoKeys", twoKeys, core.CodeKeyInvalid, "one Idempotency-Key"},
+
+		{"NoToken", good.By(""), core.CodeNotAuthenticated, "Authorization"},
+		{"UnknownToken", good.By("sv_unknown"), core.CodeNotAuthenticated, "unknown, revoked or expired"},
+		{"Viewer", good.By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
+
+		{"UnknownSlug", good.To("/api/workflows/nothing/start/"), core.CodeNotFound, "workflow"},
+		{"UnknownID", good.To("/api/workflows/" + unknownID + "/start/"), core.CodeNotFound, "workflow"},
+		{
+			"ForeignID", good.To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
+			core.CodeNotFound, "workflow",
+		},
+		{"UnknownVersion", good.To(good.Path + "?version=99"), core.CodeNotFound, "workflow"},
+		{"VersionZero", good.To(good.Path + "?version=0"), core.CodeInvalidParameter, "whole number"},
+		{"VersionEmpty", good.To(good.Path + "?version="), core.CodeInvalidParameter, "whole number"},
+		{"VersionNoNumber", good.To(good.Path + "?version=latest"), core.CodeInvalidParameter, "whole number"},
+		{"VersionUnreadable", good.To(good.Path + "?version=%zz"), core.CodeInvalidParameter, "cannot be read"},
+		{"VersionBehindASemicolon", good.To(good.Path + "?a=1;version=2"), core.CodeInvalidParameter, "cannot be read"},
+		{"VersionTooLarge", good.To(good.Path + "?version=2147483648"), core.CodeInvalidParameter, "whole number"},
+
+		{"NoBody", good.WithBody("text/csv", ""), core.CodeInvalidPayload, "empty"},
+		{
+			"EnvelopeWithUnknownMember", building.WithBody("application/json", `{"content":"x","run_id":"1"}`),
+			core.CodeInvalidPayload, "unknown",
+		},
+		{
+			"EnvelopeWithDuplicateName", building.WithBody("application/json", `{"content":"x","content":"y"}`),
+			core.CodeInvalidPayload, "JSON",
+		},
+		{
+			"EnvelopeWithoutUTF8", building.WithBody("application/json", "{\"content\":\"\xff\"}"),
+			core.CodeInvalidPayload, "JSON",
+		},
+		{
+			"MetadataWithNUL", building.WithBody("application/json", `{"content":"x","metadata":{"a":"\u0000"}}`),
+			core.CodeInvalidPayload, "U+0000",
+		},
+		{"NameOfAFolder", good.With("X-Filename", "dir/"), core.CodeInvalidPayload, "folder"},
+		{"MultipartWithoutFile", good.WithBody(form("X", `name="name"`, "", "a")), core.CodeInvalidPayload, "file"},
+		{
+			"MultipartWithUnknownPart", good.WithBody(form("X", `name="file"`, "text/csv", csv, `name="org_id"`, "",
+				"1")),
+			core.CodeInvalidPayload, "unknown",
+		},
+		{
+			"MultipartCutOff", good.WithBody("multipart/form-data; boundary=X",
+				"--X\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\na"),
+			core.CodeInvalidPayload, "boundary",
+		},
+		{
+			"BodyTooLarge", good.WithBody("text/csv", strings.Repeat("a", smallBody+1)), core.CodePayloadTooLarge,
+			strconv.Itoa(smallBody),
+		},
+		{
+			"TypeNotAccepted", good.WithBody("application/pdf", "%PDF"),
+			core.CodeUnsupportedMediaType, "application/pdf",
+		},
+		{"TypeUnreadable", good.WithBody("nonsense", "a"), core.CodeUnsupportedMediaType, "media type"},
+		{"Compressed", good.With("Content-Encoding", "gzip"), core.CodeUnsupportedMediaType, "Content-Encoding"},
+
+		{
+			"InactiveWorkflow", good.To("/api/workflows/legacy-import/start/").WithBody("application/json", "{}"),
+			core.CodeWorkflowInactive, "inactive",
+		},
+		{"WorkflowWithoutSteps", good.To("/api/workflows/stepless/start/"), core.CodeWorkflowHasNoSteps, "no steps"},
+		{"QuotaUsedUp", good.By(s.Tiny.Tokens.Executor), core.CodeQuotaExceeded, "3 of 3 runs"},
+	}
+	before := s.RowCounts(t)
+	for i, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			call := tt.call
+			if call.Header.Values("Idempotency-Key") == nil {
+				call = call.With("Idempotency-Key", "refused-"+strconv.Itoa(i))
+			}
+			got := s.Do(t, call)
+			problem := fixture.WantProblem(t, got, tt.code)
+			if !strings.Contains(problem.Detail, tt.detail) {
+				t.Errorf("detail = %q, want it to say %q", problem.Detail, tt.detail)
+			}
+			if problem.Retryable {
+				t.Error("retryable = true, want false: the same request would be refused again")
+			}
+			for _, name := range []string{"Location", "Idempotency-Expires", "Idempotent-Replayed"} {
+				if line := got.Header.Get(name); line != "" {
+					t.Errorf("%s = %q in a refusal, want none", name, line)
+				}
+			}
+			// All of these starts are refused, so the rows never change.
+			s.wantRows(t, before)
+		})
+	}
+}
+
+// unknownID is a well-formed id of nothing.
+const unknownID = "0190a000-0000-7000-8000-000000000000"
+
+// setupRefusals adds a workflow without steps and uses tiny's quota up.
+func setupRefusals(tb testing.TB, change ...func(*config.Settings)) *stage {
+	tb.Helper()
+	s := setup(tb, append(change, func(settings *config.Settings) { settings.MaxBodyBytes = smallBody })...)
+	for _, org := range []config.DemoOrg{s.Harbour, s.Tiny} {
+		s.AddWorkflow(tb, org, workflows.Draft{
+			Slug: "stepless", Name: "Stepless", IsActive: true,
+			Definition: validations.Definition{Accepts: []string{"text/csv"}},
+		})
+	}
+	for range 3 {
+		s.Started(tb, s.Start(tb, "").By(s.Tiny.Tokens.Executor))
+	}
+	return s
+}
+
+func (s *stage) wantRows(tb testing.TB, want fixture.RowCounts) {
+	tb.Helper()
+	if diff := cmp.Diff(want, s.RowCounts(tb)); diff != "" {
+		tb.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestStartChecksInOrder(t *testing.T) {
+	t.Parallel()
+	s := setupRefusals(t, func(settings *config.Settings) {
+		settings.RunsPerMinute, settings.RedisURL = 4, "redis://shared"
+	})
+	good := s.Start(t, "order")
+	viewer := good.By(s.Harbour.Tokens.Viewer)
+	unknown := good.To("/api/workflows/nothing/start/")
+	inactive := good.To("/api/workflows/legacy-import/start/")
+	stepless := good.To("/api/workflows/stepless/start/")
+	// tiny has used up its quota, and with one run of harbour's its rate is a start below the limit.
+	tiny := good.By(s.Tiny.Tokens.Executor)
+	tooLarge := strings.Repeat("a", smallBody+1)
+	s.Started(t, tiny.By(s.Harbour.Tokens.Executor).With("Idempotency-Key", "used"))
+	s.Exec(t, `UPDATE workflows SET is_active = false WHERE slug = 'building'`)
+	s.AddWorkflow(t, s.Harbour, workflows.Draft{
+		Slug: "idle", Name: "Idle", Definition: validations.Definition{Accepts: []string{"text/csv"}},
+	})
+	used := good.With("Idempotency-Key", "used")
+	before := s.RowCounts(t)
+	for _, tt := range []refusal{
+		{name: "TokenBeforeKey", call: good.By("").With("Idempotency-Key", ""), code: core.CodeNotAuthenticated},
+		{name: "TokenBeforeWorkflow", call: unknown.By("no"), code: core.CodeNotAuthenticated},
+		{
+			name: "KeyBeforeVersion", call: good.To(good.Path+"?version=0").With("Idempotency-Key", ""),
+			code: core.CodeKeyInvalid,
+		},
+		{name: "KeyBeforeWorkflow", call: unknown.With("Idempotency-Key", ""), code: core.CodeKeyInvalid},
+		{name: "KeyBeforeRole", call: viewer.With("Idempotency-Key", ""), code: core.CodeKeyInvalid},
+		{name: "WorkflowBeforeRole", call: viewer.To(unknown.Path), code: core.CodeNotFound},
+		{name: "WorkflowBeforeBody", call: unknown.WithBody("nonsense", tooLarge), code: core.CodeNotFound},
+		{name: "RoleBeforeSize", call: viewer.WithBody("text/csv", tooLarge), code: core.CodePermissionDenied},
+		{name: "RoleBeforeBody", call: viewer.WithBody("text/csv", ""), code: core.CodePermissionDenied},
+		{name: "RoleBeforeReplay", call: used.By(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied},
+		{name: "RoleBeforeActivity", call: viewer.To(inactive.Path), code: core.CodePermissionDenied},
+		{name: "BodyBeforeReplay", call: used.WithBody("text/csv", ""), code: core.CodeInvalidPayload},
+		{name: "SizeBeforeActivity", call: inactive.WithBody("text/csv", tooLarge), code: core.CodePayloadTooLarge},
+		{name: "BodyBeforeActivity", call: inactive.WithBody("text/csv", ""), code: core.CodeInvalidPayload},
+		{
+			name: "MediaTypeBeforeActivity", call: inactive.WithBody("nonsense", "a"),
+			code: core.CodeUnsupportedMediaType,
+		},
+		{name: "ReuseBeforeActivity", call: used.To(inactive.Path), code: core.CodeKeyReused},
+		{name: "ReuseBeforeSteps", call: used.To(stepless.Path), code: core.CodeKeyReused},
+		{name: "ReuseBeforeAcceptance", call: used.WithBody("application/pdf", "%"), code: core.CodeKeyReused},
+		{name: "ActivityBeforeSteps", call: good.To("/api/workflows/idle/start/"), code: core.CodeWorkflowInactive},
+		{name: "ActivityBeforeAcceptance", call: inactive, code: core.CodeWorkflowInactive},
+		{name: "ActivityBeforeQuota", call: tiny.To(inactive.Path), code: core.CodeWorkflowInactive},
+		{
+			name: "StepsBeforeAcceptance", call: stepless.WithBody("application/pdf", "%"),
+			code: core.CodeWorkflowHasNoSteps,
+		},
+		{name: "StepsBeforeQuota", call: tiny.To(stepless.Path), code: core.CodeWorkflowHasNoSteps},
+		{
+			name: "AcceptanceBeforeQuota", call: tiny.WithBody("application/pdf", "%"),
+			code: core.CodeUnsupportedMediaType,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, tt.code, tt.call)
+			s.wantRows(t, before)
+		})
+	}
+}
+
+func TestStartRateLimits(t *testing.T) {
+	t.Parallel()
+
+	t.Run("OfATokenCountsEveryRequestBeforeItsKeyIsRead", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.01 })
+		call := s.Start(t, "").With("Idempotency-Key", "")
+		got := s.Do(t, call)
+		for got.Status == http.StatusBadRequest {
+			got = s.Do(t, call)
+		}
+		wantRetryLater(t, got, core.CodeRateLimited, 1, 100)
+		s.Must(t, http.StatusCreated, s.Start(t, "other").By(s.Harbour.Tokens.Owner))
+	})
+
+	t.Run("OfAnOrganizationComesBeforeTheQuota", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) {
+			settings.RunsPerMinute, settings.RedisURL = 3, "redis://shared"
+		})
+		tiny := func(key string) call { return s.Start(t, key).By(s.Tiny.Tokens.Executor) }
+		first := s.Must(t, http.StatusCreated, tiny("1"))
+		s.Started(t, tiny("2"))
+		s.Started(t, tiny("3"))
+		wantRetryLater(t, s.Do(t, tiny("4")), core.CodeRateLimited, 1, 60)
+		fixture.WantProblem(t, s.Do(t, tiny("4").WithBody("application/pdf", "%")), core.CodeUnsupportedMediaType)
+		fixture.WantReplay(t, first, s.Do(t, tiny("1")))
+		s.Must(t, http.StatusCreated, s.Start(t, "4"))
+		s.Redis.FlushAll()
+		if problem := wantRetryLater(t, s.Do(t, tiny("4")), core.CodeQuotaExceeded, 1, 32*24*60*60); problem.Retryable {
+			t.Error("retryable = true for a quota, want false")
+		}
+		s.wantRows(t, fixture.RowCounts{Keys: 4, Submissions: 4, Runs: 4, Jobs: 4, Audits: 4, Used: 4})
+	})
+}
+
+// wantRetryLater checks a problem that says when to come back, in seconds.
+func wantRetryLater(tb testing.TB, got answer, code core.Code, least, most int) core.Problem {
+	tb.Helper()
+	problem := fixture.WantProblem(tb, got, code)
+	seconds, err := strconv.Atoi(got.Header.Get("Retry-After"))
+	if err != nil || seconds < least || seconds > most {
+		tb.Errorf("Retry-After = %q, want %d to %d", got.Header.Get("Retry-After"), least, most)
+	}
+	return problem
+}
+
+func TestStartAfterARefusalUnderTheSameKey(t *testing.T) {
+	t.Parallel()
+	s := setupRefusals(t)
+	for _, tt := range []struct {
+		name    string
+		refused call
+		code    core.Code
+		// mend makes the same call acceptable; then is what is sent afterwards.
+		mend string
+		then call
+	}{
+		{
+			name: "CorrectedBody", refused: s.Start(t, "").WithBody("text/csv", ""), code: core.CodeInvalidPayload,
+			then: s.Start(t, ""),
+		},
+		{
+			name: "CorrectedType", refused: s.Start(t, "").WithBody("application/pdf", "%"),
+			code: core.CodeUnsupportedMediaType, then: s.Start(t, ""),
+		},
+		{
+			name: "OtherWorkflow", refused: s.Start(t, "").To("/api/workflows/nothing/start/"), code: core.CodeNotFound,
+			then: s.Start(t, ""),
+		},
+		{
+			name: "Quota", refused: s.Start(t, "").By(s.Tiny.Tokens.Executor), code: core.CodeQuotaExceeded,
+			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`,
+			then: s.Start(t, "").By(s.Tiny.Tokens.Executor),
+		},
+		{
+			name: "Activation", refused: s.Start(t, "").To("/api/workflows/legacy-import/start/"),
+			code: core.CodeWorkflowInactive,
+			mend: `UPDATE workflows SET is_active = true WHERE slug = 'legacy-import'`,
+			then: s.Start(t, "").To("/api/workflows/legacy-import/start/").WithBody("application/json", "{}"),
+		},
+		{
+			name: "Promotion", refused: s.Start(t, "").By(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied,
+			then: s.Start(t, ""),
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			key := "again-" + tt.name
+			s.Refused(t, tt.code, tt.refused.With("Idempotency-Key", key))
+			if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM idempotency_keys WHERE key = $1`, key); n != 0 {
+				t.Fatalf("keys after the refusal = %d, want 0", n)
+			}
+			s.Exec(t, tt.mend)
+			first := s.Must(t, http.StatusCreated, tt.then.With("Idempotency-Key", key))
+			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": ""})
+			fixture.WantReplay(t, first, s.Do(t, tt.then.With("Idempotency-Key", key)))
+		})
+	}
+}

@@ -1,0 +1,302 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// recordedUpload is a request as a client sends it, recorded from the wire with places for what differs.
+type recordedUpload struct {
+	client, header, body string
+}
+
+// isForm says whether the document is a part of a form.
+func (r recordedUpload) isForm() bool { return strings.Contains(r.body, "form-data") }
+
+// typeOf is what the client declares of a file where it looks at the name.
+func (r recordedUpload) typeOf(filename string) string {
+	known := map[string]map[string]string{
+		"curl -F file=@FILE": {".xml": "application/xml"},
+		"httpx.post(files=) on Debian": {
+			".csv": "text/csv", ".json": "application/json", ".xml": "application/xml",
+		},
+		"httpx.post(files=) on Windows": {
+			".csv": "application/vnd.ms-excel", ".json": "application/json", ".xml": "text/xml",
+		},
+	}
+	if declared, found := known[r.client][path.Ext(filename)]; found {
+		return declared
+	}
+	return "application/octet-stream"
+}
+
+// recordedUploads reads the requests. Their lines end in CR LF; nothing follows a document that is the body.
+func recordedUploads(tb testing.TB) []recordedUpload {
+	tb.Helper()
+	records, err := os.ReadFile(filepath.Join("testdata", "uploads.http"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []recordedUpload
+	for record := range strings.SplitSeq(string(records), "###\n") {
+		title, wire, _ := strings.Cut(record, "\n")
+		header, body, found := strings.Cut(strings.ReplaceAll(wire, "\n", "\r\n"), "\r\n\r\n")
+		if !found {
+			tb.Fatalf("the record %s has no body", title)
+		}
+		if body == "{document}\r\n" {
+			body = "{document}"
+		}
+		all = append(all, recordedUpload{strings.TrimPrefix(title, "# "), header, body})
+	}
+	return all
+}
+
+// sendUpload has the client send the document, and returns the answer.
+func (s *stage) sendUpload(tb testing.TB, r recordedUpload, to, key, filename, document string) answer {
+	tb.Helper()
+	body := strings.NewReplacer("{name}", filename, "{type}", r.typeOf(filename), "{document}", document).
+		Replace(r.body)
+	header := strings.NewReplacer("{path}", to, "{token}", s.Harbour.Tokens.Executor, "{name}", filename,
+		"{length}", strconv.Itoa(len(body))).Replace(r.header)
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(tb.Context(), "tcp", s.Address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // Nothing is lost with it.
+	if err := conn.SetDeadline(time.Now().Add(fixture.Patience)); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "%s\r\nIdempotency-Key: %s\r\n\r\n%s", header, key, body); err != nil {
+		tb.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return answer{Status: response.StatusCode, Header: response.Header, Body: text}
+}
+
+// mediaType is the stored type of the document of a run.
+func (s *stage) mediaType(tb testing.TB, run uuid.UUID) string {
+	tb.Helper()
+	return coretest.One[string](tb, s.DB, `SELECT s.media_type FROM submissions AS s JOIN validation_runs AS r
+		ON r.org_id = s.org_id AND r.submission_id = s.id WHERE r.id = $1`, run)
+}
+
+// TestStartTakesFilesOfAnyClient sends each file as each client does: all are taken on the first try, and a retry by
+// another client is a retry.
+func TestStartTakesFilesOfAnyClient(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	uploads := recordedUploads(t)
+	if len(uploads) != 12 {
+		t.Fatalf("found %d recorded clients, want 12", len(uploads))
+	}
+	for _, tt := range []struct {
+		name, filename, document string
+		accepts                  []string
+		want                     string
+	}{
+		{"JSON", "building.json", `{"building": 1}`, []string{"application/json"}, "application/json"},
+		{"CSV", "readings.csv", "a,b\r\n1,2\r\n", []string{"text/csv"}, "text/csv"},
+		{"YAML", "building.yaml", "building: 1\n", []string{"text/csv", "application/yaml"}, "application/yaml"},
+		{"XMLAsText", "meters.xml", "<meters/>", []string{"text/xml"}, "text/xml"},
+		{"XML", "meters.xml", "<meters/>", []string{"application/xml"}, "application/xml"},
+		{"IDF", "office.idf", "Version,9.4;\n", []string{"application/json", "text/plain"}, "text/plain"},
+		{"EPJSON", "office.epJSON", `{"Version": {}}`, []string{"application/json", "text/plain"}, "application/json"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			address := s.AddTyped(t, "typed-"+strings.ToLower(tt.name), tt.accepts...)
+			first := map[bool]answer{}
+			for _, client := range uploads {
+				got := s.sendUpload(t, client, address, tt.name+" "+client.client, tt.filename, tt.document)
+				if got.Status != http.StatusCreated || got.Header.Get("Idempotent-Replayed") != "" {
+					t.Errorf("%s: status = %d, want a new run; body %s", client.client, got.Status, got.Body)
+					continue
+				}
+				if found := s.mediaType(t, fixture.Decoded[validations.RunBody](t, got).ID); found != tt.want {
+					t.Errorf("%s: media type = %s, want %s", client.client, found, tt.want)
+				}
+				key := fmt.Sprintf("%s in a form: %t", tt.name, client.isForm())
+				again := s.sendUpload(t, client, address, key, tt.filename, tt.document)
+				if earlier, found := first[client.isForm()]; found {
+					fixture.WantReplay(t, earlier, again)
+				} else {
+					first[client.isForm()] = again
+				}
+			}
+		})
+	}
+}
+
+func TestStartOfFoundTypes(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := s.AddTyped(t, "table", "text/csv")
+	text := s.AddTyped(t, "text", "text/plain")
+	xml := s.AddTyped(t, "xml", "text/xml")
+	yaml := s.AddTyped(t, "yaml", "application/x-yaml")
+	anything := s.AddTyped(t, "bytes", "application/octet-stream")
+	several := s.AddTyped(t, "several", "application/octet-stream", "application/json")
+	file := func(to, filename, contentType string) call {
+		return s.Start(t, "").To(to).WithBody(form("X", `name="file"; filename="`+filename+`"`, contentType, "a"))
+	}
+	raw := func(to, filename, contentType string) call {
+		return s.Start(t, "").To(to).WithBody(contentType, `"a"`).With("X-Filename", filename)
+	}
+	envelope := func(to, members string) call {
+		return s.Start(t, "").To(to).WithBody("application/json", `{"content": "a", `+members+`}`)
+	}
+	for name, tt := range map[string]struct {
+		call call
+		want string
+	}{
+		"TableForAWorkflowOfText":   {file(text, "a.csv", ""), "text/plain"},
+		"FileForAWorkflowOfBytes":   {file(anything, "a.json", ""), "application/octet-stream"},
+		"FileForJSONRatherThanByte": {file(several, "a.json", "application/octet-stream"), "application/json"},
+		"DeclaredYAML":              {file(yaml, "a", "text/yaml"), "application/x-yaml"},
+		"DeclaredXML":               {raw(xml, "a", "application/xml"), "text/xml"},
+		"DeclaredAgainstTheName":    {raw(table, "a.json", "text/csv"), "text/csv"},
+		"Parameters":                {raw(table, "a", "text/csv; header=absent"), "text/csv; header=absent"},
+		"EnvelopeWithAName":         {envelope(table, `"filename": "a.csv"`), "text/csv"},
+		"EnvelopeOfText":            {envelope(text, `"filename": "a.json"`), "text/plain"},
+		"EnvelopeOfBytes": {
+			envelope(xml, `"filename": "a.xml", "content_type": "application/octet-stream"`), "text/xml",
+		},
+		"ExistingClient": {
+			file("/api/v1/orgs/harbour-energy/workflows/xml/runs/", "a.xml", "application/xml"), "text/xml",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := s.mediaType(t, s.Started(t, tt.call).ID); got != tt.want {
+				t.Errorf("media type = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStartRefusesOtherTypes(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := s.Start(t, "").To(s.AddTyped(t, "table", "text/csv"))
+	file := func(filename, contentType string) call {
+		return table.WithBody(form("X", `name="file"; filename="`+filename+`"`, contentType, "a"))
+	}
+	for name, tt := range map[string]struct {
+		call   call
+		detail string
+	}{
+		"Declared": {
+			file("a.csv", "text/plain"), "The workflow does not accept text/plain. It accepts text/csv. " +
+				"Send a document of one of these types, or declare its type if it is one.",
+		},
+		"OfTheName": {
+			file("a.json", ""), "The workflow does not accept application/json. It accepts text/csv. " +
+				"The type is that of the file name's ending; declare another one if the name is wrong.",
+		},
+		"OfNoName": {
+			file("a", ""), "The workflow does not accept application/octet-stream. It accepts text/csv. " +
+				"Declare the type of the document, or give it a file name with an ending that tells it.",
+		},
+		"OfAnyBody": {
+			table.WithBody("application/x-www-form-urlencoded", "a"), "The workflow does not accept " +
+				"application/x-www-form-urlencoded. It accepts text/csv. " +
+				"curl and others declare this type for any body. " +
+				"Set Content-Type to the type of the document, or X-Filename to its name.",
+		},
+	} {
+		t.Run("Refuses"+name, func(t *testing.T) {
+			t.Parallel()
+			problem := fixture.WantProblem(t, s.Do(t, tt.call), core.CodeUnsupportedMediaType)
+			if diff := cmp.Diff(tt.detail, problem.Detail); diff != "" {
+				t.Errorf("detail (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRetryOutlivesWhatAWorkflowTakes repeats a start, as another client sends it, after the workflow has got a version
+// that takes no such document.
+func TestRetryOutlivesWhatAWorkflowTakes(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	address := s.AddTyped(t, "changing", "text/plain", "text/csv")
+	file := func(contentType string) call {
+		return s.Start(t, "kept").To(address).WithBody(form("X", `name="file"; filename="a.csv"`, contentType, "a,b\n"))
+	}
+	first := s.Must(t, http.StatusCreated, file(""))
+	take := func(accepts string) {
+		s.Must(t, http.StatusCreated, s.versionOf("", "").To("/api/workflows/changing/versions/").WithBody(
+			"application/json", `{"definition":{"accepts":["`+accepts+`"],"steps":[
+			{"id":"a","name":"A","type":"json_schema","config":{"schema":{}}}]}}`))
+	}
+
+	take("text/plain")
+	fixture.WantReplay(t, first, s.Do(t, file("text/csv")))
+	s.Refused(t, core.CodeUnsupportedMediaType, file("text/csv").With("Idempotency-Key", "new"))
+	s.Refused(t, core.CodeKeyReused, file("text/plain"))
+
+	take("application/xml")
+	for _, contentType := range []string{"", "application/octet-stream", "text/csv", "application/vnd.ms-excel"} {
+		fixture.WantReplay(t, first, s.Do(t, file(contentType)))
+		s.Refused(t, core.CodeUnsupportedMediaType, file(contentType).With("Idempotency-Key", "new"))
+	}
+	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
+}
+
+func TestLaunchTakesTheTypesThatTheAPITakes(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.Visitor(t, core.RoleExecutor)
+	s.AddTyped(t, "meters", "text/xml", "text/plain")
+	launch := fixture.HarbourPages + "workflows/meters/launch/"
+	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))
+	fixture.Shows(t, html, `accept="text/xml,text/plain,.csv,.tsv,.xml,.idf,.txt"`)
+	for filename, tt := range map[string]struct{ declared, want string }{
+		"a.xml":  {"application/xml", "text/xml"},
+		"b.XML":  {"application/octet-stream", "text/xml"},
+		"c.idf":  {"application/x-something", "text/plain"},
+		"d.data": {"", "text/xml"},
+	} {
+		t.Run(filename, func(t *testing.T) {
+			t.Parallel()
+			filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(launch, session))).File(filename,
+				tt.declared, "<a/>")
+			to := s.Launched(t, filled.To(t, launch, session))
+			id, err := uuid.Parse(path.Base(to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.mediaType(t, id); got != tt.want {
+				t.Errorf("media type = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

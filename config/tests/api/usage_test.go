@@ -1,0 +1,136 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// usageAnswer is the usage as the API shows it.
+type usageAnswer struct {
+	Metric       string          `json:"metric"`
+	Used         int64           `json:"used"`
+	Quota        *int64          `json:"quota"`
+	Remaining    *int64          `json:"remaining"`
+	Overage      int64           `json:"overage"`
+	Period       string          `json:"period"`
+	ResetsAt     string          `json:"resets_at"`
+	CountedSince string          `json:"counted_since"`
+	Days         []dayUsage      `json:"days"`
+	Workflows    []workflowUsage `json:"workflows"`
+}
+
+type dayUsage struct {
+	Day  string `json:"day"`
+	Runs int64  `json:"runs"`
+}
+
+type workflowUsage struct {
+	Workflow uuid.UUID `json:"workflow"`
+	Slug     string    `json:"slug"`
+	Runs     int64     `json:"runs"`
+}
+
+func (s *stage) usage(tb testing.TB, token string) usageAnswer {
+	tb.Helper()
+	return fixture.Decoded[usageAnswer](tb, s.Must(tb, http.StatusOK, call{Path: "/api/usage/", Token: token}))
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	today := coretest.One[time.Time](t, s.DB, `SELECT (now() AT TIME ZONE 'UTC')::date`)
+	month := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
+	quota := int64(3)
+	for used := range quota + 1 {
+		remaining := quota - used
+		want := usageAnswer{
+			Metric: "runs", Used: used, Quota: &quota, Remaining: &remaining, Period: month.Format("2006-01"),
+			ResetsAt: month.AddDate(0, 1, 0).Format("2006-01-02T15:04:05.000Z"), Workflows: []workflowUsage{},
+		}
+		for day := month; !day.After(today); day = day.AddDate(0, 0, 1) {
+			want.Days = append(want.Days, dayUsage{Day: day.Format(time.DateOnly)})
+		}
+		want.Days[len(want.Days)-1].Runs = used
+		if used > 0 {
+			want.Workflows = []workflowUsage{{s.Tiny.Workflows[1].ID, "meter-readings", used}}
+		}
+		if diff := cmp.Diff(want, s.usage(t, s.Tiny.Tokens.Viewer)); diff != "" {
+			t.Errorf("usage after %d runs (-want +got):\n%s", used, diff)
+		}
+		s.Do(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
+	}
+	s.Exec(t, `UPDATE organizations SET run_quota = NULL`)
+	s.Exec(t, `UPDATE usage_counters SET quota = NULL`)
+	if got := s.usage(t, s.Tiny.Tokens.Viewer); got.Quota != nil || got.Remaining != nil || got.Used != quota {
+		t.Errorf("usage without a limit = %+v, want no quota and nothing remaining", got)
+	}
+}
+
+func TestUsageByDayAndWorkflow(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	token := s.Harbour.Tokens.Executor
+	for range 3 {
+		s.Started(t, s.Start(t, ""))
+	}
+	building := s.Start(t, "").To("/api/workflows/building/start/").WithBody("application/json", `{}`)
+	s.Started(t, building)
+	// One is of the last month, one was reserved and never charged, and one was charged beyond the quota.
+	run := s.Started(t, building)
+	s.Exec(t, `UPDATE validation_runs SET usage_period = usage_period - interval '1 month' WHERE id = $1`, run.ID)
+	run = s.Started(t, building)
+	s.Exec(t, `UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity' WHERE id = $1`, run.ID)
+	run = s.Started(t, building)
+	s.Exec(t, `UPDATE validation_runs SET usage_metric = 'runs_overage' WHERE id = $1`, run.ID)
+	s.Exec(t, `INSERT INTO usage_counters (org_id, metric, period_start, used)
+		SELECT org_id, 'runs_overage', period_start, 1 FROM usage_counters`)
+	s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
+	// Its clock was behind when the month began.
+	s.Exec(t, `UPDATE validation_runs SET created_at = usage_period - interval '1 minute' WHERE id = $1`, run.ID)
+
+	got := s.usage(t, token)
+	if want := []workflowUsage{
+		{s.Harbour.Workflows[1].ID, "meter-readings", 3}, {s.Harbour.Workflows[0].ID, "building", 2},
+	}; !cmp.Equal(want, got.Workflows) {
+		t.Errorf("workflows = %+v, want %+v", got.Workflows, want)
+	}
+	var sum int64
+	for _, day := range got.Days {
+		if !strings.HasPrefix(day.Day, got.Period) {
+			t.Errorf("day = %s, want one of %s", day.Day, got.Period)
+		}
+		sum += day.Runs
+	}
+	if sum != 5 || got.Overage != 1 || got.Days[0].Runs == 0 || got.CountedSince != "" {
+		t.Errorf("usage = %+v, want 5 runs, one of them beyond the quota and on the first day", got)
+	}
+}
+
+// TestUsageIsBounded fills a month with more runs than are told apart.
+func TestUsageIsBounded(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, ""))
+	const more = validations.MaxCountedRuns
+	s.Prepare(t, fmt.Sprintf(`
+		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, sweep_after, usage_metric, usage_period, request_id, created_at)
+		SELECT org_id, overlay(id::text PLACING lpad(to_hex(n), 12, '0') FROM 25)::uuid, workflow_id, workflow_version,
+			workflow_slug, definition_digest, submission_id, source, sweep_after, usage_metric, usage_period,
+			request_id, created_at
+		FROM validation_runs CROSS JOIN generate_series(1, %d) AS n`, more))
+	got := s.usage(t, s.Harbour.Tokens.Viewer)
+	if got.CountedSince != run.CreatedAt || got.Workflows[0].Runs != more || got.Days[len(got.Days)-1].Runs != more {
+		t.Errorf("usage = %+v, want %d runs counted since %s", got, more, run.CreatedAt)
+	}
+}

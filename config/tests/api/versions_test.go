@@ -1,0 +1,167 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func TestCreateVersion(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	created := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, s.creation("", "grown")))
+	address := "/api/workflows/" + created.ID.String() + "/"
+	author, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+	addition := s.versionOf("v", "/api/workflows/grown/").By(author).With("Request-Id", "req-v")
+	got := s.Must(t, http.StatusCreated, addition)
+	second := fixture.Decoded[workflowAnswer](t, got)
+
+	t.Run("AnswersWithTheNextVersion", func(t *testing.T) {
+		t.Parallel()
+		want := created
+		want.Version, want.UpdatedAt = 2, second.UpdatedAt
+		if diff := cmp.Diff(want, second); diff != "" {
+			t.Errorf("workflow (-version 1 +version 2):\n%s", diff)
+		}
+		fixture.WantHeader(t, got, map[string]string{
+			"Location": address, "Content-Type": "application/json", "Idempotency-Key": "v",
+			"Cache-Control": "no-store", "Idempotent-Replayed": "",
+		})
+		shown := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusOK, call{Path: address, Token: author}))
+		if diff := cmp.Diff(second, shown); diff != "" {
+			t.Errorf("workflow (-answered +shown):\n%s", diff)
+		}
+	})
+
+	t.Run("RemembersWhoDidIt", func(t *testing.T) {
+		t.Parallel()
+		s.WantAudit(t, "workflow.create_version", "workflow", created.ID, "req-v", "version 2")
+		coretest.WantRow(t, s.DB, coretest.Row{
+			"endpoint": "workflow_version", "recovery_point": "finished", "body": string(got.Body),
+		}, `SELECT endpoint, recovery_point, convert_from(response_body, 'UTF8') AS body
+			FROM idempotency_keys WHERE key = 'v'`)
+	})
+
+	t.Run("LeavesTheOldOneAsItWas", func(t *testing.T) {
+		t.Parallel()
+		old := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusOK,
+			call{Path: address + "?version=1", Token: author}))
+		want := created
+		want.UpdatedAt = second.UpdatedAt
+		if diff := cmp.Diff(want, old); diff != "" {
+			t.Errorf("version 1 (-created +shown):\n%s", diff)
+		}
+	})
+}
+
+func TestRunsKeepTheirVersion(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Must(t, http.StatusCreated, s.creation("", "kept"))
+	start := func(key, query string) call {
+		c := s.Start(t, key).To("/api/workflows/kept/start/" + query)
+		// It has what version 1 requires and not what version 2 does.
+		return c.WithBody("application/json", `{"site":1}`)
+	}
+	first := s.Must(t, http.StatusCreated, start("old", ""))
+	s.Must(t, http.StatusCreated, s.versionOf("", "/api/workflows/kept/"))
+	old := fixture.Decoded[validations.RunBody](t, first)
+	latest, pinned := s.Started(t, start("latest", "")), s.Started(t, start("pinned", "?version=1"))
+	rerun := s.Started(t, s.Rerun("", old.ID))
+
+	fixture.WantReplay(t, first, s.Do(t, start("old", "")))
+	s.Refused(t, core.CodeKeyReused, start("old", "?version=1"))
+	s.Refused(t, core.CodeNotFound, start("none", "?version=3"))
+	s.Work(t)
+	for name, tt := range map[string]struct {
+		id      uuid.UUID
+		version int
+		result  validations.RunResult
+	}{
+		"started before": {old.ID, 1, validations.ResultPass}, "started after": {latest.ID, 2, validations.ResultFail},
+		"pinned": {pinned.ID, 1, validations.ResultPass}, "repeated": {rerun.ID, 1, validations.ResultPass},
+	} {
+		if run := s.shown(t, tt.id); run.WorkflowVersion != tt.version || run.Result != tt.result {
+			t.Errorf("run %s = version %d %s, want version %d %s",
+				name, run.WorkflowVersion, run.Result, tt.version, tt.result)
+		}
+	}
+	if _, err := s.DB.Pool.Exec(t.Context(), `UPDATE definitions SET created_at = now()`); err == nil {
+		t.Error("a definition was changed, want it to be immutable")
+	}
+}
+
+func TestCreateVersionReplay(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	building := "/api/workflows/building/"
+	first := s.Must(t, http.StatusCreated, s.versionOf("r", building))
+	s.Must(t, http.StatusCreated, s.versionOf("next", building))
+	before := s.tally(t)
+	byID := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
+	another := s.versionOf("r", building).WithBody("application/json", versionBody("x"))
+	spaced := `{ "definition" : ` + requiring("other") + " }\n"
+
+	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", building)))
+	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", byID)))
+	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", building).WithBody("application/json", spaced)))
+	for name, tt := range map[string]struct {
+		call    call
+		differs []string
+	}{
+		"another workflow": {s.versionOf("r", "/api/workflows/meter-readings/"), []string{"workflow"}},
+		"another body":     {another, []string{"content"}},
+	} {
+		problem := fixture.WantProblem(t, s.Do(t, tt.call), core.CodeKeyReused)
+		if diff := cmp.Diff(tt.differs, problem.Differs); diff != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", name, diff)
+		}
+	}
+	s.Refused(t, core.CodePermissionDenied, s.versionOf("r", building).By(s.Harbour.Tokens.Executor))
+	if after := s.tally(t); after != before {
+		t.Errorf("rows = %s, want %s", after, before)
+	}
+}
+
+func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
+	t.Parallel()
+	const rivals = 16
+	s := setup(t)
+	calls := make([]call, 0, 2*rivals)
+	for i := range rivals {
+		c := s.versionOf("v-"+strconv.Itoa(i), "/api/workflows/building/")
+		c = c.WithBody("application/json", versionBody("member"+strconv.Itoa(i)))
+		calls = append(calls, c, c)
+	}
+	got := s.Together(t, calls)
+	numbers := make(map[int]bool)
+	for i, answer := range got {
+		if answer.Status != http.StatusConflict {
+			numbers[fixture.Decoded[workflowAnswer](t, answer).Version] = true
+			continue
+		}
+		wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
+		numbers[fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, calls[i])).Version] = true
+	}
+	want := make(map[int]bool)
+	for number := 2; number <= rivals+1; number++ {
+		want[number] = true
+	}
+	if diff := cmp.Diff(want, numbers); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	stored := coretest.One[[]int](t, s.DB, `SELECT array_agg(number ORDER BY number) FROM workflow_versions
+		WHERE workflow_id = $1`, s.Harbour.Workflows[0].ID)
+	if len(stored) != rivals+1 || stored[0] != 1 || !slices.IsSorted(stored) || stored[rivals] != rivals+1 {
+		t.Errorf("stored versions = %v, want 1 to %d", stored, rivals+1)
+	}
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+func TestStartWait(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Waits(t)
+
+	t.Run("AnswersWithTheCompletedRun", func(t *testing.T) {
+		t.Parallel()
+		got := s.Must(t, http.StatusCreated, s.Start(t, "wait-1").With("Prefer", "respond-async, Wait=20; x=y"))
+		run := fixture.Decoded[validations.RunBody](t, got)
+		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
+			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
+		}
+		if applied := got.Header.Get("Preference-Applied"); applied != "wait=20" {
+			t.Errorf("Preference-Applied = %q, want wait=20", applied)
+		}
+	})
+
+	t.Run("StoresTheOrdinaryAnswer", func(t *testing.T) {
+		t.Parallel()
+		c := s.Start(t, "wait-2")
+		first := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated, c.With("Prefer", "wait=20")))
+		replayed := s.Must(t, http.StatusCreated, c)
+		run := fixture.Decoded[validations.RunBody](t, replayed)
+		if run.ID != first.ID || run.State != validations.StatePending {
+			t.Errorf("replay without Prefer = %s %s, want %s PENDING", run.ID, run.State, first.ID)
+		}
+		waited := s.Must(t, http.StatusCreated, c.With("Prefer", "wait=20"))
+		run = fixture.Decoded[validations.RunBody](t, waited)
+		if run.ID != first.ID || run.State != validations.StateCompleted {
+			t.Errorf("replay with Prefer = %s %s, want %s COMPLETED", run.ID, run.State, first.ID)
+		}
+		if waited.Header.Get("Idempotent-Replayed") != "true" {
+			t.Error("a replay that waits is a replay all the same")
+		}
+	})
+
+	t.Run("IgnoresWhatItCannotUnderstand", func(t *testing.T) {
+		t.Parallel()
+		for _, preference := range []string{
+			"wait", "wait=", "wait=x", "wait=-1", "wait=0", "waiting=9", "return=minimal",
+		} {
+			got := s.Must(t, http.StatusCreated, s.Start(t, "").With("Prefer", preference))
+			if applied := got.Header.Get("Preference-Applied"); applied != "" {
+				t.Errorf("%q: Preference-Applied = %q, want none", preference, applied)
+			}
+		}
+	})
+
+	t.Run("WaitsAMinuteAtMost", func(t *testing.T) {
+		t.Parallel()
+		got := s.Must(t, http.StatusCreated, s.Start(t, "").With("Prefer", "wait=999999"))
+		if applied := got.Header.Get("Preference-Applied"); applied != "wait=60" {
+			t.Errorf("Preference-Applied = %q, want wait=60", applied)
+		}
+	})
+}
+
+func TestStartWaitForTheWorkers(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s.Waits(t)
+
+	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
+		t.Parallel()
+		answers := make(chan answer, 1)
+		var request sync.WaitGroup
+		request.Go(func() {
+			if got, err := s.Send(t.Context(), s.Start(t, "w").With("Prefer", "wait=20")); err == nil {
+				answers <- got
+			}
+		})
+		coretest.Eventually(t, func() bool {
+			s.Work(t)
+			return coretest.One[int64](t, s.DB, `SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED'`) > 0
+		})
+		request.Wait()
+		run := fixture.Decoded[validations.RunBody](t, <-answers)
+		if run.State != validations.StateCompleted {
+			t.Errorf("state = %s, want COMPLETED", run.State)
+		}
+	})
+}
+
+func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s.Waits(t)
+	s.Exec(t, `ALTER TABLE findings RENAME TO lost`)
+	got := s.Must(t, http.StatusCreated, s.Start(t, "lost").With("Prefer", "wait=1"))
+	run := fixture.Decoded[validations.RunBody](t, got)
+	if run.State != validations.StatePending || got.Header.Get("Preference-Applied") != "" {
+		t.Errorf("answer = %s %q, want the ordinary one", run.State, got.Header.Get("Preference-Applied"))
+	}
+}
+
+func TestStartWaitEnds(t *testing.T) {
+	t.Parallel()
+
+	t.Run("WithTheTime", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s.Waits(t)
+		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
+			s.Start(t, "t").With("Prefer", "wait=1")))
+		if run.State != validations.StatePending {
+			t.Errorf("state = %s, want PENDING", run.State)
+		}
+	})
+
+	t.Run("WithTheProcess", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s.Waits(t)()
+		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
+			s.Start(t, "p").With("Prefer", "wait=60")))
+		if run.State != validations.StatePending {
+			t.Errorf("state = %s, want PENDING", run.State)
+		}
+	})
+}

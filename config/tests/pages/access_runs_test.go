@@ -1,0 +1,36 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// accessToRunPages are the pages of runs.
+func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
+	tb.Helper()
+	finished := s.Started(tb, s.Start(tb, "")).ID.String()
+	s.Work(tb)
+	waiting := s.Started(tb, s.Start(tb, "")).ID.String()
+	run := func(id string) string { return fixture.HarbourPages + "runs/" + id + "/" }
+	rerun := fixture.Post(run(finished)+"rerun/", "", url.Values{"key": {newFormKey(tb)}})
+	by := func(least core.Role, c call, ok int) fixture.Access {
+		return fixture.Access{Call: c, Least: least, OK: ok, Foreign: http.StatusNotFound}
+	}
+	return map[string]fixture.Access{
+		"GET /app/orgs/:org/runs/": by(core.RoleViewer, fixture.Page(fixture.HarbourPages+"runs/", ""),
+			http.StatusOK),
+		"GET /app/orgs/:org/runs/:id/": by(core.RoleViewer, fixture.Page(run(finished), ""), http.StatusOK),
+		"GET /app/orgs/:org/runs/:id/findings/:format/": by(core.RoleViewer,
+			fixture.Page(run(finished)+"findings/sarif/", ""), http.StatusOK),
+		"POST /app/orgs/:org/runs/:id/cancel/": by(core.RoleExecutor,
+			fixture.Post(run(waiting)+"cancel/", "", nil), http.StatusSeeOther),
+		"POST /app/orgs/:org/runs/:id/rerun/": by(core.RoleExecutor, rerun, http.StatusSeeOther),
+		// Of a page that shows the run as it ended, nothing is told.
+		"GET /app/orgs/:org/events/": by(core.RoleViewer,
+			fixture.Page(fixture.HarbourPages+"events/?run="+finished+".2147483647", ""), http.StatusNoContent),
+	}
+}

@@ -1,0 +1,183 @@
+package pages
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// publicPages need no session.
+func publicPages() []string {
+	return []string{
+		"GET /app/sign-in/", "POST /app/sign-in/", "POST /app/theme/",
+		// Whoever has the secret of the link sees its page. To accept takes a session or a new account.
+		"GET /app/invitations/:token/", "POST /app/invitations/:token/join/",
+		"POST /app/invitations/:token/accept/", "POST /app/invitations/:token/decline/",
+	}
+}
+
+// pageAccess has a row for every page and form that needs a session. Its calls are made by no session, by the owner of
+// another organization, and by a member of each role.
+func (s *stage) pageAccess(tb testing.TB) map[string]fixture.Access {
+	tb.Helper()
+	table := make(map[string]fixture.Access)
+	for _, part := range []map[string]fixture.Access{
+		accessToOverview(),
+		accessToOperations(),
+		s.accessToKeyPages(tb),
+		s.accessToOwnPages(tb),
+		s.accessToPagesOfUsers(tb),
+		s.accessToRunPages(tb), s.accessToWorkflowPages(tb),
+	} {
+		maps.Copy(table, part)
+	}
+	return table
+}
+
+// accessToOwnPages are the pages that belong to a visitor and not to an organization.
+func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
+	tb.Helper()
+	everybody := func(c call, status int) fixture.Access {
+		return fixture.Access{Call: c, Least: core.RoleViewer, OK: status, Foreign: status}
+	}
+	// Those who are invited are none of the visitors.
+	invitation := "/app/account/invitations/" + s.Invited(tb, "invited@b.example").String() + "/"
+	nobodys := func(rest string) fixture.Access {
+		return everybody(fixture.Post(invitation+rest, "", nil), http.StatusNotFound)
+	}
+	leave := orgForm("", nil, core.RoleViewer, http.StatusSeeOther)
+	leave.Call.Path = "/app/account/organizations/harbour-energy/leave/"
+	return map[string]fixture.Access{
+		"POST /app/account/organizations/:org/leave/": leave,
+		"POST /app/account/invitations/:id/accept/":   nobodys("accept/"),
+		"POST /app/account/invitations/:id/decline/":  nobodys("decline/"),
+		"GET /app/":               everybody(fixture.Page("/app/", ""), http.StatusSeeOther),
+		"GET /app/users/api-key/": everybody(fixture.Page("/app/users/api-key/", ""), http.StatusSeeOther),
+		"POST /app/sign-out/":     everybody(fixture.Post("/app/sign-out/", "", nil), http.StatusSeeOther),
+		"GET /app/account/":       everybody(fixture.Page("/app/account/", ""), http.StatusOK),
+		// Nobody of the test has a password to change.
+		"POST /app/account/password/": everybody(fixture.Post("/app/account/password/", "", nil),
+			http.StatusBadRequest),
+		"POST /app/shortcut/": everybody(fixture.Post("/app/shortcut/", "", nil), http.StatusBadRequest),
+		"POST /app/account/sessions/end/": everybody(fixture.Post("/app/account/sessions/end/", "", nil),
+			http.StatusSeeOther),
+	}
+}
+
+// orgPage is a page of harbour that its members with the least role see, and that is not there for others.
+func orgPage(path string, least core.Role) fixture.Access {
+	return fixture.Access{
+		Call: fixture.Page(fixture.HarbourPages+path, ""), Least: least, OK: http.StatusOK,
+		Foreign: http.StatusNotFound,
+	}
+}
+
+// orgForm is a form of harbour's pages that its members with the least role may send.
+func orgForm(path string, fields url.Values, least core.Role, ok int) fixture.Access {
+	return fixture.Access{
+		Call: fixture.Post(fixture.HarbourPages+path, "", fields), Least: least, OK: ok, Foreign: http.StatusNotFound,
+	}
+}
+
+func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]fixture.Access {
+	tb.Helper()
+	_, owned := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleExecutor)
+	member := s.AddMember(tb, "somebody", core.RoleViewer).String()
+	removed := s.AddMember(tb, "leaving", core.RoleViewer).String()
+	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"viewer"}, "days": {"1"}}
+	// Which token it is decides, not the role: others than admins do not see it.
+	revoke := orgForm("tokens/"+owned.String()+"/revoke/", nil, core.RoleAdmin, http.StatusSeeOther)
+	rotate := orgForm("tokens/"+owned.String()+"/rotate/", nil, core.RoleAdmin, http.StatusForbidden)
+	revoke.Below, rotate.Below = http.StatusNotFound, http.StatusNotFound
+	// A token's form is sent by each role here, and makes one token all the same.
+	create := orgForm("tokens/", token, core.RoleViewer, http.StatusBadRequest)
+	create.But = map[core.Role]int{core.RoleViewer: http.StatusCreated}
+	add := url.Values{"email": {"ROLE@new.example"}, "role": {"viewer"}}
+	invite := orgForm("members/", add, core.RoleAdmin, http.StatusCreated)
+	linked := "members/invitations/" + s.Invited(tb, "linked@new.example").String()
+	revoked := "members/invitations/" + s.Invited(tb, "revoked@new.example").String()
+	managed := func(path string, fields url.Values) fixture.Access {
+		return orgForm(path, fields, core.RoleAdmin, http.StatusSeeOther)
+	}
+	return map[string]fixture.Access{
+		"GET /app/orgs/:org/tokens/":             orgPage("tokens/", core.RoleViewer),
+		"POST /app/orgs/:org/tokens/":            create,
+		"POST /app/orgs/:org/tokens/:id/rotate/": rotate,
+		"POST /app/orgs/:org/tokens/:id/revoke/": revoke,
+		"GET /app/orgs/:org/members/":            orgPage("members/", core.RoleViewer),
+		"POST /app/orgs/:org/members/":           invite,
+		"POST /app/orgs/:org/members/invitations/:id/link/": orgForm(linked+"/link/", nil, core.RoleAdmin,
+			http.StatusCreated),
+		"POST /app/orgs/:org/members/invitations/:id/revoke/": managed(revoked+"/revoke/", nil),
+		"POST /app/orgs/:org/members/:id/role/":               managed("members/"+member+"/role/", add),
+		"POST /app/orgs/:org/members/:id/remove/":             managed("members/"+removed+"/remove/", nil),
+		"GET /app/orgs/:org/usage/":                           orgPage("usage/", core.RoleViewer),
+		"GET /app/orgs/:org/audit/":                           orgPage("audit/", core.RoleAdmin),
+	}
+}
+
+func TestEveryPageChecksItsVisitor(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, row := range s.pageAccess(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.turnsAway(t, row.Call)
+			crossSite := row.Call.In(s.Visitor(t, core.RoleOwner)).With("Sec-Fetch-Site", "cross-site")
+			if crossSite.Method == http.MethodPost {
+				s.Visit(t, http.StatusForbidden, crossSite)
+			}
+			for _, role := range core.Roles() {
+				s.Visit(t, row.Status(role), row.Call.As(role).In(s.Visitor(t, role)))
+			}
+			fixture.Hides(t, s.Visit(t, row.Foreign, row.Call.As("foreign").In(s.Stranger(t))), "Harbour Energy")
+		})
+	}
+}
+
+// turnsAway checks that nobody without a valid session gets further than to signing in.
+func (s *stage) turnsAway(tb testing.TB, c call) {
+	tb.Helper()
+	expired := s.Visitor(tb, core.RoleOwner)
+	s.Exec(tb, `UPDATE sessions SET expires_at = now() WHERE digest = sha256($1::bytea)`, []byte(expired))
+	for _, session := range []string{"", "sv_made-up", expired, s.Harbour.Tokens.Owner} {
+		got := s.AnswerTo(tb, c.In(session))
+		if c.Method == http.MethodPost {
+			if got.Status != http.StatusUnauthorized {
+				tb.Fatalf("with session %q: status = %d, want 401", session, got.Status)
+			}
+			continue
+		}
+		if to := got.Header.Get("Location"); got.Status != http.StatusSeeOther ||
+			!strings.HasPrefix(to, "/app/sign-in/?next=") {
+			tb.Fatalf("with session %q: %d to %q, want 303 to sign in", session, got.Status, to)
+		}
+	}
+}
+
+func TestEveryPageIsInTheAccessTable(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var routes []string
+	for _, route := range s.Router.Routes() {
+		name := route.Method + " " + route.Path
+		if strings.HasPrefix(route.Path, "/app") && route.Method != "echo_route_not_found" &&
+			!slices.Contains(publicPages(), name) {
+			routes = append(routes, name)
+		}
+	}
+	rows := slices.Sorted(maps.Keys(s.pageAccess(t)))
+	slices.Sort(routes)
+	if diff := cmp.Diff(routes, rows); diff != "" {
+		t.Errorf("rows of pageAccess (-routes +rows):\n%s", diff)
+	}
+}

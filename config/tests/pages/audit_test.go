@@ -1,0 +1,67 @@
+package pages
+
+import (
+	"maps"
+	"net/url"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// TestEveryPageThatWritesIsAudited sends a form that succeeds to every page that takes one. They are those of the
+// access table, except where an owner of harbour has nothing to do there.
+func TestEveryPageThatWritesIsAudited(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	calls := map[string]call{}
+	for name, row := range s.pageAccess(t) {
+		// Some end the session or the membership of who sends them.
+		calls[name] = row.Call.As("deeds").In(s.Visitor(t, core.RoleOwner))
+	}
+	maps.Copy(calls, s.formsOfPeople(t))
+	calls["POST /app/operations/"] = confirmed(s.operator(t), "retry", s.failedTask(t))
+	_, own := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleViewer)
+	rotating := coretest.One[uuid.UUID](t, s.DB, `SELECT user_id FROM api_tokens WHERE id = $1`, own)
+	calls["POST /app/orgs/:org/tokens/:id/rotate/"] = fixture.Post(
+		fixture.HarbourPages+"tokens/"+own.String()+"/rotate/", s.Session(t, rotating), nil)
+	member := fixture.HarbourPages + "members/" + s.AddMember(t, "removed-by-form", core.RoleViewer).String()
+	changed := fixture.HarbourPages + "members/" + s.AddMember(t, "changed-by-form", core.RoleViewer).String()
+	owner := s.Visitor(t, core.RoleOwner)
+	calls["POST /app/orgs/:org/members/:id/role/"] = fixture.Post(changed+"/role/", owner,
+		url.Values{"role": {"author"}})
+	calls["POST /app/orgs/:org/members/:id/remove/"] = fixture.Post(member+"/remove/", owner, nil)
+	// They set a cookie alone.
+	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/"}, calls)
+}
+
+// formsOfPeople are what people do with their own accounts and invitations.
+func (s *stage) formsOfPeople(tb testing.TB) map[string]call {
+	tb.Helper()
+	const email = "owner@tiny-quota.example"
+	stranger, visitorID := s.Stranger(tb), s.WithPassword(tb)
+	password := url.Values{"current": {fixture.VisitorPassword}, "new": {"a new password"}, "again": {"a new password"}}
+	account := func(rest string) call {
+		return fixture.Post("/app/account/invitations/"+s.InvitedElsewhere(tb, email)+rest, stranger, nil)
+	}
+	linked := func(email, rest, session string, fields url.Values) call {
+		return fixture.Post(s.LinkOf(tb, s.Invited(tb, email))+rest, session, fields)
+	}
+	chosen := url.Values{"name": {"Kim"}, "new": {"a new password"}, "again": {"a new password"}}
+	other := s.Session(tb, coretest.One[uuid.UUID](tb, s.DB,
+		`SELECT id FROM users WHERE email = 'executor@tiny-quota.example'`))
+	return map[string]call{
+		// The calls are made in the order of their names, so the password is the new one.
+		"POST /app/sign-in/": fixture.SignIn(fixture.VisitorEmail, "a new password"),
+		"POST /app/account/password/": fixture.Post("/app/account/password/", s.Session(tb, visitorID),
+			password),
+		"POST /app/account/invitations/:id/accept/":  account("/accept/"),
+		"POST /app/account/invitations/:id/decline/": account("/decline/"),
+		"POST /app/invitations/:token/join/":         linked("kim@b.example", "join/", "", chosen),
+		"POST /app/invitations/:token/accept/":       linked(email, "accept/", stranger, nil),
+		"POST /app/invitations/:token/decline/":      linked("executor@tiny-quota.example", "decline/", other, nil),
+	}
+}

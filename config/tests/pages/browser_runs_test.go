@@ -1,0 +1,54 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+)
+
+// rowsOfRuns are the pages of runs in each state that a run can be in.
+func (s *stage) rowsOfRuns(tb testing.TB, owner string) []pageRow {
+	tb.Helper()
+	const filename = "bad/meter-readings-of-a-station-with-a-very-long-name-that-has-no-place-to-break.csv"
+	started := func(key, sample string) uuid.UUID { return s.Started(tb, s.named(tb, key, filename, sample)).ID }
+	runs := map[string]uuid.UUID{
+		"failed": started(strings.Repeat("k", 255), "bad/meter-readings.csv"),
+		"passed": started("", "good/meter-readings.csv"), "warned": started("w", "warn/meter-readings.csv"),
+		"truncated": s.Started(tb, s.manyFindings(tb)).ID,
+	}
+	s.Work(tb)
+	for name, ending := range map[string]string{
+		"error":    `result = 'ERROR', error = 'A worker died.', error_category = 'SYSTEM_ERROR'`,
+		"canceled": `result = 'CANCELED', error = 'The run was canceled.'`,
+		"forgotten": `result = 'FAIL', error_count = 4312, error_category = 'VALIDATION_FAILED',
+			content_purged_at = now(), findings_purged_at = now()`,
+	} {
+		runs[name] = started("", "good/meter-readings.csv")
+		s.Exec(tb, `UPDATE validation_runs SET state = 'COMPLETED', started_at = now(), ended_at = now(),
+			sweep_after = NULL, `+ending+` WHERE id = $1`, runs[name])
+	}
+	runs["waiting"] = started("late", "good/meter-readings.csv")
+	s.Exec(tb, `DELETE FROM staged_jobs`)
+	rows := []pageRow{
+		{
+			name: "runs-filtered", path: fixture.HarbourPages + "runs/?result=TIMED_OUT", route: "/app/orgs/:org/runs/",
+			session: owner,
+		},
+	}
+	for name, id := range runs {
+		rows = append(rows, pageRow{
+			name: "run-" + name, path: pageOfRun(id), route: "/app/orgs/:org/runs/:id/", session: owner,
+		})
+	}
+	return rows
+}
+
+// manyFindings is a start of a document in which the same is wrong again and again.
+func (s *stage) manyFindings(tb testing.TB) call {
+	tb.Helper()
+	return s.Start(tb, "").WithBody("text/csv", "meter_id,read_at,kwh,quality,tariff\n"+
+		strings.Repeat("M,2026-03-01T03:00:00Z,n/a,X,\"a rather long value\"\n", 300))
+}

@@ -1,0 +1,66 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func TestFormsRefuseTextThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Visitor(t, core.RoleOwner)
+	token := url.Values{"id": {uuid.NewString()}, "label": {"ci"}, "role": {"viewer"}, "days": {"7"}}
+	member := url.Values{"email": {"new@harbour-energy.example"}, "name": {"New"}, "role": {"viewer"}}
+	for _, tt := range []struct {
+		path, session, field string
+		rest                 url.Values
+	}{
+		{"/app/sign-in/", "", "email", url.Values{"password": {"guess"}}},
+		{fixture.HarbourPages + "tokens/", owner, "label", token},
+		{fixture.HarbourPages + "members/", owner, "name", member},
+		{"/app/account/password/", owner, "current", url.Values{}},
+	} {
+		for _, text := range []string{"a\x00b", "\xff\xfe", "\xed\xa0\x80"} {
+			fields := url.Values{tt.field: {text}}
+			for name, values := range tt.rest {
+				if name != tt.field {
+					fields[name] = values
+				}
+			}
+			html := s.Visit(t, http.StatusBadRequest, fixture.Post(tt.path, tt.session, fields))
+			fixture.Shows(t, html, `<a href="#`+tt.field+`">`)
+		}
+	}
+}
+
+func TestRefusedFormsLeadBackToPages(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Visitor(t, core.RoleOwner)
+	html := s.Visit(t, http.StatusBadRequest, fixture.Post("/app/account/password/", owner, url.Values{}))
+	_, after, _ := strings.Cut(html, `name="back" value="`)
+	back, _, _ := strings.Cut(after, `"`)
+	s.Visit(t, http.StatusSeeOther, fixture.Page(back, owner))
+}
+
+func TestShortcutIsTurnedOff(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	viewer := s.Visitor(t, core.RoleViewer)
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", viewer)), "data-shortcut", "Turn it off")
+	off := s.AnswerTo(t, fixture.Post("/app/shortcut/", viewer, url.Values{"shortcut": {"off"}}))
+	if !strings.Contains(strings.Join(off.Header.Values("Set-Cookie"), ";"), "sv_shortcut=off") {
+		t.Fatalf("%d %v, want the choice as a cookie", off.Status, off.Header)
+	}
+	account := fixture.Page("/app/account/", viewer).With("Cookie", "sv_session="+viewer+"; sv_shortcut=off")
+	html := s.Visit(t, http.StatusOK, account)
+	fixture.Shows(t, html, "Turn it on")
+	fixture.Hides(t, html, "data-shortcut")
+}

@@ -1,0 +1,150 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// behindProxy serves behind a proxy that says from which address a request comes.
+func behindProxy(settings *config.Settings) {
+	settings.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+// refusedFrom guesses from many addresses and counts the guesses that were not tried.
+func (s *stage) refusedFrom(tb testing.TB, guess func(int) call) int {
+	tb.Helper()
+	const guesses = 60
+	refused := 0
+	for i := range guesses {
+		if got := s.AnswerTo(tb, guess(i)); got.Status == http.StatusTooManyRequests {
+			refused++
+			wantWait(tb, got)
+		}
+	}
+	return refused
+}
+
+func TestGuessesAreLimited(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ByAccountFromWhereverTheyCome", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, behindProxy)
+		s.WithPassword(t)
+		home := fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword).From("198.51.100.1")
+		if got := s.AnswerTo(t, home); got.Status != http.StatusSeeOther {
+			t.Fatalf("status = %d, want 303", got.Status)
+		}
+		refused := s.refusedFrom(t, func(i int) call {
+			return fixture.SignIn(strings.ToUpper(fixture.VisitorEmail), "guess").From(fmt.Sprintf("203.0.113.%d", i))
+		})
+		if refused < 20 {
+			t.Errorf("%d of 60 guesses from 60 addresses were refused, want those beyond the limit", refused)
+		}
+		// Whoever has signed in from an address goes on doing so.
+		if got := s.AnswerTo(t, home); got.Status != http.StatusSeeOther {
+			t.Errorf("status at a familiar address = %d, want 303", got.Status)
+		}
+		// Another account is not affected.
+		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("somebody@b.example", "guess").From("203.0.113.200"))
+	})
+
+	t.Run("ByTheNetworkOfIPv6", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, behindProxy)
+		refused := s.refusedFrom(t, func(i int) call {
+			return fixture.SignIn(fmt.Sprintf("a%d@b.example", i), "guess").From(fmt.Sprintf("2001:db8:0:1::%x", i))
+		})
+		if refused < 20 {
+			t.Errorf("%d of 60 guesses from one /64 were refused, want those beyond the limit", refused)
+		}
+		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("a@b.example", "guess").From("2001:db8:0:2::1"))
+	})
+
+	t.Run("ByTheLengthOfThePassword", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		fixture.Shows(t, s.Visit(t, http.StatusBadRequest,
+			fixture.SignIn(fixture.VisitorEmail, strings.Repeat("p", 1025))),
+			"must be at most 1024 bytes")
+	})
+}
+
+func TestSessionsAreAudited(t *testing.T) {
+	t.Parallel()
+	s := setup(t, behindProxy)
+	id := s.WithPassword(t)
+	const address = "203.0.113.7"
+	s.Visit(t, http.StatusUnauthorized, fixture.SignIn(fixture.VisitorEmail, "a wrong password").From(address))
+	s.Visit(t, http.StatusUnauthorized, fixture.SignIn("nobody@b.example", "a wrong password").From(address))
+	own := sessionOf(t, s.AnswerTo(t,
+		fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword).From(address))).Value
+	s.Session(t, id)
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/sessions/end/", own, nil).From(address))
+	change := func(current string) call {
+		const fresh = "another long password"
+		fields := url.Values{"current": {current}, "new": {fresh}, "again": {fresh}}
+		return fixture.Post("/app/account/password/", own, fields).From(address)
+	}
+	s.Visit(t, http.StatusBadRequest, change("wrong"))
+	own = sessionOf(t, s.AnswerTo(t, change(fixture.VisitorPassword))).Value
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/sign-out/", own, nil).From(address))
+
+	const deeds = `SELECT string_agg(action, ' ' ORDER BY id) FROM audit_records
+		WHERE org_id = $1 AND actor_id = $2 AND target_id = $2::text AND detail LIKE '%from ' || $3`
+	want := "session.refuse session.begin session.end password.refuse password.change session.end"
+	if got := coretest.One[string](t, s.DB, deeds, s.Harbour.ID, id, address); got != want {
+		t.Errorf("audit records = %s, want %s", got, want)
+	}
+	fixture.Shows(t, s.Visit(t, http.StatusOK,
+		fixture.Page(fixture.HarbourPages+"audit/?noun=session", s.Visitor(t, core.RoleAdmin))),
+		"session.refuse", "wrong password from "+address)
+}
+
+// An account that belongs to no organization has its records in the installation's log.
+func TestDeedsOnAccountsOfNoOrganization(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	user, err := s.Users.CreateUser(t.Context(), "alone@b.example", "Alone", fixture.VisitorPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Visit(t, http.StatusUnauthorized, fixture.SignIn("alone@b.example", "wrong"))
+	if err := s.Users.SetOperator(t.Context(), user.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	got := coretest.One[string](t, s.DB, `SELECT string_agg(action, ' ' ORDER BY id) FROM audit_records
+		WHERE org_id = $1 AND target_id = $2`, uuid.Nil, user.ID.String())
+	if want := "user.create session.refuse user.set_operator"; got != want {
+		t.Errorf("audit records = %s, want %s", got, want)
+	}
+}
+
+func TestAccessLogHasTheClientsAddress(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	e := echo.New()
+	e.Use(core.AccessLog(slog.New(slog.NewTextHandler(&lines, nil))))
+	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	request.RemoteAddr = "203.0.113.7:4711"
+	e.ServeHTTP(httptest.NewRecorder(), request)
+	if !strings.Contains(lines.String(), " client=203.0.113.7") {
+		t.Errorf("access log = %s, want the client's address", lines.String())
+	}
+}

@@ -1,0 +1,140 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// hostile is a name that would be a script if a page showed it as it is.
+const hostile = `<script>alert(1)</script>"'&`
+
+func TestTokensPage(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Visitor(t, core.RoleOwner)
+	form := url.Values{"id": {uuid.NewString()}, "label": {hostile}, "role": {"executor"}, "days": {"30"}}
+
+	created := s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"tokens/", owner, form))
+	if created.Status != http.StatusCreated {
+		t.Fatalf("status = %d, want 201: %s", created.Status, created.Body)
+	}
+	fixture.WantHeader(t, created, map[string]string{"Cache-Control": "no-store"})
+	secret := regexp.MustCompile(`sv_[A-Za-z0-9_-]{43}`).FindString(string(created.Body))
+	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: secret})
+
+	list := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/", owner))
+	fixture.Shows(t, list, "&lt;script&gt;alert(1)&lt;/script&gt;", secret[:9])
+	fixture.Hides(t, list, "<script>alert", secret)
+
+	again := s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"tokens/", owner, form))
+	fixture.Shows(t, again, "This form has made its token already")
+	if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM api_tokens WHERE label = $1`, hostile); n != 1 {
+		t.Errorf("the form made %d tokens, want 1", n)
+	}
+	another := url.Values{
+		"id": {fixture.Hidden(t, again, "id")}, "label": {"another"}, "role": {"viewer"}, "days": {"30"},
+	}
+	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"tokens/", owner, another))
+
+	id := form.Get("id")
+	rotated := s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"tokens/"+id+"/rotate/", owner, nil))
+	fixture.Shows(t, rotated, "stays valid for 24 hours")
+	s.Visit(t, http.StatusUnprocessableEntity, fixture.Post(fixture.HarbourPages+"tokens/"+id+"/rotate/", owner, nil))
+	s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"tokens/"+id+"/revoke/", owner, nil))
+	s.Refused(t, core.CodeNotAuthenticated, call{Path: "/api/me/", Token: secret})
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/?state=revoked", owner)), id)
+	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/?state=active", owner)),
+		`id="`+id+`"`)
+}
+
+func TestTokenFormKeepsWhatWasEntered(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	viewer := s.Visitor(t, core.RoleViewer)
+	fields := url.Values{"id": {uuid.NewString()}, "label": {"mine"}, "role": {"owner"}, "days": {"30"}}
+	html := s.Visit(t, http.StatusForbidden, fixture.Post(fixture.HarbourPages+"tokens/", viewer, fields))
+	fixture.Shows(t, html, `value="mine"`, "Your role (viewer) may not create such a token")
+	fields.Set("label", strings.Repeat("x", 101))
+	fields.Set("role", "viewer")
+	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"tokens/", viewer, fields)),
+		`<a href="#label">label</a> must be at most 100`)
+}
+
+func TestMembersPage(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	admin := s.Visitor(t, core.RoleAdmin)
+	id := s.AddMember(t, "new", core.RoleAuthor)
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"members/", admin)),
+		"new@harbour-energy.example", "above your role")
+	invite := url.Values{"email": {"new@harbour-energy.example"}, "role": {"author"}}
+	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"members/", admin, invite)),
+		"is a member already")
+
+	member := fixture.HarbourPages + "members/" + id.String()
+	s.Visit(t, http.StatusSeeOther, fixture.Post(member+"/role/", admin, url.Values{"role": {"viewer"}}))
+	s.Visit(t, http.StatusForbidden, fixture.Post(member+"/role/", admin, url.Values{"role": {"owner"}}))
+	if got := s.RoleOf(t, id); got != core.RoleViewer {
+		t.Errorf("role = %s, want viewer", got)
+	}
+	s.Visit(t, http.StatusSeeOther, fixture.Post(member+"/remove/", admin, nil))
+	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"members/", admin)),
+		"new@harbour-energy.example")
+}
+
+func TestLastOwnerStays(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner, err := s.Users.User(t.Context(), "owner@harbour-energy.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := s.Visit(t, http.StatusUnprocessableEntity,
+		fixture.Post(fixture.HarbourPages+"members/"+owner.ID.String()+"/remove/", s.Session(t, owner.ID), nil))
+	fixture.Shows(t, html, "This is the only owner of the organization")
+}
+
+func TestUsagePage(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner, err := s.Users.User(t.Context(), "owner@tiny-quota.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := s.Session(t, owner.ID)
+	const tiny = "/app/orgs/tiny-quota/usage/"
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(tiny, session)), "0 of 3 runs used", "No run this month.")
+	for _, key := range []string{"a", "b", "c"} {
+		s.Started(t, s.Start(t, key).By(s.Tiny.Tokens.Executor))
+	}
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(tiny, session)),
+		"3 of 3 runs used", "quota used up", "meter-readings", "demonstration")
+}
+
+func TestAuditPage(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	admin := s.Visitor(t, core.RoleAdmin)
+	run := s.Started(t, s.Start(t, "k")).ID
+	fields := url.Values{"id": {uuid.NewString()}, "label": {"audited"}, "role": {"viewer"}, "days": {"1"}}
+	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"tokens/", admin, fields))
+
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin)), "run.start",
+		"token.create", `href="`+pageOfRun(run)+`"`)
+	actions := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=all", admin))
+	fixture.Shows(t, actions, "token.create")
+	fixture.Hides(t, actions, "run.start")
+	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=member", admin)),
+		"token.create")
+	s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"audit/?noun=nonsense", admin))
+	s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"audit/?cursor=nonsense", admin))
+}
