@@ -29,3 +29,12 @@ ALTER TABLE step_runs DROP CONSTRAINT IF EXISTS step_runs_pkey,
     REPLICA IDENTITY USING INDEX uq_step_runs_ordinal;
 ALTER TABLE findings DROP CONSTRAINT IF EXISTS findings_pkey,
     REPLICA IDENTITY USING INDEX uq_findings_ordinal;
+
+-- +goose Down
+ALTER TABLE findings ADD CONSTRAINT findings_pkey PRIMARY KEY (org_id, id), REPLICA IDENTITY DEFAULT;
+ALTER TABLE step_runs ADD CONSTRAINT step_runs_pkey PRIMARY KEY (org_id, id), REPLICA IDENTITY DEFAULT;
+ALTER TABLE validation_runs
+    ADD CONSTRAINT uq_validation_runs_idempotency_key UNIQUE (org_id, idempotency_key_id);
+ALTER TABLE idempotency_keys ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (org_id, id), REPLICA IDENTITY DEFAULT;
+CREATE INDEX CONCURRENTLY ix_validation_runs_workflow ON validation_runs (org_id, workflow_id, id);
+DROP INDEX ix_validation_runs_by_workflow, uq_validation_runs_key, uq_idempotency_keys_id;

@@ -100,7 +100,7 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 		SELECT s.id, s.content IS NOT NULL OR s.upload_id IS NOT NULL
 		FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
 		JOIN submissions AS s ON (s.org_id, s.id) BETWEEN (asked.org_id, asked.id) AND (asked.org_id, asked.id)
-		ORDER BY s.org_id, s.id FOR SHARE OF s`,
+		ORDER BY asked.org_id, asked.id FOR SHARE OF s`,
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}
 }

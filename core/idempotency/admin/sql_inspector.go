@@ -122,9 +122,10 @@ func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 		return replays, nil
 	}
 	rows, err := i.db.Pool.Query(ctx, `
-		SELECT k.id, coalesce(a.replays, 0)
-		FROM idempotency_keys AS k LEFT JOIN LATERAL (`+activityOfKey+`) AS a ON true
-		WHERE k.org_id = $1 AND k.id = ANY ($2)`, orgID, ids)
+		SELECT k.id, coalesce(a.replays, 0) FROM unnest($2::uuid[]) AS asked (id)
+		CROSS JOIN LATERAL (
+			SELECT org_id, id FROM idempotency_keys WHERE org_id = $1 AND id = asked.id LIMIT 1) AS k
+		LEFT JOIN LATERAL (`+activityOfKey+`) AS a ON true`, orgID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the replays of keys: %w", err)
 	}
