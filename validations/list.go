@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -199,7 +200,14 @@ func (s *Service) CountNewer(
 
 // FindAll reads some runs of the organization. Runs that do not exist are not in the map.
 func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
-	runs, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	var runs []Run
+	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`JOIN unnest(?::text::uuid[]) AS asked (id)
+		ON (validation_runs.org_id, validation_runs.id) BETWEEN (?::uuid, asked.id) AND (?::uuid, asked.id)`,
+		"{"+strings.Join(texts, ",")+"}", orgID, orgID).Find(&runs).Error
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}

@@ -150,7 +150,8 @@ const deleteFindings = `
 			FOR NO KEY UPDATE SKIP LOCKED) AS own
 		LIMIT $2),
 	gone AS (
-		DELETE FROM findings AS f USING due WHERE (f.org_id, f.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)),
+		DELETE FROM findings AS f USING due
+		WHERE (f.org_id, f.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)),
 	forgotten AS (
 		-- An answer remains if its run was ended before its findings were stored.
 		UPDATE external_calls AS c SET answer = NULL FROM due

@@ -8,8 +8,9 @@ import (
 )
 
 // The planner's settings of the product's sessions. A plan is kept by its session, and it may be made while a table is
-// empty: then reading the table costs nothing. So a table is read through its indexes, and through their order: a bitmap
-// loses the order, and sorts all rows of an organization to find the first (docs/adr/0013-plans-without-statistics.md).
+// empty: then reading the table costs nothing. So a table is read through its indexes, and in their order: a bitmap
+// loses the order, and sorts all rows of an organization to find the first
+// (docs/adr/0013-plans-without-statistics.md).
 //
 // A plan that has no other way than a disabled one has a huge cost, for which PostgreSQL would compile it.
 const (

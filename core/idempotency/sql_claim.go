@@ -169,7 +169,8 @@ func (c *Claim) LockNumber() int64 {
 // readExisting reads the records of keys that were not claimed. A key is missing while its holder's transaction is
 // open.
 func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
-	rows, err := tx.Query(ctx, `SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
+	rows, err := tx.Query(ctx, `
+		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
 		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys
 			WHERE org_id = asked.org AND key = asked.name AND endpoint = asked.operation LIMIT 1) AS k`,
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),

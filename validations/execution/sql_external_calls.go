@@ -162,7 +162,8 @@ func claimReceipt(ctx context.Context, tx db.Tx, call externalCall, answer []byt
 		UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
 		WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
 			AND (callback_until IS NULL OR callback_until > now())
-			AND (SELECT state FROM validation_runs AS r WHERE r.org_id = $1 AND r.id = run_id) = 'RUNNING'`, call.OrgID, call.ID, answer)
+			AND (SELECT r.state FROM validation_runs AS r WHERE r.org_id = $1 AND r.id = run_id) = 'RUNNING'`,
+		call.OrgID, call.ID, answer)
 	if err != nil {
 		return false, fmt.Errorf("claim receipt %s: %w", call.ID, err)
 	}
