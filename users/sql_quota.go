@@ -181,7 +181,8 @@ func (c Counters) Write(batch *db.Batch) {
 	batch.Queue(`
 		UPDATE usage_counters AS u SET used = u.used + charged.amount
 		FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS charged (org_id, period_start, amount)
-		WHERE u.org_id = charged.org_id AND u.metric = $4 AND u.period_start = charged.period_start`,
+		WHERE (u.org_id, u.metric, u.period_start)
+			BETWEEN (charged.org_id, $4, charged.period_start) AND (charged.org_id, $4, charged.period_start)`,
 		db.IDColumn(orgs, itself), periods, amounts, MetricRuns)
 }
 

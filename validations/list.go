@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -159,14 +161,21 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 
 // Filenames reads the names of the documents of submissions.
 func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	found, err := gorm.G[Submission](s.db.Gorm).Select("id", "filename").
-		Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT u.id, u.filename FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
+			SELECT id, filename FROM submissions WHERE org_id = $1 AND id = asked.id LIMIT 1) AS u`, orgID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the names of documents: %w", err)
 	}
-	names := make(map[uuid.UUID]string, len(found))
-	for _, submission := range found {
-		names[submission.ID] = submission.Filename
+	names := make(map[uuid.UUID]string, len(ids))
+	var id uuid.UUID
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		names[id] = name
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the names of documents: %w", err)
 	}
 	return names, nil
 }
@@ -191,7 +200,14 @@ func (s *Service) CountNewer(
 
 // FindAll reads some runs of the organization. Runs that do not exist are not in the map.
 func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
-	runs, err := gorm.G[Run](s.db.Gorm).Where("org_id = ? AND id IN ?", orgID, ids).Find(ctx)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	var runs []Run
+	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`JOIN unnest(?::text::uuid[]) AS asked (id)
+		ON (validation_runs.org_id, validation_runs.id) BETWEEN (?::uuid, asked.id) AND (?::uuid, asked.id)`,
+		"{"+strings.Join(texts, ",")+"}", orgID, orgID).Find(&runs).Error
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}

@@ -95,7 +95,8 @@ func (s *Service) QueueUnkeyedRuns(reads *db.Reads, orgID uuid.UUID, found *admi
 			SELECT r.id, r.workflow_slug, u.filename, r.created_at, lag(r.id) OVER same AS earlier,
 				lag(r.created_at) OVER same AS before
 			FROM latest AS r
-			JOIN submissions AS u ON u.org_id = r.org_id AND u.id = r.submission_id
+			CROSS JOIN LATERAL (SELECT filename, sha256 FROM submissions
+				WHERE org_id = r.org_id AND id = r.submission_id LIMIT 1) AS u
 			WHERE r.idempotency_key = ''
 			WINDOW same AS (PARTITION BY r.workflow_id, u.sha256 ORDER BY r.id)) AS pairs
 		WHERE created_at - before < make_interval(secs => $4)

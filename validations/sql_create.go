@@ -77,7 +77,7 @@ func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 	}
 	batch.Queue(`
 		UPDATE uploads AS u SET sweep_after = NULL FROM unnest($1::uuid[], $2::uuid[]) AS a (org_id, id)
-		WHERE u.org_id = a.org_id AND u.id = a.id`, orgs, uploads)
+		WHERE (u.org_id, u.id) BETWEEN (a.org_id, a.id) AND (a.org_id, a.id)`, orgs, uploads)
 }
 
 // IsUploadGone reports whether a run was refused because its upload was swept before the run could adopt it.
@@ -97,9 +97,10 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 		return &PendingDocuments{kept: db.Known(map[uuid.UUID]bool{})}
 	}
 	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
-		SELECT id, content IS NOT NULL OR upload_id IS NOT NULL FROM submissions
-		WHERE (org_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
-		ORDER BY org_id, id FOR SHARE`,
+		SELECT s.id, s.content IS NOT NULL OR s.upload_id IS NOT NULL
+		FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
+		JOIN submissions AS s ON (s.org_id, s.id) BETWEEN (asked.org_id, asked.id) AND (asked.org_id, asked.id)
+		ORDER BY asked.org_id, asked.id FOR SHARE OF s`,
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}
 }

@@ -65,8 +65,8 @@ func uploadFailed(err error) error {
 func (in *Intake) deleteUploads(ctx context.Context) error {
 	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
 		_, err := tx.Exec(ctx, `
-			DELETE FROM uploads WHERE (org_id, id) IN (SELECT org_id, id FROM uploads
-				WHERE org_id = $1 AND id = ANY($2) AND sweep_after IS NOT NULL FOR UPDATE SKIP LOCKED)`,
+			DELETE FROM uploads WHERE ctid = ANY (ARRAY(SELECT ctid FROM uploads
+				WHERE org_id = $1 AND id = ANY($2) AND sweep_after IS NOT NULL FOR UPDATE SKIP LOCKED))`,
 			in.orgID, in.uploads)
 		return struct{}{}, err
 	})
@@ -81,8 +81,8 @@ const uploadBatch = 10
 func (s *Service) SweepUploads(ctx context.Context) (int, error) {
 	swept, err := db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
 		tag, err := tx.Exec(ctx, `
-			DELETE FROM uploads WHERE (org_id, id) IN (SELECT org_id, id FROM uploads
-				WHERE sweep_after <= now() ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED)`, uploadBatch)
+			DELETE FROM uploads WHERE ctid = ANY (ARRAY(SELECT ctid FROM uploads
+				WHERE sweep_after <= now() ORDER BY sweep_after LIMIT $1 FOR UPDATE SKIP LOCKED))`, uploadBatch)
 		return tag.RowsAffected(), err
 	})
 	if err != nil {

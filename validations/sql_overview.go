@@ -92,8 +92,9 @@ func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, erro
 		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, OverviewRuns)
 	reads.Queue(db.OneInto(&found.Late, pgx.RowToStructByPos[LateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
-		FROM (SELECT state FROM validation_runs
-			WHERE org_id = $1 AND `+isLate+` LIMIT $2) AS late`, orgID, MaxLate)
+		FROM (SELECT state FROM (
+				SELECT org_id, state FROM validation_runs WHERE `+isLate+` ORDER BY sweep_after LIMIT $3) AS overdue
+			WHERE org_id = $1 LIMIT $2) AS late`, orgID, MaxLate, OverviewRuns)
 	if err := s.db.Read(ctx, &reads); err != nil {
 		return Overview{}, fmt.Errorf("read the newest runs: %w", err)
 	}

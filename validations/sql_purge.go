@@ -70,13 +70,15 @@ const lockContents = `
 	CROSS JOIN LATERAL (SELECT coalesce(o.content_retention, make_interval(secs => $1)) AS kept) AS policy
 	CROSS JOIN LATERAL (
 		SELECT r.org_id, r.id, r.submission_id, now() - policy.kept AS cutoff
-		FROM validation_runs AS r
-		JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id
-		WHERE r.org_id = o.id AND r.state = 'COMPLETED' AND r.content_purged_at IS NULL AND r.rerun_of IS NULL
-			AND r.ended_at <= now() - policy.kept AND policy.kept > interval '0'
-			AND NOT EXISTS (SELECT FROM validation_runs AS x
-				WHERE x.org_id = r.org_id AND x.submission_id = r.submission_id AND x.rerun_of IS NOT NULL
-					AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept))
+		FROM (
+			SELECT org_id, id, submission_id, ended_at FROM validation_runs AS v
+			WHERE org_id = o.id AND state = 'COMPLETED' AND content_purged_at IS NULL AND rerun_of IS NULL
+				AND ended_at <= now() - policy.kept AND policy.kept > interval '0'
+				AND (SELECT x.id FROM validation_runs AS x
+					WHERE x.org_id = v.org_id AND x.submission_id = v.submission_id AND x.rerun_of IS NOT NULL
+						AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept) LIMIT 1) IS NULL
+			ORDER BY ended_at OFFSET 0) AS r
+		JOIN submissions AS s ON (s.org_id, s.id) BETWEEN (r.org_id, r.submission_id) AND (r.org_id, r.submission_id)
 		ORDER BY r.ended_at LIMIT $2
 		FOR NO KEY UPDATE OF s SKIP LOCKED) AS due
 	LIMIT $2`
@@ -87,24 +89,26 @@ const emptyContents = `
 	WITH due AS (
 		SELECT d.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
 			AS d (org_id, run_id, submission_id, cutoff)
-		WHERE NOT EXISTS (SELECT FROM validation_runs AS x
+		WHERE (SELECT x.id FROM validation_runs AS x
 			WHERE x.org_id = d.org_id AND x.submission_id = d.submission_id AND x.rerun_of IS NOT NULL
-				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff))),
+				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff) LIMIT 1) IS NULL),
 	emptied AS (
 		UPDATE submissions AS s SET content = NULL, upload_id = NULL FROM due
-		WHERE s.org_id = due.org_id AND s.id = due.submission_id),
+		WHERE (s.org_id, s.id) BETWEEN (due.org_id, due.submission_id) AND (due.org_id, due.submission_id)),
 	orphaned AS (
 		-- This reads the submissions as they were before the statement.
 		UPDATE uploads AS u SET sweep_after = now()
-		FROM due JOIN submissions AS s ON s.org_id = due.org_id AND s.id = due.submission_id
-		WHERE u.org_id = s.org_id AND u.id = s.upload_id),
+		FROM due CROSS JOIN LATERAL (SELECT org_id, upload_id FROM submissions
+			WHERE org_id = due.org_id AND id = due.submission_id LIMIT 1) AS s
+		WHERE (u.org_id, u.id) BETWEEN (s.org_id, s.upload_id) AND (s.org_id, s.upload_id)),
 	sharing AS (
 		SELECT org_id, run_id FROM due
 		UNION ALL
-		SELECT x.org_id, x.id FROM due JOIN validation_runs AS x
-			ON x.org_id = due.org_id AND x.submission_id = due.submission_id AND x.rerun_of IS NOT NULL)
+		SELECT x.org_id, x.id FROM due CROSS JOIN LATERAL (SELECT org_id, id FROM validation_runs
+			WHERE org_id = due.org_id AND submission_id = due.submission_id AND rerun_of IS NOT NULL OFFSET 0) AS x)
 	UPDATE validation_runs AS r SET content_purged_at = now() FROM sharing
-	WHERE r.org_id = sharing.org_id AND r.id = sharing.run_id AND r.content_purged_at IS NULL`
+	WHERE (r.org_id, r.id) BETWEEN (sharing.org_id, sharing.run_id) AND (sharing.org_id, sharing.run_id)
+		AND r.content_purged_at IS NULL`
 
 // dueContent is an expired document, with its first run.
 type dueContent struct {
@@ -146,13 +150,14 @@ const deleteFindings = `
 			FOR NO KEY UPDATE SKIP LOCKED) AS own
 		LIMIT $2),
 	gone AS (
-		DELETE FROM findings AS f USING due WHERE f.org_id = due.org_id AND f.run_id = due.id),
+		DELETE FROM findings AS f USING due
+		WHERE (f.org_id, f.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)),
 	forgotten AS (
 		-- An answer remains if its run was ended before its findings were stored.
 		UPDATE external_calls AS c SET answer = NULL FROM due
-		WHERE c.org_id = due.org_id AND c.run_id = due.id AND c.answer IS NOT NULL)
+		WHERE (c.org_id, c.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id) AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
-	WHERE r.org_id = due.org_id AND r.id = due.id`
+	WHERE (r.org_id, r.id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)`
 
 func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {

@@ -104,7 +104,7 @@ func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID)
 		found AS (
 			SELECT failed.id, f.rule, min(f.message) AS message FROM failed
 			CROSS JOIN LATERAL (SELECT coalesce(nullif(assertion_id, ''), code) AS rule, message FROM findings
-				WHERE org_id = $1 AND run_id = failed.id AND ordinal <= $5 AND severity = 'ERROR') AS f
+				WHERE org_id = $1 AND run_id = failed.id AND ordinal <= $5 AND severity = 'ERROR' OFFSET 0) AS f
 			GROUP BY failed.id, f.rule)
 		SELECT rule, min(message), count(*), (SELECT count(*) FROM failed)
 		FROM found GROUP BY rule ORDER BY count(*) DESC, rule LIMIT $6`,

@@ -70,10 +70,13 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pgxConfig.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
 		return isAlive(conn.PgConn().Conn()), nil
 	}
-	// Without it ids travel as text through database/sql's Valuer, which costs a tenth of a start's CPU.
-	pgxConfig.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	pgxConfig.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// Without it ids travel as text through database/sql's Valuer, which costs a tenth of a start's CPU.
 		pgxuuid.Register(conn.TypeMap())
-		return nil
+		if cfg.Pooled {
+			return nil
+		}
+		return setPlanner(ctx, conn)
 	}
 	pgxConfig.ConnConfig.Tracer = deadlines{limit: cfg.StatementTimeout + graceForServer}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
@@ -131,11 +134,13 @@ func (db *DB) Close() error {
 // begin is what begins a transaction.
 type begin struct {
 	limits [3]string
+	// planner is set if the transaction has to set what other sessions have from the start.
+	planner bool
 }
 
 func newBegin(cfg Config) begin {
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	return begin{limits: [...]string{
+	return begin{planner: cfg.Pooled, limits: [...]string{
 		milliseconds(cfg.LockTimeout), milliseconds(cfg.StatementTimeout), milliseconds(cfg.IdleTimeout),
 	}}
 }
@@ -147,4 +152,7 @@ func (b begin) queue(batch *Batch) {
 	batch.Queue("begin isolation level read committed")
 	batch.Queue(`SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
 		set_config('idle_in_transaction_session_timeout', $3, true)`, b.limits[0], b.limits[1], b.limits[2])
+	if b.planner {
+		batch.Queue(plannerOfTransaction)
+	}
 }

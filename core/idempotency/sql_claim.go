@@ -137,13 +137,12 @@ func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
 	return claimed, nil
 }
 
-// Withdraw deletes keys that the same transaction has claimed, for requests that were refused afterwards. The condition
-// names the key's text beside its id: with the id alone, and statistics of a smaller table, the planner may choose
-// another index and read all keys of the organization.
+// Withdraw deletes keys that the same transaction has claimed, for requests that were refused afterwards.
 func Withdraw(batch *db.Batch, claims ...Claim) {
-	batch.Queue(`DELETE FROM idempotency_keys AS k
-		USING unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
-		WHERE k.org_id = w.org_id AND k.id = w.id AND k.key = w.key AND k.endpoint = w.endpoint`,
+	batch.Queue(`DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+		SELECT k.ctid FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
+		CROSS JOIN LATERAL (SELECT ctid FROM idempotency_keys
+			WHERE org_id = w.org_id AND key = w.key AND endpoint = w.endpoint AND id = w.id LIMIT 1) AS k))`,
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
@@ -170,8 +169,10 @@ func (c *Claim) LockNumber() int64 {
 // readExisting reads the records of keys that were not claimed. A key is missing while its holder's transaction is
 // open.
 func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
-	rows, err := tx.Query(ctx, `SELECT `+recordColumns+` FROM idempotency_keys
-		WHERE (org_id, key, endpoint) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]))`,
+	rows, err := tx.Query(ctx, `
+		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
+		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys
+			WHERE org_id = asked.org AND key = asked.name AND endpoint = asked.operation LIMIT 1) AS k`,
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))

@@ -93,8 +93,8 @@ const writeSteps = `
 			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
 				started_at, ended_at, completed, result, category, error, number)
-		WHERE r.org_id = e.org_id AND r.id = e.run_id AND r.epoch = e.epoch AND r.state = 'RUNNING'
-			AND r.recovery_point = e.ordinal
+		WHERE (r.org_id, r.id) BETWEEN (e.org_id, e.run_id) AND (e.org_id, e.run_id)
+			AND r.epoch = e.epoch AND r.state = 'RUNNING' AND r.recovery_point = e.ordinal
 		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
 	written AS (
 		INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, warning_count,
@@ -158,10 +158,12 @@ const writeFindings = `
 	FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::integer[]),
 		(SELECT $5::text[]), (SELECT $6::text[]), (SELECT $7::text[]), (SELECT $8::text[]),
 		(SELECT $9::integer[]), (SELECT $10::integer[]), (SELECT $11::integer[]), (SELECT $12::text[]),
-		(SELECT $13::integer[]), (SELECT $14::text[]), (SELECT $15::text[]), (SELECT $16::boolean[]))
+		(SELECT $13::integer[]), (SELECT $14::text[]), (SELECT $15::text[]), (SELECT $16::boolean[]),
+		(SELECT $17::uuid[]), (SELECT $18::integer[]))
 		AS f (org_id, step_run_id, id, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
-			sample_rows, assertion_id, truncated)
-	JOIN step_runs AS s ON s.org_id = f.org_id AND s.id = f.step_run_id`
+			sample_rows, assertion_id, truncated, run_id, step)
+	CROSS JOIN LATERAL (SELECT org_id, run_id, ordinal FROM step_runs
+		WHERE org_id = f.org_id AND run_id = f.run_id AND ordinal = f.step AND id = f.step_run_id LIMIT 1) AS s`
 
 // findingColumns returns the columns of findings. Texts may repeat bytes of the document that PostgreSQL cannot store,
 // so they are made storable.
@@ -187,6 +189,8 @@ func findingColumns(found []foundBy) []any {
 		text(func(f *foundBy) string { return arrayText(f.SampleRows) }),
 		text(func(f *foundBy) string { return f.AssertionID }),
 		db.Column(found, func(f *foundBy) bool { return f.Truncated }),
+		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.RunID }),
+		number(func(f *foundBy) int { return f.stepRun.Ordinal }),
 	}
 }
 
@@ -213,11 +217,16 @@ func queueAnswerRemoval(batch *db.Batch, ends []stepEnd) {
 	}
 	batch.Queue(`
 		UPDATE external_calls AS c SET answer = NULL
-		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS e (org_id, step_run_id)
-		JOIN step_runs AS s ON s.org_id = e.org_id AND s.id = e.step_run_id
-		WHERE c.org_id = s.org_id AND c.run_id = s.run_id AND c.ordinal = s.ordinal`,
+		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::uuid[]), (SELECT $4::integer[]))
+			AS e (org_id, step_run_id, run_id, ordinal)
+		CROSS JOIN LATERAL (SELECT org_id, run_id, ordinal FROM step_runs
+			WHERE org_id = e.org_id AND run_id = e.run_id AND ordinal = e.ordinal AND id = e.step_run_id LIMIT 1) AS s
+		WHERE (c.org_id, c.run_id, c.ordinal)
+			BETWEEN (s.org_id, s.run_id, s.ordinal) AND (s.org_id, s.run_id, s.ordinal)`,
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
-		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }))
+		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }),
+		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).RunID }),
+		db.Column(called, func(step **validations.StepRun) int { return (*step).Ordinal }))
 }
 
 // complete ends a run that is leased under the epoch, and returns errLeaseLost for any other.

@@ -141,7 +141,8 @@ func (e *Executor) readReceipt(ctx context.Context, id uuid.UUID) (receipt, erro
 	err := e.db.Pool.QueryRow(ctx, `
 		SELECT c.org_id, c.state, coalesce(c.callback_until <= now(), false), c.ordinal, r.id, r.state,
 			r.definition_digest
-		FROM external_calls AS c JOIN validation_runs AS r ON r.org_id = c.org_id AND r.id = c.run_id
+		FROM external_calls AS c CROSS JOIN LATERAL (SELECT id, state, definition_digest FROM validation_runs
+			WHERE org_id = c.org_id AND id = c.run_id LIMIT 1) AS r
 		WHERE c.id = $1`, id,
 	).Scan(&r.call.OrgID, &r.call.State, &r.call.Overdue, &r.ordinal, &r.run.ID, &r.run.State, &r.run.DefinitionDigest)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -161,8 +162,8 @@ func claimReceipt(ctx context.Context, tx db.Tx, call externalCall, answer []byt
 		UPDATE external_calls SET state = 'ANSWERED', answer = $3, answered_at = now()
 		WHERE org_id = $1 AND id = $2 AND state IN ('CALLING', 'WAITING')
 			AND (callback_until IS NULL OR callback_until > now())
-			AND EXISTS (SELECT FROM validation_runs AS r WHERE r.org_id = $1 AND r.id = run_id
-				AND r.state = 'RUNNING')`, call.OrgID, call.ID, answer)
+			AND (SELECT r.state FROM validation_runs AS r WHERE r.org_id = $1 AND r.id = run_id) = 'RUNNING'`,
+		call.OrgID, call.ID, answer)
 	if err != nil {
 		return false, fmt.Errorf("claim receipt %s: %w", call.ID, err)
 	}

@@ -55,7 +55,8 @@ func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, e
 					started_at = coalesce(r.started_at, now())
 				FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) WITH ORDINALITY
 					AS asked (org_id, id, epoch, number)
-				WHERE r.org_id = asked.org_id AND r.id = asked.id AND r.epoch = asked.epoch
+				WHERE (r.org_id, r.id) BETWEEN (asked.org_id, asked.id) AND (asked.org_id, asked.id)
+					AND r.epoch = asked.epoch
 					AND r.state <> 'COMPLETED' AND r.usage_metric <> ''
 					AND (r.lease_until IS NULL OR r.lease_until <= now())
 				RETURNING asked.number, r.*)

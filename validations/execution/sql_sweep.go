@@ -85,7 +85,7 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 	return func(tx db.Tx) (swept, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
-				SELECT org_id, id, EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
+				SELECT ctid AS place, EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
 					AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now()) AS waits
 				FROM validation_runs AS r
 				WHERE sweep_after <= now() AND (lease_until IS NULL OR lease_until <= now())
@@ -97,7 +97,7 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 					WHEN waits THEN least(greatest(now() - created_at, $4::bigint * interval '1 millisecond'),
 						$5::bigint * interval '1 millisecond')
 					ELSE power(2, least(sweeps, $3)) * interval '1 millisecond' * $4::bigint END
-			FROM due WHERE r.org_id = due.org_id AND r.id = due.id
+			FROM due WHERE r.ctid = due.place
 			RETURNING waits, r.org_id, r.id, r.epoch`,
 			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds(),
 			(longestWaits * e.cfg.SweepAfter).Milliseconds())

@@ -17,9 +17,10 @@ func findHappened(ctx context.Context, database *db.DB, watches []Watch) ([]int,
 	rows, err := database.Pool.Query(ctx, `
 		SELECT w.number - 1 FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[]) WITH ORDINALITY
 			AS w (org_id, id, beyond, newer, number)
-		LEFT JOIN validation_runs AS r ON r.org_id = w.org_id AND r.id = w.id AND NOT w.newer
+		LEFT JOIN LATERAL (SELECT state, recovery_point FROM validation_runs
+			WHERE org_id = w.org_id AND id = w.id LIMIT 1) AS r ON NOT w.newer
 		WHERE CASE WHEN w.newer
-			THEN EXISTS (SELECT FROM validation_runs AS n WHERE n.org_id = w.org_id AND n.id > w.id)
+			THEN (SELECT n.id FROM validation_runs AS n WHERE n.org_id = w.org_id AND n.id > w.id LIMIT 1) IS NOT NULL
 			ELSE w.beyond < (CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point
 				WHEN 'COMPLETED' THEN $5 END)
 			END`,

@@ -20,8 +20,8 @@ const (
 	// batchesAtOnce is small because the starts of one busy organization wait for each other's counter anyway.
 	batchesAtOnce = 2
 	// overlapSize is how many waiting starts begin a second batch, so that the database is not idle while the first
-	// one is answered.
-	overlapSize = 3
+	// one is answered. Fewer make smaller batches, in which each start costs more.
+	overlapSize = 6
 	// overlapAfter begins a second batch when the first one waits for a lock of another process, which need not
 	// concern those behind it.
 	overlapAfter = 50 * time.Millisecond

@@ -25,9 +25,12 @@ const entryQuery = `
 			k.epoch, k.attempts, k.last_error, k.created_at, k.finished_at, k.expires_at, k.locked_until,
 			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0),
 			a.last_replay_at, a.last_refusal_at
-		FROM idempotency_keys AS k
-		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
+		FROM idempotency_keys AS k LEFT JOIN LATERAL (` + activityOfKey + `) AS a ON true
 		WHERE k.org_id = $1) AS e`
+
+// activityOfKey is for a lateral join: its limit makes the planner look up one key after the other.
+const activityOfKey = `SELECT replays, mismatches, conflicts, last_replay_at, last_refusal_at FROM key_activity
+	WHERE org_id = k.org_id AND key_id = k.id LIMIT 1`
 
 // queueEntries finds one page of entries and one more, which shows whether another page follows.
 func (i *Inspector) queueEntries(
@@ -86,13 +89,16 @@ func queueResponse(reads *db.Reads, orgID, id uuid.UUID, found *[]storedResponse
 		FROM idempotency_keys WHERE org_id = $1 AND id = $2 AND recovery_point = 'finished'`, orgID, id, maxShownBody)
 }
 
-// queueStuck counts stuck keys. The limit bounds the scan where an outage has left many.
+// queueStuck counts stuck keys among those of all organizations that are unfinished, which have an index of their own.
+// The limits bound the scan where an outage has left many.
 func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
 	reads.Queue(db.OneInto(n, pgx.RowTo[int64]), `
 		SELECT count(*) FROM (
-			SELECT FROM idempotency_keys
-			WHERE org_id = $1 AND recovery_point <> 'finished' AND locked_until <= now() LIMIT $2) AS stuck`,
-		orgID, MaxStuck)
+			SELECT FROM (
+				SELECT org_id FROM idempotency_keys WHERE recovery_point <> 'finished' AND locked_until <= now()
+				ORDER BY locked_until LIMIT $3) AS unfinished
+			WHERE org_id = $1 LIMIT $2) AS stuck`,
+		orgID, MaxStuck, countedUnfinished)
 }
 
 // activityDays is how many days are kept and shown, today included.
@@ -116,9 +122,10 @@ func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 		return replays, nil
 	}
 	rows, err := i.db.Pool.Query(ctx, `
-		SELECT k.id, coalesce(a.replays, 0) FROM idempotency_keys AS k
-		LEFT JOIN key_activity AS a ON a.org_id = k.org_id AND a.key_id = k.id
-		WHERE k.org_id = $1 AND k.id = ANY ($2)`, orgID, ids)
+		SELECT k.id, coalesce(a.replays, 0) FROM unnest($2::uuid[]) AS asked (id)
+		CROSS JOIN LATERAL (
+			SELECT org_id, id FROM idempotency_keys WHERE org_id = $1 AND id = asked.id LIMIT 1) AS k
+		LEFT JOIN LATERAL (`+activityOfKey+`) AS a ON true`, orgID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the replays of keys: %w", err)
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 // These statements read a page of rows and delete those whose key is gone. The next page begins behind it, because
-// there may be as many rows as keys, and each statement has to end before its deadline.
+// there may be as many rows as keys, and each statement has to end before its deadline. A sub-select for each row
+// looks its key up by index, where a join could read all keys.
 const (
 	purgeActivity = `
 		WITH page AS (
-			SELECT org_id, key_id FROM key_activity
+			SELECT ctid AS place, org_id, key_id FROM key_activity
 			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
 		), deleted AS (
-			DELETE FROM key_activity AS a USING page WHERE a.org_id = page.org_id AND a.key_id = page.key_id
-				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+			DELETE FROM key_activity WHERE ctid = ANY (ARRAY(SELECT place FROM page WHERE ` + keyIsGone + `))
 		)
 		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
 	purgeEvents = `
@@ -30,10 +30,15 @@ const (
 			SELECT DISTINCT org_id, key_id FROM key_events
 			WHERE (org_id, key_id) > ($1, $2) ORDER BY org_id, key_id LIMIT $3
 		), deleted AS (
-			DELETE FROM key_events AS e USING page WHERE e.org_id = page.org_id AND e.key_id = page.key_id
-				AND NOT EXISTS (SELECT FROM idempotency_keys AS k WHERE k.org_id = page.org_id AND k.id = page.key_id)
+			DELETE FROM key_events WHERE ctid = ANY (ARRAY(
+				SELECT e.place FROM page CROSS JOIN LATERAL (SELECT ctid AS place FROM key_events
+					WHERE org_id = page.org_id AND key_id = page.key_id OFFSET 0) AS e
+				WHERE ` + keyIsGone + `))
 		)
 		SELECT org_id, key_id FROM page ORDER BY org_id DESC, key_id DESC LIMIT 1`
+
+	keyIsGone = `(SELECT id FROM idempotency_keys
+		WHERE org_id = page.org_id AND id = page.key_id LIMIT 1) IS NULL`
 )
 
 // purgeOrphans runs one of the statements page by page to the end of the table.
