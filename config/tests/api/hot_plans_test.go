@@ -1,4 +1,4 @@
-package config_test
+package api
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -54,10 +56,10 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
 			for _, table := range hotTables() {
-				s.prepare(t, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`)
+				s.Prepare(t, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`)
 			}
 			for _, statement := range statistics.before {
-				s.prepare(t, statement)
+				s.Prepare(t, statement)
 			}
 			h := hotPath{stage: s}
 			for range plannedAt {
@@ -65,7 +67,7 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 			}
 			s.crowd(t)
 			for _, statement := range statistics.lie {
-				s.prepare(t, statement)
+				s.Prepare(t, statement)
 			}
 			before := s.tableReads(t)
 			h.run(t)
@@ -92,11 +94,11 @@ func (h *hotPath) run(tb testing.TB) {
 	tb.Helper()
 	h.rounds++
 	key := fmt.Sprintf("round-%d", h.rounds)
-	good := h.start(tb, key)
-	bad := h.start(tb, key+"-bad")
-	bad.body = sampleText(tb, "bad/meter-readings.csv")
-	first := h.started(tb, good)
-	failed, kept := h.started(tb, bad), h.started(tb, bad.with("Idempotency-Key", key+"-kept"))
+	good := h.Start(tb, key)
+	bad := h.Start(tb, key+"-bad")
+	bad.Body = fixture.SampleText(tb, "bad/meter-readings.csv")
+	first := h.Started(tb, good)
+	failed, kept := h.Started(tb, bad), h.Started(tb, bad.With("Idempotency-Key", key+"-kept"))
 	h.hand(tb)
 	for _, id := range []uuid.UUID{first.ID, failed.ID, kept.ID} {
 		job := jobs.Job{Kind: validations.JobExecute, OrgID: h.Harbour.ID, SubjectID: id, Epoch: 1}
@@ -104,19 +106,19 @@ func (h *hotPath) run(tb testing.TB) {
 			tb.Fatal(err)
 		}
 	}
-	h.must(tb, http.StatusCreated, good)
+	h.Must(tb, http.StatusCreated, good)
 	changed := good
-	changed.body += "\n"
-	h.do(tb, changed)
-	h.must(tb, http.StatusCreated, h.rerun(key+"-again", first.ID))
-	h.do(tb, call{path: validations.RunAddress(failed.ID), token: h.Harbour.Tokens.Executor})
-	h.do(tb, call{path: validations.RunAddress(failed.ID) + "findings/", token: h.Harbour.Tokens.Executor})
-	h.flush(tb)
+	changed.Body += "\n"
+	h.Do(tb, changed)
+	h.Must(tb, http.StatusCreated, h.Rerun(key+"-again", first.ID))
+	h.Do(tb, call{Path: validations.RunAddress(failed.ID), Token: h.Harbour.Tokens.Executor})
+	h.Do(tb, call{Path: validations.RunAddress(failed.ID) + "findings/", Token: h.Harbour.Tokens.Executor})
+	h.Flush(tb)
 	for _, id := range []uuid.UUID{first.ID, failed.ID} {
-		h.exec(tb, `UPDATE validation_runs SET ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
+		h.Exec(tb, `UPDATE validation_runs SET ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
 			h.Harbour.ID, id)
 	}
-	h.exec(tb, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now()
+	h.Exec(tb, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now()
 		WHERE org_id = $1 AND key = $2`, h.Harbour.ID, key)
 	h.loops(tb)
 }
@@ -124,9 +126,9 @@ func (h *hotPath) run(tb testing.TB) {
 // hand moves what is staged to the queue.
 func (h *hotPath) hand(tb testing.TB) {
 	tb.Helper()
-	enqueuer := tasks.NewEnqueuer(h.db, h.Redis, tasks.EnqueuerConfig{
+	enqueuer := tasks.NewEnqueuer(h.DB, h.Redis, tasks.EnqueuerConfig{
 		Slots: tasks.NewSlots(h.Redis).Count, JobTimeout: time.Hour,
-	}, jobs.NewSignal(), discard())
+	}, jobs.NewSignal(), fixture.Discard())
 	if _, err := enqueuer.RunOnce(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -136,16 +138,16 @@ func (h *hotPath) hand(tb testing.TB) {
 func (h *hotPath) loops(tb testing.TB) {
 	tb.Helper()
 	h.hand(tb)
-	h.exec(tb, `UPDATE validation_runs SET sweep_after = now() WHERE sweep_after IS NOT NULL`)
+	h.Exec(tb, `UPDATE validation_runs SET sweep_after = now() WHERE sweep_after IS NOT NULL`)
 	for name, loop := range map[string]func() error{
 		"sweep":    func() error { _, err := h.Executor.Sweep(tb.Context()); return err },
 		"complete": func() error { _, err := h.Completer.RunOnce(tb.Context()); return err },
-		"purge":    func() error { _, err := admin.Purge(tb.Context(), h.db, 200); return err },
+		"purge":    func() error { _, err := admin.Purge(tb.Context(), h.DB, 200); return err },
 		"retain": func() error {
 			_, err := h.Runs.Purge(tb.Context(), validations.Retention{Content: time.Hour, Findings: time.Hour})
 			return err
 		},
-		"outbox": func() error { _, err := tasks.ReadBacklog(tb.Context(), h.db); return err },
+		"outbox": func() error { _, err := tasks.ReadBacklog(tb.Context(), h.DB); return err },
 	} {
 		if err := loop(); err != nil {
 			tb.Fatalf("%s: %v", name, err)
@@ -157,24 +159,24 @@ func (h *hotPath) loops(tb testing.TB) {
 // crowd adds rows like those of the last run to harbour, on a connection that reads no table from end to end itself.
 func (s *stage) crowd(tb testing.TB) {
 	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), s.db.Pool.Config().ConnString())
+	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer func() { _ = conn.Close(tb.Context()) }() // Nothing is lost with it.
-	run := one[uuid.UUID](tb, s, `SELECT run_id FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
+	run := coretest.One[uuid.UUID](tb, s.DB, `SELECT run_id FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	now := time.Now().Add(-time.Hour)
 	if _, err := conn.Exec(tb.Context(), `SET session_replication_role = replica`); err != nil {
 		tb.Fatal(err)
 	}
 	for _, statement := range []string{
-		multiplied("submissions", `one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
-		multiplied("validation_runs", `one.id = $1::uuid`,
-			`, 'submission_id', `+idOfRow+`, 'idempotency_key_id', `+idOfRow+`, 'created_at', `+madeAt),
-		multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+idOfRow),
-		multiplied("findings", `one.run_id = $1::uuid AND one.ordinal = 0`, `, 'run_id', `+idOfRow),
-		multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
-		multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
+		fixture.Multiplied("submissions", `one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
+		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
+			`, 'submission_id', `+fixture.IdOfRow+`, 'idempotency_key_id', `+fixture.IdOfRow+`, 'created_at', `+fixture.MadeAt),
+		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IdOfRow),
+		fixture.Multiplied("findings", `one.run_id = $1::uuid AND fixture.One.ordinal = 0`, `, 'run_id', `+fixture.IdOfRow),
+		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
+		fixture.Multiplied("audit_records", `one.action = 'run.start' AND fixture.One.target_id = $1::text`, ""),
 	} {
 		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, now); err != nil {
 			tb.Fatalf("%s: %v", statement, err)
@@ -190,14 +192,14 @@ type tableRead struct {
 // tableReads reads what the connections of the pool have counted so far, without ending them and their plans.
 func (s *stage) tableReads(tb testing.TB) map[string]tableRead {
 	tb.Helper()
-	for _, conn := range s.db.Pool.AcquireAllIdle(tb.Context()) {
+	for _, conn := range s.DB.Pool.AcquireAllIdle(tb.Context()) {
 		_, err := conn.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`)
 		conn.Release()
 		if err != nil {
 			tb.Fatal(err)
 		}
 	}
-	rows, err := s.db.Pool.Query(tb.Context(), `
+	rows, err := s.DB.Pool.Query(tb.Context(), `
 		SELECT t.relname::text, t.seq_scan, sum(i.idx_tup_read)::bigint
 		FROM pg_stat_user_tables AS t JOIN pg_stat_user_indexes AS i ON i.relid = t.relid
 		GROUP BY t.relname, t.seq_scan`)
