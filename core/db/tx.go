@@ -18,7 +18,9 @@ import (
 var ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 
 const (
-	maxAttempts     = 3
+	// maxAttempts bounds the repetitions of a transaction under contention, so that a request fails before its deadline.
+	maxAttempts = 3
+	// rollbackTimeout may be short: the pool closes a connection that is still in a transaction, which ends it as well.
 	rollbackTimeout = 2 * time.Second
 	// idle is how PostgreSQL calls a session without a transaction.
 	idle = 'I'
