@@ -18,7 +18,7 @@ import (
 var ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 
 const (
-	// maxAttempts bounds the repetitions of a transaction under contention, so that a request fails before its deadline.
+	// maxAttempts is small because each repetition adds to the contention that caused it.
 	maxAttempts = 3
 	// rollbackTimeout may be short: the pool closes a connection that is still in a transaction, which ends it as well.
 	rollbackTimeout = 2 * time.Second

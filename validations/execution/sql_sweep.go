@@ -28,7 +28,7 @@ var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue makes a run that has not ended due for the next sweep, without its back-off.
 func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
-	// A run whose charge is being decided is due at infinity: only the request that charges it may let it start.
+	// A run whose charge is being decided is due at infinity: only its charge lets it start.
 	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
