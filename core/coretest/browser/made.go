@@ -17,7 +17,7 @@ const (
 
 // iconScript asks for the page's icon, which no headless browser shows. Where it is missing, the console says so.
 const iconScript = `
-	Promise.allSettled([...document.querySelectorAll("link[rel=icon]")].map((link) => fetch(link.href))).then(() => true)`
+	Promise.allSettled([...document.querySelectorAll("link[rel=icon]")].map((e) => fetch(e.href))).then(() => true)`
 
 // made looks at how the page is made: its HTML, its headers and its weight.
 func (c *check) made() {
