@@ -26,7 +26,7 @@ var templates embed.FS
 // RunPages show the page of the run that a request is about.
 type RunPages interface {
 	// ShowRefused answers a form of the page that was refused.
-	ShowRefused(c echo.Context, err error) error
+	ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID, err error) error
 }
 
 // App is the app: its services and the views on them.

@@ -26,9 +26,9 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.starts.RerunOnce(c, key, validations.SourceDashboard)
+	answer, err := a.starts.RerunOnce(c, principal, key, validations.SourceDashboard)
 	if err != nil {
-		return a.runPages.ShowRefused(c, err)
+		return a.runPages.ShowRefused(c, principal, id, err)
 	}
 	notice := "This run checks the document again."
 	if answer.Replayed {

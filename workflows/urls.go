@@ -23,7 +23,7 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
 	api.POST("/workflows/import/", core.As(author, editWorkflows, a.importFile), a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
-	api.POST("/runs/:id/rerun/", a.starts.Rerun, a.guard.Keyed)
+	api.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.guard.Keyed)
 	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
 	api.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
 

@@ -18,7 +18,9 @@ import (
 var ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 
 const (
-	maxAttempts     = 3
+	// maxAttempts is small because each repetition adds to the contention that caused it.
+	maxAttempts = 3
+	// rollbackTimeout may be short: the pool closes a connection that is still in a transaction, which ends it as well.
 	rollbackTimeout = 2 * time.Second
 	// idle is how PostgreSQL calls a session without a transaction.
 	idle = 'I'

@@ -64,7 +64,9 @@ type Engine struct {
 }
 
 const (
-	beatsPerLock  = 3
+	// beatsPerLock lets two heartbeats get lost before another process may take the key over.
+	beatsPerLock = 3
+	// unlockTimeout is short because an unreachable database must not delay the answer: the lock expires by itself.
 	unlockTimeout = 5 * time.Second
 	// maxErrorText is how many characters are kept of why a request stopped.
 	maxErrorText = 500

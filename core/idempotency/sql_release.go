@@ -16,6 +16,7 @@ import (
 // all its attempts, because what the request has created has to be finished. A key without a subject is deleted, so
 // that its request can be sent anew. A key that is finished or locked is refused.
 func Release(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) error {
+	// The row is locked before it is judged, or the completer could take the key over in between.
 	var releasable, hasSubject bool
 	err := tx.QueryRow(ctx, `
 		SELECT recovery_point <> 'finished' AND locked_until <= now(), validation_run_id IS NOT NULL

@@ -45,7 +45,7 @@ func NewSearch(check *core.Validator, finders ...Finder) (*Search, error) {
 
 // Pages adds the page to the dashboard.
 func (s *Search) Pages(web *echo.Group) {
-	web.GET(OrgRoute+"/search/", s.page)
+	web.GET(OrgRoute+"/search/", core.As(core.RoleViewer, "search", s.page))
 }
 
 type searchQuery struct {
@@ -59,11 +59,7 @@ type searchPage struct {
 }
 
 // page is GET /app/orgs/{org}/search/. What is found alone is shown at once.
-func (s *Search) page(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (s *Search) page(c echo.Context, principal core.Principal) error {
 	var query searchQuery
 	if err := core.BindQuery(c, s.check, &query); err != nil {
 		return err
@@ -71,9 +67,11 @@ func (s *Search) page(c echo.Context) error {
 	// A key may have been copied from a header with the quotation marks of RFC 8941, which are not part of it.
 	data := searchPage{Text: strings.Trim(strings.TrimSpace(query.Text), `"`)}
 	if data.Text != "" {
-		if data.Found, err = s.find(c.Request().Context(), principal, data.Text); err != nil {
+		found, err := s.find(c.Request().Context(), principal, data.Text)
+		if err != nil {
 			return err
 		}
+		data.Found = found
 	}
 	if len(data.Found) == 1 {
 		return Redirect(c, data.Found[0].Address, "")

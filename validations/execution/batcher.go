@@ -13,8 +13,9 @@ const (
 	// parallelBatches bounds the transactions at the same time. The second one begins for a full batch, or when the
 	// first takes longer than overlapAfter because it waits for a lock.
 	parallelBatches = 2
-	batchMembers    = 64
-	overlapAfter    = 50 * time.Millisecond
+	// batchMembers also bounds how many members are repeated alone when one of them violates a constraint.
+	batchMembers = 64
+	overlapAfter = 50 * time.Millisecond
 	// batchFindings bounds the findings that one transaction writes.
 	batchFindings = 4000
 	// maxQueued is more than the number of runs that one process executes.

@@ -44,6 +44,7 @@ func (e *Executor) AcceptCallback(
 	if err != nil {
 		return false, err
 	}
+	// The signature comes first: without the secret nobody learns whether the receipt is still open.
 	if err := e.verifyCallback(ctx, r, engine.Origin(), signature, answer); err != nil {
 		return false, err
 	}

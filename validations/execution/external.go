@@ -54,12 +54,14 @@ func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, e
 	case call.State == callAnswered:
 		return e.useAnswer(ctx, x, call)
 	case call.State == callFailed:
+		// A call fails in the transaction that ends its run, so another execution has ended this one.
 		return false, errLeaseLost
 	case call.Overdue:
 		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not send its answer in time.")
 	case call.State == callWaiting:
 		return e.awaitCallback(ctx, x, call)
 	case !call.New && !x.engine.Idempotent:
+		// An earlier execution has begun the call and was interrupted: the validator may have got it.
 		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
 	default:
 		return e.callValidator(ctx, x, call)

@@ -20,7 +20,8 @@ import (
 const (
 	// secretPrefix lets secret scanners find a leaked secret.
 	secretPrefix = "svs_"
-	secretBytes  = 32
+	// secretBytes is the length of a SHA-256 digest: a longer secret makes an HMAC no stronger.
+	secretBytes = 32
 	// rotationOverlap is how long the previous key stays valid after a rotation.
 	rotationOverlap = 24 * time.Hour
 )

@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	// sweepBatch bounds the rows that one transaction locks, because cancellations wait for these locks.
 	sweepBatch = 500
 	// maxSweepDoublings bounds the back-off at 64 times Config.SweepAfter.
 	maxSweepDoublings = 6
@@ -27,6 +28,7 @@ var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue makes a run that has not ended due for the next sweep, without its back-off.
 func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+	// A run whose charge is being decided is due at infinity: only its charge lets it start.
 	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0

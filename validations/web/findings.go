@@ -19,11 +19,7 @@ type findingsQuery struct {
 }
 
 // listFindings is GET /api/runs/{id}/findings/: a page of them, or with ?format= a report of the whole run.
-func (a *App) listFindings(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) listFindings(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var query findingsQuery
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return err

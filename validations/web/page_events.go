@@ -30,11 +30,7 @@ type pageEventsQuery struct {
 
 // pageEvents is GET /app/orgs/{org}/events/. It sends an open page an event for every change of what the page shows,
 // until nothing of it can change any more. The page then reloads itself.
-func (a *App) pageEvents(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) pageEvents(c echo.Context, principal core.Principal) error {
 	state, err := a.pageState(c, principal.OrgID)
 	if err != nil {
 		return err

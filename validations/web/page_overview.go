@@ -27,11 +27,7 @@ const (
 
 // overviewPage is GET /app/orgs/{org}/. It is mostly about runs, so this app serves it; the apps that own keys, quotas
 // and workflows provide the rest.
-func (a *App) overviewPage(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 	ctx := c.Request().Context()
 	// The newest run is read before the list, so that a run created in between is announced as new.
 	newest, err := a.Runs.Newest(ctx, principal.OrgID)

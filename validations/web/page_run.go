@@ -23,16 +23,14 @@ import (
 )
 
 // runPage is GET /app/orgs/{org}/runs/{id}/.
-func (a *App) runPage(c echo.Context) error {
-	return a.showRun(c, http.StatusOK, nil)
+func (a *App) runPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	return a.showRun(c, principal, id, http.StatusOK, nil)
 }
 
 // showRun renders the page of a run. problem is why a form of the page was refused, or nil.
-func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) showRun(
+	c echo.Context, principal core.Principal, id uuid.UUID, status int, problem *core.Error,
+) error {
 	cursor, err := core.PageQuery{Cursor: c.QueryParam("cursor")}.Parse()
 	if err != nil {
 		return err
@@ -54,32 +52,24 @@ func (a *App) showRun(c echo.Context, status int, problem *core.Error) error {
 
 // ShowRefused renders the page of a run with the reason why one of its forms was refused. It returns the error itself
 // if the visitor may not see the run.
-func (a *App) ShowRefused(c echo.Context, err error) error {
+func (a *App) ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID, err error) error {
 	problem := pages.Refusal(err)
 	if problem == nil || problem.Code == core.CodeNotFound || problem.Code == core.CodePermissionDenied {
 		return err
 	}
-	return a.showRun(c, pages.RefusalStatus(c, problem), problem)
+	return a.showRun(c, principal, id, pages.RefusalStatus(c, problem), problem)
 }
 
 // cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. If the run has ended already, its page says so.
-func (a *App) cancelForm(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) cancelForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.cancel(c, principal, id); err != nil {
-		return a.ShowRefused(c, err)
+		return a.ShowRefused(c, principal, id, err)
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+id.String()+"/", "The run is canceled.")
 }
 
 // downloadFindings is GET /app/orgs/{org}/runs/{id}/findings/{format}/.
-func (a *App) downloadFindings(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) downloadFindings(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	i := slices.IndexFunc(downloads(), func(d download) bool { return string(d.Format) == c.Param("format") })
 	if i < 0 {
 		return core.NotFound("report")

@@ -72,11 +72,7 @@ func withoutZone(text string) string {
 }
 
 // runsPage is GET /app/orgs/{org}/runs/.
-func (a *App) runsPage(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	query, cursor, err := a.runsQuery(c)
 	base := pages.Base(principal.OrgSlug)
 	if refusal := pages.Refusal(err); refusal != nil {

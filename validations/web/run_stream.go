@@ -17,11 +17,7 @@ import (
 
 // runEvents is GET /api/runs/{id}/events/. It sends the events of the run so far, and then each further event until
 // the run is completed.
-func (a *App) runEvents(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) runEvents(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	past, err := a.Runs.History(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
 	if err != nil {
 		return err

@@ -44,8 +44,8 @@ func (q runQuery) wait() (time.Duration, error) {
 }
 
 // getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the wait is over.
-func (a *App) getRun(c echo.Context) error {
-	body, err := a.awaitRun(c)
+func (a *App) getRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	body, err := a.awaitRun(c, principal, id)
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (a *App) getRun(c echo.Context) error {
 }
 
 // getRunV1 is GET /api/v1/orgs/{org}/runs/{id}/: getRun for the existing client.
-func (a *App) getRunV1(c echo.Context) error {
-	body, err := a.awaitRun(c)
+func (a *App) getRunV1(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	body, err := a.awaitRun(c, principal, id)
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,9 @@ func (a *App) getRunV1(c echo.Context) error {
 }
 
 // awaitRun reads the run of the request, after the wait that the request asks for.
-func (a *App) awaitRun(c echo.Context) (validations.RunBody, error) {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return validations.RunBody{}, err
-	}
+func (a *App) awaitRun(
+	c echo.Context, principal core.Principal, id uuid.UUID,
+) (validations.RunBody, error) {
 	var query runQuery
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return validations.RunBody{}, err
@@ -102,11 +100,7 @@ func (a *App) awaitEnd(ctx context.Context, run execution.RunKey, wait time.Dura
 }
 
 // cancelRun is POST /api/runs/{id}/cancel/. Repeating it is no error.
-func (a *App) cancelRun(c echo.Context) error {
-	principal, id, err := callerAndRun(c)
-	if err != nil {
-		return err
-	}
+func (a *App) cancelRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.cancel(c, principal, id); err != nil {
 		return err
 	}
@@ -123,23 +117,10 @@ func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) err
 	if _, err := a.Runs.Find(ctx, principal.OrgID, id); err != nil {
 		return err
 	}
-	if err := principal.Require(core.RoleExecutor, "cancel runs"); err != nil {
+	if err := principal.Require(core.RoleExecutor, cancelRuns); err != nil {
 		return err
 	}
 	return a.Executor.Cancel(ctx, principal, id, core.RequestID(ctx))
-}
-
-// callerAndRun returns the principal and the run's id of the request.
-func callerAndRun(c echo.Context) (core.Principal, uuid.UUID, error) {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return core.Principal{}, uuid.Nil, err
-	}
-	id, ok := core.ParseID(c.Param("id"))
-	if !ok {
-		return core.Principal{}, uuid.Nil, core.NotFound("run")
-	}
-	return principal, id, nil
 }
 
 // retryAfter is how many seconds a client should wait before it polls an unfinished run again.
@@ -164,11 +145,7 @@ func answerRun(c echo.Context, body validations.RunBody) error {
 	return c.JSONBlob(http.StatusOK, text)
 }
 
-func (a *App) listRuns(c echo.Context) error {
-	principal, err := core.Caller(c)
-	if err != nil {
-		return err
-	}
+func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 	var query runsQuery
 	cursor, err := core.BindList(c, a.Validator, &query)
 	if err != nil {

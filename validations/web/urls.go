@@ -1,6 +1,7 @@
 package web
 
 import (
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -9,23 +10,41 @@ import (
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *echo.Group) {
-	api.GET("/runs/", a.listRuns)
-	api.GET("/runs/:id/", a.getRun)
-	api.GET("/runs/:id/findings/", a.listFindings)
-	api.GET("/runs/:id/events/", a.runEvents)
-	api.POST("/runs/:id/cancel/", a.cancelRun)
-	api.GET("/v1/orgs/:org/runs/:id/", a.getRunV1, core.OwnOrganization)
-	api.GET("/signing-secrets/", a.showSecrets)
+	api.GET("/runs/", core.As(core.RoleViewer, "list runs", a.listRuns))
+	api.GET("/runs/:id/", onRun("see runs", a.getRun))
+	api.GET("/runs/:id/findings/", onRun("see findings", a.listFindings))
+	api.GET("/runs/:id/events/", onRun("follow runs", a.runEvents))
+	api.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelRun))
+	api.GET("/v1/orgs/:org/runs/:id/", onRun("see runs", a.getRunV1), core.OwnOrganization)
+	api.GET("/signing-secrets/", core.As(core.RoleAdmin, "see the signing secrets", a.showSecrets))
 	// A callback has no token but a signature.
 	api.POST("/callbacks/:id/", a.acceptCallback)
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	web.GET(pages.OrgRoute+"/", a.overviewPage)
-	web.GET(pages.OrgRoute+"/runs/", a.runsPage)
-	web.GET(pages.OrgRoute+"/runs/:id/", a.runPage)
-	web.GET(pages.OrgRoute+"/runs/:id/findings/:format/", a.downloadFindings)
-	web.POST(pages.OrgRoute+"/runs/:id/cancel/", a.cancelForm)
-	web.GET(pages.OrgRoute+"/events/", a.pageEvents)
+	org := web.Group(pages.OrgRoute)
+	org.GET("/", core.As(core.RoleViewer, "see runs", a.overviewPage))
+	org.GET("/runs/", core.As(core.RoleViewer, "see runs", a.runsPage))
+	org.GET("/runs/:id/", onRun("see runs", a.runPage))
+	org.GET("/runs/:id/findings/:format/", onRun("see findings", a.downloadFindings))
+	org.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelForm))
+	org.GET("/events/", core.As(core.RoleViewer, "follow runs", a.pageEvents))
+}
+
+const cancelRuns = "cancel runs"
+
+// viewOfRun answers a request about a run.
+type viewOfRun func(c echo.Context, principal core.Principal, id uuid.UUID) error
+
+// onRun is core.As for a view of the run that an address names, for every role. A view that demands a higher role finds
+// the run first: a run of another organization is not_found for every role.
+func onRun(action string, view viewOfRun) echo.HandlerFunc {
+	return core.As(core.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
+		id, err := core.PathID(c, "run")
+		if err != nil {
+			return err
+		}
+		return view(c, principal, id)
+	})
 }

@@ -10,8 +10,8 @@ import (
 
 // Rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of the
 // workflow that the earlier run had.
-func (a *API) Rerun(c echo.Context) error {
-	answer, err := a.RerunOnce(c, idempotency.KeyFrom(c.Request().Context()), sourceOf(c))
+func (a *API) Rerun(c echo.Context, principal core.Principal) error {
+	answer, err := a.RerunOnce(c, principal, idempotency.KeyFrom(c.Request().Context()), sourceOf(c))
 	if err != nil {
 		return err
 	}
@@ -19,15 +19,13 @@ func (a *API) Rerun(c echo.Context) error {
 }
 
 // RerunOnce checks the document of the request's run again, once for each key.
-func (a *API) RerunOnce(c echo.Context, key idempotency.Key, source validations.Source) (Answer, error) {
+func (a *API) RerunOnce(
+	c echo.Context, principal core.Principal, key idempotency.Key, source validations.Source,
+) (Answer, error) {
 	ctx := c.Request().Context()
-	principal, err := core.Caller(c)
+	id, err := core.PathID(c, "run")
 	if err != nil {
 		return Answer{}, err
-	}
-	id, ok := core.ParseID(c.Param("id"))
-	if !ok {
-		return Answer{}, core.NotFound("run")
 	}
 	if _, err := core.ConfirmAfterBody(ctx); err != nil {
 		return Answer{}, err

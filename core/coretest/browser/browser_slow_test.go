@@ -68,6 +68,8 @@ type site struct {
 	policy        string
 	cookie        string
 	review        []browser.Review
+	// whole is set where only a look finds the problem that pages like others do without.
+	whole bool
 }
 
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -108,13 +110,13 @@ func (s site) problems(tb testing.TB) []string {
 	tb.Helper()
 	server := httptest.NewServer(s)
 	tb.Cleanup(server.Close)
-	page := browser.Page{Name: "page", URL: server.URL + "/", Reviewed: s.review}
+	page := browser.Page{Name: "page", URL: server.URL + "/", Reviewed: s.review, Alike: !s.whole}
 	return browser.Open(tb).Problems(tb, page)
 }
 
 func TestBrowserFindsNothingWrong(t *testing.T) {
 	t.Parallel()
-	if problems := (site{}).problems(t); len(problems) > 0 {
+	if problems := (site{whole: true}).problems(t); len(problems) > 0 {
 		t.Errorf("problems of a good page = %q, want none", problems)
 	}
 }
@@ -130,12 +132,23 @@ func TestBrowserFindsWhatIsWrong(t *testing.T) {
 		"OnlyInTheDark": {
 			site{style: "@media (prefers-color-scheme: dark) { p { color: #555 } }"}, "dark 360: axe color-contrast",
 		},
+		"OnlyInTheWideDark": {
+			site{style: "@media (prefers-color-scheme: dark) and (width: 1280px) { p { color: #555 } }", whole: true},
+			"dark 1280: axe color-contrast",
+		},
+		"OnlyInTheNarrowLight": {
+			site{style: "@media (prefers-color-scheme: light) and (width: 360px) { p { color: #999 } }", whole: true},
+			"light 360: axe color-contrast",
+		},
 		"Undecided": {
 			site{style: "p { background: linear-gradient(#fff, #eee) }"},
 			"color-contrast cannot decide",
 		},
-		"TooWide":       {site{style: "h1 { width: 350px }"}, "light 320: the page is 366 px wide, want 320: h1"},
-		"TooWideZoomed": {site{style: "@media (width: 640px) { h1 { width: 50rem } }"}, "200 %: the page is"},
+		"TooWide": {site{style: "h1 { width: 350px }"}, "light 320: the page is 366 px wide, want 320: h1"},
+		"TooWideZoomed": {
+			site{style: "@media (width: 640px) { h1 { width: 50rem } }", whole: true},
+			"200 %: the page is",
+		},
 		"Shift": {
 			site{script: later("document.querySelector('h1').style.height = '9rem'")},
 			"layout shift = 0",
@@ -198,7 +211,10 @@ func TestBrowserFindsWhatIsWrong(t *testing.T) {
 		"HeavyScript":   {site{script: "//" + strings.Repeat("x", 15_000)}, "Script = 15002 bytes, want at most 15000"},
 		"Elements":      {site{without: end, with: strings.Repeat("<br>", 1_500) + end}, "elements = 15"},
 		"ScriptsForText": {
-			site{without: heading, with: "<h1>Wait</h1>", script: "document.querySelector('h1').textContent = 'Good'"},
+			site{
+				without: heading, with: "<h1>Wait</h1>", whole: true,
+				script: "document.querySelector('h1').textContent = 'Good'",
+			},
 			`heading = "Wait", want "Good"`,
 		},
 	}
@@ -217,7 +233,7 @@ func TestBrowserAcceptsWhatWasReviewed(t *testing.T) {
 	t.Parallel()
 	reviewed := site{
 		style:  "p { background: linear-gradient(var(--page), var(--page)) }",
-		review: []browser.Review{{Rule: "color-contrast", Reason: "It is one color."}},
+		review: []browser.Review{{Rule: "color-contrast", Reason: "It is one color."}}, whole: true,
 	}
 	if problems := reviewed.problems(t); len(problems) > 0 {
 		t.Errorf("problems = %q, want none", problems)

@@ -15,6 +15,10 @@ const (
 	maxElements    = 1_500
 )
 
+// iconScript asks for the page's icon, which no headless browser shows. Where it is missing, the console says so.
+const iconScript = `
+	Promise.allSettled([...document.querySelectorAll("link[rel=icon]")].map((e) => fetch(e.href))).then(() => true)`
+
 // made looks at how the page is made: its HTML, its headers and its weight.
 func (c *check) made() {
 	document := c.document()
@@ -22,6 +26,7 @@ func (c *check) made() {
 		c.report("the page was not answered with a document")
 		return
 	}
+	eval[bool](c.Tab, iconScript)
 	c.reportAll("structure", eval[[]string](c.Tab, applied(structureScript, c.page.Foreign)))
 	c.checkPolicy(document.header["content-security-policy"])
 	if got := document.header["x-content-type-options"]; got != "nosniff" {

@@ -42,20 +42,22 @@ type view struct {
 	also []func(*check)
 	// full is set for the ways in which a page is not looked at that is like another.
 	full bool
+	// rethemed is set where the view before differs in colors alone, so that the page needs no load of its own.
+	rethemed bool
 }
 
-// views are the ways in which every page is looked at. Each is a load of its own.
+// views are the ways in which every page is looked at, those of one width one after the other.
 func views() []view {
 	type look = func(*check)
 	return []view{
+		{name: "dark 1280", Viewport: Viewport{Theme: Dark}, also: []look{(*check).contrasting}, full: true},
 		{
-			name: "light 1280", Viewport: Viewport{ReducedMotion: true},
+			name: "light 1280", Viewport: Viewport{ReducedMotion: true}, rethemed: true,
 			also: []look{(*check).made, (*check).usable, (*check).walked, (*check).still},
 		},
-		{name: "dark 1280", Viewport: Viewport{Theme: Dark}, also: []look{(*check).usable}, full: true},
-		{name: "light 360", Viewport: Viewport{Width: narrow}, also: []look{(*check).usable}, full: true},
+		{name: "light 360", Viewport: Viewport{Width: narrow}, also: []look{(*check).contrasting}, full: true},
 		{
-			name: "dark 360", Viewport: Viewport{Width: narrow, Theme: Dark, ReducedMotion: true},
+			name: "dark 360", Viewport: Viewport{Width: narrow, Theme: Dark, ReducedMotion: true}, rethemed: true,
 			also: []look{(*check).usable, (*check).walked},
 		},
 		{name: "light 320", Viewport: Viewport{Width: narrowest}},
@@ -90,7 +92,10 @@ func (b *Browser) Problems(tb testing.TB, page Page) []string {
 		}
 		c.view = v.name
 		c.View(v.Viewport)
-		c.open(page)
+		// The view before is left out for a page that is alike.
+		if page.Alike || !v.rethemed {
+			c.open(page)
+		}
 		c.laidOut()
 		for _, look := range v.also {
 			look(c)
@@ -187,7 +192,16 @@ func (c *check) readable() {
 
 // usable demands what axe-core does, and a review of what it cannot decide.
 func (c *check) usable() {
-	for _, f := range c.axe() {
+	c.demand(c.axe())
+}
+
+// contrasting demands what axe-core does of colors. All else is the same in both themes.
+func (c *check) contrasting() {
+	c.demand(c.axe("color-contrast", "link-in-text-block"))
+}
+
+func (c *check) demand(findings []finding) {
+	for _, f := range findings {
 		switch {
 		case f.Certain:
 			c.report("axe %s: %s: %s: %s", f.Rule, f.Help, f.Target, f.Why)

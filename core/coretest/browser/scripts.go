@@ -4,10 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"strconv"
+	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"golang.org/x/sync/errgroup"
 )
 
 //go:embed scripts/settle.js
@@ -34,9 +36,12 @@ type finding struct {
 	Why     string `json:"why"`
 }
 
-func (c *check) axe() []finding {
-	eval[bool](c.Tab, c.browser.axe+"\n;true")
-	return eval[[]finding](c.Tab, applied(axeScript, c.page.Foreign))
+// axe runs some rules of axe-core, or all without any.
+func (c *check) axe(rules ...string) []finding {
+	if !eval[bool](c.Tab, "typeof axe === 'object'") {
+		eval[bool](c.Tab, c.browser.axe+"\n;true")
+	}
+	return eval[[]finding](c.Tab, applied(axeScript, append([]string{c.page.Foreign}, rules...)...))
 }
 
 func (t *Tab) layout(foreign string) layout {
@@ -58,20 +63,24 @@ func (t *Tab) walk(foreign string) []string {
 	left := eval[int](t, applied(walkScript, foreign)) + more
 	for ; left > 0 && !eval[bool](t, `round()`); left -= presses {
 		do(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			// Presses overlap, as in fast typing: to await the browser after each would take most of the time.
+			var group errgroup.Group
 			for range presses {
-				if err := pressTab(ctx, target); err != nil {
-					return err
-				}
+				group.Go(func() error { return pressTab(ctx, target) })
 			}
-			return nil
+			return group.Wait()
 		}))
 	}
 	return eval[[]string](t, `walked()`)
 }
 
-// applied calls the function that a script is with the selector of what is not looked at.
-func applied(script, foreign string) string {
-	return script + "(" + strconv.Quote(foreign) + ")"
+// applied calls the function that a script is. Its first argument is the selector of what is not looked at.
+func applied(script string, args ...string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = strconv.Quote(arg)
+	}
+	return script + "(" + strings.Join(quoted, ", ") + ")"
 }
 
 func pressTab(ctx context.Context, target *chromedp.Target) error {
