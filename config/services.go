@@ -4,6 +4,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -12,6 +13,7 @@ import (
 type Services struct {
 	Users     *users.Service
 	Workflows *workflows.Service
+	Runs      *validations.Service
 	Executor  *execution.Executor
 	Waiters   *execution.Waiters
 	Inband    *execution.Inband
@@ -22,7 +24,7 @@ type Services struct {
 // Services returns the services of the project, which its routes use, too.
 func (p *Project) Services() Services {
 	return Services{
-		Users: p.userService, Workflows: p.workflowService, Executor: p.executor,
+		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Executor: p.executor,
 		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
 	}
 }

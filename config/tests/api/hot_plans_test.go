@@ -126,8 +126,8 @@ func (h *hotPath) run(tb testing.TB) {
 // hand moves what is staged to the queue.
 func (h *hotPath) hand(tb testing.TB) {
 	tb.Helper()
-	enqueuer := tasks.NewEnqueuer(h.DB, h.Redis, tasks.EnqueuerConfig{
-		Slots: tasks.NewSlots(h.Redis).Count, JobTimeout: time.Hour,
+	enqueuer := tasks.NewEnqueuer(h.DB, h.Queue, tasks.EnqueuerConfig{
+		Slots: tasks.NewSlots(h.Queue).Count, JobTimeout: time.Hour,
 	}, jobs.NewSignal(), fixture.Discard())
 	if _, err := enqueuer.RunOnce(tb.Context()); err != nil {
 		tb.Fatal(err)
@@ -172,9 +172,9 @@ func (s *stage) crowd(tb testing.TB) {
 	for _, statement := range []string{
 		fixture.Multiplied("submissions", `one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
-			`, 'submission_id', `+fixture.IdOfRow+`, 'idempotency_key_id', `+fixture.IdOfRow+`, 'created_at', `+fixture.MadeAt),
-		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IdOfRow),
-		fixture.Multiplied("findings", `one.run_id = $1::uuid AND fixture.One.ordinal = 0`, `, 'run_id', `+fixture.IdOfRow),
+			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IdOfRow+`, 'created_at', `+fixture.MadeAt),
+		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IDOfRow),
+		fixture.Multiplied("findings", `one.run_id = $1::uuid AND fixture.One.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
 		fixture.Multiplied("audit_records", `one.action = 'run.start' AND fixture.One.target_id = $1::text`, ""),
 	} {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,8 +35,9 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	refused := s.Do(t, read)
 	fixture.WantProblem(t, refused, core.CodeRateLimited)
 	fixture.WantHeader(t, refused, map[string]string{
-		"RateLimit-Policy": requests, "RateLimit": `"requests";r=0;t=100`, "Retry-After": "100",
+		"RateLimit-Policy": requests,
 	})
+	wantRetryAfter(t, refused, 100)
 
 	first := s.Must(t, http.StatusCreated, s.Start(t, "a").By(token(t)))
 	fixture.WantHeader(t, first, map[string]string{
@@ -50,8 +52,15 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	tooMany := s.Do(t, s.Start(t, "").By(token(t)))
 	fixture.WantProblem(t, tooMany, core.CodeRateLimited)
 	fixture.WantHeader(t, tooMany, map[string]string{"RateLimit-Policy": requests + ", " + runs})
-	if after := tooMany.Header.Get("Retry-After"); after == "" || after == "0" {
-		t.Errorf("Retry-After = %q, want some seconds", after)
+	wantRetryAfter(t, tooMany, 60)
+}
+
+// wantRetryAfter checks that the answer names a wait of at most so many seconds. It is less when the machine was slow.
+func wantRetryAfter(tb testing.TB, refused answer, most int) {
+	tb.Helper()
+	after, err := strconv.Atoi(refused.Header.Get("Retry-After"))
+	if err != nil || after < 1 || after > most {
+		tb.Errorf("Retry-After = %q, want 1 to %d seconds", refused.Header.Get("Retry-After"), most)
 	}
 }
 
@@ -63,7 +72,8 @@ func TestLimitOfAllTokensOfAnOrganization(t *testing.T) {
 	fixture.WantHeader(t, s.Must(t, http.StatusOK, read), map[string]string{"RateLimit-Policy": policy})
 	refused := s.Do(t, read.By(s.Harbour.Tokens.Executor))
 	fixture.WantProblem(t, refused, core.CodeRateLimited)
-	fixture.WantHeader(t, refused, map[string]string{"RateLimit-Policy": policy, "Retry-After": "100"})
+	fixture.WantHeader(t, refused, map[string]string{"RateLimit-Policy": policy})
+	wantRetryAfter(t, refused, 100)
 	s.Must(t, http.StatusOK, read.By(s.Tiny.Tokens.Viewer))
 }
 

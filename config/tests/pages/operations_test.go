@@ -72,19 +72,13 @@ func TestOperationsPage(t *testing.T) {
 // failedTask puts a task of harbour into the queue that has failed for the last time, and returns its target.
 func (s *stage) failedTask(tb testing.TB) string {
 	tb.Helper()
-	queue, err := tasks.ParseRedisURL("redis://" + s.Redis.Addr())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	client := queue.Client()
-	tb.Cleanup(func() { _ = client.Close() }) // Nothing is lost with it.
 	id := "run.execute:" + s.Harbour.ID.String() + ":" + uuid.NewString() + ":1"
 	task := asynq.NewTask("run.execute", nil)
-	if _, err := asynq.NewClientFromRedisClient(client).EnqueueContext(tb.Context(), task,
+	if _, err := asynq.NewClientFromRedisClient(s.Queue).EnqueueContext(tb.Context(), task,
 		asynq.TaskID(id), asynq.Queue(tasks.QueueJobs)); err != nil {
 		tb.Fatal(err)
 	}
-	if err := asynq.NewInspectorFromRedisClient(client).ArchiveTask(tasks.QueueJobs, id); err != nil {
+	if err := asynq.NewInspectorFromRedisClient(s.Queue).ArchiveTask(tasks.QueueJobs, id); err != nil {
 		tb.Fatal(err)
 	}
 	return "task:" + tasks.QueueJobs + ":" + id
