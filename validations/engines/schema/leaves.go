@@ -62,15 +62,43 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 			queue = append(queue, e.Causes...)
 			continue
 		}
-		for _, l := range s.describe(document, e) {
-			if len(found.list) < maxLeaves {
-				found.list = append(found.list, l)
-				continue
-			}
-			found.unlisted[engine.CheckKey{Code: l.code, Path: l.check, Severity: engine.SeverityError}]++
+		if e == stoppedFailure {
+			continue
 		}
+		if len(found.list) >= maxLeaves {
+			keyword, n := count(e)
+			key := engine.CheckKey{Code: codePrefix + keyword, Path: checkName(e), Severity: engine.SeverityError}
+			found.unlisted[key] += n
+			continue
+		}
+		found.list = append(found.list, s.describe(document, e)...)
 	}
 	return found
+}
+
+// codePrefix begins the codes of failures; the keyword that failed follows.
+const codePrefix = "schema."
+
+// count returns the keyword that failed and how often, as describe does, without the cost of a message.
+func count(e *jsonschema.ValidationError) (string, int) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return "required", len(k.Missing)
+	case *kind.AdditionalProperties:
+		return "additionalProperties", len(k.Properties)
+	case *kind.FalseSchema:
+		return falseKeyword(e.SchemaURL), 1
+	case *kind.Not:
+		return "not", 1
+	case *kind.RefCycle:
+		return "ref", 1
+	case *kind.Dependency:
+		return "dependencies", 1
+	}
+	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
+		return path[0], 1
+	}
+	return "failed", 1
 }
 
 // combines says whether a failure has nothing to say beside its causes.
@@ -111,7 +139,7 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) [
 }
 
 func (l leaf) with(keyword, message string) leaf {
-	l.code = "schema." + keyword
+	l.code = codePrefix + keyword
 	l.message = message
 	return l
 }
