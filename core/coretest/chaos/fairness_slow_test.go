@@ -71,7 +71,7 @@ func (f flood) run(t *testing.T) {
 	i := program.Install(t, "SV_RUN_LEASE=30s", "SV_RUN_SWEEP_AFTER=1m", "SV_RUNS_PER_MINUTE=0")
 	s := program.Serve(t, i.Settings)
 	sender, other := i.Enroll(t, s.URL(), "sender"), i.Enroll(t, s.URL(), "other")
-	post(t, sender.Tokens.Owner, s.URL()+"/api/workflows/", "application/json", []byte(f.definition))
+	post(t, program.NewClient(t, sender.Tokens.Owner), s.URL()+"/api/workflows/", "application/json", []byte(f.definition))
 	idle := f.probe(t, s.URL(), other, func() bool { return false })
 	f.send(t, i, s.URL(), sender)
 	busy := f.probe(t, s.URL(), other, func() bool { return waiting(t, i, sender) > 0 })
@@ -90,6 +90,7 @@ func (f flood) run(t *testing.T) {
 // took to its result.
 func (f flood) probe(tb testing.TB, base string, org program.Tenant, lasts func() bool) []time.Duration {
 	tb.Helper()
+	client := program.NewClient(tb, org.Tokens.Owner)
 	var took []time.Duration
 	for len(took) < fewestProbes || lasts() {
 		began := time.Now()
@@ -97,10 +98,10 @@ func (f flood) probe(tb testing.TB, base string, org program.Tenant, lasts func(
 		if f.waits {
 			prefer = "wait=60"
 		}
-		run := start(tb, org.Tokens.Owner, base+"/api/workflows/building/start/", "application/json",
+		run := start(tb, client, base+"/api/workflows/building/start/", "application/json",
 			[]byte(`{}`), prefer)
 		program.Await(tb, "the other organization's run ends", func() bool {
-			return run.State == "COMPLETED" || state(tb, org.Tokens.Owner, base+"/api/runs/"+run.ID+"/") == "COMPLETED"
+			return run.State == "COMPLETED" || state(tb, client, base+"/api/runs/"+run.ID+"/") == "COMPLETED"
 		})
 		took = append(took, time.Since(began))
 	}
@@ -118,11 +119,12 @@ func (f flood) send(tb testing.TB, i *program.Installation, base string, org pro
 	if _, err := conn.Exec(tb.Context(), `SELECT pg_advisory_lock($1)`, jobs.EnqueueLock); err != nil {
 		tb.Fatal(err)
 	}
+	client := program.NewClient(tb, org.Tokens.Owner)
 	var group sync.WaitGroup
 	for n := range senders {
 		group.Go(func() {
 			for range (f.documents + senders - 1 - n) / senders {
-				start(tb, org.Tokens.Owner, base+"/api/workflows/flooded/start/", f.mediaType, f.document, "")
+				start(tb, client, base+"/api/workflows/flooded/start/", f.mediaType, f.document, "")
 			}
 		})
 	}
@@ -137,7 +139,7 @@ type startedRun struct {
 	State string `json:"state"`
 }
 
-func start(tb testing.TB, token, address, mediaType string, document []byte, prefer string) startedRun {
+func start(tb testing.TB, client *program.Client, address, mediaType string, document []byte, prefer string) startedRun {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, bytes.NewReader(document))
 	if err != nil {
@@ -147,31 +149,31 @@ func start(tb testing.TB, token, address, mediaType string, document []byte, pre
 	if prefer != "" {
 		request.Header.Set("Prefer", prefer)
 	}
-	return read(tb, token, request)
+	return read(tb, client, request)
 }
 
-func state(tb testing.TB, token, address string) string {
+func state(tb testing.TB, client *program.Client, address string) string {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return read(tb, token, request).State
+	return read(tb, client, request).State
 }
 
-func post(tb testing.TB, token, address, mediaType string, body []byte) {
+func post(tb testing.TB, client *program.Client, address, mediaType string, body []byte) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	request.Header.Set("Content-Type", mediaType)
-	read(tb, token, request)
+	read(tb, client, request)
 }
 
-func read(tb testing.TB, token string, request *http.Request) startedRun {
+func read(tb testing.TB, client *program.Client, request *http.Request) startedRun {
 	tb.Helper()
-	answer, err := program.NewClient(tb, token).Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		tb.Fatalf("%s %s: %v", request.Method, request.URL, err)
 	}

@@ -65,13 +65,12 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 		if e == stoppedFailure {
 			continue
 		}
-		if len(found.list) >= maxLeaves {
-			keyword, n := count(e)
+		listed := s.describe(document, e, maxLeaves-len(found.list))
+		found.list = append(found.list, listed...)
+		if keyword, n := count(e); n > len(listed) {
 			key := engine.CheckKey{Code: codePrefix + keyword, Path: checkName(e), Severity: engine.SeverityError}
-			found.unlisted[key] += n
-			continue
+			found.unlisted[key] += n - len(listed)
 		}
-		found.list = append(found.list, s.describe(document, e)...)
 	}
 	return found
 }
@@ -111,17 +110,21 @@ func combines(k jsonschema.ErrorKind) bool {
 	}
 }
 
-func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) []leaf {
+// describe lists at most so many leaves of a failure. One of names has a leaf for each name.
+func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, most int) []leaf {
+	if most <= 0 {
+		return nil
+	}
 	owner := e.InstanceLocation
 	base := leaf{owner: owner, path: owner, check: checkName(e)}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return each(k.Missing, func(name string) leaf {
+		return each(k.Missing[:min(len(k.Missing), most)], func(name string) leaf {
 			return base.with("required", "missing property '"+engine.Clip(name)+"'")
 		})
 	case *kind.AdditionalProperties:
 		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
-		return each(k.Properties, func(name string) leaf {
+		return each(k.Properties[:min(len(k.Properties), most)], func(name string) leaf {
 			l := base.member(name).with("additionalProperties", engine.NotAllowed(name, nil))
 			l.explain = func() string { return engine.NotAllowed(name, candidates()) }
 			return l
@@ -224,6 +227,6 @@ func firstLeaf(e *jsonschema.ValidationError) leaf {
 		best = next
 	}
 	s := &compiledSchema{}
-	described := s.describe(nil, best)
+	described := s.describe(nil, best, 1)
 	return described[0]
 }
