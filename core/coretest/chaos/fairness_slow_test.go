@@ -71,7 +71,8 @@ func (f flood) run(t *testing.T) {
 	i := program.Install(t, "SV_RUN_LEASE=30s", "SV_RUN_SWEEP_AFTER=1m", "SV_RUNS_PER_MINUTE=0")
 	s := program.Serve(t, i.Settings)
 	sender, other := i.Enroll(t, s.URL(), "sender"), i.Enroll(t, s.URL(), "other")
-	post(t, program.NewClient(t, sender.Tokens.Owner), s.URL()+"/api/workflows/", "application/json", []byte(f.definition))
+	author := program.NewClient(t, sender.Tokens.Owner)
+	post(t, author, s.URL()+"/api/workflows/", "application/json", []byte(f.definition))
 	idle := f.probe(t, s.URL(), other, func() bool { return false })
 	f.send(t, i, s.URL(), sender)
 	busy := f.probe(t, s.URL(), other, func() bool { return waiting(t, i, sender) > 0 })
@@ -139,7 +140,9 @@ type startedRun struct {
 	State string `json:"state"`
 }
 
-func start(tb testing.TB, client *program.Client, address, mediaType string, document []byte, prefer string) startedRun {
+func start(
+	tb testing.TB, client *program.Client, address, mediaType string, document []byte, prefer string,
+) startedRun {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, address, bytes.NewReader(document))
 	if err != nil {
