@@ -14,6 +14,9 @@ const writePiece = 16 << 10
 func rollWriteDeadline(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &rollingAnswer{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}
+		// The connection may have been idle beyond the deadline of its last answer. The server itself writes before the
+		// handler does where a client waits for "100 Continue".
+		answer.roll()
 		next.ServeHTTP(answer, r)
 		// The server sends what is still buffered now.
 		answer.roll()

@@ -45,7 +45,11 @@ func TestWriteDeadline(t *testing.T) {
 				_, _ = w.Write([]byte(strings.Repeat("x", 2*writePiece+1)))
 				_ = http.NewResponseController(w).Flush()
 			},
-			[]string{ours, "write 16384", ours, "write 16384", ours, "write 1", ours, "flush", ours},
+			[]string{ours, ours, "write 16384", ours, "write 16384", ours, "write 1", ours, "flush", ours},
+		},
+		"IsSetBeforeTheServerWritesForTheHandler": {
+			func(http.ResponseWriter, *http.Request) {},
+			[]string{ours, ours},
 		},
 		"OfAStreamIsItsOwn": {
 			func(w http.ResponseWriter, _ *http.Request) {
@@ -54,7 +58,7 @@ func TestWriteDeadline(t *testing.T) {
 				_, _ = w.Write([]byte("event"))
 				_ = control.Flush()
 			},
-			[]string{theirs, "write 5", "flush", ours},
+			[]string{ours, theirs, "write 5", "flush", ours},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

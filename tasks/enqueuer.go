@@ -31,8 +31,11 @@ const (
 	// firstRefill is how soon the enqueuer looks again for room in a full queue. The pause doubles up to lastRefill.
 	firstRefill = 10 * time.Millisecond
 	lastRefill  = 200 * time.Millisecond
-	// maxBatch bounds how many jobs are handed over, and how many organizations get their turn, in one batch.
+	// maxBatch bounds how many jobs are handed over in one batch.
 	maxBatch = 500
+	// turnsPerSlot is how many organizations are looked at for each slot of the workers. Those that have all the tasks
+	// they may have are fewer than two for each slot, so one that waits is always found behind them.
+	turnsPerSlot = 3
 
 	// maxErrorText is how many characters of an error are stored.
 	maxErrorText = 500
@@ -52,6 +55,8 @@ type Enqueuer struct {
 	// served is the organization that had the last turn.
 	served uuid.UUID
 	refill time.Duration
+	// again wakes the enqueuer after refill.
+	again *time.Timer
 }
 
 // EnqueuerConfig says for which workers jobs are handed over.
@@ -90,8 +95,9 @@ type refusal struct {
 type handOver struct {
 	delivered []int64
 	refused   []refusal
-	// full is true when each organization that has due jobs has all the tasks in the queue that it may have.
-	full bool
+	// again is true when there may be something to hand over soon: another enqueuer is at work, or each organization
+	// that has due jobs has all the tasks in the queue that it may have.
+	again bool
 	// err is set when Redis did not take all of the batch. Jobs in neither list stay as they are.
 	err error
 }
@@ -109,21 +115,12 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	queue, err := readInFlight(ctx, e.redis)
-	if err != nil {
-		return 0, err
-	}
-	room := min(queue.room(slots), maxBatch)
-	if room == 0 {
-		e.lookAgain()
-		return 0, nil
-	}
-	batch, err := e.handOver(ctx, queue, slots, room)
+	batch, err := e.handOver(ctx, slots)
 	if err != nil {
 		return 0, fmt.Errorf("hand over staged jobs: %w", err)
 	}
 	e.report(ctx, batch.refused)
-	if batch.full {
+	if batch.again {
 		e.lookAgain()
 	} else {
 		e.refill = firstRefill
@@ -134,20 +131,26 @@ func (e *Enqueuer) RunOnce(ctx context.Context) (int, error) {
 	return len(batch.delivered) + len(batch.refused), batch.err
 }
 
-// handOver moves jobs of the organizations whose turn it is, as many as the queue has room for.
-func (e *Enqueuer) handOver(ctx context.Context, queue inFlight, slots, room int) (handOver, error) {
+// handOver moves jobs of the organizations whose turn it is, as many as the queue has room for. The queue is looked at
+// under the lock, so that it holds all that other enqueuers have handed over.
+func (e *Enqueuer) handOver(ctx context.Context, slots int) (handOver, error) {
 	return db.InPipeline(ctx, e.db,
-		func(batch *db.Batch) *db.Future[[]uuid.UUID] { return queueTurn(batch, e.served, room) },
-		func(tx db.Tx, turn *db.Future[[]uuid.UUID], last *db.Batch) (handOver, error) {
-			orgs, err := turn.Get()
-			if err != nil || len(orgs) == 0 {
-				return handOver{}, err
+		func(batch *db.Batch) *db.Future[turn] { return queueTurn(batch, e.served, turnsPerSlot*slots) },
+		func(tx db.Tx, found *db.Future[turn], last *db.Batch) (handOver, error) {
+			turn, err := found.Get()
+			if err != nil || len(turn.orgs) == 0 {
+				return handOver{again: !turn.locked}, err
 			}
-			due, err := lockDue(ctx, tx, orgs, shareOut(orgs, queue, slots, room))
+			queue, err := readInFlight(ctx, e.redis)
+			if err != nil {
+				return handOver{err: err}, nil
+			}
+			shares := shareOut(turn.orgs, queue, slots, min(queue.room(slots), maxBatch))
+			due, err := lockDue(ctx, tx, turn.orgs, shares)
 			if err != nil || len(due) == 0 {
-				return handOver{full: true}, err
+				return handOver{again: true}, err
 			}
-			e.served = orgs[len(orgs)-1]
+			e.served = lastServed(turn.orgs, shares)
 			batch := e.deliver(ctx, interleave(due))
 			settle(last, batch)
 			return batch, nil
@@ -164,9 +167,12 @@ func (e *Enqueuer) report(ctx context.Context, refused []refusal) {
 	}
 }
 
-// lookAgain wakes the enqueuer when workers may have made room in the queue.
+// lookAgain wakes the enqueuer when workers may have made room in the queue, or another enqueuer may be done.
 func (e *Enqueuer) lookAgain() {
-	time.AfterFunc(jitter(e.refill), e.staged.Wake)
+	if e.again != nil {
+		e.again.Stop()
+	}
+	e.again = time.AfterFunc(jitter(e.refill), e.staged.Wake)
 	e.refill = min(2*e.refill, lastRefill)
 }
 

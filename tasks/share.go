@@ -57,6 +57,16 @@ func shareOut(orgs []uuid.UUID, f inFlight, slots, room int) []int {
 	return shares
 }
 
+// lastServed is the last of the organizations that got a share. The next turn begins behind it.
+func lastServed(orgs []uuid.UUID, shares []int) uuid.UUID {
+	for i := len(orgs) - 1; i > 0; i-- {
+		if shares[i] > 0 {
+			return orgs[i]
+		}
+	}
+	return orgs[0]
+}
+
 // interleave orders jobs so that each organization's first one comes before anybody's second.
 func interleave(staged []stagedJob) []stagedJob {
 	type ranked struct {

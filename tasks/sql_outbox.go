@@ -41,17 +41,22 @@ func ReadBacklog(ctx context.Context, database *db.DB) (Backlog, error) {
 	return found, nil
 }
 
+// turn is the organizations that have due jobs, in the order in which they are served. There are none when another
+// enqueuer has the lock.
+type turn struct {
+	locked bool
+	orgs   []uuid.UUID
+}
+
 // queueTurn takes the lock and finds the organizations that have due jobs: up to most of them, in the order of their
-// ids, beginning behind the one that was served last. The future is empty where another enqueuer has the lock.
+// ids, beginning behind the one that was served last.
 //
 // Each organization is found by one look into the index, however many jobs it has. The server ends the transaction of a
 // process that is frozen meanwhile.
-func queueTurn(batch *db.Batch, after uuid.UUID, most int) *db.Future[[]uuid.UUID] {
+func queueTurn(batch *db.Batch, after uuid.UUID, most int) *db.Future[turn] {
 	batch.Queue(`SELECT set_config('idle_in_transaction_session_timeout', $1, true),
 		set_config('synchronous_commit', 'off', true)`, strconv.FormatInt(holdLimit.Milliseconds(), 10))
-	return db.QueueInto(batch, func(rows pgx.Rows) ([]uuid.UUID, error) {
-		return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	}, `
+	return db.QueueInto(batch, collectTurn, `
 		WITH RECURSIVE mine AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($3) AS locked),
 		behind AS (
 			(SELECT org_id, 1 AS place FROM staged_jobs WHERE org_id > $1 AND due_at <= now() ORDER BY org_id LIMIT 1)
@@ -67,8 +72,21 @@ func queueTurn(batch *db.Batch, after uuid.UUID, most int) *db.Future[[]uuid.UUI
 				SELECT org_id FROM staged_jobs WHERE org_id > before.org_id AND due_at <= now()
 				ORDER BY org_id LIMIT 1) AS next
 			WHERE before.place < $2)
-		SELECT org_id FROM (SELECT org_id FROM behind UNION ALL SELECT org_id FROM before WHERE org_id <= $1) AS turn
-		WHERE (SELECT locked FROM mine) LIMIT $2`, after, most, int64(jobs.EnqueueLock))
+		SELECT mine.locked, turn.org_id FROM mine LEFT JOIN LATERAL (
+			SELECT org_id FROM (SELECT org_id FROM behind UNION ALL SELECT org_id FROM before WHERE org_id <= $1) AS due
+			WHERE (SELECT locked FROM mine) LIMIT $2) AS turn ON true`, after, most, int64(jobs.EnqueueLock))
+}
+
+func collectTurn(rows pgx.Rows) (turn, error) {
+	var found turn
+	var org uuid.NullUUID
+	_, err := pgx.ForEachRow(rows, []any{&found.locked, &org}, func() error {
+		if org.Valid {
+			found.orgs = append(found.orgs, org.UUID)
+		}
+		return nil
+	})
+	return found, err
 }
 
 // lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time.

@@ -11,10 +11,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
+// Nobody gets further than its INSERT until all have begun, because that checks the user's row.
 func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const limit, tries = 3, 12
+	// The pool has connections for these, for the lock and for a look at who waits.
+	const limit, tries = 3, 6
 	org := b.org(t, "org", -1)
 	member, other := b.member(t, org, "a@b.example", core.RoleOwner), b.member(t, org, "c@d.example", core.RoleViewer)
 	if err := b.service.SetTokenLimit(t.Context(), org, limit); err != nil {
@@ -23,15 +25,28 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 	request := users.TokenRequest{OrgID: org, UserID: member, Label: "l", Role: core.RoleViewer}
 	var made atomic.Int64
 	var group sync.WaitGroup
-	for range tries {
-		group.Go(func() {
-			switch _, err := b.service.CreateToken(t.Context(), request); {
-			case err == nil:
-				made.Add(1)
-			case !core.HasCode(err, core.CodeTooManyTokens):
-				t.Errorf("CreateToken = %v, want %s", err, core.CodeTooManyTokens)
-			}
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+		if _, err := tx.Exec(t.Context(), `SELECT FROM users WHERE id = $1 FOR UPDATE`, member); err != nil {
+			return 0, err
+		}
+		for range tries {
+			group.Go(func() {
+				switch _, err := b.service.CreateToken(t.Context(), request); {
+				case err == nil:
+					made.Add(1)
+				case !core.HasCode(err, core.CodeTooManyTokens):
+					t.Errorf("CreateToken = %v, want %s", err, core.CodeTooManyTokens)
+				}
+			})
+		}
+		coretest.Eventually(t, func() bool {
+			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) == tries
 		})
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	group.Wait()
 	if got := made.Load(); got != limit {

@@ -140,8 +140,9 @@ func (p *Places) next() int {
 		}
 		seen[w.org] = true
 		fits := p.hasPlace(w) && p.hasMemory(w)
-		if !fits && w.passed >= p.patience() && p.hasPlace(w) {
-			// It was passed over for long enough: what is given back from now on is kept for it.
+		if !fits && w.passed >= p.patience() && p.hasPlace(w) && p.holding(w.org).memory == 0 {
+			// It was passed over for long enough: what is given back from now on is kept for it. An organization that
+			// has a part of the memory waits for its own work instead.
 			return -1
 		}
 		if fits && (best < 0 || p.holding(w.org).places < p.holding(p.waiting[best].org).places) {

@@ -129,6 +129,39 @@ func TestTake(t *testing.T) {
 		wantWaiting(t, otherWaits, "it has half of the memory")
 	})
 
+	t.Run("LeavesTheOtherHalfOfTheMemoryFree", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+		take(t, places, busy, 40)
+		// With more places than the busy one it is served later, unless that one has its part.
+		take(t, places, other, 0)
+		take(t, places, other, 0)
+		big := take(t, places, other, 55)
+		busyWaits := queue(t, places, busy, 30)
+		otherWaits := queue(t, places, other, 60)
+		big()
+		wantWaiting(t, busyWaits, "it would have 70 of 100, and another one waits")
+		(<-otherWaits)()
+		<-busyWaits
+	})
+
+	t.Run("KeepsNoMemoryForAnOrganizationThatHasItsPart", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
+		take(t, places, busy, 40)
+		small := take(t, places, other, 60)
+		busyWaits := queue(t, places, busy, 45)
+		for range 20 {
+			next := queue(t, places, other, 60)
+			small()
+			if places.Usage().Waiting > 1 {
+				t.Fatal("nobody is served although there is memory")
+			}
+			small = <-next
+		}
+		wantWaiting(t, busyWaits, "it would have 85 of 100, and another one waits")
+	})
+
 	t.Run("RunsAloneWhatNeedsMoreThanThereIs", func(t *testing.T) {
 		t.Parallel()
 		places := share.New(4, 100, half)

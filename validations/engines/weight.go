@@ -9,6 +9,8 @@ type weight struct {
 	perByte int64
 	// values bounds the memory of the tree beyond four copies of the text, since the number of its values is limited.
 	values int64
+	// least is the weight of the smallest document.
+	least int64
 }
 
 const (
@@ -18,8 +20,9 @@ const (
 
 //nolint:gochecknoglobals // They are constants of a type for which Go has none.
 var (
-	jsonWeight       = weight{perByte: 80, values: 256 * mebibyte}
-	yamlWeight       = weight{perByte: 192, values: 448 * mebibyte}
+	jsonWeight = weight{perByte: 80, values: 256 * mebibyte}
+	// yamlWeight is not below what aliases may repeat in a document of any size.
+	yamlWeight       = weight{perByte: 192, values: 448 * mebibyte, least: 4 * mebibyte}
 	energyPlusWeight = weight{perByte: 96, values: 448 * mebibyte}
 	// xmlWeight includes the child process that checks by XML Schema.
 	xmlWeight = weight{perByte: 32, values: 512 * mebibyte}
@@ -28,7 +31,7 @@ var (
 )
 
 func (w weight) of(size int64) int64 {
-	return min(w.perByte*size, textCopies*size+w.values)
+	return max(w.least, min(w.perByte*size, textCopies*size+w.values))
 }
 
 // Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as

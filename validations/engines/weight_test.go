@@ -26,6 +26,12 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	objects := "[{}" + many(func(int) string { return `,{"a":1}` }) + "]"
 	flow := "{a" + many(func(i int) string { return fmt.Sprintf(",a%d", i) }) + "}"
 	lines := many(func(int) string { return "- 1\n" })
+	// One alias repeats so many values.
+	const repeated = 152
+	nest := "&x " + strings.Repeat("{a: ", repeated-2) + "0" + strings.Repeat("}", repeated-2)
+	aliases := func(repeats int) string {
+		return "x: " + nest + "\ny: [*x" + strings.Repeat(",*x", repeats/repeated) + "]\n"
+	}
 	elements := "<r>" + many(func(int) string { return "<a/>" }) + "</r>"
 	zones := "Version,9.6;\n" + many(func(i int) string { return fmt.Sprintf("Zone,z%d,0,0,0,0,1,1;\n", i) })
 	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
@@ -33,18 +39,25 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
 	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
-		"SchemaOfAList":     {engines.KindJSONSchema, schema, json, list},
-		"SchemaOfMembers":   {engines.KindJSONSchema, schema, json, members},
-		"SchemaOfObjects":   {engines.KindJSONSchema, schema, json, objects},
-		"SchemaOfYAML":      {engines.KindJSONSchema, schema, yaml, flow},
-		"SchemaOfYAMLLines": {engines.KindJSONSchema, schema, yaml, lines},
-		"RulesOfMembers":    {engines.KindRules, rules, json, members},
-		"RulesOfObjects":    {engines.KindRules, rules, json, objects},
-		"RulesOfYAML":       {engines.KindRules, rules, yaml, flow},
-		"RulesOfXML":        {engines.KindRules, rules, xml, elements},
-		"XML":               {engines.KindXML, `{}`, xml, elements},
-		"EnergyPlus":        {engines.KindEnergyPlus, `{}`, text, zones},
-		"EnergyPlusJSON":    {engines.KindEnergyPlus, `{}`, json, epJSON},
+		"SchemaOfAList":       {engines.KindJSONSchema, schema, json, list},
+		"SchemaOfMembers":     {engines.KindJSONSchema, schema, json, members},
+		"SchemaOfObjects":     {engines.KindJSONSchema, schema, json, objects},
+		"SchemaOfYAML":        {engines.KindJSONSchema, schema, yaml, flow},
+		"SchemaOfYAMLLines":   {engines.KindJSONSchema, schema, yaml, lines},
+		"SchemaOfFewAliases":  {engines.KindJSONSchema, schema, yaml, aliases(9800)},
+		"SchemaOfManyAliases": {engines.KindJSONSchema, schema, yaml, aliases(size/8) + "z: " + flow},
+		"FailuresOfAList":     {engines.KindJSONSchema, `{"schema":{"items":{"type":"string"}}}`, json, list},
+		"FailuresOfBranches": {
+			engines.KindJSONSchema, `{"schema":{"items":{"allOf":[{"type":"string"},{"minimum":4},{"minimum":5}]}}}`,
+			json, list,
+		},
+		"RulesOfMembers": {engines.KindRules, rules, json, members},
+		"RulesOfObjects": {engines.KindRules, rules, json, objects},
+		"RulesOfYAML":    {engines.KindRules, rules, yaml, flow},
+		"RulesOfXML":     {engines.KindRules, rules, xml, elements},
+		"XML":            {engines.KindXML, `{}`, xml, elements},
+		"EnergyPlus":     {engines.KindEnergyPlus, `{}`, text, zones},
+		"EnergyPlusJSON": {engines.KindEnergyPlus, `{}`, json, epJSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, faults := engines.Compile(tt.kind, []byte(tt.config), engines.DefaultLimits())

@@ -172,7 +172,7 @@ func (s *stage) crowd(tb testing.TB) {
 	for _, statement := range []string{
 		fixture.Multiplied("submissions", `one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
-			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IdOfRow+`, 'created_at', `+fixture.MadeAt),
+			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IDOfRow+`, 'created_at', `+fixture.MadeAt),
 		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("findings", `one.run_id = $1::uuid AND fixture.One.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),

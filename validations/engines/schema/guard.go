@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -26,10 +27,14 @@ type meter struct {
 	ended     func() error
 	stopped   bool
 	exhausted string
+	// failures is the memory of the failures so far, and overflowed says that it reached maxFailures.
+	failures, maxFailures int64
+	overflowed            bool
 }
 
-func (m *meter) start(ended func() error) {
-	*m = meter{limit: m.limit, left: m.limit, ended: ended}
+// start begins the check of a document of so many bytes.
+func (m *meter) start(ended func() error, size int64) {
+	*m = meter{limit: m.limit, left: m.limit, ended: ended, maxFailures: max(leastFailureBytes, failuresPerByte*size)}
 }
 
 // charge answers whether the check may go on.
@@ -46,6 +51,14 @@ func (m *meter) charge(work int64) bool {
 		m.stopped = true
 	}
 	return !m.stopped
+}
+
+// fail counts the memory of a failure.
+func (m *meter) fail(memory int64) {
+	m.failures += memory
+	if m.failures > m.maxFailures {
+		m.stopped, m.overflowed = true, true
+	}
 }
 
 func (m *meter) exhaust(reason string) {
@@ -77,22 +90,42 @@ func (p *meteredPattern) MatchString(text string) bool {
 	return !p.meter.charge(work/patternWorkShare) || p.pattern.RE.MatchString(text)
 }
 
-// guard makes a schema and all it leads to charge the meter. The format is the one check that ends the evaluation of
-// a schema at once when it fails, which is what lets an exhausted run unwind quickly.
+// guard makes a schema and all it leads to charge the meter, before its evaluation as a part of its format, and after a
+// failed one. Once the meter has stopped nothing more is evaluated, so a run unwinds quickly.
 func (s *compiledSchema) guard(root *jsonschema.Schema) {
-	for queue := []*jsonschema.Schema{root}; len(queue) > 0; queue = queue[1:] {
-		schema := queue[0]
-		if schema == nil || s.byLocation[schema.Location] != nil {
+	for queue := []application{{schema: root}}; len(queue) > 0; queue = queue[1:] {
+		next := queue[0]
+		if next.schema == nil || s.byLocation[next.schema.Location] != nil {
 			continue
 		}
-		s.byLocation[schema.Location] = schema
-		same, below := sameValueSchemas(schema), belowSchemas(schema)
-		queue = append(append(queue, same...), below...)
-		if schema.Bool == nil {
-			s.meterSchema(schema, int64(1+len(same)+len(schema.PatternProperties)))
-			guardNames(schema)
+		same, below := sameValueSchemas(next.schema), belowSchemas(next.schema)
+		rules := next.schema
+		// The counter around what refers to a schema without parts counts its failures as well.
+		if !next.sameValue || hasAny(same) || hasAny(below) {
+			rules = countFailures(next.schema, s.meter)
+		}
+		s.byLocation[rules.Location] = rules
+		for _, schema := range same {
+			queue = append(queue, application{schema: schema, sameValue: true})
+		}
+		for _, schema := range below {
+			queue = append(queue, application{schema: schema})
+		}
+		if rules.Bool == nil {
+			s.meterSchema(rules, int64(1+len(same)+len(rules.PatternProperties)))
+			guardNames(rules)
 		}
 	}
+}
+
+// application is a schema that another one applies, to its own value or to a part of it.
+type application struct {
+	schema    *jsonschema.Schema
+	sameValue bool
+}
+
+func hasAny(schemas []*jsonschema.Schema) bool {
+	return slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool { return s != nil })
 }
 
 func (s *compiledSchema) meterSchema(schema *jsonschema.Schema, weight int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +116,80 @@ func TestHostileSchemas(t *testing.T) {
 		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"properties": {`+b.String()+`"q": true}}`))
 		same(t, 1, run(t, engine, []byte(`{"p7": 1}`), "application/json").Errors)
 	})
+}
+
+// A small schema makes a document fail far more often than it has values. What is kept of that is bounded.
+func TestTooManyFailuresEndTheCheck(t *testing.T) {
+	t.Parallel()
+	branches := `[` + strings.Repeat(`{"minimum": 5},`, 50) + `{"type": "string"}]`
+	for name, schema := range map[string]string{
+		"OfAllOf":      `{"items": {"allOf": ` + branches + `}}`,
+		"OfAnyOf":      `{"items": {"anyOf": ` + branches + `}}`,
+		"OfOneOf":      `{"items": {"oneOf": ` + branches + `}}`,
+		"OfReferences": `{"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"allOf": ` + branches + `}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			engine := compile(t, engines.KindJSONSchema, schemaStep(schema))
+			report := run(t, engine, []byte("["+strings.Repeat("1,", 19_999)+"1]"), "application/json")
+			if !slices.ContainsFunc(report.Findings, func(f engines.Finding) bool {
+				return f.Code == "schema.not_evaluated"
+			}) {
+				t.Error("no finding says that the check has ended early")
+			}
+			if report.Errors < 100 || report.Errors > 25_000 {
+				t.Errorf("errors = %d, want those before the end", report.Errors)
+			}
+			same(t, 0, run(t, engine, []byte(`[]`), "application/json").Errors)
+		})
+	}
+
+	t.Run("UnlessTheyAreOfRulesThatAreSatisfied", func(t *testing.T) {
+		t.Parallel()
+		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"items": {"if": {"minimum": 5}, "else": true,
+			"not": {"minimum": 5}, "anyOf": [{"type": "string"}, {"minimum": 5}, {"maximum": 5}]}}`))
+		same(t, 0, run(t, engine, []byte("["+strings.Repeat("1,", 29_999)+"1]"), "application/json").Errors)
+	})
+}
+
+// Names that are missing are memory, too.
+func TestManyMissingMembersEndTheCheck(t *testing.T) {
+	t.Parallel()
+	var names strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&names, `"p%d", `, i)
+	}
+	engine := compile(t, engines.KindJSONSchema, schemaStep(`{"items": {"required": [`+names.String()+`"q"]}}`))
+	report := run(t, engine, []byte("["+strings.Repeat("{},", 9999)+"{}]"), "application/json")
+	if report.Errors > 1_000_000 {
+		t.Errorf("errors = %d, want those before the end", report.Errors)
+	}
+}
+
+// What is only counted has the code of what is listed.
+func TestUnlistedFailuresHaveTheirCode(t *testing.T) {
+	t.Parallel()
+	for code, tt := range map[string]struct{ schema, item string }{
+		"schema.type":                 {`{"items": {"type": "string"}}`, `1000000`},
+		"schema.required":             {`{"items": {"required": ["a"]}}`, `{"bbb": 100000000000}`},
+		"schema.additionalProperties": {`{"items": {"additionalProperties": false}}`, `{"bbb": 100000000000}`},
+		"schema.items":                {`{"items": {"items": false}}`, `[10000000000000]`},
+		"schema.not":                  {`{"items": {"not": {"type": "number"}}}`, `1000000`},
+		"schema.anyOf":                {`{"items": {"anyOf": [{"type": "string"}]}}`, `1000000000000`},
+		"schema.oneOf":                {`{"items": {"oneOf": [{}, {}]}}`, `1000000`},
+		"schema.dependentRequired":    {`{"items": {"dependentRequired": {"b": ["a"]}}}`, `{"b":1000}`},
+		"schema.contains":             {`{"items": {"contains": {"type": "string"}}}`, `[10000000000]`},
+		"schema.multipleOf":           {`{"items": {"multipleOf": 3}}`, `1000000`},
+		"schema.propertyNames":        {`{"items": {"propertyNames": {"pattern": "^a"}}}`, `{"bbb": 100000000000}`},
+	} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			const items = 30_000
+			engine := compile(t, engines.KindJSONSchema, schemaStep(tt.schema))
+			report := run(t, engine, []byte("["+strings.Repeat(tt.item+",", items-1)+tt.item+"]"), "application/json")
+			last := report.Findings[len(report.Findings)-1]
+			same(t, []any{code, items, items, 101},
+				[]any{last.Code, last.Count, report.Errors, len(report.Findings)})
+		})
+	}
 }

@@ -62,15 +62,42 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 			queue = append(queue, e.Causes...)
 			continue
 		}
-		for _, l := range s.describe(document, e) {
-			if len(found.list) < maxLeaves {
-				found.list = append(found.list, l)
-				continue
-			}
-			found.unlisted[engine.CheckKey{Code: l.code, Path: l.check, Severity: engine.SeverityError}]++
+		if e == stoppedFailure {
+			continue
+		}
+		listed := s.describe(document, e, maxLeaves-len(found.list))
+		found.list = append(found.list, listed...)
+		if keyword, n := count(e); n > len(listed) {
+			key := engine.CheckKey{Code: codePrefix + keyword, Path: checkName(e), Severity: engine.SeverityError}
+			found.unlisted[key] += n - len(listed)
 		}
 	}
 	return found
+}
+
+// codePrefix begins the codes of failures; the keyword that failed follows.
+const codePrefix = "schema."
+
+// count returns the keyword that failed and how often, as describe does, without the cost of a message.
+func count(e *jsonschema.ValidationError) (string, int) {
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		return "required", len(k.Missing)
+	case *kind.AdditionalProperties:
+		return "additionalProperties", len(k.Properties)
+	case *kind.FalseSchema:
+		return falseKeyword(e.SchemaURL), 1
+	case *kind.Not:
+		return "not", 1
+	case *kind.RefCycle:
+		return "ref", 1
+	case *kind.Dependency:
+		return "dependencies", 1
+	}
+	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
+		return path[0], 1
+	}
+	return "failed", 1
 }
 
 // combines says whether a failure has nothing to say beside its causes.
@@ -83,17 +110,21 @@ func combines(k jsonschema.ErrorKind) bool {
 	}
 }
 
-func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) []leaf {
+// describe lists at most so many leaves of a failure. One of names has a leaf for each name.
+func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, most int) []leaf {
+	if most <= 0 {
+		return nil
+	}
 	owner := e.InstanceLocation
 	base := leaf{owner: owner, path: owner, check: checkName(e)}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return each(k.Missing, func(name string) leaf {
+		return each(k.Missing[:min(len(k.Missing), most)], func(name string) leaf {
 			return base.with("required", "missing property '"+engine.Clip(name)+"'")
 		})
 	case *kind.AdditionalProperties:
 		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
-		return each(k.Properties, func(name string) leaf {
+		return each(k.Properties[:min(len(k.Properties), most)], func(name string) leaf {
 			l := base.member(name).with("additionalProperties", engine.NotAllowed(name, nil))
 			l.explain = func() string { return engine.NotAllowed(name, candidates()) }
 			return l
@@ -111,7 +142,7 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError) [
 }
 
 func (l leaf) with(keyword, message string) leaf {
-	l.code = "schema." + keyword
+	l.code = codePrefix + keyword
 	l.message = message
 	return l
 }
@@ -196,6 +227,6 @@ func firstLeaf(e *jsonschema.ValidationError) leaf {
 		best = next
 	}
 	s := &compiledSchema{}
-	described := s.describe(nil, best)
+	described := s.describe(nil, best, 1)
 	return described[0]
 }

@@ -72,7 +72,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	defer e.put(compiled)
-	failure, err := compiled.validate(ctx, t.Value)
+	failure, err := compiled.validate(ctx, t.Value, doc.Size)
 	if err != nil {
 		return engine.Report{}, err
 	}
@@ -82,6 +82,9 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	}
 	if failure != nil {
 		report(c, t, compiled.leaves(t.Value, failure))
+	}
+	if compiled.meter.overflowed {
+		c.Add("", engine.Failure("schema.not_evaluated", tooManyFailures))
 	}
 	return c.Finish(), nil
 }
@@ -107,8 +110,8 @@ func (e *Engine) put(compiled *compiledSchema) {
 }
 
 // validate returns what the document fails, nil when it passes.
-func (s *compiledSchema) validate(ctx context.Context, value any) (*jsonschema.ValidationError, error) {
-	s.meter.start(ctx.Err)
+func (s *compiledSchema) validate(ctx context.Context, value any, size int64) (*jsonschema.ValidationError, error) {
+	s.meter.start(ctx.Err, size)
 	err := s.root.Validate(value)
 	if ended := ctx.Err(); ended != nil {
 		return nil, fmt.Errorf("check by schema: %w", ended)

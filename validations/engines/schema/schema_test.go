@@ -362,7 +362,7 @@ func TestSchemaFoldsWhatFailsOften(t *testing.T) {
 func TestSchemaCountsWhatItDoesNotDescribe(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindJSONSchema, schemaStep(`{"items": {"type": "string"}}`))
-	report := run(t, engine, []byte("["+strings.Repeat("1,", 49_999)+"1]"), "application/json")
+	report := run(t, engine, []byte("["+strings.Repeat("1000000,", 49_999)+"1]"), "application/json")
 	same(t, 50_000, report.Errors)
 	same(t, 50_000, report.Findings[len(report.Findings)-1].Count)
 }

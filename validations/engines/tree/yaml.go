@@ -22,7 +22,18 @@ import (
 type yamlReader struct {
 	limits engine.Limits
 	values int
+	// repeats counts the values that aliases repeat, and inAlias is above 0 inside of one.
+	repeats, maxRepeats, inAlias int
 }
+
+// Values that aliases repeat take memory that the size of the document does not show, and by its size a document takes
+// from the budget of the process (engines.Weight). So their number is bounded by the size, too.
+const (
+	// bytesPerRepeat is how much text a document has for each repeated value.
+	bytesPerRepeat = 8
+	// freeRepeats are allowed in documents of any size.
+	freeRepeats = 10_000
+)
 
 func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	if at := engine.BadTextAt(text); at >= 0 {
@@ -44,7 +55,7 @@ func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 		return nil, &engine.ReadError{Code: "yaml.documents", Message: "the file holds more than one document"}
 	}
 	root := document.Content[0]
-	r := &yamlReader{limits: limits}
+	r := &yamlReader{limits: limits, maxRepeats: max(freeRepeats, len(text)/bytesPerRepeat)}
 	value, err := r.value(root, 0)
 	if err != nil {
 		if fault, ok := errors.AsType[*engine.ReadError](err); ok {
@@ -119,11 +130,20 @@ func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 	if r.values > r.limits.MaxValues {
 		return nil, nodeFault(node, "yaml.too_large", tooManyValues(r.limits))
 	}
+	if r.inAlias > 0 {
+		r.repeats++
+	}
+	if r.repeats > r.maxRepeats {
+		return nil, nodeFault(node, "yaml.too_large", fmt.Sprintf(
+			"aliases repeat more than %d values; a document of this size may repeat no more", r.maxRepeats))
+	}
 	if depth > r.limits.MaxDepth {
 		return nil, nodeFault(node, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
 	}
 	switch node.Kind {
 	case yaml.AliasNode:
+		r.inAlias++
+		defer func() { r.inAlias-- }()
 		return r.value(node.Alias, depth+1)
 	case yaml.MappingNode:
 		return r.mapping(node, depth+1)
