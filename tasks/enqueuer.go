@@ -143,7 +143,7 @@ func (e *Enqueuer) handOver(ctx context.Context, slots int) (handOver, error) {
 			}
 			queue, err := readInFlight(ctx, e.redis)
 			if err != nil {
-				return handOver{err: err}, nil
+				return handOver{}, err
 			}
 			shares := shareOut(turn.orgs, queue, slots, min(queue.room(slots), maxBatch))
 			due, err := lockDue(ctx, tx, turn.orgs, shares)

@@ -170,13 +170,15 @@ func (s *stage) crowd(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	for _, statement := range []string{
-		fixture.Multiplied("submissions", `one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
+		fixture.Multiplied("submissions",
+			`one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
-			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IDOfRow+`, 'created_at', `+fixture.MadeAt),
+			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IDOfRow+
+				`, 'created_at', `+fixture.MadeAt),
 		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IDOfRow),
-		fixture.Multiplied("findings", `one.run_id = $1::uuid AND fixture.One.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
+		fixture.Multiplied("findings", `one.run_id = $1::uuid AND one.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
-		fixture.Multiplied("audit_records", `one.action = 'run.start' AND fixture.One.target_id = $1::text`, ""),
+		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
 	} {
 		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, now); err != nil {
 			tb.Fatalf("%s: %v", statement, err)

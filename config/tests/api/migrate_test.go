@@ -29,8 +29,10 @@ func TestMigrationUnderLoadBesideALongReader(t *testing.T) {
 	run := s.Started(t, s.Start(t, "first")).ID.String()
 	token := s.Harbour.Tokens.Owner
 	calls := []call{
-		s.Start(t, "first"), s.Start(t, ""), {Path: "/api/me/", Token: token},
-		{Path: "/api/workflows/", Token: token}, {Path: "/api/runs/" + run + "/", Token: token},
+		s.Start(t, "first"), s.Start(t, ""),
+		{Path: "/api/me/", Token: token},
+		{Path: "/api/workflows/", Token: token},
+		{Path: "/api/runs/" + run + "/", Token: token},
 	}
 
 	reader, err := s.DB.Pool.Begin(t.Context())

@@ -21,10 +21,8 @@ const (
 // tooManyFailures ends a check. The failures up to there are reported.
 const tooManyFailures = "not evaluated to the end: the document fails the schema so often that the rest is not counted"
 
-// stoppedFailure stands for all that is not evaluated any more.
-//
-//nolint:gochecknoglobals // It is a constant of a type for which Go has none.
-var stoppedFailure = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}
+// errNotCounted stands for all that is not evaluated any more.
+var errNotCounted = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}
 
 // counted evaluates the rules of a schema and counts the memory of the failures that the library keeps of it. A few
 // hundred bytes of schema would otherwise let a small document fail millions of times.
@@ -54,7 +52,7 @@ func countFailures(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
 // Validate evaluates the rules. What failed inside of rules that are satisfied, as an alternative does, is forgotten.
 func (c *counted) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	if c.meter.stopped {
-		ctx.AddErr(stoppedFailure)
+		ctx.AddErr(errNotCounted)
 		return
 	}
 	before := c.meter.failures

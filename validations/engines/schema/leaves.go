@@ -62,7 +62,7 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 			queue = append(queue, e.Causes...)
 			continue
 		}
-		if e == stoppedFailure {
+		if e == errNotCounted {
 			continue
 		}
 		listed := s.describe(document, e, maxLeaves-len(found.list))
