@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -16,10 +15,6 @@ const (
 // measureQueue lets pgbench stage runs, and then has a worker execute them.
 func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 	executed := goal{what: "runs from pending to executed, one worker process", bound: atLeast(1000, unitPerSec)}
-	if strings.HasPrefix(c.world.redisName, "in-process") {
-		executed.note = "redis-server is not installed"
-		return []goal{executed}, nil
-	}
 	for range c.options.scale.rounds {
 		if err := c.world.cancelPending(ctx); err != nil {
 			return nil, err

@@ -38,11 +38,9 @@ type world struct {
 	lock     *embedded.Lock
 	postgres *embedded.Postgres
 	service  *process
-	// stopRedis ends whichever Redis is in use.
-	stopRedis func() error
-	redisName string
-	redisURL  string
-	redis     *redis.Client
+	redisServer *process
+	redisURL    string
+	redis       *redis.Client
 	// busy says how much others asked of the machine before.
 	busy string
 	// address is where the service listens.
@@ -104,8 +102,8 @@ func (w *world) stop(ctx context.Context) error {
 	if w.redis != nil {
 		failures = append(failures, w.redis.Close())
 	}
-	if w.stopRedis != nil {
-		failures = append(failures, w.stopRedis())
+	if w.redisServer != nil {
+		failures = append(failures, w.redisServer.stop())
 	}
 	if w.postgres != nil {
 		failures = append(failures, w.postgres.Stop(ctx), os.RemoveAll(w.postgres.Dir()))
@@ -151,17 +149,10 @@ func (w *world) startPostgres(ctx context.Context) error {
 
 func (w *world) pgbench() string { return filepath.Join(w.postgres.BinDir(), "pgbench") }
 
-// startRedis runs redis-server where it is installed; otherwise the Redis inside this process has to do.
 func (w *world) startRedis(ctx context.Context) error {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		private, err := embedded.StartRedis(ctx, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		w.redisName, w.redisURL = "in-process Redis", private.URL()
-		w.stopRedis = func() error { private.Stop(); return nil }
-		return nil
+		return fmt.Errorf("install redis-server (Debian, Ubuntu) or redis (Fedora, macOS): %w", err)
 	}
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -178,7 +169,7 @@ func (w *world) startRedis(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.redisName, w.redisURL, w.stopRedis = "redis-server", "redis://:"+password+"@"+address+"/0", server.stop
+	w.redisServer, w.redisURL = server, "redis://:"+password+"@"+address+"/0"
 	return server.await(ctx, func(ctx context.Context) bool {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		return err == nil && conn.Close() == nil
@@ -269,7 +260,7 @@ func (w *world) describe(ctx context.Context) string {
 		version = "of unknown version"
 	}
 	version, _, _ = strings.Cut(version, " ")
-	return "PostgreSQL " + version + ", " + w.redisName + w.busy
+	return "PostgreSQL " + version + ", redis-server" + w.busy
 }
 
 // loadAverage is of the minute before; where there is no /proc it is not known.
