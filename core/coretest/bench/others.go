@@ -14,7 +14,7 @@ const otherClients = 32
 // other is a program in another language that starts runs as it is customary there: statement by statement.
 type other struct {
 	name string
-	// folder holds the program, below that of all of them.
+	// folder, in peerFolder, has the program.
 	folder  string
 	command []string
 	// probe fails where something is missing that packages, those of Debian, would bring.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +14,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-// otherFiles are the programs in other languages, and the tables that they share.
-//
-//go:embed others
-var otherFiles embed.FS
-
 const (
+	// peerFolder, below the root of the module, has the programs and the tables that they share.
+	peerFolder = "config/peers"
 	// otherSchema is where their tables are, apart from those of the service.
 	otherSchema = "others"
 	dropOthers  = "DROP SCHEMA IF EXISTS " + otherSchema + " CASCADE;"
@@ -63,13 +58,14 @@ func startProgram(ctx context.Context, o other, databaseURL, dir string) (*progr
 }
 
 func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, dir string) error {
-	files, err := fs.Sub(otherFiles, "others/"+o.folder)
+	root, err := coretest.Root()
 	if err != nil {
-		return fmt.Errorf("find the program: %w", err)
+		return err
 	}
+	// What the program writes, such as compiled files, goes with the folder.
 	home := filepath.Join(dir, o.folder)
-	if err := os.CopyFS(home, files); err != nil {
-		return fmt.Errorf("write the program: %w", err)
+	if err := os.CopyFS(home, os.DirFS(filepath.Join(root, peerFolder, o.folder))); err != nil {
+		return fmt.Errorf("copy the program: %w", err)
 	}
 	if p.address, err = freeAddress(ctx); err != nil {
 		return err
@@ -101,7 +97,11 @@ func (p *program) stop(ctx context.Context) error {
 
 // seedOther makes the tables and fills them with the organizations that the service has as well.
 func seedOther(ctx context.Context, db *pgx.Conn) error {
-	tables, err := otherFiles.ReadFile("others/schema.sql")
+	root, err := coretest.Root()
+	if err != nil {
+		return err
+	}
+	tables, err := os.ReadFile(filepath.Join(root, peerFolder, "schema.sql"))
 	if err != nil {
 		return fmt.Errorf("read the tables: %w", err)
 	}
