@@ -15,8 +15,16 @@ type course struct {
 	meter     meter
 	yardstick yardstick
 	show      *progress
-	// rows are the starts and replays beside pgbench, which get tables of their own.
-	rows []row
+	// rows are the starts and replays beside pgbench, which get tables of their own, as the verdicts do.
+	rows        []row
+	verdictRows []verdictRow
+}
+
+// results are all that was measured.
+type results struct {
+	rows     []row
+	verdicts []verdictRow
+	goals    []goal
 }
 
 // scenario measures some lines of the table of targets. Each begins with the same small tables.
@@ -28,6 +36,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	return []scenario{
+		{"verdicts", "runs from their start to their verdict", (*course).measureVerdicts},
 		{"rates", "starts and replays beside pgbench", (*course).measureRates},
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
@@ -40,14 +49,14 @@ func scenarios() []scenario {
 }
 
 // measureAll runs the chosen scenarios, and checks all rows after each.
-func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]row, []goal, error) {
+func measureAll(ctx context.Context, opts options, w *world, show *progress) (results, error) {
 	m, err := newMeter(w.service.pid(), w.postgres.Dir())
 	if err != nil {
-		return nil, nil, err
+		return results{}, err
 	}
 	bench, err := newYardstick(ctx, w, m)
 	if err != nil {
-		return nil, nil, err
+		return results{}, err
 	}
 	c := &course{options: opts, world: w, meter: m, yardstick: bench, show: show}
 	var goals []goal
@@ -57,19 +66,19 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 		}
 		show.say("next: " + s.title)
 		if err := w.reset(ctx); err != nil {
-			return nil, nil, err
+			return results{}, err
 		}
 		found, err := s.run(c, ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+			return results{}, fmt.Errorf("%s: %w", s.title, err)
 		}
 		goals = append(goals, found...)
 		show.say("checking runs, keys and usage")
 		if err := check(ctx, w.db, w.tenants); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+			return results{}, fmt.Errorf("%s: %w", s.title, err)
 		}
 	}
-	return c.rows, goals, nil
+	return results{rows: c.rows, verdicts: c.verdictRows, goals: goals}, nil
 }
 
 // service is the load on the service.

@@ -196,7 +196,7 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 	if err != nil {
 		return err
 	}
-	rows, goals, err := measureAll(ctx, opts, w, show)
+	found, err := measureAll(ctx, opts, w, show)
 	if err == nil && opts.profiles != "" {
 		err = writeProfiles(ctx, opts.profiles, w, show)
 	}
@@ -207,5 +207,5 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 	}
 	return report(stdout, header{
 		date: begun, took: time.Since(begun), rounds: opts.rounds, duration: opts.duration, machine: machine,
-	}, goals, rows)
+	}, found)
 }

@@ -131,7 +131,7 @@ type otherLoad struct {
 }
 
 func (l otherLoad) measure(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
-	l.meter.service = l.program.server.pid()
+	l.meter.services = []int{l.program.server.pid()}
 	load := loader{address: l.program.address, tenants: l.program.tenants, meter: l.meter}
 	var result sample
 	err := l.service.frozen(func() error {

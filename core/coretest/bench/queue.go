@@ -19,6 +19,9 @@ func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 		if err := c.world.cancelPending(ctx); err != nil {
 			return nil, err
 		}
+		if err := c.world.forgetExecuted(ctx); err != nil {
+			return nil, err
+		}
 		if err := c.world.settle(ctx); err != nil {
 			return nil, err
 		}
@@ -67,7 +70,7 @@ func (c *course) execute(ctx context.Context) (float64, cpuTimes, error) {
 
 // awaitExecuted returns the processor time that was used until no run was pending.
 func (c *course) awaitExecuted(ctx context.Context, worker *process) (cpuTimes, error) {
-	clocks := meter{service: worker.pid(), postgres: c.meter.postgres}
+	clocks := meter{services: []int{worker.pid()}, postgres: c.meter.postgres}
 	before, err := clocks.read()
 	if err != nil {
 		return cpuTimes{}, err
@@ -110,6 +113,10 @@ func (w *world) cancelPending(ctx context.Context) error {
 		WHERE sweep_after IS NOT NULL`); err != nil {
 		return fmt.Errorf("cancel runs: %w", err)
 	}
+	return nil
+}
+
+func (w *world) forgetExecuted(ctx context.Context) error {
 	// The rates of a round are told from the runs that were executed in it.
 	if _, err := w.db.Exec(ctx,
 		"UPDATE validation_runs SET started_at = NULL WHERE started_at IS NOT NULL"); err != nil {

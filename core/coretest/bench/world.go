@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,7 +117,7 @@ func (w *world) settle(ctx context.Context) error {
 	if _, err := w.db.Exec(ctx, "DELETE FROM staged_jobs"); err != nil {
 		return fmt.Errorf("forget staged jobs: %w", err)
 	}
-	if err := w.redis.FlushAll(ctx).Err(); err != nil {
+	if err := w.redis.FlushDB(ctx).Err(); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)
 	}
 	return nil
@@ -187,21 +188,27 @@ func (w *world) startService(ctx context.Context) error {
 // secretKey is the same in all processes, and protects nothing.
 const secretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
 
-// serve starts a process that plays one part of the service, and returns where it answers.
-func (w *world) serve(ctx context.Context, part string) (*process, string, error) {
+// serve starts a process that plays one part of the service, or with "" all of them, and returns where it answers. The
+// variables come after those that all processes get, and take precedence.
+func (w *world) serve(ctx context.Context, part string, variables ...string) (*process, string, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), "serve", "--only", part)
-	listen := "SV_ADDR"
-	if part != "web" {
+	args, listen, name := []string{"serve"}, "SV_ADDR", "all"
+	if part != "" {
+		args, name = append(args, "--only", part), part
+	}
+	if part == "worker" {
 		listen = "SV_METRICS_ADDR"
 	}
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, listen+"="+address,
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), args...)
+	cmd.Env = slices.Concat(os.Environ(), []string{
+		"DATABASE_URL=" + w.postgres.URL(), "REDIS_URL=" + w.redisURL, listen + "=" + address,
 		"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
-		"SV_SECRET_KEY="+secretKey)
-	server, err := startProcess(cmd, filepath.Join(w.dir, part+".log"))
+		"SV_SECRET_KEY=" + secretKey,
+	}, variables)
+	server, err := startProcess(cmd, filepath.Join(w.dir, name+".log"))
 	if err != nil {
 		return nil, "", err
 	}

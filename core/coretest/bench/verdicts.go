@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	verdictLimit = 10 * time.Minute
+	warmClients  = 8
+	warmDuration = time.Second
+)
+
+// verdicts knows how far the runs are that a service executes.
+type verdicts struct {
+	db *pgx.Conn
+	// pending is a query that says whether there are runs without a verdict.
+	pending string
+}
+
+func (c *course) verdicts() *verdicts {
+	return &verdicts{
+		db: c.world.db, pending: "SELECT EXISTS (SELECT FROM validation_runs WHERE sweep_after IS NOT NULL)",
+	}
+}
+
+// await returns when each run has its verdict.
+func (v *verdicts) await(ctx context.Context) error {
+	return await(ctx, verdictLimit, "all runs have their verdict", func(ctx context.Context) (bool, error) {
+		var pending bool
+		err := v.db.QueryRow(ctx, v.pending).Scan(&pending)
+		return !pending, err
+	})
+}
+
+// latencies returns how long each run took from its creation to its verdict.
+func (v *verdicts) latencies(ctx context.Context, since time.Time, started int) (latencies, error) {
+	rows, err := v.db.Query(ctx, `
+		SELECT (extract(epoch FROM ended_at - created_at) * 1000000000)::bigint FROM validation_runs
+		WHERE source = 'API' AND created_at >= $1 AND state = 'COMPLETED' AND result = 'PASS'`, since)
+	if err != nil {
+		return nil, fmt.Errorf("read the verdicts: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[time.Duration])
+	if err != nil {
+		return nil, fmt.Errorf("read the verdicts: %w", err)
+	}
+	if len(all) != started {
+		return nil, fmt.Errorf("%d runs passed, want all %d that were started", len(all), started)
+	}
+	return all, nil
+}
+
+// system is one way to run the service.
+type system struct {
+	name string
+	// executes is false where runs are started alone.
+	executes  bool
+	processes []*process
+	address   string
+	meter     meter
+}
+
+const (
+	systemEmbedded = "serve, embedded Redis"
+	systemRedis    = "serve, redis-server"
+	systemSplit    = "web and worker"
+	systemStarts   = "starts alone"
+	systemPgbench  = "pgbench"
+)
+
+// embedded are the variables of a process that has its own Redis.
+func (w *world) embedded() []string {
+	return []string{"REDIS_URL=", "SV_DATA_DIR=" + filepath.Join(w.dir, "data")}
+}
+
+// redisDatabase are the variables of processes that share one database of redis-server, and see no worker of another.
+func (w *world) redisDatabase(number int) []string {
+	return []string{"REDIS_URL=" + w.redisURL[:len(w.redisURL)-1] + strconv.Itoa(number)}
+}
+
+// startSystems starts each way to run the service, freezes it, and freezes the web server that is always there.
+func (c *course) startSystems(ctx context.Context) ([]system, error) {
+	if err := c.world.service.freeze(); err != nil {
+		return nil, err
+	}
+	systems := []system{{
+		name: systemStarts, processes: []*process{c.world.service}, address: c.world.address, meter: c.meter,
+	}}
+	for _, planned := range []struct {
+		name      string
+		parts     []string
+		variables []string
+		redis     bool
+	}{
+		{systemEmbedded, []string{""}, c.world.embedded(), false},
+		{systemRedis, []string{""}, c.world.redisDatabase(1), true},
+		{systemSplit, []string{"web", "worker"}, c.world.redisDatabase(2), true},
+	} {
+		c.show.say("starting " + planned.name)
+		s := system{name: planned.name, executes: true, meter: meter{postgres: c.meter.postgres}}
+		if planned.redis {
+			s.meter.redis = c.world.redisServer.pid()
+		}
+		err := c.startSystem(ctx, &s, planned.parts, planned.variables)
+		systems = append(systems, s)
+		if err != nil {
+			return nil, errors.Join(err, stopSystems(systems))
+		}
+	}
+	return systems, nil
+}
+
+func (c *course) startSystem(ctx context.Context, s *system, parts, variables []string) error {
+	for _, part := range parts {
+		p, address, err := c.world.serve(ctx, part, variables...)
+		if err != nil {
+			return err
+		}
+		s.processes = append(s.processes, p)
+		s.meter.services = append(s.meter.services, p.pid())
+		if part != "worker" {
+			s.address = address
+		}
+	}
+	// What a service keeps in memory is there when it has run for a while.
+	if _, err := c.loaderOf(*s).measure(ctx, workReplay, warmClients, warmDuration); err != nil {
+		return err
+	}
+	return s.freeze()
+}
+
+// stopSystems ends all systems but the first, which goes on.
+func stopSystems(systems []system) error {
+	failures := []error{systems[0].thaw()}
+	for _, s := range systems[1:] {
+		failures = append(failures, s.thaw())
+		for _, p := range s.processes {
+			failures = append(failures, p.stop())
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (s system) freeze() error { return s.each((*process).freeze) }
+
+func (s system) thaw() error { return s.each((*process).thaw) }
+
+func (s system) each(do func(*process) error) error {
+	var failures []error
+	for _, p := range s.processes {
+		failures = append(failures, do(p))
+	}
+	return errors.Join(failures...)
+}
+
+func (c *course) loaderOf(s system) loader {
+	return loader{address: s.address, tenants: c.world.tenants, meter: s.meter}
+}
+
+// verdictRow is what one load reached with each system, round by round.
+type verdictRow struct {
+	what    work
+	clients int
+	samples map[string][]sample
+}
+
+// measureVerdicts measures each load with each system in turn, so that the ratios are of the same minute.
+func (c *course) measureVerdicts(ctx context.Context) ([]goal, error) {
+	systems, err := c.startSystems(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := plannedVerdicts(c.options.clients)
+	c.show.plan(c.options.scale.rounds * len(rows) * (len(systems) + 1))
+	err = c.verdictRounds(ctx, rows, systems)
+	if err := errors.Join(err, stopSystems(systems)); err != nil {
+		return nil, err
+	}
+	c.verdictRows = rows
+	return verdictGoals(rows), c.world.cancelPending(ctx)
+}
+
+func plannedVerdicts(clients []int) []verdictRow {
+	rows := []verdictRow{{what: workVerdicts, clients: 1}}
+	for _, n := range clients {
+		for _, what := range []work{workVerdicts, workHotVerdicts} {
+			if n > 1 || what != workVerdicts {
+				rows = append(rows, verdictRow{what: what, clients: n})
+			}
+		}
+	}
+	for i := range rows {
+		rows[i].samples = make(map[string][]sample)
+	}
+	return rows
+}
+
+func (c *course) verdictRounds(ctx context.Context, rows []verdictRow, systems []system) error {
+	for range c.options.scale.rounds {
+		for _, row := range rows {
+			if err := c.addVerdicts(ctx, row, systemPgbench, func() (sample, error) {
+				return c.yardstick.run(ctx, row.what, row.clients, c.options.duration)
+			}); err != nil {
+				return err
+			}
+			for _, s := range systems {
+				if err := c.addVerdicts(ctx, row, s.name, func() (sample, error) {
+					return c.measureSystem(ctx, s, row)
+				}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// addVerdicts measures once, when nothing is left of what was measured before.
+func (c *course) addVerdicts(ctx context.Context, row verdictRow, name string, measure func() (sample, error)) error {
+	step := fmt.Sprintf("%s, clients: %d, %s", row.what, row.clients, name)
+	c.show.begin(step)
+	if err := c.world.cancelPending(ctx); err != nil {
+		return err
+	}
+	if err := c.world.settle(ctx); err != nil {
+		return err
+	}
+	got, err := measure()
+	if err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	row.samples[name] = append(row.samples[name], got)
+	c.show.end(fmt.Sprintf("%s: %.0f/s", step, got.perSecond()))
+	return nil
+}
+
+func (c *course) measureSystem(ctx context.Context, s system, row verdictRow) (sample, error) {
+	if err := s.thaw(); err != nil {
+		return sample{}, err
+	}
+	load := c.loaderOf(s)
+	if s.executes {
+		load.verdicts = c.verdicts()
+	}
+	got, err := load.measure(ctx, row.what, row.clients, c.options.duration)
+	return got, errors.Join(err, s.freeze())
+}
