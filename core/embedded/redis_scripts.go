@@ -28,7 +28,8 @@ type Script struct {
 	// is the reply, except for ErrInterpret.
 	Run func(call Call, keys, args []string) (any, error)
 	// Waits holds a nil reply back until a script pushes to a list, at most for a second, and then runs the script
-	// again. A client that polls gets what it waits for at once, and polls less.
+	// again. A client that polls gets what it waits for at once, and polls less. A client may poll several lists in
+	// turn, so no call waits unless the last one for each first key was answered with nil since the last push.
 	Waits bool
 }
 
@@ -47,8 +48,12 @@ type native struct {
 	running context.Context //nolint:containedctx // it is the lifetime of the server, not of a call
 	stop    context.CancelFunc
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// pushed is closed at the next push, and pushes counts those before.
 	pushed chan struct{}
+	pushes int
+	// empty has the count of pushes at which the script found nothing, by its first key.
+	empty map[string]int
 
 	// peer runs the commands of scripts. It and output are used under the lock of the server.
 	peer   *server.Peer
@@ -58,7 +63,7 @@ type native struct {
 }
 
 func newNative(ctx context.Context, redis *miniredis.Miniredis, scripts map[string]Script) (*native, error) {
-	n := &native{redis: redis, server: redis.Server(), scripts: scripts, pushed: make(chan struct{})}
+	n := &native{redis: redis, server: redis.Server(), scripts: scripts, pushed: make(chan struct{}), empty: map[string]int{}}
 	n.writer, n.reader = bufio.NewWriter(&n.output), bufio.NewReader(&n.output)
 	n.peer = server.NewPeer(n.writer)
 	if err := n.enter(); err != nil {
@@ -111,9 +116,10 @@ func (n *native) evaluate(c *server.Peer, args []string) bool {
 		return false
 	}
 	run := func() (any, error) { return n.run(script, args[first:first+keys], args[first+keys:]) }
-	pushed := n.nextPush()
-	reply, err := run()
-	if reply == nil && err == nil && script.Waits && n.await(pushed) {
+	var reply any
+	if script.Waits && keys > 0 {
+		reply, err = n.waitFor(args[first], run)
+	} else {
 		reply, err = run()
 	}
 	if errors.Is(err, ErrInterpret) {
@@ -137,23 +143,41 @@ func (n *native) call(args ...string) (any, error) {
 	return server.ParseReply(n.reader)
 }
 
-// await reports whether something was pushed in time.
-func (n *native) await(pushed <-chan struct{}) bool {
+// waitFor runs a script that may wait.
+func (n *native) waitFor(key string, run func() (any, error)) (any, error) {
+	n.mu.Lock()
+	pushed, pushes := n.pushed, n.pushes
+	n.mu.Unlock()
+	reply, err := run()
+	if !n.allEmpty(key, pushes, reply == nil) || err != nil {
+		return reply, err
+	}
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
 	select {
 	case <-pushed:
-		return true
+		return run()
 	case <-timer.C:
 	case <-n.running.Done():
 	}
-	return false
+	return reply, err
 }
 
-func (n *native) nextPush() <-chan struct{} {
+// allEmpty notes whether the script found nothing, and reports whether that is so for all first keys.
+func (n *native) allEmpty(key string, pushes int, empty bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.pushed
+	const notEmpty = -1
+	n.empty[key] = notEmpty
+	if empty {
+		n.empty[key] = pushes
+	}
+	for _, at := range n.empty {
+		if at != n.pushes {
+			return false
+		}
+	}
+	return true
 }
 
 func (n *native) wake() {
@@ -161,6 +185,7 @@ func (n *native) wake() {
 	defer n.mu.Unlock()
 	close(n.pushed)
 	n.pushed = make(chan struct{})
+	n.pushes++
 }
 
 func answer(c *server.Peer, reply any, err error) {

@@ -129,32 +129,59 @@ func TestRedisScripts(t *testing.T) {
 
 func TestRedisScriptsWait(t *testing.T) {
 	t.Parallel()
-	running := make(chan struct{}, 2)
-	pop := Script{Waits: true, Run: func(call Call, keys, _ []string) (any, error) {
-		running <- struct{}{}
-		return call("RPOP", keys[0])
-	}}
-
-	_, client := startedRedis(t, map[string]Script{"pop": pop})
-	popped := make(chan error, 1)
-	go func() {
-		got, err := client.EvalSha(t.Context(), "pop", []string{"list"}).Text()
-		if err == nil && got != "x" {
-			err = errors.New("popped " + got)
-		}
-		popped <- err
-	}()
-	<-running
 	push := redis.NewScript("return redis.call('LPUSH', KEYS[1], ARGV[1])")
-	if err := push.Run(t.Context(), client, []string{"list"}, "x").Err(); err != nil {
-		t.Fatalf("push: %v", err)
-	}
-	if err := <-popped; err != nil {
-		t.Errorf("pop: %v", err)
-	}
-	if len(running) != 1 {
-		t.Errorf("the script ran %d times more, want 1", len(running))
-	}
+
+	t.Run("UntilSomethingIsPushed", func(t *testing.T) {
+		t.Parallel()
+		running := make(chan struct{}, 2)
+		_, client := startedRedis(t, map[string]Script{"pop": {Waits: true, Run: func(
+			call Call, keys, _ []string,
+		) (any, error) {
+			running <- struct{}{}
+			return call("RPOP", keys[0])
+		}}})
+		popped := make(chan error, 1)
+		go func() {
+			got, err := client.EvalSha(t.Context(), "pop", []string{"list"}).Text()
+			if err == nil && got != "x" {
+				err = errors.New("popped " + got)
+			}
+			popped <- err
+		}()
+		<-running
+		if err := push.Run(t.Context(), client, []string{"list"}, "x").Err(); err != nil {
+			t.Fatalf("push: %v", err)
+		}
+		if err := <-popped; err != nil {
+			t.Errorf("pop: %v", err)
+		}
+	})
+
+	t.Run("OnlyWhereNoOtherListIsToBePolled", func(t *testing.T) {
+		t.Parallel()
+		script := Script{Waits: true, Run: func(call Call, keys, _ []string) (any, error) {
+			return call("RPOP", keys[0])
+		}}
+		server, client := startedRedis(t, map[string]Script{"pop": script})
+		for _, value := range []string{"x", "y"} {
+			if err := push.Run(t.Context(), client, []string{"full"}, value).Err(); err != nil {
+				t.Fatalf("push: %v", err)
+			}
+		}
+		if err := client.EvalSha(t.Context(), "pop", []string{"full"}).Err(); err != nil {
+			t.Fatalf("pop: %v", err)
+		}
+		// One list has a value left, so a poll of the other must not wait.
+		if server.native.allEmpty("other", 2, true) {
+			t.Error("a poll of an empty list waits while another list is not known to be empty")
+		}
+		if err := client.EvalSha(t.Context(), "pop", []string{"full"}).Err(); err != nil {
+			t.Fatalf("pop: %v", err)
+		}
+		if !server.native.allEmpty("full", 2, true) {
+			t.Error("a poll of an empty list does not wait although all lists are known to be empty")
+		}
+	})
 }
 
 // startedRedis returns a server and a client that asks once.

@@ -109,7 +109,8 @@ func (c *course) executionRate(ctx context.Context) (float64, error) {
 // cancelPending ends what other measurements have started, so that the worker executes nothing else.
 func (w *world) cancelPending(ctx context.Context) error {
 	if _, err := w.db.Exec(ctx, `
-		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(), sweep_after = NULL
+		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(), epoch = epoch + 1,
+			lease_until = NULL, sweep_after = NULL
 		WHERE sweep_after IS NOT NULL`); err != nil {
 		return fmt.Errorf("cancel runs: %w", err)
 	}

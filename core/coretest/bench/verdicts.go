@@ -93,6 +93,9 @@ func (c *course) startSystems(ctx context.Context) ([]system, error) {
 	systems := []system{{
 		name: systemStarts, processes: []*process{c.world.service}, address: c.world.address, meter: c.meter,
 	}}
+	if err := c.clear(ctx); err != nil {
+		return nil, errors.Join(err, stopSystems(systems))
+	}
 	for _, planned := range []struct {
 		name      string
 		parts     []string
@@ -226,10 +229,7 @@ func (c *course) verdictRounds(ctx context.Context, rows []verdictRow, systems [
 func (c *course) addVerdicts(ctx context.Context, row verdictRow, name string, measure func() (sample, error)) error {
 	step := fmt.Sprintf("%s, clients: %d, %s", row.what, row.clients, name)
 	c.show.begin(step)
-	if err := c.world.cancelPending(ctx); err != nil {
-		return err
-	}
-	if err := c.world.settle(ctx); err != nil {
+	if err := c.clear(ctx); err != nil {
 		return err
 	}
 	got, err := measure()
@@ -239,6 +239,14 @@ func (c *course) addVerdicts(ctx context.Context, row verdictRow, name string, m
 	row.samples[name] = append(row.samples[name], got)
 	c.show.end(fmt.Sprintf("%s: %.0f/s", step, got.perSecond()))
 	return nil
+}
+
+// clear ends the runs that nothing has executed, while the systems that might are frozen.
+func (c *course) clear(ctx context.Context) error {
+	if err := c.world.cancelPending(ctx); err != nil {
+		return err
+	}
+	return c.world.settle(ctx)
 }
 
 func (c *course) measureSystem(ctx context.Context, s system, row verdictRow) (sample, error) {
