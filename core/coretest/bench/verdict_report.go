@@ -73,7 +73,9 @@ func (r verdictRow) spread(name string, value func(sample) float64) spread {
 	return spreadOf(values)
 }
 
-func (r verdictRow) median(name string, value func(sample) float64) float64 { return r.spread(name, value).median }
+func (r verdictRow) median(name string, value func(sample) float64) float64 {
+	return r.spread(name, value).median
+}
 
 func writeVerdicts(page *strings.Builder, rows []verdictRow) {
 	if len(rows) == 0 {

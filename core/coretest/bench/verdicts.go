@@ -57,14 +57,34 @@ func (v *verdicts) latencies(ctx context.Context, since time.Time, started int) 
 	return all, nil
 }
 
-// system is one way to run the service.
+// system is a service in processes of its own, which are frozen while another system is measured.
 type system struct {
-	name string
-	// executes is false where runs are started alone.
-	executes  bool
+	name      string
 	processes []*process
-	address   string
-	meter     meter
+	load      loader
+}
+
+// measure is that of a frozen system.
+func (s system) measure(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
+	if err := s.thaw(); err != nil {
+		return sample{}, err
+	}
+	got, err := s.load.measure(ctx, what, clients, duration)
+	return got, errors.Join(err, s.freeze())
+}
+
+func (s system) freeze() error { return s.each((*process).freeze) }
+
+func (s system) thaw() error { return s.each((*process).thaw) }
+
+func (s system) stop() error { return errors.Join(s.thaw(), s.each((*process).stop)) }
+
+func (s system) each(do func(*process) error) error {
+	var failures []error
+	for _, p := range s.processes {
+		failures = append(failures, do(p))
+	}
+	return errors.Join(failures...)
 }
 
 const (
@@ -85,86 +105,68 @@ func (w *world) redisDatabase(number int) []string {
 	return []string{"REDIS_URL=" + w.redisURL[:len(w.redisURL)-1] + strconv.Itoa(number)}
 }
 
-// startSystems starts each way to run the service, freezes it, and freezes the web server that is always there.
-func (c *course) startSystems(ctx context.Context) ([]system, error) {
-	if err := c.world.service.freeze(); err != nil {
-		return nil, err
-	}
-	systems := []system{{
-		name: systemStarts, processes: []*process{c.world.service}, address: c.world.address, meter: c.meter,
-	}}
-	if err := c.clear(ctx); err != nil {
-		return nil, errors.Join(err, stopSystems(systems))
-	}
-	for _, planned := range []struct {
-		name      string
-		parts     []string
-		variables []string
-		redis     bool
-	}{
-		{systemEmbedded, []string{""}, c.world.embedded(), false},
-		{systemRedis, []string{""}, c.world.redisDatabase(1), true},
-		{systemSplit, []string{"web", "worker"}, c.world.redisDatabase(2), true},
-	} {
-		c.show.say("starting " + planned.name)
-		s := system{name: planned.name, executes: true, meter: meter{postgres: c.meter.postgres}}
-		if planned.redis {
-			s.meter.redis = c.world.redisServer.pid()
-		}
-		err := c.startSystem(ctx, &s, planned.parts, planned.variables)
-		systems = append(systems, s)
-		if err != nil {
-			return nil, errors.Join(err, stopSystems(systems))
-		}
-	}
-	return systems, nil
+// starts is the web server that is always there, and executes nothing.
+func (c *course) starts() system {
+	return system{name: systemStarts, processes: []*process{c.world.service}, load: c.service()}
 }
 
-func (c *course) startSystem(ctx context.Context, s *system, parts, variables []string) error {
+// startSystem starts the parts of the service, with "" all of them in one process, as a frozen system that executes its
+// runs. The caller has frozen all others.
+func (c *course) startSystem(ctx context.Context, name string, parts, variables []string) (system, error) {
+	c.show.say("starting " + name)
+	s := system{name: name, load: c.service()}
+	s.load.meter.services = nil
 	for _, part := range parts {
 		p, address, err := c.world.serve(ctx, part, variables...)
 		if err != nil {
-			return err
+			return system{}, errors.Join(err, s.stop())
 		}
 		s.processes = append(s.processes, p)
-		s.meter.services = append(s.meter.services, p.pid())
+		s.load.meter.services = append(s.load.meter.services, p.pid())
 		if part != "worker" {
-			s.address = address
+			s.load.address = address
 		}
 	}
 	// What a service keeps in memory is there when it has run for a while.
-	if _, err := c.loaderOf(*s).measure(ctx, workReplay, warmClients, warmDuration); err != nil {
-		return err
+	if _, err := s.load.measure(ctx, workReplay, warmClients, warmDuration); err != nil {
+		return system{}, errors.Join(err, s.stop())
 	}
-	return s.freeze()
+	s.load.verdicts = c.verdicts()
+	return s, s.freeze()
 }
 
-// stopSystems ends all systems but the first, which goes on.
-func stopSystems(systems []system) error {
-	failures := []error{systems[0].thaw()}
-	for _, s := range systems[1:] {
-		failures = append(failures, s.thaw())
-		for _, p := range s.processes {
-			failures = append(failures, p.stop())
+// alone freezes the web server that is always there, and ends the runs that it has started.
+func (c *course) alone(ctx context.Context, do func() error) error {
+	return c.world.service.frozen(func() error {
+		if err := c.clear(ctx); err != nil {
+			return err
 		}
-	}
-	return errors.Join(failures...)
+		return do()
+	})
 }
 
-func (s system) freeze() error { return s.each((*process).freeze) }
-
-func (s system) thaw() error { return s.each((*process).thaw) }
-
-func (s system) each(do func(*process) error) error {
-	var failures []error
-	for _, p := range s.processes {
-		failures = append(failures, do(p))
+// withSystems starts each way to run the service.
+func (c *course) withSystems(ctx context.Context, do func([]system) error) (err error) {
+	systems := []system{c.starts()}
+	for _, planned := range []struct {
+		name             string
+		parts, variables []string
+	}{
+		{systemEmbedded, []string{""}, c.world.embedded()},
+		{systemRedis, []string{""}, c.world.redisDatabase(1)},
+		{systemSplit, []string{"web", "worker"}, c.world.redisDatabase(2)},
+	} {
+		s, err := c.startSystem(ctx, planned.name, planned.parts, planned.variables)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.stop()) }()
+		if planned.name != systemEmbedded {
+			s.load.meter.redis = c.world.redisServer.pid()
+		}
+		systems = append(systems, s)
 	}
-	return errors.Join(failures...)
-}
-
-func (c *course) loaderOf(s system) loader {
-	return loader{address: s.address, tenants: c.world.tenants, meter: s.meter}
+	return do(systems)
 }
 
 // verdictRow is what one load reached with each system, round by round.
@@ -176,18 +178,18 @@ type verdictRow struct {
 
 // measureVerdicts measures each load with each system in turn, so that the ratios are of the same minute.
 func (c *course) measureVerdicts(ctx context.Context) ([]goal, error) {
-	systems, err := c.startSystems(ctx)
+	rows := plannedVerdicts(c.options.clients)
+	err := c.alone(ctx, func() error {
+		return c.withSystems(ctx, func(systems []system) error {
+			c.show.plan(c.options.scale.rounds * len(rows) * (len(systems) + 1))
+			return c.verdictRounds(ctx, rows, systems)
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows := plannedVerdicts(c.options.clients)
-	c.show.plan(c.options.scale.rounds * len(rows) * (len(systems) + 1))
-	err = c.verdictRounds(ctx, rows, systems)
-	if err := errors.Join(err, stopSystems(systems)); err != nil {
-		return nil, err
-	}
 	c.verdictRows = rows
-	return verdictGoals(rows), c.world.cancelPending(ctx)
+	return verdictGoals(rows), nil
 }
 
 func plannedVerdicts(clients []int) []verdictRow {
@@ -215,7 +217,7 @@ func (c *course) verdictRounds(ctx context.Context, rows []verdictRow, systems [
 			}
 			for _, s := range systems {
 				if err := c.addVerdicts(ctx, row, s.name, func() (sample, error) {
-					return c.measureSystem(ctx, s, row)
+					return s.measure(ctx, row.what, row.clients, c.options.duration)
 				}); err != nil {
 					return err
 				}
@@ -247,16 +249,4 @@ func (c *course) clear(ctx context.Context) error {
 		return err
 	}
 	return c.world.settle(ctx)
-}
-
-func (c *course) measureSystem(ctx context.Context, s system, row verdictRow) (sample, error) {
-	if err := s.thaw(); err != nil {
-		return sample{}, err
-	}
-	load := c.loaderOf(s)
-	if s.executes {
-		load.verdicts = c.verdicts()
-	}
-	got, err := load.measure(ctx, row.what, row.clients, c.options.duration)
-	return got, errors.Join(err, s.freeze())
 }

@@ -35,10 +35,10 @@ const (
 
 // world is everything that is measured: the servers, and the organizations that start runs.
 type world struct {
-	dir      string
-	lock     *embedded.Lock
-	postgres *embedded.Postgres
-	service  *process
+	dir         string
+	lock        *embedded.Lock
+	postgres    *embedded.Postgres
+	service     *process
 	redisServer *process
 	redisURL    string
 	redis       *redis.Client
