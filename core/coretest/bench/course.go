@@ -37,11 +37,15 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"verdicts", "runs from their start to their verdict", (*course).measureVerdicts},
+		{"young", "a young database and a settled one", (*course).measureYoung},
+		{"river", "the same service on River", (*course).measureRiver},
+		{"backlog", "starts beside a backlog", (*course).measureBacklog},
+		{"idle", "a service that nobody calls", (*course).measureIdle},
 		{"rates", "starts and replays beside pgbench", (*course).measureRates},
+		{"replays", "replays beside a bare handler", (*course).measureReplays},
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
 		{"queue", "runs through the queue", (*course).measureQueue},
-		{"river", "the same service on River", (*course).measureRiver},
 		{"others", "the same starts in Ruby and in Django", (*course).measureOthers},
 		{"memory", "memory under load and of large documents", (*course).measureMemory},
 		{"purge", "purging expired keys beside starts", (*course).measurePurge},

@@ -57,6 +57,9 @@ type scale struct {
 	// that both meet as many checkpoints and stalls of the disk.
 	before time.Duration
 	load   time.Duration
+	// youth is how long a database is young, and how long it is measured again when it is settled.
+	youth time.Duration
+	idle  time.Duration
 }
 
 func (o options) wants(scenario string) bool {
@@ -68,6 +71,7 @@ func shortOptions() options {
 		dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 2 * time.Second,
 		scale: scale{
 			rounds: 1, keys: []int{10_000, 100_000}, purged: 100_000, before: 10 * time.Second, load: 20 * time.Second,
+			youth: 15 * time.Second, idle: 10 * time.Second,
 		},
 	}
 }
@@ -77,7 +81,7 @@ func fullOptions() options {
 	o.duration = 5 * time.Second
 	o.scale = scale{
 		rounds: 3, keys: []int{10_000, 1_000_000, 5_000_000}, purged: 1_000_000, before: 3 * time.Minute,
-		load: 10 * time.Minute,
+		load: 10 * time.Minute, youth: time.Minute, idle: time.Minute,
 	}
 	return o
 }

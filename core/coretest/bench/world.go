@@ -235,6 +235,9 @@ func (w *world) populate(ctx context.Context) error {
 	if err := seed(ctx, db); err != nil {
 		return err
 	}
+	if err := analyzeSeeded(ctx, db); err != nil {
+		return err
+	}
 	if w.tenants, err = newTenants(); err != nil {
 		return err
 	}
