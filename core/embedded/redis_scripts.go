@@ -63,7 +63,9 @@ type native struct {
 }
 
 func newNative(ctx context.Context, redis *miniredis.Miniredis, scripts map[string]Script) (*native, error) {
-	n := &native{redis: redis, server: redis.Server(), scripts: scripts, pushed: make(chan struct{}), empty: map[string]int{}}
+	n := &native{
+		redis: redis, server: redis.Server(), scripts: scripts, pushed: make(chan struct{}), empty: make(map[string]int),
+	}
 	n.writer, n.reader = bufio.NewWriter(&n.output), bufio.NewReader(&n.output)
 	n.peer = server.NewPeer(n.writer)
 	if err := n.enter(); err != nil {

@@ -3,7 +3,9 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -83,9 +85,8 @@ func TestRedisScripts(t *testing.T) {
 	t.Run("AreInterpretedWhereTheySaySo", func(t *testing.T) {
 		t.Parallel()
 		script := redis.NewScript("return redis.call('INCR', KEYS[1])")
-		_, client := startedRedis(t, map[string]Script{script.Hash(): {Run: func(Call, []string, []string) (any, error) {
-			return nil, ErrInterpret
-		}}})
+		leave := func(Call, []string, []string) (any, error) { return nil, ErrInterpret }
+		_, client := startedRedis(t, map[string]Script{script.Hash(): {Run: leave}})
 		if got, err := script.Run(t.Context(), client, []string{"n"}).Int(); err != nil || got != 1 {
 			t.Errorf("reply = %d, error = %v, want 1", got, err)
 		}
@@ -100,10 +101,11 @@ func TestRedisScripts(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if _, err := call("SET", "before", before.(string)); err != nil {
+			value, err := strconv.Atoi(fmt.Sprint(before))
+			if err != nil {
 				return nil, err
 			}
-			return call("INCR", keys[0])
+			return call("SET", keys[0], strconv.Itoa(value+1))
 		}}})
 		client.Set(t.Context(), "n", 0, 0)
 		const times = 200

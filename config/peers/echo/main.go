@@ -4,30 +4,34 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 
 	"github.com/labstack/echo/v4"
 )
 
-// answer is the file at ANSWER.
 type answer struct {
-	Status int
-	Header http.Header
-	Body   []byte
+	Status int         `json:"status"`
+	Header http.Header `json:"header"`
+	Body   []byte      `json:"body"`
 }
 
 func main() {
-	if err := run(os.Getenv("ADDRESS"), os.Getenv("ANSWER")); err != nil {
+	address := flag.String("address", "", "where to listen")
+	file := flag.String("answer", "", "file with the answer")
+	flag.Parse()
+	if err := run(*address, *file); err != nil {
 		fmt.Fprintln(os.Stderr, "echo:", err)
 		os.Exit(1)
 	}
 }
 
 func run(address, file string) error {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // G304: the file is the caller's choice
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
@@ -42,10 +46,7 @@ func run(address, file string) error {
 		if _, err := io.ReadAll(c.Request().Body); err != nil {
 			return err
 		}
-		header := c.Response().Header()
-		for name, values := range always.Header {
-			header[name] = values
-		}
+		maps.Copy(c.Response().Header(), always.Header)
 		c.Response().WriteHeader(always.Status)
 		_, err := c.Response().Write(always.Body)
 		return err

@@ -130,11 +130,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Func("rounds", "how often each measurement is repeated (default 3, and 1 behind the part rates)",
 		numbersInto(&rounds, maxRounds))
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
-	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all but "+partOthers+")", func(text string) error {
-		names, err := parseScenarios(text)
-		opts.only = names
-		return err
-	})
+	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all but "+partOthers+")",
+		func(text string) error {
+			names, err := parseScenarios(text)
+			opts.only = names
+			return err
+		})
 	flags.Func("keys", "numbers of keys to grow to; the first is compared with (default 10000,100000)",
 		numbersInto(&keys, maxKeys))
 	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")

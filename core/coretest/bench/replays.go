@@ -49,7 +49,8 @@ func (c *course) measureReplays(ctx context.Context) ([]goal, error) {
 	return []goal{{
 		what:  fmt.Sprintf("%s, %d clients, to a bare handler that writes the same bytes", workReplay, replayClients),
 		bound: atLeast(0.6, unitTimes), values: valuesOf(pairs, pair.ratio),
-		note: fmt.Sprintf("%s a second with %.0f µs of PostgreSQL and %.0f µs of the service each, bare %s with %.0f µs",
+		note: fmt.Sprintf("%s a second with %.0f µs of PostgreSQL and %.0f µs of the service each, "+
+			"bare %s with %.0f µs",
 			thousands(median(serviceRate)),
 			median(func(p pair) float64 { return each(p.service, p.service.cpu.postgres) }),
 			median(func(p pair) float64 { return each(p.service, p.service.cpu.service) }),
@@ -77,8 +78,7 @@ func (c *course) startEcho(ctx context.Context) (system, error) {
 	if err != nil {
 		return system{}, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary)
-	cmd.Env = append(os.Environ(), "ADDRESS="+address, "ANSWER="+file)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), binary, "-address", address, "-answer", file)
 	server, err := startProcess(cmd, filepath.Join(c.world.dir, "echo.log"))
 	if err != nil {
 		return system{}, err
@@ -109,7 +109,7 @@ func (c *course) saveReplay(ctx context.Context, file string) error {
 	}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + secretPrefix + numbered(first.number), "Content-Type": "text/csv",
-		"Idempotency-Key": keyPrefix + numbered(first.number), "X-Filename": "meter-readings.csv", "User-Agent": "bench",
+		"Idempotency-Key": keyPrefix + numbered(first.number), "X-Filename": "meter-readings.csv",
 	} {
 		request.Header.Set(name, value)
 	}
@@ -125,7 +125,7 @@ func (c *course) saveReplay(ctx context.Context, file string) error {
 	if !bytes.Equal(body, first.first.body) {
 		return fmt.Errorf("a replay was answered with %d: %s", response.StatusCode, body)
 	}
-	text, err := json.Marshal(map[string]any{"Status": response.StatusCode, "Header": response.Header, "Body": body})
+	text, err := json.Marshal(map[string]any{"status": response.StatusCode, "header": response.Header, "body": body})
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}

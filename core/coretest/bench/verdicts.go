@@ -145,28 +145,33 @@ func (c *course) alone(ctx context.Context, do func() error) error {
 	})
 }
 
-// withSystems starts each way to run the service.
-func (c *course) withSystems(ctx context.Context, do func([]system) error) (err error) {
+// withSystems starts each way to run the service, and ends those that it has started.
+func (c *course) withSystems(ctx context.Context, do func([]system) error) error {
 	systems := []system{c.starts()}
+	var err error
 	for _, planned := range []struct {
 		name             string
 		parts, variables []string
+		redis            int
 	}{
-		{systemEmbedded, []string{""}, c.world.embedded()},
-		{systemRedis, []string{""}, c.world.redisDatabase(1)},
-		{systemSplit, []string{"web", "worker"}, c.world.redisDatabase(2)},
+		{systemEmbedded, []string{""}, c.world.embedded(), 0},
+		{systemRedis, []string{""}, c.world.redisDatabase(1), c.world.redisServer.pid()},
+		{systemSplit, []string{"web", "worker"}, c.world.redisDatabase(2), c.world.redisServer.pid()},
 	} {
-		s, err := c.startSystem(ctx, planned.name, planned.parts, planned.variables)
-		if err != nil {
-			return err
+		var s system
+		if s, err = c.startSystem(ctx, planned.name, planned.parts, planned.variables); err != nil {
+			break
 		}
-		defer func() { err = errors.Join(err, s.stop()) }()
-		if planned.name != systemEmbedded {
-			s.load.meter.redis = c.world.redisServer.pid()
-		}
+		s.load.meter.redis = planned.redis
 		systems = append(systems, s)
 	}
-	return do(systems)
+	if err == nil {
+		err = do(systems)
+	}
+	for _, s := range systems[1:] {
+		err = errors.Join(err, s.stop())
+	}
+	return err
 }
 
 // verdictRow is what one load reached with each system, round by round.
