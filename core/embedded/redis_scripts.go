@@ -36,7 +36,7 @@ type Script struct {
 // Status is a reply such as OK.
 type Status string
 
-// Call runs a command and returns its reply, such as nil, an int or a string.
+// Call runs a command and returns its reply, such as nil, an int, a string or a Status.
 type Call func(args ...string) (any, error)
 
 // native runs scripts on a server.
@@ -142,7 +142,11 @@ func (n *native) call(args ...string) (any, error) {
 	n.reader.Reset(&n.output)
 	n.server.Dispatch(n.peer, args)
 	n.peer.Flush()
-	return server.ParseReply(n.reader)
+	reply, err := server.ParseReply(n.reader)
+	if status, ok := reply.(server.Simple); ok {
+		reply = Status(status)
+	}
+	return reply, err
 }
 
 // waitFor runs a script that may wait.
