@@ -64,7 +64,8 @@ type native struct {
 
 func newNative(ctx context.Context, redis *miniredis.Miniredis, scripts map[string]Script) (*native, error) {
 	n := &native{
-		redis: redis, server: redis.Server(), scripts: scripts, pushed: make(chan struct{}), empty: make(map[string]int),
+		redis: redis, server: redis.Server(), scripts: scripts,
+		pushed: make(chan struct{}), empty: make(map[string]int),
 	}
 	n.writer, n.reader = bufio.NewWriter(&n.output), bufio.NewReader(&n.output)
 	n.peer = server.NewPeer(n.writer)

@@ -57,7 +57,8 @@ func (c *course) startBesideBacklog(ctx context.Context, s system) (besideBacklo
 	if found.beside, err = s.measure(ctx, workMany, 1, c.options.duration); err != nil {
 		return found, err
 	}
-	err = c.world.db.QueryRow(ctx, "SELECT count(*) FROM validation_runs WHERE sweep_after IS NOT NULL").Scan(&found.left)
+	err = c.world.db.QueryRow(ctx,
+		"SELECT count(*) FROM validation_runs WHERE sweep_after IS NOT NULL").Scan(&found.left)
 	if err == nil && found.left == 0 {
 		err = errors.New("the backlog was done before the measurement ended: make -duration shorter")
 	}

@@ -85,12 +85,12 @@ func writeVerdicts(page *strings.Builder, rows []verdictRow) {
 	writeTable(page, "a second", names, rows, func(r verdictRow, name string) string {
 		return thousands(r.median(name, sample.perSecond))
 	})
-	writeTable(page, "request to verdict, p50 and p99 in ms", executing(), rows, func(r verdictRow, name string) string {
+	writeTable(page, "run to verdict, p50 and p99 in ms", executing(), rows, func(r verdictRow, name string) string {
 		return fmt.Sprintf("%.1f, %.1f",
 			r.median(name, func(s sample) float64 { return millis(s, 50) }),
 			r.median(name, func(s sample) float64 { return millis(s, 99) }))
 	})
-	writeTable(page, "CPU in µs: service, PostgreSQL, Redis, load", names, rows, func(r verdictRow, name string) string {
+	writeTable(page, "µs of service, PostgreSQL, Redis, load", names, rows, func(r verdictRow, name string) string {
 		parts := make([]string, 0, 4)
 		for _, part := range []func(cpuTimes) time.Duration{
 			func(c cpuTimes) time.Duration { return c.service }, func(c cpuTimes) time.Duration { return c.postgres },
