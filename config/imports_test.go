@@ -70,7 +70,8 @@ func layers() []layer {
 		{
 			folder: "tasks",
 			may: []string{
-				"core", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/jobs", "core/pages",
+				"core", "core/client", "core/coalesce", "core/db", "core/embedded", "core/idempotency", "core/jobs",
+				"core/pages",
 			},
 		},
 		{folder: "validations/engines/engine"},

@@ -110,19 +110,11 @@ func lockDataDir(settings Settings, part role) (*embedded.Lock, error) {
 }
 
 func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, part role, demo bool) error {
-	address := string(settings.RedisURL)
-	if address == "" {
-		private, err := embedded.StartRedis(ctx, b.log)
-		if err != nil {
-			return fmt.Errorf("start the in-process Redis: %w", err)
-		}
-		defer private.Stop()
-		address = private.URL()
-	}
-	queue, err := tasks.ParseRedisURL(address)
+	queue, stop, err := openRedis(ctx, settings, b.log)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	tasks.LogRedisClient(b.log)
 	client := queue.Client()
 	defer func() { _ = client.Close() }() // Nothing is lost with it: the database has all that matters.
@@ -149,6 +141,19 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	return runParts(ctx, process{
 		project: project, part: part, queue: queue, client: client, backend: b, ready: ready,
 	})
+}
+
+// openRedis starts a Redis inside this process if the settings name none.
+func openRedis(ctx context.Context, settings Settings, log *slog.Logger) (tasks.Redis, func(), error) {
+	if settings.RedisURL != "" {
+		queue, err := tasks.ParseRedisURL(string(settings.RedisURL))
+		return queue, func() {}, err
+	}
+	private, err := embedded.StartRedis(ctx, tasks.ScriptsInGo(), log)
+	if err != nil {
+		return tasks.Redis{}, nil, err
+	}
+	return tasks.InProcess(private.Dial), private.Stop, nil
 }
 
 // process is what a process runs on, and which part of the service it plays.

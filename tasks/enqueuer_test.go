@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -144,7 +143,7 @@ func TestEnqueuerCrash(t *testing.T) {
 // TestEnqueuerFreezes has a process stand still when the queue has taken a task, so that it sees no deadline.
 func TestEnqueuerFreezes(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	job := newJob()
 	b.stage(t, job)
 	frozen, thaw := context.WithCancel(t.Context())
@@ -207,7 +206,7 @@ func TestEnqueuerPoison(t *testing.T) {
 
 	t.Run("BlocksNothingBehindIt", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(8)
 		poison := newJobs(30)
 		for i := range poison {
@@ -230,7 +229,7 @@ func TestEnqueuerPoison(t *testing.T) {
 
 	t.Run("BelongsToItsRowWhenRedisIsWell", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		bad, good := newJob(), newJob()
 		if err := b.client.Set(t.Context(), "asynq:{"+tasks.QueueJobs+"}:t:"+bad.TaskID(), "x", 0).Err(); err != nil {
 			t.Fatalf("spoil the task's key: %v", err)
@@ -246,7 +245,7 @@ func TestEnqueuerPoison(t *testing.T) {
 
 func TestEnqueuerParks(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	job := newJob()
 	job.Kind = ""
 	b.stage(t, job)
@@ -275,7 +274,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 	t.Run("LosesNothingWhileItIsDown", func(t *testing.T) {
 		t.Parallel()
 		server := newStoppableRedis(t)
-		b := setup(t, server.url)
+		b := setup(t, redisAt(t, server.url))
 		list := newJobs(20)
 		b.stage(t, list...)
 		server.stop(t)
@@ -292,7 +291,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 	} {
 		t.Run("LeavesRowsWhen"+name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, coretest.Redis(t))
+			b := setup(t, redisServer(t))
 			list := newJobs(20)
 			b.stage(t, list...)
 			if err := b.client.ConfigSet(t.Context(), change[0], change[1]).Err(); err != nil {
@@ -309,7 +308,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 
 	t.Run("HoldsNoLockForLongWhileItHangs", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		list := newJobs(20)
 		b.stage(t, list...)
 		if err := b.client.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {
@@ -328,7 +327,7 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 
 	t.Run("KeepsWhatWasTakenBeforeItWentAway", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		list := newJobs(50)
 		b.stage(t, list...)
 		// The first task is in, then Redis takes no more.
@@ -367,7 +366,7 @@ func wantUntouched(tb testing.TB, b *testBundle, rows int) {
 
 func TestEnqueuerInALoop(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	signal := jobs.NewSignal()
 	loop := tasks.Loop{Name: "enqueuer", Interval: time.Hour, Wake: signal.Ready(), RunOnce: b.enqueuer.RunOnce}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -49,7 +48,7 @@ func TestEnqueuerIsFair(t *testing.T) {
 
 	t.Run("KeepsTheBacklogInTheDatabase", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(16)
 		org := uuid.New()
 		b.stageMany(t, org, 5000)
@@ -61,7 +60,7 @@ func TestEnqueuerIsFair(t *testing.T) {
 
 	t.Run("GivesTheNextOrganizationItsTurnAtOnce", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(16)
 		busy, next := uuid.New(), newJob()
 		b.stageMany(t, busy, 5000)
@@ -75,7 +74,7 @@ func TestEnqueuerIsFair(t *testing.T) {
 
 	t.Run("ServesEachOrganizationBeforeAnyASecondTime", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(8)
 		const orgs = 40
 		for range orgs {
@@ -101,7 +100,7 @@ func TestEnqueuerIsFair(t *testing.T) {
 
 	t.Run("CountsNoTasksOfDeadWorkers", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(16)
 		org := uuid.New()
 		for i := range 64 {
@@ -119,7 +118,7 @@ func TestEnqueuerIsFair(t *testing.T) {
 
 	t.Run("CountsTheTasksThatAreExecuted", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		b.enqueuer = b.newEnqueuer(16)
 		org := uuid.New()
 		for range 8 {

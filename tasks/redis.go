@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -24,11 +25,26 @@ const (
 	// clusterReload is how old a client's view of a cluster gets. A master that does not answer any more is in it until
 	// then, because its silence alone does not make the client look for another.
 	clusterReload = 2 * time.Second
+
+	// idlePoll is how often an idle worker looks for new tasks.
+	idlePoll = 100 * time.Millisecond
+	// waitingPoll is short, as the in-process Redis answers an idle worker only when there is something to do.
+	waitingPoll = 2 * time.Millisecond
 )
 
 // Redis says how to reach a Redis. It is asynq's RedisConnOpt.
 type Redis struct {
 	connect func() redis.UniversalClient
+	// idlePoll is the pause of an idle worker before it looks for tasks again.
+	idlePoll time.Duration
+}
+
+// InProcess returns the Redis inside this process that dial connects to. It runs ScriptsInGo.
+func InProcess(dial func(ctx context.Context, network, address string) (net.Conn, error)) Redis {
+	opt := &redis.Options{Dialer: dial}
+	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
+	opt.ContextTimeoutEnabled = true
+	return Redis{connect: func() redis.UniversalClient { return redis.NewClient(opt) }, idlePoll: waitingPoll}
 }
 
 // ParseRedisURL reads the address of one Redis, of a Redis behind sentinels, or of a cluster:
@@ -80,7 +96,7 @@ func parseSingle(raw string) (Redis, error) {
 	}
 	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
 	opt.ContextTimeoutEnabled = true
-	return Redis{connect: func() redis.UniversalClient { return redis.NewClient(opt) }}, nil
+	return Redis{connect: func() redis.UniversalClient { return redis.NewClient(opt) }, idlePoll: idlePoll}, nil
 }
 
 func parseSentinel(raw string) (Redis, error) {
@@ -93,7 +109,9 @@ func parseSentinel(raw string) (Redis, error) {
 	}
 	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
 	opt.ContextTimeoutEnabled = true
-	return Redis{connect: func() redis.UniversalClient { return redis.NewFailoverClient(opt) }}, nil
+	return Redis{
+		connect: func() redis.UniversalClient { return redis.NewFailoverClient(opt) }, idlePoll: idlePoll,
+	}, nil
 }
 
 func parseCluster(raw string) (Redis, error) {
@@ -104,7 +122,9 @@ func parseCluster(raw string) (Redis, error) {
 	setDefaults(&opt.DialTimeout, &opt.ReadTimeout, &opt.MaxRetries)
 	opt.ContextTimeoutEnabled = true
 	opt.ClusterStateReloadInterval = clusterReload
-	return Redis{connect: func() redis.UniversalClient { return redis.NewClusterClient(opt) }}, nil
+	return Redis{
+		connect: func() redis.UniversalClient { return redis.NewClusterClient(opt) }, idlePoll: idlePoll,
+	}, nil
 }
 
 // setDefaults fills in what the address does not say.

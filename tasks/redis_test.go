@@ -122,7 +122,8 @@ func TestCheckEviction(t *testing.T) {
 
 	t.Run("AcceptsARedisThatCannotTell", func(t *testing.T) {
 		t.Parallel()
-		client := mustParse(t, startInProcess(t))
+		client := startInProcess(t).Client()
+		defer client.Close()
 		if err := tasks.CheckEviction(t.Context(), client, discard()); err != nil {
 			t.Errorf("check = %v, want nil", err)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
 	"github.com/jackc/pgx/v5"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -38,21 +38,36 @@ type testBundle struct {
 }
 
 // backends are the two kinds of Redis that the product runs with.
-func backends() map[string]func(testing.TB) string {
-	return map[string]func(testing.TB) string{"RedisServer": coretest.Redis, "InProcess": startInProcess}
+func backends() map[string]func(testing.TB) tasks.Redis {
+	return map[string]func(testing.TB) tasks.Redis{"RedisServer": redisServer, "InProcess": startInProcess}
 }
 
-func startInProcess(tb testing.TB) string {
+func redisServer(tb testing.TB) tasks.Redis {
 	tb.Helper()
-	return "redis://" + miniredis.RunT(tb).Addr()
+	return redisAt(tb, coretest.Redis(tb))
 }
 
-func setup(tb testing.TB, redisURL string) *testBundle {
+func redisAt(tb testing.TB, url string) tasks.Redis {
 	tb.Helper()
-	opt, err := tasks.ParseRedisURL(redisURL)
+	opt, err := tasks.ParseRedisURL(url)
 	if err != nil {
 		tb.Fatalf("parse Redis URL: %v", err)
 	}
+	return opt
+}
+
+func startInProcess(tb testing.TB) tasks.Redis {
+	tb.Helper()
+	private, err := embedded.StartRedis(tb.Context(), tasks.ScriptsInGo(), discard())
+	if err != nil {
+		tb.Fatalf("start in-process Redis: %v", err)
+	}
+	tb.Cleanup(private.Stop)
+	return tasks.InProcess(private.Dial)
+}
+
+func setup(tb testing.TB, opt tasks.Redis) *testBundle {
+	tb.Helper()
 	b := &testBundle{db: openDatabase(tb, coretest.DatabaseURL(tb)), redis: opt, client: opt.Client()}
 	tb.Cleanup(func() { _ = b.client.Close() })
 	b.inspector = asynq.NewInspectorFromRedisClient(b.client)

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// idlePoll is how often an idle worker looks for new tasks, and latePoll how often for retries that are due.
-	idlePoll = 100 * time.Millisecond
+	// latePoll is how often an idle worker looks for retries that are due.
 	latePoll = time.Second
 
 	firstRetry = 2 * time.Second
@@ -39,7 +38,7 @@ type WorkerConfig struct {
 
 // Worker runs what the queue delivers.
 type Worker struct {
-	redis    asynq.RedisConnOpt
+	redis    Redis
 	cfg      WorkerConfig
 	log      *slog.Logger
 	handlers map[jobs.Kind]jobs.Handler
@@ -48,7 +47,7 @@ type Worker struct {
 }
 
 // NewWorker makes a Worker. It handles nothing until Handle and HandlePeriodic say what.
-func NewWorker(redis asynq.RedisConnOpt, cfg WorkerConfig, log *slog.Logger) *Worker {
+func NewWorker(redis Redis, cfg WorkerConfig, log *slog.Logger) *Worker {
 	return &Worker{redis: redis, cfg: cfg, log: log, handlers: map[jobs.Kind]jobs.Handler{}}
 }
 
@@ -69,7 +68,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		Concurrency:              w.cfg.Concurrency,
 		Queues:                   map[string]int{QueueJobs: jobsShare, QueuePeriodic: periodicShare},
 		BaseContext:              func() context.Context { return context.WithoutCancel(ctx) },
-		TaskCheckInterval:        idlePoll,
+		TaskCheckInterval:        w.redis.idlePoll,
 		DelayedTaskCheckInterval: latePoll,
 		RetryDelayFunc:           retryDelay,
 		// What is no failure is not counted as a try, so that a task of a newer release outlasts every older worker.

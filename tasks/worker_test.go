@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -110,7 +109,7 @@ func TestWorkerRefuses(t *testing.T) {
 	for name, task := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, coretest.Redis(t))
+			b := setup(t, redisServer(t))
 			worker := newWorker(b, time.Minute)
 			worker.Handle(kindCheck, func(context.Context, jobs.Job) error {
 				t.Error("the handler was called, want the task refused")
@@ -138,7 +137,7 @@ func TestWorkerStops(t *testing.T) {
 
 	t.Run("WhenItsTasksAreDone", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		worker := newWorker(b, time.Minute)
 		running, release := make(chan struct{}), make(chan struct{})
 		var cause error
@@ -170,7 +169,7 @@ func TestWorkerStops(t *testing.T) {
 
 	t.Run("AfterItsGrace", func(t *testing.T) {
 		t.Parallel()
-		b := setup(t, coretest.Redis(t))
+		b := setup(t, redisServer(t))
 		worker := newWorker(b, 50*time.Millisecond)
 		running := make(chan struct{})
 		returned := false

@@ -15,8 +15,16 @@ type course struct {
 	meter     meter
 	yardstick yardstick
 	show      *progress
-	// rows are the starts and replays beside pgbench, which get tables of their own.
-	rows []row
+	// rows are the starts and replays beside pgbench, which get tables of their own, as the verdicts do.
+	rows        []row
+	verdictRows []verdictRow
+}
+
+// results are all that was measured.
+type results struct {
+	rows     []row
+	verdicts []verdictRow
+	goals    []goal
 }
 
 // scenario measures some lines of the table of targets. Each begins with the same small tables.
@@ -28,11 +36,17 @@ type scenario struct {
 
 func scenarios() []scenario {
 	return []scenario{
+		{"verdicts", "runs from their start to their verdict", (*course).measureVerdicts},
+		{"young", "a young database and a settled one", (*course).measureYoung},
+		{"river", "the same service on River", (*course).measureRiver},
+		{"backlog", "starts beside a backlog", (*course).measureBacklog},
+		{"idle", "a service that nobody calls", (*course).measureIdle},
 		{"rates", "starts and replays beside pgbench", (*course).measureRates},
+		{"replays", "replays beside a bare handler", (*course).measureReplays},
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
 		{"queue", "runs through the queue", (*course).measureQueue},
-		{"others", "the same starts in Ruby and in Django", (*course).measureOthers},
+		{partOthers, "the same starts in Ruby and in Django", (*course).measureOthers},
 		{"memory", "memory under load and of large documents", (*course).measureMemory},
 		{"purge", "purging expired keys beside starts", (*course).measurePurge},
 		{"growth", "growing tables", (*course).measureGrowth},
@@ -40,14 +54,14 @@ func scenarios() []scenario {
 }
 
 // measureAll runs the chosen scenarios, and checks all rows after each.
-func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]row, []goal, error) {
+func measureAll(ctx context.Context, opts options, w *world, show *progress) (results, error) {
 	m, err := newMeter(w.service.pid(), w.postgres.Dir())
 	if err != nil {
-		return nil, nil, err
+		return results{}, err
 	}
 	bench, err := newYardstick(ctx, w, m)
 	if err != nil {
-		return nil, nil, err
+		return results{}, err
 	}
 	c := &course{options: opts, world: w, meter: m, yardstick: bench, show: show}
 	var goals []goal
@@ -57,19 +71,19 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) ([]
 		}
 		show.say("next: " + s.title)
 		if err := w.reset(ctx); err != nil {
-			return nil, nil, err
+			return results{}, err
 		}
 		found, err := s.run(c, ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+			return results{}, fmt.Errorf("%s: %w", s.title, err)
 		}
 		goals = append(goals, found...)
 		show.say("checking runs, keys and usage")
 		if err := check(ctx, w.db, w.tenants); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", s.title, err)
+			return results{}, fmt.Errorf("%s: %w", s.title, err)
 		}
 	}
-	return c.rows, goals, nil
+	return results{rows: c.rows, verdicts: c.verdictRows, goals: goals}, nil
 }
 
 // service is the load on the service.

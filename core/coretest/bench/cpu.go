@@ -29,21 +29,26 @@ const (
 type cpuTimes struct {
 	postgres time.Duration
 	service  time.Duration
+	redis    time.Duration
 	load     time.Duration
 }
 
 func (c cpuTimes) sub(before cpuTimes) cpuTimes {
 	return cpuTimes{
-		postgres: c.postgres - before.postgres, service: c.service - before.service, load: c.load - before.load,
+		postgres: c.postgres - before.postgres, service: c.service - before.service, redis: c.redis - before.redis,
+		load: c.load - before.load,
 	}
 }
 
-func (c cpuTimes) total() time.Duration { return c.postgres + c.service + c.load }
+func (c cpuTimes) total() time.Duration { return c.postgres + c.service + c.redis + c.load }
 
 // meter reads the processor times. Where there is no /proc it knows those of this process alone.
 type meter struct {
-	service  int
+	// services are the processes of the service.
+	services []int
 	postgres int
+	// redis is 0 where no server of its own is used.
+	redis int
 }
 
 // newMeter finds the server's process through the file that it keeps beside its data.
@@ -57,7 +62,7 @@ func newMeter(service int, cluster string) (meter, error) {
 	if err != nil {
 		return meter{}, fmt.Errorf("find PostgreSQL: %w", err)
 	}
-	return meter{service: service, postgres: postgres}, nil
+	return meter{services: []int{service}, postgres: postgres}, nil
 }
 
 func (m meter) read() (cpuTimes, error) {
@@ -66,12 +71,20 @@ func (m meter) read() (cpuTimes, error) {
 		return cpuTimes{}, err
 	}
 	times := cpuTimes{load: load}
-	times.service, err = familyTime(m.service)
-	if errors.Is(err, os.ErrNotExist) {
-		return times, nil
+	for _, service := range m.services {
+		used, err := familyTime(service)
+		if errors.Is(err, os.ErrNotExist) {
+			return times, nil
+		}
+		if err != nil {
+			return cpuTimes{}, err
+		}
+		times.service += used
 	}
-	if err != nil {
-		return cpuTimes{}, err
+	if m.redis != 0 {
+		if times.redis, err = familyTime(m.redis); err != nil {
+			return cpuTimes{}, err
+		}
 	}
 	times.postgres, err = familyTime(m.postgres)
 	return times, err

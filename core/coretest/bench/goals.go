@@ -9,12 +9,14 @@ import (
 type unit string
 
 const (
-	unitTimes   unit = "times"
-	unitShare   unit = "%"
-	unitMillis  unit = "ms"
-	unitPerSec  unit = "a second"
-	unitCount   unit = ""
-	wholeShares      = 100
+	unitTimes     unit = "times"
+	unitShare     unit = "%"
+	unitMillis    unit = "ms"
+	unitPerSec    unit = "a second"
+	unitCPU       unit = "% of a processor"
+	unitMebibytes unit = "MiB"
+	unitCount     unit = ""
+	wholeShares        = 100
 )
 
 func (u unit) text(value float64) string {
@@ -27,6 +29,10 @@ func (u unit) text(value float64) string {
 		return fmt.Sprintf("%.1f ms", value)
 	case unitPerSec:
 		return thousands(value) + " a second"
+	case unitCPU:
+		return hundredths(value) + " % of a processor"
+	case unitMebibytes:
+		return thousands(value) + " MiB"
 	case unitCount:
 		return thousands(value)
 	}

@@ -24,6 +24,9 @@ const (
 	workOthers work = "fresh starts of nine in ten organizations"
 	workBeside work = "fresh starts of nine in ten organizations, the tenth over its quota"
 	workWait   work = "runs that are waited for"
+	// Of these two each run is waited for until it has its verdict, after the last was started.
+	workVerdicts    work = "verdicts, 1,000 organizations"
+	workHotVerdicts work = "verdicts, one organization"
 )
 
 // sample is one measurement.
@@ -52,6 +55,8 @@ type loader struct {
 	address string
 	tenants []tenant
 	meter   meter
+	// verdicts is nil where starts are measured alone.
+	verdicts *verdicts
 }
 
 // measure lets clients send requests for the given time, each the next one as soon as it has the answer. The first
@@ -79,8 +84,16 @@ func (l loader) measure(ctx context.Context, what work, clients int, duration ti
 	if err != nil {
 		return sample{}, err
 	}
+	if l.verdicts != nil {
+		if err := l.verdicts.await(ctx); err != nil {
+			return sample{}, err
+		}
+	}
 	elapsed := time.Since(begun)
 	after, err := l.meter.read()
+	if err == nil && l.verdicts != nil {
+		all, err = l.verdicts.latencies(ctx, begun, len(all))
+	}
 	slices.Sort(all)
 	return sample{requests: len(all), elapsed: elapsed, latencies: all, cpu: after.sub(before)}, err
 }
@@ -129,12 +142,12 @@ func (l loader) driveOne(what work, c *client, end time.Time) (latencies, error)
 func (l loader) request(what work, c *client, key string) (bool, error) {
 	t := &l.tenants[randv2.IntN(manyTenants)]
 	switch what {
-	case workHot:
+	case workHot, workHotVerdicts:
 		_, err := l.tenants[manyTenants].start(c, key)
 		return true, err
 	case workReplay:
 		return true, t.replay(c)
-	case workMany:
+	case workMany, workVerdicts:
 		_, err := t.start(c, key)
 		return true, err
 	case workWait:

@@ -60,7 +60,7 @@ func setup(t *testing.T) (*standIn, loader) {
 	if _, err := prime(t.Context(), address, tenants); err != nil {
 		t.Fatalf("prime: %v", err)
 	}
-	own := meter{service: os.Getpid(), postgres: os.Getpid()}
+	own := meter{services: []int{os.Getpid()}, postgres: os.Getpid()}
 	return service, loader{address: address, tenants: tenants, meter: own}
 }
 

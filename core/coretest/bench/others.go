@@ -5,21 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
-	"time"
+	"path/filepath"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 const otherClients = 32
 
-// other is a program in another language that starts runs as it is customary there: statement by statement.
+// other is a program that starts runs as it is customary with its language or its library.
 type other struct {
 	name string
-	// folder holds the program, below that of all of them.
-	folder  string
-	command []string
-	// probe fails where something is missing that packages, those of Debian, would bring.
-	probe    []string
-	packages []string
+	// folder, in peerFolder, has the program.
+	folder string
+	// build, if any, makes the program with -o and a folder.
+	build     []string
+	command   []string
+	variables []string
+	// probe fails, in the program's folder, where something is missing. The remedy says what to do.
+	probe  []string
+	remedy string
 }
 
 // others run by the interpreters of Debian, which find its packages also where others are installed beside them.
@@ -28,32 +32,49 @@ func others() []other {
 	return []other{
 		{
 			name: "Ruby", folder: "ruby",
-			command:  []string{ruby, "--yjit", "/usr/bin/puma", "--config", "puma.rb"},
-			probe:    []string{ruby, "--yjit", "-e", "%w[pg puma sequel sequel_pg sinatra].each { |name| gem name }"},
-			packages: []string{"puma", "ruby-sinatra", "ruby-sequel", "ruby-sequel-pg"},
+			command: []string{ruby, "--yjit", "/usr/bin/puma", "--config", "puma.rb"},
+			probe:   []string{ruby, "--yjit", "-e", "%w[pg puma sequel sequel_pg sinatra].each { |name| gem name }"},
+			remedy:  "needs the Debian packages puma, ruby-sinatra, ruby-sequel, ruby-sequel-pg",
 		},
 		{
 			name: "Django", folder: "django",
-			command:  []string{python, "-m", "gunicorn", "app:application"},
-			probe:    []string{python, "-c", "import django, gunicorn, psycopg2, rest_framework"},
-			packages: []string{"gunicorn", "python3-django", "python3-djangorestframework", "python3-psycopg2"},
+			command: []string{python, "-m", "gunicorn", "app:application"},
+			probe:   []string{python, "-c", "import django, gunicorn, psycopg2, rest_framework"},
+			remedy: "needs the Debian packages gunicorn, python3-django, python3-djangorestframework, " +
+				"python3-psycopg2",
 		},
 	}
 }
 
-// missing says what to install before the program can run; it is empty where nothing is missing.
-func (o other) missing(ctx context.Context) string {
-	if exec.CommandContext(ctx, o.probe[0], o.probe[1:]...).Run() == nil {
-		return ""
+// missing says what to do before the program can run; it is empty where nothing is missing.
+func (o other) missing(ctx context.Context) (string, error) {
+	source, err := o.source()
+	if err != nil {
+		return "", err
 	}
-	return "needs the Debian packages " + strings.Join(o.packages, ", ")
+	probe := exec.CommandContext(ctx, o.probe[0], o.probe[1:]...)
+	probe.Dir = source
+	if probe.Run() == nil {
+		return "", nil
+	}
+	return o.remedy, nil
+}
+
+// source is the folder of the program in the checkout.
+func (o other) source() (string, error) {
+	root, err := coretest.Root()
+	return filepath.Join(root, peerFolder, o.folder), err
 }
 
 // measureOthers compares starts with those of programs in other languages, on the same server.
 func (c *course) measureOthers(ctx context.Context) ([]goal, error) {
 	var goals []goal
 	for _, o := range others() {
-		if missing := o.missing(ctx); missing != "" {
+		missing, err := o.missing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if missing != "" {
 			goals = append(goals, o.goal(nil, missing))
 			continue
 		}
@@ -92,52 +113,43 @@ func (c *course) measureOther(ctx context.Context, o other) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := c.compete(ctx, o.name, p)
+	pairs, err := c.compete(ctx, p.system(o.name, c.meter, nil), c.starts(), workMany)
 	if err == nil {
 		err = check(ctx, p.db, p.tenants)
 	}
 	return pairs, errors.Join(err, p.stop(ctx))
 }
 
-// compete lets the program and the service take turns.
-func (c *course) compete(ctx context.Context, name string, p *program) ([]pair, error) {
-	if _, err := prime(ctx, p.address, p.tenants); err != nil {
-		return nil, err
+// system is the program, which executes its runs if verdicts are given.
+func (p *program) system(name string, m meter, v *verdicts) system {
+	m.services = []int{p.server.pid()}
+	return system{
+		name: name, processes: []*process{p.server},
+		load: loader{address: p.address, tenants: p.tenants, meter: m, verdicts: v},
 	}
-	if err := analyze(ctx, p.db); err != nil {
+}
+
+// compete lets the program and the service take turns.
+func (c *course) compete(ctx context.Context, peer, service system, what work) ([]pair, error) {
+	if _, err := prime(ctx, peer.load.address, peer.load.tenants); err != nil {
 		return nil, err
 	}
 	contest := contest{
-		duration: c.options.duration, name: name, yardstick: otherLoad{p, c.world.service, c.meter},
-		service: c.service(), settle: c.world.settle, show: c.show,
+		duration: c.options.duration, name: peer.name, yardstick: peer, service: service, settle: c.clear, show: c.show,
 	}
-	rounds := c.options.scale.rounds
-	c.show.plan(rounds * len(contest.sides(0, &pair{})))
-	pairs := make([]pair, rounds)
-	for round := range pairs {
-		var err error
-		if pairs[round], err = contest.measure(ctx, round, row{what: workMany, clients: otherClients}); err != nil {
-			return nil, err
+	pairs := make([]pair, c.options.scale.rounds)
+	err := c.alone(ctx, func() error {
+		if err := errors.Join(peer.freeze(), analyze(ctx, c.world.db)); err != nil {
+			return err
 		}
-	}
-	return pairs, nil
-}
-
-// otherLoad is the load on the other program, while the service is frozen.
-type otherLoad struct {
-	program *program
-	service *process
-	meter   meter
-}
-
-func (l otherLoad) measure(ctx context.Context, what work, clients int, duration time.Duration) (sample, error) {
-	l.meter.service = l.program.server.pid()
-	load := loader{address: l.program.address, tenants: l.program.tenants, meter: l.meter}
-	var result sample
-	err := l.service.frozen(func() error {
-		var err error
-		result, err = load.measure(ctx, what, clients, duration)
-		return err
+		c.show.plan(len(pairs) * len(contest.sides(0, &pair{})))
+		for round := range pairs {
+			var err error
+			if pairs[round], err = contest.measure(ctx, round, row{what: what, clients: otherClients}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return result, err
+	return pairs, errors.Join(err, peer.thaw())
 }

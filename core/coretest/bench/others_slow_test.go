@@ -13,7 +13,7 @@ import (
 func TestOtherPrograms(t *testing.T) {
 	t.Parallel()
 
-	for _, o := range others() {
+	for _, o := range append(others(), river()) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			p := startedProgram(t, o)
@@ -31,7 +31,11 @@ func TestOtherPrograms(t *testing.T) {
 
 func startedProgram(t *testing.T, o other) *program {
 	t.Helper()
-	if missing := o.missing(t.Context()); missing != "" {
+	missing, err := o.missing(t.Context())
+	if err != nil {
+		t.Fatalf("look for packages: %v", err)
+	}
+	if missing != "" {
 		t.Skip(missing)
 	}
 	p, err := startProgram(t.Context(), o, coretest.DatabaseURL(t), t.TempDir())

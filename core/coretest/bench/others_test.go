@@ -11,9 +11,13 @@ func TestOther(t *testing.T) {
 
 	t.Run("NamesWhatToInstall", func(t *testing.T) {
 		t.Parallel()
-		o := other{name: "Ruby", probe: []string{"/nowhere/ruby"}, packages: []string{"puma", "ruby-sequel"}}
-		got := o.goal(nil, o.missing(t.Context()))
 		const want = "needs the Debian packages puma, ruby-sequel"
+		o := other{name: "Ruby", probe: []string{"/nowhere/ruby"}, remedy: want}
+		missing, err := o.missing(t.Context())
+		if err != nil {
+			t.Fatalf("look for packages: %v", err)
+		}
+		got := o.goal(nil, missing)
 		if got.note != want || got.verdict() != "not measured" {
 			t.Errorf("note = %q, %s, want %q, not measured", got.note, got.verdict(), want)
 		}

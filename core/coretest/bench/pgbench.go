@@ -30,6 +30,9 @@ var startScript string
 //go:embed replay.sql
 var replayScript string
 
+//go:embed execute.sql
+var executeScript string
+
 const (
 	// logTime is the place of the latency, in microseconds, in a line of pgbench's log.
 	logTime = 2
@@ -59,7 +62,9 @@ func newYardstick(ctx context.Context, w *world, m meter) (yardstick, error) {
 	if err != nil {
 		return yardstick{}, err
 	}
-	for name, script := range map[string]string{"start.sql": startScript, "replay.sql": replayScript} {
+	for name, script := range map[string]string{
+		"start.sql": startScript, "replay.sql": replayScript, "verdict.sql": startScript + executeScript,
+	} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(script), 0o600); err != nil {
 			return yardstick{}, fmt.Errorf("write script: %w", err)
 		}
@@ -148,6 +153,10 @@ func (y yardstick) args(what work, clients int, duration time.Duration, logs str
 		first, last = allTenants, allTenants
 	case workReplay:
 		script = "replay.sql"
+	case workVerdicts:
+		script = "verdict.sql"
+	case workHotVerdicts:
+		first, last, script = allTenants, allTenants, "verdict.sql"
 	default:
 	}
 	return slices.Concat(y.variables, []string{

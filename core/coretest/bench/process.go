@@ -67,10 +67,21 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 // frozen does something while the server gets no processor time.
 func (p *process) frozen(do func() error) error {
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return fmt.Errorf("freeze %s: %w", filepath.Base(p.cmd.Path), err)
+	if err := p.freeze(); err != nil {
+		return err
 	}
-	return errors.Join(do(), p.cmd.Process.Signal(syscall.SIGCONT))
+	return errors.Join(do(), p.thaw())
+}
+
+func (p *process) freeze() error { return p.signal(syscall.SIGSTOP) }
+
+func (p *process) thaw() error { return p.signal(syscall.SIGCONT) }
+
+func (p *process) signal(s os.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("send %s to %s: %w", s, filepath.Base(p.cmd.Path), err)
+	}
+	return nil
 }
 
 // stop asks the server to end and waits for it.

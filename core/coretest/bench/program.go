@@ -2,26 +2,23 @@ package main
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-// otherFiles are the programs in other languages, and the tables that they share.
-//
-//go:embed others
-var otherFiles embed.FS
-
 const (
+	// peerFolder, below the root of the module, has the programs and the tables that they share.
+	peerFolder = "config/peers"
 	// otherSchema is where their tables are, apart from those of the service.
 	otherSchema = "others"
 	dropOthers  = "DROP SCHEMA IF EXISTS " + otherSchema + " CASCADE;"
@@ -29,7 +26,7 @@ const (
 	earlierKeys = 10
 )
 
-// program is one in another language that runs, and its organizations.
+// program is one that runs, and its organizations.
 type program struct {
 	server  *process
 	address string
@@ -63,13 +60,9 @@ func startProgram(ctx context.Context, o other, databaseURL, dir string) (*progr
 }
 
 func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, dir string) error {
-	files, err := fs.Sub(otherFiles, "others/"+o.folder)
+	home, err := o.install(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("find the program: %w", err)
-	}
-	home := filepath.Join(dir, o.folder)
-	if err := os.CopyFS(home, files); err != nil {
-		return fmt.Errorf("write the program: %w", err)
+		return err
 	}
 	if p.address, err = freeAddress(ctx); err != nil {
 		return err
@@ -79,12 +72,37 @@ func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, di
 	cmd.Env = append(os.Environ(), "ADDRESS="+p.address, "PGHOST="+config.Host,
 		"PGPORT="+strconv.Itoa(int(config.Port)), "PGUSER="+config.User, "PGPASSWORD="+config.Password,
 		"PGDATABASE="+config.Database, "PGOPTIONS=-c search_path="+otherSchema)
+	cmd.Env = append(cmd.Env, o.variables...)
 	if p.server, err = startProcess(cmd, filepath.Join(dir, o.folder+".log")); err != nil {
 		return err
 	}
 	return p.server.await(ctx, func(ctx context.Context) bool {
 		return coretest.Answers(ctx, "http://"+p.address+"/livez/")
 	})
+}
+
+// install puts the program in a folder of its own, where it may write, and returns the folder.
+func (o other) install(ctx context.Context, dir string) (string, error) {
+	source, err := o.source()
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Join(dir, o.folder)
+	if o.build == nil {
+		if err := os.CopyFS(home, os.DirFS(source)); err != nil {
+			return "", fmt.Errorf("copy the program: %w", err)
+		}
+		return home, nil
+	}
+	if err := os.MkdirAll(home, 0o750); err != nil {
+		return "", fmt.Errorf("make folder: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, o.build[0], slices.Concat(o.build[1:], []string{"-o", home})...)
+	cmd.Dir = source
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w: %s", err, output)
+	}
+	return home, nil
 }
 
 // stop ends the program and removes its tables. It works also when ctx has ended.
@@ -101,9 +119,17 @@ func (p *program) stop(ctx context.Context) error {
 
 // seedOther makes the tables and fills them with the organizations that the service has as well.
 func seedOther(ctx context.Context, db *pgx.Conn) error {
-	tables, err := otherFiles.ReadFile("others/schema.sql")
+	root, err := coretest.Root()
+	if err != nil {
+		return err
+	}
+	tables, err := os.ReadFile(filepath.Join(root, peerFolder, "schema.sql"))
 	if err != nil {
 		return fmt.Errorf("read the tables: %w", err)
+	}
+	config, err := docs.Sample(tableStep)
+	if err != nil {
+		return err
 	}
 	// A benchmark that was killed may have left its tables.
 	if _, err := db.Exec(ctx, dropOthers+"CREATE SCHEMA "+otherSchema+";"+string(tables)); err != nil {
@@ -114,8 +140,9 @@ func seedOther(ctx context.Context, db *pgx.Conn) error {
 		SELECT ($1 || lpad(n::text, 12, '0'))::uuid FROM generate_series(1, $2::int) AS n`, orgPrefix, allTenants)
 	batch.Queue(`INSERT INTO tokens (digest, org_id, role)
 		SELECT sha256(($1 || right(id::text, 12))::bytea), id, 'executor' FROM organizations`, secretPrefix)
-	batch.Queue(`INSERT INTO workflows (id, org_id, slug, version)
-		SELECT ($1 || right(id::text, 12))::uuid, id, 'meter-readings', 1 FROM organizations`, workflowPrefix)
+	batch.Queue(`INSERT INTO workflows (id, org_id, slug, version, config)
+		SELECT ($1 || right(id::text, 12))::uuid, id, 'meter-readings', 1, $2 FROM organizations`,
+		workflowPrefix, string(config))
 	batch.Queue(`INSERT INTO usage_counters (org_id) SELECT id FROM organizations`)
 	// What a service that has run for a while has. A table that is all but empty is read as a whole, and SERIALIZABLE
 	// transactions that do so abort each other.

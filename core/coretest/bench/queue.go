@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -16,12 +15,11 @@ const (
 // measureQueue lets pgbench stage runs, and then has a worker execute them.
 func (c *course) measureQueue(ctx context.Context) ([]goal, error) {
 	executed := goal{what: "runs from pending to executed, one worker process", bound: atLeast(1000, unitPerSec)}
-	if strings.HasPrefix(c.world.redisName, "in-process") {
-		executed.note = "redis-server is not installed"
-		return []goal{executed}, nil
-	}
 	for range c.options.scale.rounds {
 		if err := c.world.cancelPending(ctx); err != nil {
+			return nil, err
+		}
+		if err := c.world.forgetExecuted(ctx); err != nil {
 			return nil, err
 		}
 		if err := c.world.settle(ctx); err != nil {
@@ -72,7 +70,7 @@ func (c *course) execute(ctx context.Context) (float64, cpuTimes, error) {
 
 // awaitExecuted returns the processor time that was used until no run was pending.
 func (c *course) awaitExecuted(ctx context.Context, worker *process) (cpuTimes, error) {
-	clocks := meter{service: worker.pid(), postgres: c.meter.postgres}
+	clocks := meter{services: []int{worker.pid()}, postgres: c.meter.postgres}
 	before, err := clocks.read()
 	if err != nil {
 		return cpuTimes{}, err
@@ -111,10 +109,15 @@ func (c *course) executionRate(ctx context.Context) (float64, error) {
 // cancelPending ends what other measurements have started, so that the worker executes nothing else.
 func (w *world) cancelPending(ctx context.Context) error {
 	if _, err := w.db.Exec(ctx, `
-		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(), sweep_after = NULL
+		UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', ended_at = now(), epoch = epoch + 1,
+			lease_until = NULL, sweep_after = NULL
 		WHERE sweep_after IS NOT NULL`); err != nil {
 		return fmt.Errorf("cancel runs: %w", err)
 	}
+	return nil
+}
+
+func (w *world) forgetExecuted(ctx context.Context) error {
 	// The rates of a round are told from the runs that were executed in it.
 	if _, err := w.db.Exec(ctx,
 		"UPDATE validation_runs SET started_at = NULL WHERE started_at IS NOT NULL"); err != nil {

@@ -19,16 +19,17 @@ type header struct {
 }
 
 // report prints the results as Markdown.
-func report(out io.Writer, h header, goals []goal, rows []row) error {
+func report(out io.Writer, h header, found results) error {
 	var page strings.Builder
 	fmt.Fprintf(&page, "%s, %d processors (%s/%s), %s, %s. %d rounds of %s each, %s in all.\n\n",
 		h.date.Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), h.machine,
 		h.rounds, h.duration, h.took.Round(time.Second))
-	writeGoals(&page, goals)
-	if len(rows) > 0 {
+	writeGoals(&page, found.goals)
+	writeVerdicts(&page, found.verdicts)
+	if len(found.rows) > 0 {
 		for _, write := range []func(*strings.Builder, []row){writeRates, writeLatencies, writeCosts} {
 			page.WriteByte('\n')
-			write(&page, rows)
+			write(&page, found.rows)
 		}
 	}
 	_, err := io.WriteString(out, page.String())

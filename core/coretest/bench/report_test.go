@@ -32,7 +32,7 @@ func TestReport(t *testing.T) {
 		date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), took: 90 * time.Second, rounds: 3, duration: time.Second,
 		machine: "PostgreSQL 15.1, redis-server",
 	}
-	if err := report(&page, h, rateGoals(rows), rows); err != nil {
+	if err := report(&page, h, results{rows: rows, goals: rateGoals(rows)}); err != nil {
 		t.Fatalf("report: %v", err)
 	}
 	for _, want := range []string{
@@ -120,6 +120,37 @@ func TestGrowthGoals(t *testing.T) {
 	}{{0.9, "met"}, {0.8, "missed"}} {
 		if got[i].values[0] != want.value || got[i].verdict() != want.verdict {
 			t.Errorf("%s = %v, %s; want %v, %s", got[i].what, got[i].values, got[i].verdict(), want.value, want.verdict)
+		}
+	}
+}
+
+func TestReportOfVerdicts(t *testing.T) {
+	t.Parallel()
+	rows := plannedVerdicts([]int{32})
+	for _, r := range rows {
+		for name, requests := range map[string]int{
+			systemEmbedded: 1500, systemRedis: 600, systemSplit: 500, systemStarts: 2000, systemPgbench: 1000,
+		} {
+			r.samples[name] = []sample{made(requests, 50*time.Millisecond)}
+		}
+	}
+	var page strings.Builder
+	if err := report(&page, header{}, results{verdicts: rows, goals: verdictGoals(rows)}); err != nil {
+		t.Fatalf("report: %v", err)
+	}
+	for _, want := range []string{
+		"| verdicts, 1,000 organizations, 32 clients, serve, embedded Redis, to starts alone | at least 0.70 times | " +
+			"0.75 times |  | met | 1,500 a second, starts 2,000 |",
+		"| verdicts, one organization, 32 clients, serve, embedded Redis, to pgbench's | at least 3.00 times | " +
+			"1.50 times |  | missed | 1,500 a second, pgbench 1,000 |",
+		"| CPU of a verdict, 32 clients, serve, redis-server, to that of a start alone | at most 1.60 times | " +
+			"3.33 times |  | missed | 1500 µs, start 450 µs |",
+		"| verdicts, 1,000 organizations | 32 | 1,500 | 600 | 500 | 2,000 | 1,000 |",
+		"| verdicts, 1,000 organizations | 32 | 50.0, 50.0 | 50.0, 50.0 | 50.0, 50.0 |",
+		"| verdicts, one organization | 32 | 200, 400, 0, 67 |",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no line with %q:\n%s", want, page.String())
 		}
 	}
 }

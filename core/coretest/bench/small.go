@@ -22,29 +22,36 @@ type small struct {
 
 // newSmall makes the database.
 func newSmall(ctx context.Context, c *course) (*small, error) {
-	if _, err := c.world.db.Exec(ctx, "CREATE DATABASE "+smallName); err != nil {
-		return nil, fmt.Errorf("create the small database: %w", err)
+	s := &small{yardstick: c.yardstick}
+	var err error
+	s.yardstick.db, s.yardstick.url, err = newDatabase(ctx, c.world, smallName)
+	return s, err
+}
+
+// newDatabase makes a database with the tables and the organizations of the service, and returns its address.
+func newDatabase(ctx context.Context, w *world, name string) (*pgx.Conn, string, error) {
+	if _, err := w.db.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return nil, "", fmt.Errorf("create the database %s: %w", name, err)
 	}
-	address, err := url.Parse(c.world.postgres.URL())
+	address, err := url.Parse(w.postgres.URL())
 	if err != nil {
-		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
+		return nil, "", fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
-	address.Path = "/" + smallName
+	address.Path = "/" + name
 	config, err := pgx.ParseConfig(address.String())
 	if err != nil {
-		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
+		return nil, "", fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
 	connections := stdlib.OpenDB(*config)
 	defer connections.Close()
 	if err := migrations.Up(ctx, connections, slog.New(slog.DiscardHandler)); err != nil {
-		return nil, fmt.Errorf("make the small tables: %w", err)
+		return nil, "", fmt.Errorf("make the tables of %s: %w", name, err)
 	}
-	s := &small{yardstick: c.yardstick}
-	if s.yardstick.db, err = pgx.ConnectConfig(ctx, config); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+	db, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, "", fmt.Errorf("connect: %w", err)
 	}
-	s.yardstick.url = address.String()
-	return s, seed(ctx, s.yardstick.db)
+	return db, address.String(), seed(ctx, db)
 }
 
 // close lets the server go, which takes the database with it.

@@ -8,7 +8,7 @@ import (
 // measureWait compares runs that the request waits for with plain starts, one client at a time.
 func (c *course) measureWait(ctx context.Context) ([]goal, error) {
 	waited := goal{
-		what: "start to verdict with Prefer: wait, p50 to that of a plain start, 1 client", bound: atMost(3, unitTimes),
+		what: "start to verdict with Prefer: wait, p50 to that of a plain start, 1 client", bound: atMost(2, unitTimes),
 	}
 	for range c.options.scale.rounds {
 		plain, err := c.sample(ctx, c.service(), workMany, 1)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,15 +35,13 @@ const (
 
 // world is everything that is measured: the servers, and the organizations that start runs.
 type world struct {
-	dir      string
-	lock     *embedded.Lock
-	postgres *embedded.Postgres
-	service  *process
-	// stopRedis ends whichever Redis is in use.
-	stopRedis func() error
-	redisName string
-	redisURL  string
-	redis     *redis.Client
+	dir         string
+	lock        *embedded.Lock
+	postgres    *embedded.Postgres
+	service     *process
+	redisServer *process
+	redisURL    string
+	redis       *redis.Client
 	// busy says how much others asked of the machine before.
 	busy string
 	// address is where the service listens.
@@ -104,8 +103,8 @@ func (w *world) stop(ctx context.Context) error {
 	if w.redis != nil {
 		failures = append(failures, w.redis.Close())
 	}
-	if w.stopRedis != nil {
-		failures = append(failures, w.stopRedis())
+	if w.redisServer != nil {
+		failures = append(failures, w.redisServer.stop())
 	}
 	if w.postgres != nil {
 		failures = append(failures, w.postgres.Stop(ctx), os.RemoveAll(w.postgres.Dir()))
@@ -118,7 +117,7 @@ func (w *world) settle(ctx context.Context) error {
 	if _, err := w.db.Exec(ctx, "DELETE FROM staged_jobs"); err != nil {
 		return fmt.Errorf("forget staged jobs: %w", err)
 	}
-	if err := w.redis.FlushAll(ctx).Err(); err != nil {
+	if err := w.redis.FlushDB(ctx).Err(); err != nil {
 		return fmt.Errorf("empty Redis: %w", err)
 	}
 	return nil
@@ -151,17 +150,10 @@ func (w *world) startPostgres(ctx context.Context) error {
 
 func (w *world) pgbench() string { return filepath.Join(w.postgres.BinDir(), "pgbench") }
 
-// startRedis runs redis-server where it is installed; otherwise the Redis inside this process has to do.
 func (w *world) startRedis(ctx context.Context) error {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
-		private, err := embedded.StartRedis(ctx, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return err
-		}
-		w.redisName, w.redisURL = "in-process Redis", private.URL()
-		w.stopRedis = func() error { private.Stop(); return nil }
-		return nil
+		return fmt.Errorf("install redis-server (Debian, Ubuntu) or redis (Fedora, macOS): %w", err)
 	}
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -178,7 +170,7 @@ func (w *world) startRedis(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.redisName, w.redisURL, w.stopRedis = "redis-server", "redis://:"+password+"@"+address+"/0", server.stop
+	w.redisServer, w.redisURL = server, "redis://:"+password+"@"+address+"/0"
 	return server.await(ctx, func(ctx context.Context) bool {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		return err == nil && conn.Close() == nil
@@ -196,21 +188,27 @@ func (w *world) startService(ctx context.Context) error {
 // secretKey is the same in all processes, and protects nothing.
 const secretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
 
-// serve starts a process that plays one part of the service, and returns where it answers.
-func (w *world) serve(ctx context.Context, part string) (*process, string, error) {
+// serve starts a process that plays one part of the service, or with "" all of them, and returns where it answers. The
+// variables come after those that all processes get, and take precedence.
+func (w *world) serve(ctx context.Context, part string, variables ...string) (*process, string, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), "serve", "--only", part)
-	listen := "SV_ADDR"
-	if part != "web" {
+	args, listen, name := []string{"serve"}, "SV_ADDR", "all"
+	if part != "" {
+		args, name = append(args, "--only", part), part
+	}
+	if part == "worker" {
 		listen = "SV_METRICS_ADDR"
 	}
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+w.postgres.URL(), "REDIS_URL="+w.redisURL, listen+"="+address,
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), args...)
+	cmd.Env = slices.Concat(os.Environ(), []string{
+		"DATABASE_URL=" + w.postgres.URL(), "REDIS_URL=" + w.redisURL, listen + "=" + address,
 		"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
-		"SV_SECRET_KEY="+secretKey)
-	server, err := startProcess(cmd, filepath.Join(w.dir, part+".log"))
+		"SV_SECRET_KEY=" + secretKey,
+	}, variables)
+	server, err := startProcess(cmd, filepath.Join(w.dir, name+".log"))
 	if err != nil {
 		return nil, "", err
 	}
@@ -235,6 +233,9 @@ func (w *world) populate(ctx context.Context) error {
 	}
 	w.redis = redis.NewClient(target)
 	if err := seed(ctx, db); err != nil {
+		return err
+	}
+	if err := analyzeSeeded(ctx, db); err != nil {
 		return err
 	}
 	if w.tenants, err = newTenants(); err != nil {
@@ -269,7 +270,7 @@ func (w *world) describe(ctx context.Context) string {
 		version = "of unknown version"
 	}
 	version, _, _ = strings.Cut(version, " ")
-	return "PostgreSQL " + version + ", " + w.redisName + w.busy
+	return "PostgreSQL " + version + ", redis-server" + w.busy
 }
 
 // loadAverage is of the minute before; where there is no /proc it is not known.

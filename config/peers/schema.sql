@@ -1,4 +1,4 @@
--- The tables of both programs, in a schema of their own. They hold what a start needs and have no index too many. The
+-- The tables of the programs, in a schema of their own. They hold what a start needs and have no index too many. The
 -- rows that starts write do not refer to each other with foreign keys: their checks read pages that other starts write
 -- to, on which SERIALIZABLE transactions abort each other.
 CREATE TABLE organizations (
@@ -15,7 +15,9 @@ CREATE TABLE workflows (
     id uuid PRIMARY KEY,
     org_id uuid NOT NULL REFERENCES organizations,
     slug text NOT NULL,
-    version integer NOT NULL
+    version integer NOT NULL,
+    -- What its one step checks.
+    config text NOT NULL
 );
 
 CREATE TABLE usage_counters (
@@ -40,6 +42,8 @@ CREATE TABLE idempotency_keys (
     response_status smallint,
     response_headers jsonb,
     response_body jsonb,
+    -- Programs that return the first answer byte for byte store it here.
+    response_text bytea,
     validation_run_id uuid,
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
@@ -67,7 +71,28 @@ CREATE TABLE validation_runs (
     idempotency_key_id uuid UNIQUE,
     source text NOT NULL,
     state text NOT NULL,
-    created_at timestamptz NOT NULL
+    result text,
+    created_at timestamptz NOT NULL,
+    ended_at timestamptz
+);
+
+CREATE TABLE step_runs (
+    run_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    error_count bigint NOT NULL,
+    warning_count bigint NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    PRIMARY KEY (run_id, ordinal)
+);
+
+CREATE TABLE findings (
+    run_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    severity text NOT NULL,
+    code text NOT NULL,
+    message text NOT NULL,
+    PRIMARY KEY (run_id, ordinal)
 );
 
 CREATE TABLE staged_jobs (
