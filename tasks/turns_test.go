@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -22,7 +21,7 @@ func orgNumber(n int) uuid.UUID {
 // Organizations whose tasks take long and that have all they may have hold up nobody behind them.
 func TestEnqueuerPassesOverOrganizationsThatHaveEnough(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	const slots = 16
 	b.enqueuer = b.newEnqueuer(slots)
 	for i := range slots - 1 {
@@ -44,7 +43,7 @@ func TestEnqueuerPassesOverOrganizationsThatHaveEnough(t *testing.T) {
 // Two enqueuers that see the same queue at the same time hand over no more than one alone.
 func TestEnqueuersCountWhatTheOtherHandsOver(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	const slots = 16
 	first, second, org := b.newEnqueuer(slots), b.newEnqueuer(slots), uuid.New()
 	b.stageMany(t, org, 100)
@@ -79,7 +78,7 @@ func (h *afterLook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 // The other enqueuer may have looked for jobs before this one's job was staged.
 func TestEnqueuerLooksAgainBehindAnother(t *testing.T) {
 	t.Parallel()
-	b := setup(t, coretest.Redis(t))
+	b := setup(t, redisServer(t))
 	signal := jobs.NewSignal()
 	enqueuer := tasks.NewEnqueuer(b.db, b.client, tasks.EnqueuerConfig{
 		Slots: func() (int, error) { return 1, nil }, JobTimeout: time.Hour,
