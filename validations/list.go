@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -157,27 +156,6 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 		return query.Where("workflow_id = ?", id)
 	}
 	return query.Where("workflow_slug = ?", filter.Workflow)
-}
-
-// Filenames reads the names of the documents of submissions.
-func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT u.id, u.filename FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
-			SELECT id, filename FROM submissions WHERE org_id = $1 AND id = asked.id LIMIT 1) AS u`, orgID, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read the names of documents: %w", err)
-	}
-	names := make(map[uuid.UUID]string, len(ids))
-	var id uuid.UUID
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		names[id] = name
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the names of documents: %w", err)
-	}
-	return names, nil
 }
 
 // Newest returns the id of the organization's newest run, or the zero UUID if there is none.
