@@ -41,17 +41,23 @@ func FuzzIDF(f *testing.F) {
 	})
 }
 
-// countSeparators counts what ends texts, outside of comments.
+// countSeparators counts what ends texts, outside of comments and without semicolons between objects.
 func countSeparators(text string) int {
-	n, comment := 0, false
+	n, comment, inside := 0, false, false
 	for _, char := range text {
 		switch {
 		case char == '\n' || char == '\r':
 			comment = false
 		case char == '!':
 			comment = true
-		case !comment && (char == ',' || char == ';'):
+		case comment || strings.ContainsRune(" \t\f\v", char):
+		case char == ',':
 			n++
+		case char != ';':
+			inside = true
+		case inside:
+			n++
+			inside = false
 		}
 	}
 	return n

@@ -44,6 +44,11 @@ func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.ReadError)
 		if r.at >= len(r.text) {
 			return r.objects, nil
 		}
+		if r.text[r.at] == ';' {
+			// EnergyPlus reads past semicolons between objects.
+			r.at++
+			continue
+		}
 		if fault := r.object(); fault != nil {
 			return nil, fault
 		}

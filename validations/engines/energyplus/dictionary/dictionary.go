@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,10 @@ type Dictionary struct {
 	// Version is the version as "23.2".
 	Version string
 	Classes []*Class
-	byKey   map[string]*Class
+
+	byKey map[string]*Class
+	// givers are the classes whose names or fields are in a list, types those whose own name is, by the list in lower case.
+	givers, types map[string][]*Class
 }
 
 // Class describes the objects of one class.
@@ -83,11 +87,57 @@ type Bound struct {
 
 // New returns the dictionary of a version that has these classes.
 func New(version string, classes []*Class) *Dictionary {
-	d := &Dictionary{Version: version, Classes: classes, byKey: make(map[string]*Class, len(classes))}
+	d := &Dictionary{
+		Version: version, Classes: classes, byKey: make(map[string]*Class, len(classes)),
+		givers: map[string][]*Class{}, types: map[string][]*Class{},
+	}
 	for _, class := range classes {
 		d.byKey[strings.ToLower(class.Name)] = class
+		for _, list := range class.TypeLists {
+			d.types[strings.ToLower(list)] = append(d.types[strings.ToLower(list)], class)
+		}
+		for f := range class.all() {
+			for _, list := range f.Gives {
+				key := strings.ToLower(list)
+				if !slices.Contains(d.givers[key], class) {
+					d.givers[key] = append(d.givers[key], class)
+				}
+			}
+		}
 	}
 	return d
+}
+
+// all iterates over the label and all fields of a class.
+func (c *Class) all() iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		if c.Label != nil && !yield(c.Label) {
+			return
+		}
+		for _, f := range c.Fields {
+			if !yield(f) {
+				return
+			}
+		}
+		if c.Repeated == nil {
+			return
+		}
+		for _, f := range c.Repeated.Fields {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// Givers are the classes whose objects add a name to a reference list.
+func (d *Dictionary) Givers(list string) []*Class {
+	return d.givers[strings.ToLower(list)]
+}
+
+// Types are the classes whose own names are in a reference list.
+func (d *Dictionary) Types(list string) []*Class {
+	return d.types[strings.ToLower(list)]
 }
 
 // Class returns the class of a name in any case, nil where the version has no such class.
@@ -95,20 +145,7 @@ func (d *Dictionary) Class(name string) *Class {
 	return d.byKey[strings.ToLower(name)]
 }
 
-// Field returns the field of this name, outside of the repeated group, or nil.
-func (c *Class) Field(name string) *Field {
-	return find(c.Fields, name)
-}
-
-// Field returns the field of this name, or nil.
-func (g *Group) Field(name string) *Field {
-	return find(g.Fields, name)
-}
-
-func find(fields []*Field, name string) *Field {
-	at := slices.IndexFunc(fields, func(f *Field) bool { return f.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return fields[at]
+// Find returns the place of the field with a name, -1 where there is none.
+func Find(fields []*Field, name string) int {
+	return slices.IndexFunc(fields, func(f *Field) bool { return f.Name == name })
 }

@@ -2,6 +2,7 @@ package dictionary
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	_ "embed" // for the tables
 	"errors"
@@ -25,6 +26,12 @@ const (
 	listSeparator      = ","
 	labelMark          = "@"
 	groupMark          = "*"
+)
+
+const (
+	longestLine = 1 << 20
+	// commonClasses is about as many as a version has.
+	commonClasses = 1000
 )
 
 // ErrUnknownVersion is the error of Load for a version that the tables lack.
@@ -51,30 +58,33 @@ func Read(from io.Reader, version string) (*Dictionary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read dictionary: %w", err)
 	}
-	var text strings.Builder
-	if _, err := io.Copy(&text, plain); err != nil {
-		return nil, fmt.Errorf("read dictionary: %w", err)
+	lines := bufio.NewScanner(plain)
+	lines.Buffer(nil, longestLine)
+	if !lines.Scan() {
+		return nil, fmt.Errorf("read dictionary: %w", errors.Join(errMalformed, lines.Err()))
 	}
-	header, lines, _ := strings.Cut(text.String(), "\n")
-	bit := slices.Index(strings.Fields(header), version)
+	bit := slices.Index(strings.Fields(lines.Text()), version)
 	if bit < 0 {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownVersion, version)
 	}
-	classes := []*Class{}
-	for line := range strings.Lines(lines) {
-		mask, description, _ := strings.Cut(strings.TrimSuffix(line, "\n"), partSeparator)
-		set, err := strconv.ParseUint(mask, 16, 64)
+	classes := make([]*Class, 0, commonClasses)
+	for lines.Scan() {
+		mask, description, _ := bytes.Cut(lines.Bytes(), []byte(partSeparator))
+		set, err := strconv.ParseUint(string(mask), 16, 64)
 		if err != nil {
 			return nil, fmt.Errorf("read dictionary: %w", err)
 		}
 		if set&(1<<bit) == 0 {
 			continue
 		}
-		class, err := parseClass(description)
+		class, err := parseClass(string(description))
 		if err != nil {
 			return nil, fmt.Errorf("read dictionary: %w", err)
 		}
 		classes = append(classes, class)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read dictionary: %w", err)
 	}
 	return New(version, classes), nil
 }
