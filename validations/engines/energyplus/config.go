@@ -41,6 +41,7 @@ var defaultSeverities = map[string]engine.Severity{
 	checkVersionMissing:  engine.SeverityWarning,
 	checkClasses:         engine.SeverityError,
 	checkFields:          engine.SeverityError,
+	checkIgnoredFields:   engine.SeverityWarning,
 	checkFieldCounts:     engine.SeverityError,
 	checkRequiredFields:  engine.SeverityError,
 	checkValues:          engine.SeverityError,

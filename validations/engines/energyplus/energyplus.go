@@ -22,6 +22,7 @@ const (
 	checkVersionMissing  = "version_missing"
 	checkClasses         = "classes"
 	checkFields          = "fields"
+	checkIgnoredFields   = "ignored_fields"
 	checkFieldCounts     = "field_counts"
 	checkRequiredFields  = "required_fields"
 	checkValues          = "values"

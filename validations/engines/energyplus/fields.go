@@ -116,8 +116,12 @@ func (r *modelRun) unknownField(o *modelObject, f *modelField) {
 	for _, spec := range specs {
 		names = append(names, spec.Name)
 	}
-	found.message = fmt.Sprintf("a %s has no field %s", o.spec.Name, engine.Quote(f.name)) +
-		didYouMean(engine.Nearest(f.name, names))
+	meant := engine.Nearest(f.name, names)
+	if meant == "" {
+		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.
+		found.check = checkIgnoredFields
+	}
+	found.message = fmt.Sprintf("a %s has no field %s", o.spec.Name, engine.Quote(f.name)) + didYouMean(meant)
 	r.find(found)
 }
 

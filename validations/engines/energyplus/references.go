@@ -177,6 +177,9 @@ func (b *nameBook) isZone(key string) bool {
 // builtIn are the fluids whose properties EnergyPlus knows by itself.
 var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
 
+// preprocessed begins the names of surface properties that the preprocessors for slabs and basements add.
+const preprocessed = "surfpropothsdcoef"
+
 // leads says that the value of a field is a name in one of the lists that the field refers to.
 func (b *nameBook) leads(f *modelField) bool {
 	key := foldName(f.text)
@@ -189,6 +192,9 @@ func (b *nameBook) leads(f *modelField) bool {
 			return true
 		}
 		if list == "OutFaceEnvNames" {
+			if strings.HasPrefix(key, preprocessed) {
+				return true
+			}
 			// The list lacks some classes of surfaces.
 			givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
 		}

@@ -1,6 +1,7 @@
 package energyplus_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -81,3 +82,85 @@ func TestModelReferences(t *testing.T) {
 	})
 }
 
+func TestReferencesByTheDictionary(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"required_fields": "OFF"}}`)
+	tests := []struct {
+		name, objects string
+		want          brief
+	}{
+		{
+			"FewClasses", "BranchList,L,B; Branch,A;",
+			brief{"energyplus.unknown_object", "/BranchList/L/branches/0/branch_name", 1, 14, 0, `there is no Branch "B"`},
+		},
+		{
+			"ManyClasses", "Fan:OnOff,Fan; AirTerminal:SingleDuct:ParallelPIU:Reheat,P,,,,,,,,,,,Fun;",
+			brief{
+				"energyplus.unknown_object", "/AirTerminal:SingleDuct:ParallelPIU:Reheat/P/fan_name", 1, 70, 0,
+				`there is no Fan:ConstantVolume or Fan:SystemModel "Fun"`,
+			},
+		},
+		{
+			"TypeBeside", "Fan:OnOff,Supply; Branch,B,,Fan:ConstantVolume,Supply,In,Out; Fan:ConstantVolume,Suply;",
+			brief{
+				"energyplus.unknown_object", "/Branch/B/components/0/component_name", 1, 48, 0,
+				`there is no Fan:ConstantVolume "Supply"; did you mean Suply?`,
+			},
+		},
+		{
+			"ClassThatDoesNotFit", "Branch,B,,Fan:ConstantVolum,,In,Out;",
+			brief{
+				"energyplus.unknown_type", "/Branch/B/components/0/component_object_type", 1, 11, 0,
+				`there is no class for this field called "Fan:ConstantVolum"; did you mean Fan:ConstantVolume?`,
+			},
+		},
+		{
+			"NameThatIsAReference", "MaterialProperty:PhaseChange,M;",
+			brief{
+				"energyplus.unknown_material", "/MaterialProperty:PhaseChange/M", 1, 30, 0, `there is no material "M"`,
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			off := compile(t, engines.KindEnergyPlus, `{"checks": {"required_fields": "OFF", "zone_surfaces": "OFF"}}`)
+			expectOne(t, off, complete(tt.objects), "m.idf", tt.want)
+		})
+	}
+
+	for name, objects := range map[string]string{
+		"NameByField":        "FluidProperties:Name,Salt,Refrigerant; FluidProperties:Saturated,Salt,Enthalpy;",
+		"BuiltInFluid":       "FluidProperties:Concentration,Water,Density;",
+		"NameOfEachZone":     "Zone,North; DemandManager:Lights,D,,,,,,,,,North Wing; Lights,Wing,North; Roof,R,,North;",
+		"NameOfUnknownClass": "Sched:Constant,Always; Fan:OnOff,F,Always;",
+		"TypedOutOfTheLists": "Fan:ConstantVolume,F; Dehumidifier:Desiccant:System,D,,,,,,,,,,,,,Fan:ConstantVolume,F;",
+		"Preprocessor":       "Floor:Detailed,F,,,,OtherSideCoefficients,surfPropOthSdCoefSlabAverage;",
+		"EmptyList":          "Sizing:Plant,;",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range checkModel(t, engine, complete(objects), "m.idf").Findings {
+				if strings.Contains(f.Code, "unknown_") && f.Code != "energyplus.unknown_class" {
+					t.Errorf("finding = %+v, want no reference that leads nowhere", f)
+				}
+			}
+		})
+	}
+
+	t.Run("LooseReferencesAreWarnedOf", func(t *testing.T) {
+		t.Parallel()
+		report := checkModel(t, engine, complete("Sizing:Plant,Loop; Schedule:Constant,S,On/Off,1;"), "m.idf")
+		same(t, 0, report.Errors)
+		same(t, []brief{
+			{
+				"energyplus.unknown_object", "/Sizing:Plant/plant_or_condenser_loop_name", 1, 14, 0,
+				`there is no CondenserLoop or PlantLoop "Loop"`,
+			},
+			{
+				"energyplus.unknown_schedule_type_limits", "/Schedule:Constant/S/schedule_type_limits_name", 1, 40, 0,
+				`there is no schedule type limits "On/Off"`,
+			},
+		}, briefs(report))
+	})
+}

@@ -112,10 +112,10 @@ func formatNumber(value float64) string {
 
 // The words that the fields of a Schedule:Compact begin with.
 var (
-	throughWord     = regexp.MustCompile(`(?i)^through\s*:?\s*(.*)$`)
-	forWord         = regexp.MustCompile(`(?i)^for\s*:?\s*(.*)$`)
-	interpolateWord = regexp.MustCompile(`(?i)^interpolate\s*:?\s*(.*)$`)
-	untilWord       = regexp.MustCompile(`(?i)^until\s*:?\s*(.*)$`)
+	throughWord     = regexp.MustCompile(`(?i)^through[\s:]+(.*)$`)
+	forWord         = regexp.MustCompile(`(?i)^for[\s:]+(.*)$`)
+	interpolateWord = regexp.MustCompile(`(?i)^interpolate[\s:]+(.*)$`)
+	untilWord       = regexp.MustCompile(`(?i)^until[\s:]+(.*)$`)
 	clockTime       = regexp.MustCompile(`^(\d{1,2}):(\d{1,2})$`)
 	monthAndDay     = regexp.MustCompile(`^(\d{1,2})\s*/\s*(\d{1,2})$`)
 )
@@ -128,6 +128,8 @@ var dayWords = []string{
 const (
 	minutesPerHour = 60
 	minutesPerDay  = 24 * minutesPerHour
+	// lastDay is 12/31 as months and days are counted here.
+	lastDay = 1231
 )
 
 // compactSchedule reads the fields of a Schedule:Compact in their order: dates, days of a week, times, values.
@@ -155,7 +157,6 @@ func (r *modelRun) checkCompact(o *modelObject) {
 		}
 		last = f
 	}
-	const lastDay = 1231
 	switch {
 	case last == nil:
 		c.fail(nil, "the schedule has no values")
@@ -216,13 +217,16 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 			return
 		}
 		day = month*perMonth + ofMonth
-		if day <= c.through {
+		if day <= c.through && c.through != lastDay {
 			c.fail(f, engine.Quote(date)+" is not behind the date before")
 			return
 		}
 	}
-	// Dates may also be words, such as the 3rd Sunday of a month. Their order is not known.
-	c.through = day
+	// EnergyPlus ignores what is behind the last day of the year. Dates may also be words, such as the 3rd Sunday of a
+	// month, whose order is not known.
+	if c.through != lastDay {
+		c.through = day
+	}
 }
 
 // daysOf is the number of days of a month in a leap year.
