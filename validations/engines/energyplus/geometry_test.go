@@ -36,13 +36,17 @@ func TestGeometry(t *testing.T) {
 	}{
 		{
 			"MoreVerticesStated", "0,4, 0,6,3, 0,6,0", "0,5, 0,6,3, 0,6,0", 1,
-			brief{"energyplus.vertex_count", "/Wall:Detailed/West/number_of_vertices", 2, 39, 0,
-				"5 vertices are stated, 4 are given"},
+			brief{
+				"energyplus.vertex_count", "/Wall:Detailed/West/number_of_vertices", 2, 39, 0,
+				"5 vertices are stated, 4 are given",
+			},
 		},
 		{
 			"FewerVerticesStated", "0,4, 0,6,3, 0,6,0", "0,3, 0,6,3, 0,6,0", 0,
-			brief{"energyplus.vertex_count", "/Wall:Detailed/West/number_of_vertices", 2, 39, 0,
-				"3 vertices are stated, 4 are given"},
+			brief{
+				"energyplus.vertex_count", "/Wall:Detailed/West/number_of_vertices", 2, 39, 0,
+				"3 vertices are stated, 4 are given",
+			},
 		},
 		{
 			"TwoVertices", "0,4, 0,6,3, 0,6,0, 0,0,0, 0,0,3;", "0,, 0,6,3, 0,6,0;", 1,
@@ -50,33 +54,45 @@ func TestGeometry(t *testing.T) {
 		},
 		{
 			"OneLine", "0,6,3, 0,6,0, 0,0,0, 0,0,3;", "0,6,3, 0,6,2, 0,6,1, 0,6,0;", 1,
-			brief{"energyplus.no_area", "/Wall:Detailed/West", 2, 1, 0,
-				"the vertices are in one line or one point, so the surface has no area"},
+			brief{
+				"energyplus.no_area", "/Wall:Detailed/West", 2, 1, 0,
+				"the vertices are in one line or one point, so the surface has no area",
+			},
 		},
 		{
 			"CoordinateMissing", "0,0,3;\nWall:Detailed,South A", "0,0;\nWall:Detailed,South A", 1,
-			brief{"energyplus.field_missing", "/Wall:Detailed/West/vertices/3/vertex_z_coordinate", 2, 1, 0,
-				"a Wall:Detailed needs vertex_z_coordinate"},
+			brief{
+				"energyplus.field_missing", "/Wall:Detailed/West/vertices/3/vertex_z_coordinate", 2, 1, 0,
+				"a Wall:Detailed needs vertex_z_coordinate",
+			},
 		},
 		{
 			"FloorUpsideDown", "0,0,0, 0,6,0, 5,6,0, 5,0,0", "5,0,0, 5,6,0, 0,6,0, 0,0,0", 0,
-			brief{"energyplus.upside_down", "/BuildingSurface:Detailed/Floor", 7, 1, 0,
-				"this floor is upside down by the order of its vertices"},
+			brief{
+				"energyplus.upside_down", "/BuildingSurface:Detailed/Floor", 7, 1, 0,
+				"this floor is upside down by the order of its vertices",
+			},
 		},
 		{
 			"RoofUpsideDown", "0,6,3, 0,0,3, 5,0,3, 5,6,3", "5,6,3, 5,0,3, 0,0,3, 0,6,3", 0,
-			brief{"energyplus.upside_down", "/BuildingSurface:Detailed/Roof", 8, 1, 0,
-				"this roof is upside down by the order of its vertices"},
+			brief{
+				"energyplus.upside_down", "/BuildingSurface:Detailed/Roof", 8, 1, 0,
+				"this roof is upside down by the order of its vertices",
+			},
 		},
 		{
 			"WindowFacingInside", ".5,0,2, .5,0,1, 1.5,0,1, 1.5,0,2", "1.5,0,2, 1.5,0,1, .5,0,1, .5,0,2", 0,
-			brief{"energyplus.vertex_order", "/FenestrationSurface:Detailed/Window", 9, 1, 0,
-				"faces the other way than South A by the order of its vertices"},
+			brief{
+				"energyplus.vertex_order", "/FenestrationSurface:Detailed/Window", 9, 1, 0,
+				"faces the other way than South A by the order of its vertices",
+			},
 		},
 		{
 			"NotPlanar", ".5,0,1, 1.5,0,1,", ".5,0,1, 1.5,-.5,1,", 0,
-			brief{"energyplus.not_planar", "/FenestrationSurface:Detailed/Window", 9, 1, 0,
-				"the vertices are not in one plane: one is 0.24 m off"},
+			brief{
+				"energyplus.not_planar", "/FenestrationSurface:Detailed/Window", 9, 1, 0,
+				"the vertices are not in one plane: one is 0.24 m off",
+			},
 		},
 		{
 			"Gap", "Wall:Detailed,East,C,Z,,Outdoors,,,,0,4, 5,0,3, 5,0,0, 5,6,0, 5,6,3;", "", 0,

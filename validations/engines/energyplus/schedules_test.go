@@ -17,36 +17,66 @@ func TestSchedules(t *testing.T) {
 		message        string
 	}{
 		{"NoValues", "Compact,S,", "S", 1, "the schedule has no values"},
-		{"NoTime", "Compact,S,," + year + "1", "S/data/2/field", 49,
-			"a time such as Until: 8:00 is missing before this value"},
-		{"NoDays", "Compact,S,,Through: 12/31,Until: 24:00,1", "S/data/1/field", 36,
-			"days such as For: AllDays are missing before this time"},
-		{"NoValue", "Compact,S,," + year + "Until: 8:00,Until: 24:00,1", "S/data/3/field", 61,
-			`"Until: 24:00" is not a number`},
-		{"NoLastValue", "Compact,S,," + year + "Until: 24:00", "S/data/2/field", 49,
-			"a value is missing behind this time"},
-		{"NoLastHour", "Compact,S,," + year + "Until: 23:00,1", "S/data/3/field", 62,
-			"the day does not end with Until: 24:00"},
-		{"NoLastHourBeforeDays", "Compact,S,," + year + "Until: 23:00,1,For: AllOtherDays,Until: 24:00,1",
-			"S/data/4/field", 64, "the day before does not end with Until: 24:00"},
-		{"NoLastHourBeforeDate", "Compact,S,,Through: 6/30,For: AllDays,Until: 9:00,1," + year + "Until: 24:00,1",
-			"S/data/4/field", 62, "the day before does not end with Until: 24:00"},
-		{"NoLastDay", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1", "S/data/3/field", 61,
-			"the schedule does not reach Through: 12/31"},
-		{"NoSuchDay", "Compact,S,,Through: 2/30,For: AllDays,Until: 24:00,1", "S/data/0/field", 21,
-			`"2/30" is no day of a year`},
-		{"DaysOutOfOrder", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1,Through: 5/31", "S/data/4/field", 63,
-			`"5/31" is not behind the date before`},
-		{"NoSuchDays", "Compact,S,,Through: 12/31,For: Someone,Until: 24:00,1", "S/data/1/field", 36,
-			`"For: Someone" names no days`},
-		{"NoSuchTime", "Compact,S,," + year + "Until: 24:01,1", "S/data/2/field", 49,
-			`"Until: 24:01" is no time of a day`},
-		{"TimesOutOfOrder", "Compact,S,," + year + "Until: 9:00,1,Until: 8:00,1", "S/data/4/field", 63,
-			`"Until: 8:00" is not behind the time before`},
-		{"NoSuchWord", "Compact,S,," + year + "Untill 24:00,1", "S/data/2/field", 49,
-			`"Untill 24:00" is not Through, For, Interpolate, Until or a number`},
-		{"IntervalsOutOfOrder", "Day:Interval,S,,No,9:00,1,8:00,0,24:00,1", "S/data/1/time", 36,
-			`"8:00" is not behind the time before`},
+		{
+			"NoTime", "Compact,S,," + year + "1", "S/data/2/field", 49,
+			"a time such as Until: 8:00 is missing before this value",
+		},
+		{
+			"NoDays", "Compact,S,,Through: 12/31,Until: 24:00,1", "S/data/1/field", 36,
+			"days such as For: AllDays are missing before this time",
+		},
+		{
+			"NoValue", "Compact,S,," + year + "Until: 8:00,Until: 24:00,1", "S/data/3/field", 61,
+			`"Until: 24:00" is not a number`,
+		},
+		{
+			"NoLastValue", "Compact,S,," + year + "Until: 24:00", "S/data/2/field", 49,
+			"a value is missing behind this time",
+		},
+		{
+			"NoLastHour", "Compact,S,," + year + "Until: 23:00,1", "S/data/3/field", 62,
+			"the day does not end with Until: 24:00",
+		},
+		{
+			"NoLastHourBeforeDays", "Compact,S,," + year + "Until: 23:00,1,For: AllOtherDays,Until: 24:00,1",
+			"S/data/4/field", 64, "the day before does not end with Until: 24:00",
+		},
+		{
+			"NoLastHourBeforeDate", "Compact,S,,Through: 6/30,For: AllDays,Until: 9:00,1," + year + "Until: 24:00,1",
+			"S/data/4/field", 62, "the day before does not end with Until: 24:00",
+		},
+		{
+			"NoLastDay", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1", "S/data/3/field", 61,
+			"the schedule does not reach Through: 12/31",
+		},
+		{
+			"NoSuchDay", "Compact,S,,Through: 2/30,For: AllDays,Until: 24:00,1", "S/data/0/field", 21,
+			`"2/30" is no day of a year`,
+		},
+		{
+			"DaysOutOfOrder", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1,Through: 5/31", "S/data/4/field", 63,
+			`"5/31" is not behind the date before`,
+		},
+		{
+			"NoSuchDays", "Compact,S,,Through: 12/31,For: Someone,Until: 24:00,1", "S/data/1/field", 36,
+			`"For: Someone" names no days`,
+		},
+		{
+			"NoSuchTime", "Compact,S,," + year + "Until: 24:01,1", "S/data/2/field", 49,
+			`"Until: 24:01" is no time of a day`,
+		},
+		{
+			"TimesOutOfOrder", "Compact,S,," + year + "Until: 9:00,1,Until: 8:00,1", "S/data/4/field", 63,
+			`"Until: 8:00" is not behind the time before`,
+		},
+		{
+			"NoSuchWord", "Compact,S,," + year + "Untill 24:00,1", "S/data/2/field", 49,
+			`"Untill 24:00" is not Through, For, Interpolate, Until or a number`,
+		},
+		{
+			"IntervalsOutOfOrder", "Day:Interval,S,,No,9:00,1,8:00,0,24:00,1", "S/data/1/time", 36,
+			`"8:00" is not behind the time before`,
+		},
 		{"NoSuchTimeOfInterval", "Day:Interval,S,,No,9h,1,24:00,1", "S/data/0/time", 29, `"9h" is no time of a day`},
 		{"IntervalsTooShort", "Day:Interval,S,,No,Until: 9:00,1", "S", 1, "the day does not end with 24:00"},
 	}

@@ -103,38 +103,58 @@ func classFaults() []fault {
 		{"misspelt class", []string{"unknown_class"}, class(misspelt)},
 		{"class that does not exist", []string{"unknown_class"}, class(func(string) string { return "Nothing:Known" })},
 		{"class with a colon too many", []string{"unknown_class"}, class(func(text string) string { return text + ":" })},
-		{"second object of a unique class", []string{"repeated_object"},
+		{
+			"second object of a unique class",
+			[]string{"repeated_object"},
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				return copyOf(m, o, func(text string) string { return text }), o.spec.Unique
-			})},
-		{"name used twice", []string{"duplicate_name"},
+			}),
+		},
+		{
+			"name used twice",
+			[]string{"duplicate_name"},
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				return copyOf(m, o, func(text string) string { return text }), hasName(o)
-			})},
-		{"name used twice in capitals", []string{"duplicate_name"},
+			}),
+		},
+		{
+			"name used twice in capitals",
+			[]string{"duplicate_name"},
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				return copyOf(m, o, strings.ToUpper), hasName(o)
-			})},
-		{"name missing", []string{"name_missing"},
+			}),
+		},
+		{
+			"name missing",
+			[]string{"name_missing"},
 			replaceObjects(func(_ goodModel, o object) (edit, bool) {
 				if !hasName(o) {
 					return edit{}, false
 				}
 				return edit{o.fields[0].start, o.fields[0].end, "", o.class.start}, true
-			})},
-		{"fields too many", []string{"field_count"},
+			}),
+		},
+		{
+			"fields too many",
+			[]string{"field_count"},
 			replaceObjects(func(_ goodModel, o object) (edit, bool) {
 				more := strings.Repeat(",1", len(o.spec.Fields)+1)
 				return edit{o.end - 1, o.end - 1, more, o.class.start}, o.spec.Repeated == nil
-			})},
-		{"semicolon missing", []string{"field_count"},
+			}),
+		},
+		{
+			"semicolon missing",
+			[]string{"field_count"},
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				next := slices.IndexFunc(m.objects, func(other object) bool { return other.class.start >= o.end })
 				// The next object fills fields that are not used, so only a full one shows that it is one too many.
 				full := next >= 0 && len(o.fields)+1+len(m.objects[next].fields) > len(o.spec.Fields)+1
 				return edit{o.end - 1, o.end, ",", o.class.start}, o.spec.Repeated == nil && full
-			})},
-		{"comma missing at the end of a line", []string{"malformed"},
+			}),
+		},
+		{
+			"comma missing at the end of a line",
+			[]string{"malformed"},
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				for i := range len(o.fields) - 1 {
 					f := o.fields[i]
@@ -143,7 +163,8 @@ func classFaults() []fault {
 					}
 				}
 				return edit{}, false
-			})},
+			}),
+		},
 	}
 }
 
@@ -174,15 +195,21 @@ func valueFaults() []fault {
 		})
 	}
 	return []fault{
-		{"word in place of a number", []string{"field_type"},
-			number(func(*dictionary.Field, string) (string, bool) { return "abc", true })},
+		{
+			"word in place of a number",
+			[]string{"field_type"},
+			number(func(*dictionary.Field, string) (string, bool) { return "abc", true }),
+		},
 		{"number with a unit", []string{"field_type"}, number(always(" m"))},
 		{"number with a letter", []string{"field_type"}, number(always("O"))},
 		{"number with two points", []string{"field_type"}, number(always(".0.0"))},
-		{"fraction in place of an integer", []string{"field_type"},
+		{
+			"fraction in place of an integer",
+			[]string{"field_type"},
 			number(func(f *dictionary.Field, text string) (string, bool) {
 				return text + ".5", f.Kind == dictionary.Integer && !strings.ContainsAny(text, ".eE")
-			})},
+			}),
+		},
 		{"number below its minimum", []string{"field_range"}, bound(minimum, false, -1)},
 		{"number above its maximum", []string{"field_range"}, bound(maximum, false, 1)},
 		{"number at a minimum that is excluded", []string{"field_range"}, bound(minimum, true, 0)},
@@ -272,10 +299,13 @@ func geometryFaults() []fault {
 		})
 	}
 	return []fault{
-		{"more vertices stated than given", []string{"vertex_count"},
+		{
+			"more vertices stated than given",
+			[]string{"vertex_count"},
 			replaceFields(func(_ object, f *dictionary.Field, text string) (string, bool) {
 				return "40", f.Name == "number_of_vertices" && f.Maximum.Value == 0 && text != ""
-			})},
+			}),
+		},
 		{"coordinate missing", []string{"field_missing"}, vertices(func(_ goodModel, o object, _ int) edit {
 			last := o.fields[len(o.fields)-1]
 			return edit{last.start, last.end, "", o.class.start}
@@ -303,10 +333,13 @@ func scheduleFaults() []fault {
 		{"days that do not exist in a schedule", []string{"schedule"}, compact("for", "For: Someone")},
 		{"time that does not exist in a schedule", []string{"schedule"}, compact("until", "Until: 25:00")},
 		{"misspelt word in a schedule", []string{"schedule"}, compact("until", "Untill 24:00")},
-		{"word in place of a value in a schedule", []string{"schedule"},
+		{
+			"word in place of a value in a schedule",
+			[]string{"schedule"},
 			replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
 				_, err := strconv.ParseFloat(text, 64)
 				return "abc", o.spec.Name == "Schedule:Compact" && f != o.spec.Label && err == nil
-			})},
+			}),
+		},
 	}
 }
