@@ -59,7 +59,7 @@ func TestSampleModels(t *testing.T) {
 			},
 			{
 				"energyplus.field_missing", "/Material:NoMass/BRICK/thermal_resistance", 31, 1, 0,
-				"a Material:NoMass needs thermal_resistance",
+				"Material:NoMass needs thermal_resistance",
 			},
 			{
 				"energyplus.duplicate_name", "/Material:NoMass/BRICK", 31, 1, 0,
@@ -111,7 +111,7 @@ func TestSampleModels(t *testing.T) {
 			{"energyplus.zone_without_surfaces", "/Zone/Store", 42, 14, 0, `no surface belongs to the zone "Store"`},
 			{
 				"energyplus.unknown_field", "/Wall:Exterior/South Wall/azimut_angle", 48, 23, 0,
-				`a Wall:Exterior has no field "azimut_angle"; did you mean azimuth_angle?`,
+				`Wall:Exterior has no field "azimut_angle"; did you mean azimuth_angle?`,
 			},
 			{
 				"energyplus.unknown_zone", "/ZoneList/All/zones/1/zone_name", 60, 24, 0,

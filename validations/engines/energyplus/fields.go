@@ -82,7 +82,7 @@ func (r *modelRun) checkRequiredIn(o *modelObject, group int32, specs []*diction
 		}
 		r.find(modelFinding{
 			check: checkRequiredFields, code: "field_missing", object: o, missing: missing,
-			message: fmt.Sprintf("a %s needs %s", o.spec.Name, spec.Name),
+			message: fmt.Sprintf("%s needs %s", o.spec.Name, spec.Name),
 		})
 	}
 }
@@ -121,7 +121,7 @@ func (r *modelRun) unknownField(o *modelObject, f *modelField) {
 		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.
 		found.check = checkIgnoredFields
 	}
-	found.message = fmt.Sprintf("a %s has no field %s", o.spec.Name, engine.Quote(f.name)) + didYouMean(meant)
+	found.message = fmt.Sprintf("%s has no field %s", o.spec.Name, engine.Quote(f.name)) + didYouMean(meant)
 	r.find(found)
 }
 

@@ -85,19 +85,19 @@ func TestFaultsThatEndASimulation(t *testing.T) {
 		},
 		{
 			"RequiredField", "Material,M,Rough,0.1,,1,100;",
-			brief{"energyplus.field_missing", "/Material/M/conductivity", 1, 1, 0, "a Material needs conductivity"},
+			brief{"energyplus.field_missing", "/Material/M/conductivity", 1, 1, 0, "Material needs conductivity"},
 		},
 		{
 			"RequiredFieldAtTheEnd", "Material,M,Rough,0.1,1,1;",
-			brief{"energyplus.field_missing", "/Material/M/specific_heat", 1, 1, 0, "a Material needs specific_heat"},
+			brief{"energyplus.field_missing", "/Material/M/specific_heat", 1, 1, 0, "Material needs specific_heat"},
 		},
 		{
 			"RequiredFieldOfAGroup", "Zone,Z; ZoneList,L,Z,,Z;",
-			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 1, 9, 0, "a ZoneList needs zone_name"},
+			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 1, 9, 0, "ZoneList needs zone_name"},
 		},
 		{
 			"RequiredFieldOfTheLastGroup", "Zone,Z; ZoneList,L,Z,;",
-			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 1, 9, 0, "a ZoneList needs zone_name"},
+			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 1, 9, 0, "ZoneList needs zone_name"},
 		},
 		{
 			"TooManyFields", "Material,M,Rough,0.1,1,1,100,.9,.7,.7\n,Material,N,Rough,0.1,1,1,1;",
@@ -182,14 +182,14 @@ func TestFaultsOfEpJSON(t *testing.T) {
 			"Field", `"Zone": {"Z": {"multipler": 2}}`,
 			brief{
 				"energyplus.unknown_field", "/Zone/Z/multipler", 4, 29, 0,
-				`a Zone has no field "multipler"; did you mean multiplier?`,
+				`Zone has no field "multipler"; did you mean multiplier?`,
 			},
 		},
 		{
 			"FieldOfAGroup", `"Zone": {"Z": {}}, "ZoneList": {"L": {"zones": [{"zone_name": "Z", "zone_nam": "Z"}]}}`,
 			brief{
 				"energyplus.unknown_field", "/ZoneList/L/zones/0/zone_nam", 4, 80, 0,
-				`a ZoneList has no field "zone_nam"; did you mean zone_name?`,
+				`ZoneList has no field "zone_nam"; did you mean zone_name?`,
 			},
 		},
 		{
@@ -220,7 +220,7 @@ func TestFaultsOfEpJSON(t *testing.T) {
 		},
 		{
 			"RequiredField", `"Zone": {"Z": {}}, "ZoneList": {"L": {"zones": [{"zone_name": "Z"}, {}]}}`,
-			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 4, 38, 0, "a ZoneList needs zone_name"},
+			brief{"energyplus.field_missing", "/ZoneList/L/zones/1/zone_name", 4, 38, 0, "ZoneList needs zone_name"},
 		},
 		{
 			"GroupsAreNoList", `"ZoneList": {"L": {"zones": {"zone_name": "Z"}}}`,
@@ -247,7 +247,7 @@ func TestFaultsOfEpJSON(t *testing.T) {
 		report := checkModel(t, engine, completeJSON(`"Zone": {"Z": {"colour": "red", "idf_order": 1}}`), "m.epJSON")
 		same(t, 0, report.Errors)
 		same(t, []brief{
-			{"energyplus.unknown_field", "/Zone/Z/colour", 4, 26, 0, `a Zone has no field "colour"`},
+			{"energyplus.unknown_field", "/Zone/Z/colour", 4, 26, 0, `Zone has no field "colour"`},
 		}, briefs(report))
 	})
 

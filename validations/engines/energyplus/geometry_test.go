@@ -63,7 +63,7 @@ func TestGeometry(t *testing.T) {
 			"CoordinateMissing", "0,0,3;\nWall:Detailed,South A", "0,0;\nWall:Detailed,South A", 1,
 			brief{
 				"energyplus.field_missing", "/Wall:Detailed/West/vertices/3/vertex_z_coordinate", 2, 1, 0,
-				"a Wall:Detailed needs vertex_z_coordinate",
+				"Wall:Detailed needs vertex_z_coordinate",
 			},
 		},
 		{
