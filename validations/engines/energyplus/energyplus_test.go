@@ -172,7 +172,7 @@ func TestModelChecks(t *testing.T) {
 			[]brief{
 				{
 					Code:    "energyplus.version_missing",
-					Message: "the model does not say which version of EnergyPlus it is for; it is checked as one of 9.3",
+					Message: "the model does not state its version of EnergyPlus; it is checked as one of 9.3",
 				},
 				{"energyplus.unknown_class", "/Space", 1, 1, 0, `EnergyPlus 9.3 has no class "Space"`},
 			},

@@ -55,13 +55,13 @@ func (r *modelRun) checkRequiredFields(o *modelObject) {
 	if o.spec.Repeated == nil {
 		return
 	}
-	for group := range int32(o.groups) { //nolint:gosec // a model has a million fields
+	for group := range o.groups {
 		r.checkRequiredIn(o, group, o.spec.Repeated.Fields, &next)
 	}
 }
 
 // checkRequiredIn looks through the fields of one group, which are in a row.
-func (r *modelRun) checkRequiredIn(o *modelObject, group int32, specs []*dictionary.Field, next *int) {
+func (r *modelRun) checkRequiredIn(o *modelObject, group int, specs []*dictionary.Field, next *int) {
 	present := o.fields[*next:]
 	end := slices.IndexFunc(present, func(f modelField) bool { return f.group != group })
 	if end >= 0 {
@@ -78,7 +78,7 @@ func (r *modelRun) checkRequiredIn(o *modelObject, group int32, specs []*diction
 		}
 		missing := []string{spec.Name}
 		if group != outside {
-			missing = []string{o.spec.Repeated.Name, strconv.Itoa(int(group)), spec.Name}
+			missing = []string{o.spec.Repeated.Name, strconv.Itoa(group), spec.Name}
 		}
 		r.find(modelFinding{
 			check: checkRequiredFields, code: "field_missing", object: o, missing: missing,
@@ -178,26 +178,27 @@ func (f *modelField) faultOfNumber() (string, string) {
 }
 
 func (f *modelField) faultOfRange(value float64) (string, string) {
-	least, most := f.spec.Minimum, f.spec.Maximum
-	say := func(words string, bound dictionary.Bound) (string, string) {
-		limit := strconv.FormatFloat(bound.Value, 'g', -1, 64)
-		if f.spec.Units != "" {
-			limit += " " + f.spec.Units
+	for _, end := range [...]struct {
+		dictionary.Bound
+
+		inwards            float64
+		beyond, beyondOrAt string
+	}{
+		{f.spec.Minimum, 1, "less than", "not more than"},
+		{f.spec.Maximum, -1, "more than", "not less than"},
+	} {
+		inside := (value - end.Value) * end.inwards
+		if !end.Set || inside > 0 || inside == 0 && !end.Exclusive {
+			continue
 		}
-		return "field_range", engine.Clip(f.text) + " is " + words + " " + limit
+		words := end.beyond
+		if end.Exclusive {
+			words = end.beyondOrAt
+		}
+		message := fmt.Sprintf("%s is %s %s %s", engine.Clip(f.text), words, formatNumber(end.Value), f.spec.Units)
+		return "field_range", strings.TrimSpace(message)
 	}
-	switch {
-	case least.Set && least.Exclusive && value <= least.Value:
-		return say("not more than", least)
-	case least.Set && value < least.Value:
-		return say("less than", least)
-	case most.Set && most.Exclusive && value >= most.Value:
-		return say("not less than", most)
-	case most.Set && value > most.Value:
-		return say("more than", most)
-	default:
-		return "", ""
-	}
+	return "", ""
 }
 
 // number is the value of a field that has one. As in EnergyPlus a number has only digits, signs, a point and an
@@ -216,7 +217,7 @@ func (f *modelField) isWord() bool {
 	if f.kind != writtenText {
 		return slices.Contains(f.spec.Words, f.text)
 	}
-	return f.isOneOf(f.spec.Words) || strings.EqualFold(f.text, "Autosize") || strings.EqualFold(f.text, "Autocalculate")
+	return f.isOneOf(f.spec.Words) || f.isOneOf([]string{"Autosize", "Autocalculate"})
 }
 
 // isOneOf compares a value with choices. EnergyPlus ignores case in an IDF, but not in an epJSON.

@@ -50,7 +50,8 @@ func TestFaultsThatEndASimulation(t *testing.T) {
 			"Choice", "Zone,Z,0,0,0,0,1,1,,,,Simpel;",
 			brief{
 				"energyplus.field_choice", "/Zone/Z/zone_inside_convection_algorithm", 1, 23, 0,
-				`"Simpel" is not one of ASTMC1340, AdaptiveConvectionAlgorithm, CeilingDiffuser, Simple, TARP, TrombeWall`,
+				`"Simpel" is not one of ASTMC1340, AdaptiveConvectionAlgorithm, CeilingDiffuser, Simple, TARP, ` +
+					"TrombeWall",
 			},
 		},
 		{
@@ -126,8 +127,8 @@ func TestFaultsThatEndASimulation(t *testing.T) {
 
 	t.Run("GoodValues", func(t *testing.T) {
 		t.Parallel()
-		objects := "Zone,Z,+.5,-1,1e2,0,1,2.0,autosize,AUTOCALCULATE,,tarp,,no; Material,M,rough,=$x,1,1,$cp; Roof,R,C,Z;" +
-			"Construction,C,M; ZoneList,L,Z;"
+		objects := "Zone,Z,+.5,-1,1e2,0,1,2.0,autosize,AUTOCALCULATE,,tarp,,no; Material,M,rough,=$x,1,1,$cp;" +
+			"Roof,R,C,Z; Construction,C,M; ZoneList,L,Z;"
 		same(t, []brief{}, briefs(checkModel(t, engine, complete(objects), "m.idf")))
 	})
 
@@ -205,13 +206,21 @@ func TestFaultsOfEpJSON(t *testing.T) {
 		{
 			"TruthForText", `"Zone": {"Z": {"part_of_total_floor_area": true}}`,
 			brief{
-				"energyplus.field_type", "/Zone/Z/part_of_total_floor_area", 4, 44, 0, "this is neither a text nor a number",
+				"energyplus.field_type", "/Zone/Z/part_of_total_floor_area", 4, 44, 0,
+				"this is neither a text nor a number",
 			},
 		},
 		{
 			"OtherCase", `"Zone": {"Z": {"part_of_total_floor_area": "no"}}`,
 			brief{
 				"energyplus.field_choice", "/Zone/Z/part_of_total_floor_area", 4, 44, 0, `"no" is not one of No, Yes`,
+			},
+		},
+		{
+			"OtherCaseOfAWord", `"Zone": {"Z": {"ceiling_height": "autocalculate"}}`,
+			brief{
+				"energyplus.field_type", "/Zone/Z/ceiling_height", 4, 34, 0,
+				`"autocalculate" is not a number or Autocalculate; the default is Autocalculate`,
 			},
 		},
 		{

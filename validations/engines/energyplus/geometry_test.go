@@ -25,7 +25,8 @@ func TestGeometry(t *testing.T) {
 	same(t, []brief{}, briefs(checkModel(t, engine, complete(box), "m.idf")))
 	clockwise := strings.NewReplacer(
 		"Counterclockwise", "Clockwise",
-		"0,0,0, 0,6,0, 5,6,0, 5,0,0", "5,0,0, 5,6,0, 0,6,0, 0,0,0", "0,6,3, 0,0,3, 5,0,3, 5,6,3", "5,6,3, 5,0,3, 0,0,3, 0,6,3",
+		"0,0,0, 0,6,0, 5,6,0, 5,0,0", "5,0,0, 5,6,0, 0,6,0, 0,0,0",
+		"0,6,3, 0,0,3, 5,0,3, 5,6,3", "5,6,3, 5,0,3, 0,0,3, 0,6,3",
 	).Replace(complete(box))
 	same(t, []brief{}, briefs(checkModel(t, engine, clockwise, "m.idf")))
 
@@ -110,16 +111,18 @@ func TestGeometry(t *testing.T) {
 
 	t.Run("EpJSON", func(t *testing.T) {
 		t.Parallel()
-		model := completeJSON(`"Zone": {"Z": {}}, "Material:NoMass": {"M": {"roughness": "Rough", "thermal_resistance": 1}},
+		model := completeJSON(`"Zone": {"Z": {}},
+"Material:NoMass": {"M": {"roughness": "Rough", "thermal_resistance": 1}},
 "Construction": {"C": {"outside_layer": "M"}}, "BuildingSurface:Detailed": {"S": {"surface_type": "Wall",
-"construction_name": "C", "zone_name": "Z", "outside_boundary_condition": "Outdoors", "number_of_vertices": 4, "vertices": [
+"construction_name": "C", "zone_name": "Z", "outside_boundary_condition": "Outdoors",
+"number_of_vertices": 4, "vertices": [
 {"vertex_x_coordinate": 0, "vertex_y_coordinate": 0, "vertex_z_coordinate": 3},
 {"vertex_x_coordinate": 0, "vertex_y_coordinate": 0, "vertex_z_coordinate": 0},
 {"vertex_x_coordinate": 1, "vertex_y_coordinate": 0, "vertex_z_coordinate": 0}]}}`)
 		same(t, []brief{
 			{"energyplus.zone_open", "/Zone/Z", 4, 15, 0, `the surfaces of the zone "Z" leave a gap`},
 			{
-				"energyplus.vertex_count", "/BuildingSurface:Detailed/S/number_of_vertices", 6, 109, 0,
+				"energyplus.vertex_count", "/BuildingSurface:Detailed/S/number_of_vertices", 8, 23, 0,
 				"4 vertices are stated, 3 are given",
 			},
 		}, briefs(checkModel(t, engine, model, "m.epJSON")))

@@ -1,19 +1,22 @@
 package energyplus
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 )
 
-// looseReferences are fields for which EnergyPlus simulates models although the named object is not there, by the class
-// and the field. Either it reads the field only in some modes, or its dictionary leaves out objects that it accepts. The
-// example files of EnergyPlus show it.
+// looseReferences are fields for which EnergyPlus simulates models although the named object is not there, by class.
+// Either it reads the field only in some modes, or its dictionary leaves out objects that it accepts. The example files
+// of EnergyPlus show it.
 var looseReferences = map[string][]string{
-	"AirflowNetwork:Distribution:DuctViewFactors":              {"linkage_name"},
-	"AirflowNetwork:IntraZone:Linkage":                         {"component_name"},
-	"AirflowNetwork:MultiZone:Surface":                         {"external_node_name"},
-	"AirflowNetwork:MultiZone:Zone":                            {"ventilation_control_zone_temperature_setpoint_schedule_name"},
+	"AirflowNetwork:Distribution:DuctViewFactors": {"linkage_name"},
+	"AirflowNetwork:IntraZone:Linkage":            {"component_name"},
+	"AirflowNetwork:MultiZone:Surface":            {"external_node_name"},
+	"AirflowNetwork:MultiZone:Zone": {
+		"ventilation_control_zone_temperature_setpoint_schedule_name",
+	},
 	"Coil:Cooling:DX:SingleSpeed":                              {"zone_name_for_condenser_placement"},
 	"Controller:OutdoorAir":                                    {"mechanical_ventilation_controller_name"},
 	"ExternalInterface:FunctionalMockupUnitImport:To:Schedule": {"fmu_file_name"},
@@ -41,10 +44,8 @@ var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
 
 // isLoose says that EnergyPlus may simulate the model although the reference leads nowhere.
 func isLoose(class *dictionary.Class, f *dictionary.Field) bool {
-	for _, name := range looseReferences[class.Name] {
-		if name == f.Name {
-			return true
-		}
+	if slices.Contains(looseReferences[class.Name], f.Name) {
+		return true
 	}
 	for _, list := range looseLists {
 		if strings.EqualFold(f.Refers[0], list) {

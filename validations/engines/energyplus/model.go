@@ -33,7 +33,7 @@ type model struct {
 
 // modelObject is an object of a model.
 type modelObject struct {
-	// class is the name of the class as the model writes it; key is the same for all spellings.
+	// class is the name of the class as it is written; key is the same for all spellings.
 	class string
 	key   string
 	// spec is nil where the version has no such class.
@@ -43,7 +43,7 @@ type modelObject struct {
 	fields []modelField
 	// groups is the number of repeated groups.
 	groups int
-	// offset and count are the place of an object in an IDF and the number of its fields, without blank ones at the end.
+	// offset is the place of an object in an IDF, count the number of its fields without blank ones at the end.
 	offset, count int
 }
 
@@ -54,9 +54,9 @@ type modelField struct {
 	// name is that of the member in an epJSON.
 	name string
 	// index is the place of spec among the fields of its class or its group.
-	index int32
+	index int
 	// group counts repeated groups from 0; it is outside of them for all other fields.
-	group int32
+	group int
 	kind  valueKind
 	text  string
 	// offset is the place in an IDF.
@@ -153,50 +153,53 @@ func (m *model) describe(d *dictionary.Dictionary) {
 
 // take finds out which field each text of an IDF is.
 func (o *modelObject) take(tokens []idfToken) {
-	for i, token := range tokens {
-		if token.text != "" {
-			o.count = i + 1
-		}
+	o.count = len(tokens)
+	for o.count > 0 && tokens[o.count-1].text == "" {
+		o.count--
 	}
-	written := len(tokens)
+	blank := len(tokens) - o.count
 	tokens = tokens[:o.count]
 	if o.spec == nil || o.spec.Label != nil {
 		if len(tokens) > 0 {
 			o.label = modelField{group: outside, text: tokens[0].text, offset: tokens[0].offset}
 			tokens = tokens[1:]
+		} else {
+			blank--
 		}
-		written--
-		if o.spec == nil {
-			return
-		}
-		o.label.spec = o.spec.Label
 	}
+	if o.spec == nil {
+		return
+	}
+	o.label.spec = o.spec.Label
 	o.fields = make([]modelField, 0, len(tokens))
 	for i, token := range tokens {
-		if token.text == "" {
-			continue
-		}
-		f := modelField{group: outside, text: token.text, offset: token.offset}
-		switch repeated := i - len(o.spec.Fields); {
-		case repeated < 0:
-			f.spec, f.index = o.spec.Fields[i], int32(i) //nolint:gosec // a class has few fields
-		case o.spec.Repeated == nil:
+		if token.text != "" && !o.takeField(i, token) {
 			return
-		default:
-			size := len(o.spec.Repeated.Fields)
-			f.spec = o.spec.Repeated.Fields[repeated%size]
-			f.index, f.group = int32(repeated%size), int32(repeated/size) //nolint:gosec // a model has a million fields
 		}
-		f.name = f.spec.Name
-		o.fields = append(o.fields, f)
 	}
 	if o.spec.Repeated != nil {
 		// As in EnergyPlus a group of blank fields is one, unless it is not whole.
-		size := len(o.spec.Repeated.Fields)
-		whole := (written - len(o.spec.Fields)) / size
-		begun := (len(tokens) - len(o.spec.Fields) + size - 1) / size
-		o.groups = max(whole, begun, 0)
+		size, repeated := len(o.spec.Repeated.Fields), len(tokens)-len(o.spec.Fields)
+		o.groups = max((repeated+blank)/size, (repeated+size-1)/size, 0)
 	}
+}
+
+// takeField adds a text of an IDF by its place behind the label. It says whether the class has such a field.
+func (o *modelObject) takeField(at int, token idfToken) bool {
+	f := modelField{group: outside, index: at, text: token.text, offset: token.offset}
+	switch repeated := at - len(o.spec.Fields); {
+	case repeated < 0:
+		f.spec = o.spec.Fields[at]
+	case o.spec.Repeated == nil:
+		return false
+	default:
+		size := len(o.spec.Repeated.Fields)
+		f.group, f.index = repeated/size, repeated%size
+		f.spec = o.spec.Repeated.Fields[f.index]
+	}
+	f.name = f.spec.Name
+	o.fields = append(o.fields, f)
+	return true
 }
 
 func (m *model) describeEpJSON(d *dictionary.Dictionary) {
@@ -219,35 +222,41 @@ func (m *model) describeEpJSON(d *dictionary.Dictionary) {
 }
 
 // flatten takes the members of an object, and behind them those of its groups.
-func (o *modelObject) flatten(members map[string]any, specs []*dictionary.Field, group int32) {
+func (o *modelObject) flatten(members map[string]any, specs []*dictionary.Field, group int) {
 	var groups []any
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		f := modelField{name: name, group: group, kind: jsonOther}
-		if at := dictionary.Find(specs, name); at >= 0 {
-			f.spec, f.index = specs[at], int32(at) //nolint:gosec // a class has few fields
-		}
-		switch value := members[name].(type) {
-		case string:
-			f.text, f.kind = strings.TrimSpace(value), jsonText
-		case json.Number:
-			f.text, f.kind = value.String(), jsonNumber
-		case []any:
-			if group == outside && o.spec.Repeated != nil && name == o.spec.Repeated.Name && areObjects(value) {
-				groups = value
+		if group == outside && o.spec.Repeated != nil && name == o.spec.Repeated.Name {
+			if list, isList := members[name].([]any); isList && areObjects(list) {
+				groups = list
 				continue
 			}
 		}
-		if f.spec == nil && group == outside && addedByEnergyPlus(name) {
+		f := jsonField(name, members[name])
+		f.group = group
+		if f.index = dictionary.Find(specs, name); f.index >= 0 {
+			f.spec = specs[f.index]
+		} else if group == outside && addedByEnergyPlus(name) {
 			continue
 		}
 		o.fields = append(o.fields, f)
 	}
 	for i, item := range groups {
 		inner, _ := item.(map[string]any)
-		o.flatten(inner, o.spec.Repeated.Fields, int32(i)) //nolint:gosec // a model has a million values
+		o.flatten(inner, o.spec.Repeated.Fields, i)
 	}
 	if group == outside {
 		o.groups = len(groups)
+	}
+}
+
+func jsonField(name string, value any) modelField {
+	switch value := value.(type) {
+	case string:
+		return modelField{name: name, text: strings.TrimSpace(value), kind: jsonText}
+	case json.Number:
+		return modelField{name: name, text: value.String(), kind: jsonNumber}
+	default:
+		return modelField{name: name, kind: jsonOther}
 	}
 }
 
@@ -292,7 +301,7 @@ func (m *model) path(o *modelObject, f *modelField) []string {
 		return path
 	}
 	if f.group != outside {
-		path = append(path, o.spec.Repeated.Name, strconv.Itoa(int(f.group)))
+		path = append(path, o.spec.Repeated.Name, strconv.Itoa(f.group))
 	}
 	return append(path, f.name)
 }

@@ -122,19 +122,23 @@ func (r *modelRun) names() *nameBook {
 			book.labels[o.spec].add(o.label.text)
 		}
 		for _, f := range o.fields {
-			if f.spec == nil {
-				continue
-			}
-			for _, list := range f.spec.Gives {
-				key := foldName(list)
-				if book.given[key] == nil {
-					book.given[key] = nameSet{}
-				}
-				book.given[key].add(f.text)
+			if f.spec != nil {
+				book.give(f.spec.Gives, f.text)
 			}
 		}
 	}
 	return book
+}
+
+// give adds the value of a field to lists.
+func (b *nameBook) give(lists []string, name string) {
+	for _, list := range lists {
+		key := foldName(list)
+		if b.given[key] == nil {
+			b.given[key] = nameSet{}
+		}
+		b.given[key].add(name)
+	}
 }
 
 func (s nameSet) add(name string) {

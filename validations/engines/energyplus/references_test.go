@@ -21,7 +21,8 @@ func TestModelReferences(t *testing.T) {
 			"unknown_material", `there is no material "X"`,
 		},
 		{
-			"PropertiesAreNot", "Construction,C,A; MaterialProperty:PhaseChange,B; Material,B;", "/Construction/C/outside_layer",
+			"PropertiesAreNot", "Construction,C,A; MaterialProperty:PhaseChange,B; Material,B;",
+			"/Construction/C/outside_layer",
 			"unknown_material", `there is no material "A"`,
 		},
 		{
@@ -34,7 +35,8 @@ func TestModelReferences(t *testing.T) {
 			"/BuildingSurface:Detailed/S/zone_name", "unknown_zone", `there is no zone "L"`,
 		},
 		{
-			"ZoneOfList", "ZoneList,L,Z,Y; Zone,Z;", "/ZoneList/L/zones/1/zone_name", "unknown_zone", `there is no zone "Y"`,
+			"ZoneOfList", "ZoneList,L,Z,Y; Zone,Z;", "/ZoneList/L/zones/1/zone_name",
+			"unknown_zone", `there is no zone "Y"`,
 		},
 		{
 			"Space", "SpaceList,L,S,T; Space,S,Z; Zone,Z;", "/SpaceList/L/spaces/1/space_name",
@@ -91,7 +93,9 @@ func TestReferencesByTheDictionary(t *testing.T) {
 	}{
 		{
 			"FewClasses", "BranchList,L,B; Branch,A;",
-			brief{"energyplus.unknown_object", "/BranchList/L/branches/0/branch_name", 1, 14, 0, `there is no Branch "B"`},
+			brief{
+				"energyplus.unknown_object", "/BranchList/L/branches/0/branch_name", 1, 14, 0, `there is no Branch "B"`,
+			},
 		},
 		{
 			"ManyClasses", "Fan:OnOff,Fan; AirTerminal:SingleDuct:ParallelPIU:Reheat,P,,,,,,,,,,,Fun;",
@@ -132,7 +136,7 @@ func TestReferencesByTheDictionary(t *testing.T) {
 	for name, objects := range map[string]string{
 		"NameByField":        "FluidProperties:Name,Salt,Refrigerant; FluidProperties:Saturated,Salt,Enthalpy;",
 		"BuiltInFluid":       "FluidProperties:Concentration,Water,Density;",
-		"NameOfEachZone":     "Zone,North; DemandManager:Lights,D,,,,,,,,,North Wing; Lights,Wing,North; Roof,R,,North;",
+		"NameOfEachZone":     "Zone,North; DemandManager:Lights,D,,,,,,,,,North Wing; Lights,Wing,North;",
 		"NameOfUnknownClass": "Sched:Constant,Always; Fan:OnOff,F,Always;",
 		"TypedOutOfTheLists": "Fan:ConstantVolume,F; Dehumidifier:Desiccant:System,D,,,,,,,,,,,,,Fan:ConstantVolume,F;",
 		"Preprocessor":       "Floor:Detailed,F,,,,OtherSideCoefficients,surfPropOthSdCoefSlabAverage;",

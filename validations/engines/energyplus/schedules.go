@@ -89,7 +89,7 @@ func (r *modelRun) checkLimits(o *modelObject, limit valueLimits) {
 		if !isNumber || !isScheduleValue(o, f) {
 			continue
 		}
-		message := ""
+		var message string
 		switch {
 		case value < limit.lower:
 			message = fmt.Sprintf("%s is less than %s", engine.Clip(f.text), formatNumber(limit.lower))
@@ -152,7 +152,8 @@ func (r *modelRun) checkCompact(o *modelObject) {
 		if f.spec == nil || f.group == outside || f.text == "" {
 			continue
 		}
-		if c.read(f); c.faulty {
+		c.read(f)
+		if c.faulty {
 			return
 		}
 		last = f

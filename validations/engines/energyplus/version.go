@@ -36,36 +36,41 @@ func (r *modelRun) readVersion() (bool, error) {
 		return false, fmt.Errorf("check model: %w", err)
 	}
 	r.model.describe(d)
+	if known {
+		r.dictionary = d
+	}
+	r.judgeVersion(version, latest, stated)
+	return known, nil
+}
+
+// judgeVersion reports a version that is missing, that is none, or that is not allowed. It is always an error where the
+// model cannot be checked.
+func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 	found := modelFinding{check: checkVersion, code: "version_unsupported"}
-	for _, o := range r.model.objects {
-		if o.key == versionKey && found.object == nil {
-			found.object, found.field = o, o.field(versionField)
-		}
+	if r.dictionary == nil {
+		found.check = ""
+	}
+	at := slices.IndexFunc(r.model.objects, func(o *modelObject) bool { return o.key == versionKey })
+	if at >= 0 {
+		found.object = r.model.objects[at]
+		found.field = found.object.field(versionField)
 	}
 	allowed := slices.Contains(r.engine.versions, version)
 	switch {
 	case !stated:
 		found.check, found.code = checkVersionMissing, "version_missing"
-		found.message = "the model does not say which version of EnergyPlus it is for; it is checked as one of " + latest
+		found.message = "the model does not state its version of EnergyPlus; it is checked as one of " + latest
 	case version == "":
-		found.check, found.message = "", "this is no version of EnergyPlus, such as 23.2"
-	case !known:
-		found.check = ""
-		found.message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
-		if allowed {
-			found.message = fmt.Sprintf("models of the version %s cannot be checked, only those of %s",
-				version, strings.Join(dictionary.Versions(), ", "))
-		}
+		found.message = "this is no version of EnergyPlus, such as 23.2"
 	case !allowed:
 		found.message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
+	case r.dictionary == nil:
+		found.message = fmt.Sprintf("models of the version %s cannot be checked, only those of %s",
+			version, strings.Join(dictionary.Versions(), ", "))
+	default:
+		return
 	}
-	if found.message != "" {
-		r.find(found)
-	}
-	if known {
-		r.dictionary = d
-	}
-	return known, nil
+	r.find(found)
 }
 
 // statedVersion is the version that the model says it is for, as "23.2", and whether it says any. What is no version is

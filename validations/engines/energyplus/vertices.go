@@ -16,10 +16,6 @@ func (p point) minus(q point) point { return point{p.x - q.x, p.y - q.y, p.z - q
 
 func (p point) dot(q point) float64 { return p.x*q.x + p.y*q.y + p.z*q.z }
 
-func (p point) cross(q point) point {
-	return point{p.y*q.z - p.z*q.y, p.z*q.x - p.x*q.z, p.x*q.y - p.y*q.x}
-}
-
 func (p point) length() float64 { return math.Sqrt(p.dot(p)) }
 
 // polygon is a surface with its vertices in the order of the model.
@@ -83,7 +79,7 @@ func hasVertices(class *dictionary.Class) bool {
 // vertices returns the vertices of an object, and whether each has three coordinates.
 func (o *modelObject) vertices() ([]point, bool) {
 	const dimensions = 3
-	first := int32(dictionary.Find(o.spec.Fields, firstVertex)) //nolint:gosec // a class has few fields
+	first := dictionary.Find(o.spec.Fields, firstVertex)
 	coordinates := make([]float64, 0, len(o.fields))
 	for i := range o.fields {
 		f := &o.fields[i]
@@ -100,7 +96,7 @@ func (o *modelObject) vertices() ([]point, bool) {
 			continue
 		}
 		value, isNumber := f.number()
-		if !isNumber || int(place) != len(coordinates) {
+		if !isNumber || place != len(coordinates) {
 			return nil, false
 		}
 		coordinates = append(coordinates, value)

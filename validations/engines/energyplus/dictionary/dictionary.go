@@ -16,7 +16,8 @@ type Dictionary struct {
 	Classes []*Class
 
 	byKey map[string]*Class
-	// givers are the classes whose names or fields are in a list, types those whose own name is, by the list in lower case.
+	// givers are the classes whose objects add names to a list, types those whose own name is in it. Lists are in lower
+	// case.
 	givers, types map[string][]*Class
 }
 

@@ -33,7 +33,9 @@ func (e edit) apply(text string) (string, int) {
 
 // faults are all kinds of faults.
 func faults() []fault {
-	return slices.Concat(classFaults(), valueFaults(), referenceFaults(), geometryFaults(), scheduleFaults())
+	return slices.Concat(
+		classFaults(), objectFaults(), valueFaults(), referenceFaults(), geometryFaults(), scheduleFaults(),
+	)
 }
 
 // replaceFields changes each field for which change gives another text.
@@ -87,12 +89,6 @@ func misspelt(text string) string {
 }
 
 func classFaults() []fault {
-	copyOf := func(m goodModel, o object, change func(text string) string) edit {
-		return edit{o.end, o.end, "\n" + change(m.text[o.class.start:o.end]), o.end + 1}
-	}
-	hasName := func(o object) bool {
-		return o.spec.Label != nil && o.spec.Label.Required && len(o.fields) > 0 && o.fields[0].text != ""
-	}
 	class := func(with func(text string) string) func(goodModel) []edit {
 		return replaceObjects(func(_ goodModel, o object) (edit, bool) {
 			return edit{o.class.start, o.class.end, with(o.class.text), o.class.start}, !o.spec.Required &&
@@ -102,7 +98,22 @@ func classFaults() []fault {
 	return []fault{
 		{"misspelt class", []string{"unknown_class"}, class(misspelt)},
 		{"class that does not exist", []string{"unknown_class"}, class(func(string) string { return "Nothing:Known" })},
-		{"class with a colon too many", []string{"unknown_class"}, class(func(text string) string { return text + ":" })},
+		{
+			"class with a colon too many", []string{"unknown_class"},
+			class(func(text string) string { return text + ":" }),
+		},
+	}
+}
+
+// objectFaults are those of objects as a whole.
+func objectFaults() []fault {
+	copyOf := func(m goodModel, o object, change func(text string) string) edit {
+		return edit{o.end, o.end, "\n" + change(m.text[o.class.start:o.end]), o.end + 1}
+	}
+	hasName := func(o object) bool {
+		return o.spec.Label != nil && o.spec.Label.Required && len(o.fields) > 0 && o.fields[0].text != ""
+	}
+	return []fault{
 		{
 			"second object of a unique class",
 			[]string{"repeated_object"},
@@ -158,7 +169,8 @@ func classFaults() []fault {
 			replaceObjects(func(m goodModel, o object) (edit, bool) {
 				for i := range len(o.fields) - 1 {
 					f := o.fields[i]
-					if f.text != "" && m.text[f.end] == ',' && strings.Contains(m.text[f.end:o.fields[i+1].start], "\n") {
+					next := m.text[f.end:o.fields[i+1].start]
+					if f.text != "" && next[0] == ',' && strings.Contains(next, "\n") {
 						return edit{f.end, f.end + 1, " ", f.start}, true
 					}
 				}
@@ -252,7 +264,10 @@ func referenceFaults() []fault {
 		{"branch that does not exist", []string{"unknown_object"}, reference("Branches")},
 		{"component that does not exist", []string{"unknown_object"}, reference("validBranchEquipmentNames")},
 		{"component of a class that does not exist", []string{"unknown_type"}, reference("validBranchEquipmentTypes")},
-		{"curve that does not exist", []string{"unknown_object"}, reference("UnivariateFunctions", "BivariateFunctions")},
+		{
+			"curve that does not exist", []string{"unknown_object"},
+			reference("UnivariateFunctions", "BivariateFunctions"),
+		},
 		{"material that was removed", []string{"unknown_material"}, removedMaterial},
 	}
 }
@@ -265,7 +280,9 @@ func removedMaterial(m goodModel) []edit {
 			continue
 		}
 		for _, user := range m.objects {
-			at := slices.IndexFunc(user.fields, func(f token) bool { return strings.EqualFold(f.text, o.fields[0].text) })
+			at := slices.IndexFunc(user.fields, func(f token) bool {
+				return strings.EqualFold(f.text, o.fields[0].text)
+			})
 			if user.class.text != "Construction" || at < 1 {
 				continue
 			}
@@ -332,7 +349,7 @@ func scheduleFaults() []fault {
 		{"day that does not exist in a schedule", []string{"schedule"}, compact("through", "Through: 13/45")},
 		{"days that do not exist in a schedule", []string{"schedule"}, compact("for", "For: Someone")},
 		{"time that does not exist in a schedule", []string{"schedule"}, compact("until", "Until: 25:00")},
-		{"misspelt word in a schedule", []string{"schedule"}, compact("until", "Untill 24:00")},
+		{"misspelt word in a schedule", []string{"schedule"}, compact("until", "Up to 24:00")},
 		{
 			"word in place of a value in a schedule",
 			[]string{"schedule"},

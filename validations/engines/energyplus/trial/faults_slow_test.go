@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ const rooms = 10
 // head has what a model has once. Each of its classes may be there only once.
 const head = `! A row of rooms.
 Version, 23.2;
-SimulationControl, No, No, No, Yes, No;
+SimulationControl;
 Timestep, 4;
 HeatBalanceAlgorithm, ConductionTransferFunction, 200;
 ZoneAirHeatBalanceAlgorithm, ThirdOrderBackwardDifference;
@@ -164,9 +165,9 @@ func row() string {
 			if east == 0 {
 				mark = "@"
 			}
-			places = append(places, mark, fmt.Sprint(i*5+east))
+			places = append(places, mark, strconv.Itoa(i*5+east))
 		}
-		b.WriteString(strings.NewReplacer(append(places, "#", fmt.Sprint(i+1))...).Replace(room))
+		b.WriteString(strings.NewReplacer(append(places, "#", strconv.Itoa(i+1))...).Replace(room))
 	}
 	return b.String()
 }

@@ -70,30 +70,43 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	t := &trial{engine: e, out: out, listed: *listed, codes: map[string]int{}}
 	for _, folder := range flags.Args() {
-		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !isModel(path) {
-				return err
-			}
-			return t.check(ctx, path)
-		})
-		if err != nil {
+		if err := t.checkAll(ctx, folder); err != nil {
 			return fmt.Errorf("check models of %s: %w", folder, err)
 		}
 	}
 	if err := t.print(); err != nil || !*withFaults {
 		return err
 	}
+	return t.plantAll(ctx)
+}
+
+// checkAll checks the models in a folder and in the folders below.
+func (t *trial) checkAll(ctx context.Context, folder string) error {
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !isModel(path) {
+			return err
+		}
+		return t.check(ctx, path)
+	})
+	if err != nil {
+		return fmt.Errorf("walk: %w", err)
+	}
+	return nil
+}
+
+// plantAll plants faults in the models without errors.
+func (t *trial) plantAll(ctx context.Context) error {
 	scores := map[string]*score{}
 	for _, path := range t.good {
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(path) //nolint:gosec // the user names the folder
 		if err != nil {
 			return fmt.Errorf("read model: %w", err)
 		}
-		if err := plant(ctx, e, string(content), scores); err != nil {
+		if err := plant(ctx, t.engine, string(content), scores); err != nil {
 			return fmt.Errorf("plant faults in %s: %w", path, err)
 		}
 	}
-	return printScores(out, scores, *listed)
+	return printScores(t.out, scores, t.listed)
 }
 
 func isModel(path string) bool {
@@ -102,7 +115,7 @@ func isModel(path string) bool {
 }
 
 func (t *trial) check(ctx context.Context, path string) error {
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(path) //nolint:gosec // the user names the folder
 	if err != nil {
 		return fmt.Errorf("read model: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
@@ -22,13 +23,13 @@ type score struct {
 // mostPlaces is at how many places of one model a fault is planted.
 const mostPlaces = 10
 
-var statedVersion = regexp.MustCompile(`(?im)^\s*version\s*,[^0-9]*(\d+\.\d+)`)
+var statedVersion = regexp.MustCompile(`(?im)^\s*version\s*,\D*(\d+\.\d+)`)
 
 // plant plants faults of all kinds in a good IDF and adds what was found to the scores. It ignores models in other
 // forms, or of other versions than those with a dictionary.
 func plant(ctx context.Context, e *energyplus.Engine, text string, scores map[string]*score) error {
 	stated := statedVersion.FindStringSubmatch(text)
-	if stated == nil || !slices.Contains(dictionary.Versions(), stated[1]) {
+	if len(stated) == 0 || !slices.Contains(dictionary.Versions(), stated[1]) {
 		return nil
 	}
 	d, err := dictionary.Load(stated[1])
@@ -71,9 +72,8 @@ func spread(edits []edit) []edit {
 // finds says that a report has an error with one of the codes in a line.
 func finds(report engine.Report, codes []string, line int) bool {
 	return slices.ContainsFunc(report.Findings, func(f engine.Finding) bool {
-		return f.Severity == engine.SeverityError && f.Line == line && slices.ContainsFunc(codes, func(code string) bool {
-			return f.Code == "energyplus."+code
-		})
+		code := strings.TrimPrefix(f.Code, "energyplus.")
+		return f.Severity == engine.SeverityError && f.Line == line && slices.Contains(codes, code)
 	})
 }
 

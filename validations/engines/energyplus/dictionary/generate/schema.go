@@ -17,6 +17,7 @@ type modelSchema struct {
 	Required   []string               `json:"required"`
 }
 
+//nolint:tagliatelle // the names are those of the epJSON schema
 type classSchema struct {
 	// PatternProperties has one member: the schema of every object of the class.
 	PatternProperties map[string]objectSchema `json:"patternProperties"`
@@ -34,6 +35,7 @@ type objectSchema struct {
 	Required   []string               `json:"required"`
 }
 
+//nolint:tagliatelle // the names are those of the epJSON schema
 type fieldSchema struct {
 	valueSchema
 
@@ -51,6 +53,7 @@ type fieldSchema struct {
 	MaxItems int           `json:"maxItems"`
 }
 
+//nolint:tagliatelle // the names are those of the epJSON schema
 type valueSchema struct {
 	Type    string       `json:"type"`
 	Enum    []any        `json:"enum"`
