@@ -34,7 +34,8 @@ func (e edit) apply(text string) (string, int) {
 // faults are all kinds of faults.
 func faults() []fault {
 	return slices.Concat(
-		classFaults(), objectFaults(), valueFaults(), referenceFaults(), geometryFaults(), scheduleFaults(),
+		classFaults(), objectFaults(), separatorFaults(), valueFaults(), referenceFaults(), geometryFaults(),
+		scheduleFaults(),
 	)
 }
 
@@ -99,7 +100,8 @@ func classFaults() []fault {
 		{"misspelt class", []string{"unknown_class"}, class(misspelt)},
 		{"class that does not exist", []string{"unknown_class"}, class(func(string) string { return "Nothing:Known" })},
 		{
-			"class with a colon too many", []string{"unknown_class"},
+			"class with a colon too many",
+			[]string{"unknown_class"},
 			class(func(text string) string { return text + ":" }),
 		},
 	}
@@ -145,6 +147,12 @@ func objectFaults() []fault {
 				return edit{o.fields[0].start, o.fields[0].end, "", o.class.start}, true
 			}),
 		},
+	}
+}
+
+// separatorFaults are those of what separates fields and objects.
+func separatorFaults() []fault {
+	return []fault{
 		{
 			"fields too many",
 			[]string{"field_count"},
@@ -265,7 +273,8 @@ func referenceFaults() []fault {
 		{"component that does not exist", []string{"unknown_object"}, reference("validBranchEquipmentNames")},
 		{"component of a class that does not exist", []string{"unknown_type"}, reference("validBranchEquipmentTypes")},
 		{
-			"curve that does not exist", []string{"unknown_object"},
+			"curve that does not exist",
+			[]string{"unknown_object"},
 			reference("UnivariateFunctions", "BivariateFunctions"),
 		},
 		{"material that was removed", []string{"unknown_material"}, removedMaterial},
