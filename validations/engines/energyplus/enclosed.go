@@ -63,10 +63,10 @@ func isOpen(surfaces []*polygon) bool {
 				at = len(vertices)
 				vertices = append(vertices, vertex)
 			}
+			if at >= mostVertices {
+				return false
+			}
 			path = append(path, at)
-		}
-		if len(vertices) > mostVertices {
-			return false
 		}
 		numbers = append(numbers, path)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,28 @@ func TestHostileModels(t *testing.T) {
 		b.WriteString("Zone," + strings.Repeat("x", 1<<20) + ";")
 		report := checkModel(t, engine, complete(b.String()), "m.idf")
 		same(t, []string{"energyplus.unknown_class"}, []string{report.Findings[0].Code})
+	})
+
+	t.Run("LongNamesAndManyVerticesTakeLinearTime", func(t *testing.T) {
+		t.Parallel()
+		var b strings.Builder
+		b.WriteString("Zone,Z; DemandManager:Lights,D,,,,,,,,," + strings.Repeat("z ", 1<<20) + ";\n")
+		for i := range 20 {
+			fmt.Fprintf(&b, "Lights,L%d,Z,S;", i)
+		}
+		b.WriteString("Wall:Detailed,W,C,Z,,Outdoors,,,,0,")
+		for i := range 200_000 {
+			fmt.Fprintf(&b, ",%d,%d,0", i, i*i%97)
+		}
+		b.WriteString(";")
+		report := checkModel(t, engine, complete(b.String()), "m.idf")
+		codes := []string{}
+		for _, f := range report.Findings {
+			codes = append(codes, f.Code)
+		}
+		if !slices.Contains(codes, "energyplus.unknown_object") || slices.Contains(codes, "energyplus.zone_open") {
+			t.Errorf("codes = %q, want an unknown object and no open zone", codes)
+		}
 	})
 
 	t.Run("ContentThatEndsEarlyIsNoPass", func(t *testing.T) {

@@ -145,6 +145,9 @@ func (s nameSet) add(name string) {
 	s[foldName(name)] = name
 }
 
+// longestName is more than EnergyPlus allows a name. Longer ones are not taken apart, which takes quadratic time.
+const longestName = 200
+
 // has says that the model has an object of the class with this name. The name may also be one that EnergyPlus makes
 // itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list.
 func (b *nameBook) has(class *dictionary.Class, key string) bool {
@@ -155,7 +158,10 @@ func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	if _, stray := b.strays[key]; stray {
 		return true
 	}
-	for at := strings.IndexByte(key, ' '); at >= 0 && len(labels) > 0; {
+	if len(labels) == 0 || len(key) > longestName {
+		return false
+	}
+	for at := strings.IndexByte(key, ' '); at >= 0; {
 		_, named := labels[key[at+1:]]
 		if named && b.isZone(key[:at]) {
 			return true
