@@ -162,7 +162,7 @@ func largeModel(tb testing.TB) largeDocument {
 		head: fixture.SampleText(tb, "good/office.idf"),
 		line: func(i int) string {
 			return fmt.Sprintf("Zone,\n  Office %d;                !- Name\n"+
-				"Floor:Adiabatic,\n  Floor %d,                 !- Name\n  Wall, Office %d,          !- Zone Name\n"+
+				"Floor:Adiabatic,\n  Floor %d,                 !- Name\n  Wall, Office %d, ,        !- Zone Name\n"+
 				"  180, 180, 0, 0, 0, 6, 5;\nLights,\n  Lights %d,                !- Name\n"+
 				"  Office %d,                !- Zone Name\n  Office Hours, LightingLevel, 100;\n", i, i, i, i, i)
 		},

@@ -35,31 +35,25 @@ const checkOff = "OFF"
 // configuredVersion is a version as configurations write it.
 var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
 
-// supportedVersions are those that a model may be for where the configuration names none.
-var supportedVersions = []string{
-	"8.9", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5", "9.6",
-	"22.1", "22.2", "23.1", "23.2", "24.1", "24.2", "25.1", "25.2", "26.1",
-}
-
-// requiredObjects are those without which there is nothing to simulate. The version has a check of its own.
-var requiredObjects = [][]string{
-	{"Building"},
-	{"GlobalGeometryRules"},
-	{"Timestep"},
-	{
-		"SimulationControl", "SizingPeriod:DesignDay", "SizingPeriod:WeatherFileDays",
-		"SizingPeriod:WeatherFileConditionType",
-	},
-}
-
 // defaultSeverities are those of the checks that no configuration changes.
 var defaultSeverities = map[string]engine.Severity{
 	checkVersion:         engine.SeverityError,
+	checkVersionMissing:  engine.SeverityWarning,
+	checkClasses:         engine.SeverityError,
+	checkFields:          engine.SeverityError,
+	checkIgnoredFields:   engine.SeverityWarning,
+	checkFieldCounts:     engine.SeverityError,
+	checkRequiredFields:  engine.SeverityError,
+	checkValues:          engine.SeverityError,
 	checkRequiredObjects: engine.SeverityError,
 	checkUniqueNames:     engine.SeverityError,
 	checkReferences:      engine.SeverityError,
+	checkLooseReferences: engine.SeverityWarning,
 	checkZoneSurfaces:    engine.SeverityWarning,
-	checkFieldCounts:     engine.SeverityError,
+	checkVertices:        engine.SeverityError,
+	checkGeometry:        engine.SeverityWarning,
+	checkSchedules:       engine.SeverityError,
+	checkScheduleLimits:  engine.SeverityWarning,
 	checkEncoding:        engine.SeverityWarning,
 }
 

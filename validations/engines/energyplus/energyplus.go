@@ -9,7 +9,9 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"sync"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
@@ -17,47 +19,47 @@ import (
 // The checks of an energyplus step, by the names that its configuration knows them by.
 const (
 	checkVersion         = "version"
+	checkVersionMissing  = "version_missing"
+	checkClasses         = "classes"
+	checkFields          = "fields"
+	checkIgnoredFields   = "ignored_fields"
+	checkFieldCounts     = "field_counts"
+	checkRequiredFields  = "required_fields"
+	checkValues          = "values"
 	checkRequiredObjects = "required_objects"
 	checkUniqueNames     = "unique_names"
 	checkReferences      = "references"
+	checkLooseReferences = "loose_references"
 	checkZoneSurfaces    = "zone_surfaces"
-	checkFieldCounts     = "field_counts"
+	checkVertices        = "vertices"
+	checkGeometry        = "geometry"
+	checkSchedules       = "schedules"
+	checkScheduleLimits  = "schedule_limits"
 	checkEncoding        = "encoding"
 )
 
 // Engine checks models for EnergyPlus without a simulation.
 type Engine struct {
-	limits     engine.Limits
-	versions   []string
+	limits   engine.Limits
+	versions []string
+	// required is nil where the dictionary of the version says what a model needs.
 	required   [][]string
 	severities map[string]engine.Severity
 	rules      []modelRule
+	// dictionaries read the dictionary of a version once, at its first model.
+	dictionaries map[string]func() (*dictionary.Dictionary, error)
 }
 
 // modelRun is the state of one run over one model.
 type modelRun struct {
-	engine *Engine
-	model  *model
-	issues []modelIssue
+	engine     *Engine
+	model      *model
+	version    string
+	dictionary *dictionary.Dictionary
+	issues     []modelIssue
 	// found counts the findings of each code, unlisted has those that are only counted.
 	found    map[string]int
 	unlisted map[string]engine.Finding
-}
-
-// modelIssue is a finding whose line is not known yet.
-type modelIssue struct {
-	finding engine.Finding
-	place   modelPlace
-	at      engine.Position
-}
-
-// modelPlace is where in a model something stands: an offset of an IDF, a path of an epJSON. The path of what stands in
-// an IDF is the one that epJSON has for it.
-type modelPlace struct {
-	offset int
-	path   []string
-	// none says that a finding is about the model as a whole.
-	none bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -70,17 +72,20 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	faults = append(faults, c.checkRequired()...)
 	rules, found := compileModelRules(c.Rules, limits)
 	e := &Engine{
-		limits:     limits,
-		versions:   c.Versions,
-		required:   c.RequiredObjects,
-		severities: c.severities(),
-		rules:      rules,
+		limits:       limits,
+		versions:     c.Versions,
+		required:     c.RequiredObjects,
+		severities:   c.severities(),
+		rules:        rules,
+		dictionaries: map[string]func() (*dictionary.Dictionary, error){},
+	}
+	for _, version := range dictionary.Versions() {
+		e.dictionaries[version] = sync.OnceValues(func() (*dictionary.Dictionary, error) {
+			return dictionary.Load(version)
+		})
 	}
 	if len(c.Versions) == 0 {
-		e.versions = supportedVersions
-	}
-	if c.RequiredObjects == nil {
-		e.required = requiredObjects
+		e.versions = dictionary.Versions()
 	}
 	return e, append(faults, found...)
 }
@@ -100,20 +105,35 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return c.Finish(), nil
 	}
 	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
-	for _, check := range []func(){
-		r.checkEncoding, r.checkVersion, r.checkRequired, r.checkNames, r.checkReferences, r.checkZones,
-		r.checkFieldCounts,
-	} {
-		if err := ctx.Err(); err != nil {
-			return engine.Report{}, fmt.Errorf("check model: %w", err)
-		}
-		check()
+	if err := r.check(ctx); err != nil {
+		return engine.Report{}, err
 	}
 	r.report(c)
+	if r.dictionary == nil {
+		return c.Finish(), nil
+	}
 	if err := r.checkRules(ctx, c); err != nil {
 		return engine.Report{}, err
 	}
 	return c.Finish(), nil
+}
+
+// check looks for all faults. Without a dictionary of the model's version it stops: nothing else is certain then.
+func (r *modelRun) check(ctx context.Context) error {
+	known, err := r.readVersion()
+	if err != nil || !known {
+		return err
+	}
+	for _, check := range []func(){
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkNames, r.checkReferences, r.checkZones,
+		r.checkGeometry, r.checkSchedules,
+	} {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("check model: %w", err)
+		}
+		check()
+	}
+	return nil
 }
 
 // read reads a document in the form that its type or name says, else in the one that its first character shows.
@@ -127,7 +147,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 		if err != nil || unreadable != nil {
 			return nil, unreadable, err
 		}
-		m, unreadable := epJSONModel(t, knownClasses)
+		m, unreadable := epJSONModel(t)
 		return m, unreadable, nil
 	}
 	if doc.Size > e.limits.MaxTreeBytes {
@@ -138,7 +158,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
 		return nil, nil, fmt.Errorf("read document: %w", err)
 	}
-	m, unreadable := idfModel(engine.TrimBOM(content), knownClasses, e.limits)
+	m, unreadable := idfModel(engine.TrimBOM(content), e.limits)
 	return m, unreadable, nil
 }
 
@@ -159,30 +179,4 @@ func looksLikeIDF(doc engine.Document) (bool, error) {
 		return false, fmt.Errorf("read document: %w", err)
 	}
 	return !strings.HasPrefix(strings.TrimLeft(string(engine.TrimBOM(head)), " \t\r\n"), "{"), nil
-}
-
-// find adds a finding of a check, unless the check is off. What comes too often is only counted.
-func (r *modelRun) find(check, code string, at modelPlace, message string) {
-	severity, on := r.engine.severities[check]
-	if !on {
-		return
-	}
-	code = "energyplus." + code
-	f := engine.Finding{Severity: severity, Code: code, Message: message, Path: engine.Pointer(at.path...)}
-	if r.full(code) {
-		f.Count = r.unlisted[code].Count + 1
-		r.unlisted[code] = f
-		return
-	}
-	r.found[code]++
-	one := modelIssue{finding: f, place: at, at: engine.Position{Offset: at.offset}}
-	if at.none {
-		one.at = engine.Position{Line: engine.LineUnknown}
-	}
-	r.issues = append(r.issues, one)
-}
-
-// full says that more findings of a code are only counted.
-func (r *modelRun) full(code string) bool {
-	return r.found[code] >= r.engine.limits.MaxPerCheck
 }

@@ -41,17 +41,23 @@ func FuzzIDF(f *testing.F) {
 	})
 }
 
-// countSeparators counts what ends texts, outside of comments.
+// countSeparators counts what ends texts, outside of comments and without semicolons between objects.
 func countSeparators(text string) int {
-	n, comment := 0, false
+	n, comment, inside := 0, false, false
 	for _, char := range text {
 		switch {
 		case char == '\n' || char == '\r':
 			comment = false
 		case char == '!':
 			comment = true
-		case !comment && (char == ',' || char == ';'):
+		case comment || strings.ContainsRune(" \t\f\v", char):
+		case char == ',':
 			n++
+		case char != ';':
+			inside = true
+		case inside:
+			n++
+			inside = false
 		}
 	}
 	return n
@@ -61,6 +67,9 @@ func countSeparators(text string) int {
 func FuzzEnergyPlus(f *testing.F) {
 	f.Add("Zone,A;Zone,a;Lights,L,A,S;Construction,C,M,N;", false)
 	f.Add(`{"Zone": {"A": {}, "a": {}}, "ZoneList": {"L": {"zones": [{"zone_name": "B"}]}}}`, true)
+	f.Add("Version,9.3;Wall:Detailed,W,C,Z,,,,,,3,0,0,0,1,0,0,1,1,0;", false)
+	f.Add("Version,8.9;Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 24:00,1;", false)
+	f.Add(`{"Version": {"": {"version_identifier": "25.2"}}, "Branch": {"B": {"components": [{}, {"x": []}]}}}`, true)
 	config := []byte(`{"rules": [{"id": "a", "assert": "counts.Zone > 1"}]}`)
 	e, faults := Compile(config, engine.DefaultLimits())
 	if len(faults) > 0 {

@@ -21,7 +21,7 @@ type idfToken struct {
 }
 
 // idfReader reads an IDF in one pass. Texts end with a comma, objects with a semicolon, comments with their line;
-// nothing is quoted. As in EnergyPlus a text does not go on in the next line.
+// nothing is quoted. A text that goes on in the next line is taken for one whose comma was forgotten.
 type idfReader struct {
 	text    string
 	at      int
@@ -43,6 +43,11 @@ func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.ReadError)
 		r.skip()
 		if r.at >= len(r.text) {
 			return r.objects, nil
+		}
+		if r.text[r.at] == ';' {
+			// EnergyPlus reads past semicolons between objects.
+			r.at++
+			continue
 		}
 		if fault := r.object(); fault != nil {
 			return nil, fault

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
@@ -23,55 +24,65 @@ type model struct {
 	format  string
 	objects []*modelObject
 	lines   *engine.Lines
-	// source is the document of an epJSON, which finds lines.
-	source *tree.Tree
+	// written are the objects of an IDF, source is the document of an epJSON.
+	written []idfObject
+	source  *tree.Tree
 	// brokenAt is the offset of what is no UTF-8, -1 where all is.
 	brokenAt int
 }
 
 // modelObject is an object of a model.
 type modelObject struct {
-	class  string
-	key    string
-	group  modelGroup
-	spec   *modelClass
-	name   string
+	// class is the name of the class as it is written; key is the same for all spellings.
+	class string
+	key   string
+	// spec is nil where the version has no such class.
+	spec *dictionary.Class
+	// label is the name of the object. In an epJSON every object has one.
+	label  modelField
 	fields []modelField
-	place  modelPlace
+	// groups is the number of repeated groups.
+	groups int
+	// offset is the place of an object in an IDF, count the number of its fields without blank ones at the end.
+	offset, count int
 }
 
-// classBook describes the classes of one model.
-type classBook struct {
-	known map[string]*modelClass
-	seen  map[string]modelObject
-}
-
-// modelField is a text of an object. Fields of an IDF are known by their position from 1, those of an epJSON by name.
+// modelField is a field that is not blank.
 type modelField struct {
-	position int
-	name     string
-	text     string
-	place    modelPlace
+	// spec is nil where the class has no such field.
+	spec *dictionary.Field
+	// name is that of the member in an epJSON.
+	name string
+	// index is the place of spec among the fields of its class or its group.
+	index int
+	// group counts repeated groups from 0; it is outside of them for all other fields.
+	group int
+	kind  valueKind
+	text  string
+	// offset is the place in an IDF.
+	offset int
 }
+
+const outside = -1
+
+// valueKind is the type of a value as it is written.
+type valueKind byte
+
+const (
+	// writtenText is a text of an IDF, which may mean a number.
+	writtenText valueKind = iota
+	jsonText
+	jsonNumber
+	jsonOther
+)
 
 // foldName is how a class or a name is compared: EnergyPlus ignores case.
 func foldName(text string) string {
 	return strings.ToLower(text)
 }
 
-// object returns an object of a class in which nothing but the class is filled in.
-func (b *classBook) object(class string) *modelObject {
-	o, seen := b.seen[class]
-	if !seen {
-		o = modelObject{class: class, key: foldName(class)}
-		o.spec = b.known[o.key]
-		o.group = groupOf(o.key, o.spec)
-		b.seen[class] = o
-	}
-	return &o
-}
-
-func idfModel(text []byte, classes map[string]*modelClass, limits engine.Limits) (*model, *engine.Finding) {
+// idfModel reads a model whose objects describe has yet to make.
+func idfModel(text []byte, limits engine.Limits) (*model, *engine.Finding) {
 	m := &model{format: formatIDF, lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: -1}
 	objects, fault := readIDF(text, limits)
 	if fault != nil {
@@ -82,47 +93,26 @@ func idfModel(text []byte, classes map[string]*modelClass, limits engine.Limits)
 	if !utf8.Valid(text) {
 		m.brokenAt = engine.BadTextAt(text)
 	}
-	book := &classBook{known: classes, seen: map[string]modelObject{}}
-	for _, object := range objects {
-		o := book.object(object.class.text)
-		o.place = modelPlace{offset: object.class.offset, path: []string{engine.Clip(o.class)}}
-		o.fields = make([]modelField, 0, len(object.fields))
-		for i, token := range object.fields {
-			at := modelPlace{offset: token.offset}
-			o.fields = append(o.fields, modelField{position: i + 1, text: token.text, place: at})
-		}
-		if hasName := o.group != "" || o.spec != nil && !o.spec.noName; hasName && len(o.fields) > 0 {
-			o.name = o.fields[0].text
-			o.place.path = append(o.place.path, engine.Clip(o.name))
-		}
-		m.objects = append(m.objects, o)
-	}
+	m.written = objects
 	return m, nil
 }
 
-// epJSONModel takes the objects of a document of the form {class: {name: {field: value}}}.
-func epJSONModel(t *tree.Tree, known map[string]*modelClass) (*model, *engine.Finding) {
+// epJSONModel reads a document of the form {class: {name: {field: value}}}, whose objects describe has yet to make.
+func epJSONModel(t *tree.Tree) (*model, *engine.Finding) {
 	m := &model{format: formatEpJSON, lines: t.Lines, source: t, brokenAt: -1}
 	classes, ok := t.Value.(map[string]any)
 	if !ok {
 		return nil, m.misshapen(nil, "a model is an object of classes")
 	}
-	book := &classBook{known: known, seen: map[string]modelObject{}}
 	for _, class := range slices.Sorted(maps.Keys(classes)) {
 		objects, ok := classes[class].(map[string]any)
 		if !ok {
 			return nil, m.misshapen([]string{class}, "a class is an object of named objects")
 		}
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
-			path := []string{class, name}
-			members, ok := objects[name].(map[string]any)
-			if !ok {
-				return nil, m.misshapen(path, "an object has its fields as members")
+			if _, ok := objects[name].(map[string]any); !ok {
+				return nil, m.misshapen([]string{class, name}, "an object has its fields as members")
 			}
-			o := book.object(class)
-			o.name, o.place = name, modelPlace{path: path}
-			o.flatten(path, members)
-			m.objects = append(m.objects, o)
 		}
 	}
 	return m, nil
@@ -139,55 +129,179 @@ func (m *model) misshapen(path []string, message string) *engine.Finding {
 	return &f
 }
 
-// flatten takes texts and numbers, also those in lists of objects, by the names of their members.
-func (o *modelObject) flatten(path []string, members map[string]any) {
+// describe makes the objects of the model by a dictionary.
+func (m *model) describe(d *dictionary.Dictionary) {
+	if m.source != nil {
+		m.describeEpJSON(d)
+		return
+	}
+	blank := map[string]modelObject{}
+	m.objects = make([]*modelObject, 0, len(m.written))
+	for _, written := range m.written {
+		o, seen := blank[written.class.text]
+		if !seen {
+			o = modelObject{class: written.class.text, key: foldName(written.class.text)}
+			o.spec = d.Class(o.key)
+			blank[written.class.text] = o
+		}
+		o.offset = written.class.offset
+		o.take(written.fields)
+		m.objects = append(m.objects, &o)
+	}
+	m.written = nil
+}
+
+// take finds out which field each text of an IDF is.
+func (o *modelObject) take(tokens []idfToken) {
+	o.count = len(tokens)
+	for o.count > 0 && tokens[o.count-1].text == "" {
+		o.count--
+	}
+	blank := len(tokens) - o.count
+	tokens = tokens[:o.count]
+	if o.spec == nil || o.spec.Label != nil {
+		if len(tokens) > 0 {
+			o.label = modelField{group: outside, text: tokens[0].text, offset: tokens[0].offset}
+			tokens = tokens[1:]
+		} else {
+			blank--
+		}
+	}
+	if o.spec == nil {
+		return
+	}
+	o.label.spec = o.spec.Label
+	o.fields = make([]modelField, 0, len(tokens))
+	for i, token := range tokens {
+		if token.text != "" && !o.takeField(i, token) {
+			return
+		}
+	}
+	if o.spec.Repeated != nil {
+		// As in EnergyPlus a group of blank fields is one, unless it is not whole.
+		size, repeated := len(o.spec.Repeated.Fields), len(tokens)-len(o.spec.Fields)
+		o.groups = max((repeated+blank)/size, (repeated+size-1)/size, 0)
+	}
+}
+
+// takeField adds a text of an IDF by its place behind the label. It says whether the class has such a field.
+func (o *modelObject) takeField(at int, token idfToken) bool {
+	f := modelField{group: outside, index: at, text: token.text, offset: token.offset}
+	switch repeated := at - len(o.spec.Fields); {
+	case repeated < 0:
+		f.spec = o.spec.Fields[at]
+	case o.spec.Repeated == nil:
+		return false
+	default:
+		size := len(o.spec.Repeated.Fields)
+		f.group, f.index = repeated/size, repeated%size
+		f.spec = o.spec.Repeated.Fields[f.index]
+	}
+	f.name = f.spec.Name
+	o.fields = append(o.fields, f)
+	return true
+}
+
+func (m *model) describeEpJSON(d *dictionary.Dictionary) {
+	classes, _ := m.source.Value.(map[string]any)
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		key := foldName(class)
+		spec := d.Class(key)
+		objects, _ := classes[class].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(objects)) {
+			o := &modelObject{class: class, key: key, spec: spec}
+			o.label = modelField{group: outside, text: name, kind: jsonText}
+			if spec != nil {
+				o.label.spec = spec.Label
+				members, _ := objects[name].(map[string]any)
+				o.flatten(members, spec.Fields, outside)
+			}
+			m.objects = append(m.objects, o)
+		}
+	}
+}
+
+// flatten takes the members of an object, and behind them those of its groups.
+func (o *modelObject) flatten(members map[string]any, specs []*dictionary.Field, group int) {
+	var groups []any
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		at := append(slices.Clone(path), name)
-		switch v := members[name].(type) {
-		case string:
-			o.fields = append(o.fields, modelField{name: name, text: strings.TrimSpace(v), place: modelPlace{path: at}})
-		case json.Number:
-			o.fields = append(o.fields, modelField{name: name, text: v.String(), place: modelPlace{path: at}})
-		case []any:
-			for i, item := range v {
-				if inner, ok := item.(map[string]any); ok {
-					o.flatten(append(slices.Clone(at), strconv.Itoa(i)), inner)
-				}
+		if group == outside && o.spec.Repeated != nil && name == o.spec.Repeated.Name {
+			if list, isList := members[name].([]any); isList && areObjects(list) {
+				groups = list
+				continue
 			}
 		}
+		f := jsonField(name, members[name])
+		f.group = group
+		if f.index = dictionary.Find(specs, name); f.index >= 0 {
+			f.spec = specs[f.index]
+		} else if group == outside && addedByEnergyPlus(name) {
+			continue
+		}
+		o.fields = append(o.fields, f)
+	}
+	for i, item := range groups {
+		inner, _ := item.(map[string]any)
+		o.flatten(inner, o.spec.Repeated.Fields, i)
+	}
+	if group == outside {
+		o.groups = len(groups)
 	}
 }
 
-// count returns how many fields an object of an IDF has, without empty ones at its end.
-func (o *modelObject) count() int {
-	n := len(o.fields)
-	for n > 0 && o.fields[n-1].text == "" {
-		n--
+func jsonField(name string, value any) modelField {
+	switch value := value.(type) {
+	case string:
+		return modelField{name: name, text: strings.TrimSpace(value), kind: jsonText}
+	case json.Number:
+		return modelField{name: name, text: value.String(), kind: jsonNumber}
+	default:
+		return modelField{name: name, kind: jsonOther}
 	}
-	return n
 }
 
-// report places what was found and hands it over in the order of the document.
-func (r *modelRun) report(c *engine.Collector) {
-	if r.model.source != nil {
-		root := &tree.Spot{}
-		spots := make([]*tree.Spot, 0, len(r.issues))
-		for _, one := range r.issues {
-			spots = append(spots, root.At(one.place.path))
+func areObjects(list []any) bool {
+	return !slices.ContainsFunc(list, func(item any) bool {
+		_, isObject := item.(map[string]any)
+		return !isObject
+	})
+}
+
+// addedByEnergyPlus says that EnergyPlus itself writes a member where it turns an IDF into an epJSON.
+func addedByEnergyPlus(member string) bool {
+	return member == "idf_order" || member == "idf_max_fields" || member == "idf_max_extensible_fields"
+}
+
+// field returns a field of the object, outside of its groups, by its name. It is nil where it is blank or missing.
+func (o *modelObject) field(name string) *modelField {
+	for i := range o.fields {
+		f := &o.fields[i]
+		if f.group != outside {
+			// The fields of groups are behind all others.
+			return nil
 		}
-		r.model.source.Locate(root)
-		for i := range r.issues {
-			if !r.issues[i].place.none {
-				r.issues[i].at = spots[i].Value
-			}
+		if f.name == name {
+			return f
 		}
 	}
-	slices.SortStableFunc(r.issues, func(a, b modelIssue) int { return engine.ComparePositions(a.at, b.at) })
-	for _, one := range r.issues {
-		c.Add("", r.model.lines.PlaceAt(one.finding, one.at))
+	return nil
+}
+
+// path is where a field stands in the epJSON form of the model. Without a field it is the path of the object.
+func (m *model) path(o *modelObject, f *modelField) []string {
+	clip := func(text string) string { return text }
+	if m.format == formatIDF {
+		clip = engine.Clip
 	}
-	for _, code := range slices.Sorted(maps.Keys(r.unlisted)) {
-		f := r.unlisted[code]
-		c.AddFolded("", f, f.Count, nil)
+	path := []string{clip(o.class)}
+	if m.format == formatEpJSON || o.spec != nil && o.spec.Label != nil {
+		path = append(path, clip(o.label.text))
 	}
+	if f == nil || f == &o.label {
+		return path
+	}
+	if f.group != outside {
+		path = append(path, o.spec.Repeated.Name, strconv.Itoa(f.group))
+	}
+	return append(path, f.name)
 }

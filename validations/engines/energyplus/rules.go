@@ -95,10 +95,9 @@ func (r *modelRun) facts(classes []string) map[string]any {
 	for _, class := range classes {
 		counts[class] = byKey[foldName(class)]
 	}
-	version, _ := r.version()
-	major, minor := versionNumbers(version)
+	major, minor := versionNumbers(r.version)
 	return map[string]any{
-		"format": r.model.format, "version": version, "major": major, "minor": minor,
+		"format": r.model.format, "version": r.version, "major": major, "minor": minor,
 		"objects": int64(len(r.model.objects)), "counts": counts,
 	}
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+)
+
+// schema has one class of each form. Its bounds are written as draft 4 and as draft 7 do.
+const schema = `{
+	"required": ["Version"],
+	"properties": {
+		"Version": {
+			"maxProperties": 1,
+			"patternProperties": {".*": {"properties": {"version_identifier": {"type": "string", "default": "9.3"}}}},
+			"legacy_idd": {"fields": ["version_identifier"]}
+		},
+		"Coil": {
+			"patternProperties": {"^.*\\S.*$": {
+				"properties": {
+					"rate": {
+						"note": "prose", "units": "W", "default": "Autosize",
+						"anyOf": [
+							{"type": "number", "minimum": 0.0, "exclusiveMinimum": true, "maximum": 2},
+							{"type": "string", "enum": ["", "Autosize"]}
+						]
+					},
+					"ratio": {"type": "number", "exclusiveMinimum": 0.5, "default": 1.0},
+					"fuel": {"type": "string", "enum": ["", "Gas", "Oil"], "object_list": ["Fuels"]},
+					"stages": {"type": "array", "minItems": 1, "items": {
+						"properties": {"value": {"anyOf": [{"type": "number"}, {"type": "string"}]}},
+						"required": ["value"]
+					}}
+				},
+				"required": ["fuel"]
+			}},
+			"name": {"type": "string", "is_required": true, "reference": ["Coils"], "reference-class-name": ["Types"]},
+			"legacy_idd": {
+				"fields": ["name", "fuel", "rate", "ratio"], "extensibles": ["value"], "extension": "stages"
+			}
+		}
+	}
+}`
+
+func TestConvertSchema(t *testing.T) {
+	t.Parallel()
+	d, err := convert([]byte(schema))
+	if err != nil {
+		t.Fatalf("convert: %v", err)
+	}
+	want := []*dictionary.Class{
+		{
+			Name: "Coil", TypeLists: []string{"Types"},
+			Label: &dictionary.Field{Name: "name", Kind: dictionary.Text, Required: true, Gives: []string{"Coils"}},
+			Fields: []*dictionary.Field{
+				{
+					Name: "fuel", Kind: dictionary.Text, Required: true, Choices: []string{"Gas", "Oil"},
+					Refers: []string{"Fuels"},
+				},
+				{
+					Name: "rate", Kind: dictionary.Number, Words: []string{"Autosize"}, Units: "W", Default: "Autosize",
+					Minimum: dictionary.Bound{Exclusive: true, Set: true},
+					Maximum: dictionary.Bound{Value: 2, Set: true},
+				},
+				{
+					Name: "ratio", Kind: dictionary.Number, Default: "1.0",
+					Minimum: dictionary.Bound{Value: 0.5, Exclusive: true, Set: true},
+				},
+			},
+			Repeated: &dictionary.Group{
+				Name: "stages", Least: 1,
+				Fields: []*dictionary.Field{{Name: "value", Kind: dictionary.Either, Required: true}},
+			},
+		},
+		{
+			Name: "Version", Unique: true, Required: true,
+			Fields: []*dictionary.Field{{Name: "version_identifier", Kind: dictionary.Text, Default: "9.3"}},
+		},
+	}
+	if diff := cmp.Diff(want, d.Classes); diff != "" || d.Version != "9.3" {
+		t.Errorf("classes of %q (-want +got):\n%s", d.Version, diff)
+	}
+}
+
+func TestSchemasThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, change := range []struct{ old, text, want string }{
+		{`"type": "number", "exclusiveMinimum": 0.5`, `"type": "boolean"`, "has the type"},
+		{`"fuel", "rate"`, `"fule", "rate"`, "the field fule is missing"},
+		{`"default": "9.3"`, `"note": ""`, "does not say its version"},
+		{`"Gas"`, `"Gas,"`, "separator"},
+		{`["name", "fuel"`, `["fuel"`, "the name is not the first field"},
+		{`"extension": "stages"`, `"extension": "ratio"`, "ratio is no list"},
+	} {
+		_, err := convert([]byte(strings.Replace(schema, change.old, change.text, 1)))
+		if err == nil || !strings.Contains(err.Error(), change.want) {
+			t.Errorf("error = %v, want one with %q", err, change.want)
+		}
+	}
+}
+
+func TestRunWritesTables(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	source, target := filepath.Join(folder, "schema.epJSON"), filepath.Join(folder, "tables.gz")
+	if err := os.WriteFile(source, []byte(schema), 0o600); err != nil {
+		t.Fatalf("write schema: %v", err)
+	}
+	if err := run([]string{"-o", target, source}, io.Discard); err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	tables, err := os.Open(target)
+	if err != nil {
+		t.Fatalf("open tables: %v", err)
+	}
+	defer tables.Close()
+	d, err := dictionary.Read(tables, "9.3")
+	if err != nil || d.Class("Coil") == nil {
+		t.Errorf("dictionary = %+v with %v, want one with Coil", d, err)
+	}
+}

@@ -1,0 +1,56 @@
+package energyplus
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+)
+
+// looseReferences are fields for which EnergyPlus simulates models although the named object is not there, by class.
+// Either it reads the field only in some modes, or its dictionary leaves out objects that it accepts. The example files
+// of EnergyPlus show it.
+var looseReferences = map[string][]string{
+	"AirflowNetwork:Distribution:DuctViewFactors": {"linkage_name"},
+	"AirflowNetwork:IntraZone:Linkage":            {"component_name"},
+	"AirflowNetwork:MultiZone:Surface":            {"external_node_name"},
+	"AirflowNetwork:MultiZone:Zone": {
+		"ventilation_control_zone_temperature_setpoint_schedule_name",
+	},
+	"Coil:Cooling:DX:SingleSpeed":                              {"zone_name_for_condenser_placement"},
+	"Controller:OutdoorAir":                                    {"mechanical_ventilation_controller_name"},
+	"ExternalInterface:FunctionalMockupUnitImport:To:Schedule": {"fmu_file_name"},
+	"Fan:OnOff": {
+		"fan_efficiency_ratio_function_of_speed_ratio_curve_name", "fan_power_ratio_function_of_speed_ratio_curve_name",
+	},
+	"HeatPump:PlantLoop:EIR:Cooling":             {"companion_heat_pump_name"},
+	"HeatPump:PlantLoop:EIR:Heating":             {"companion_heat_pump_name"},
+	"PlantEquipmentOperation:CoolingLoad":        {"range_1_equipment_list_name", "range_equipment_list_name"},
+	"PlantLoop":                                  {"availability_manager_list_name"},
+	"Pump:ConstantSpeed":                         {"pump_flow_rate_schedule_name"},
+	"Refrigeration:Case":                         {"defrost_energy_correction_curve_name"},
+	"Sizing:Plant":                               {"plant_or_condenser_loop_name"},
+	"SurfaceProperty:LocalEnvironment":           {"exterior_surface_name"},
+	"WindowMaterial:Glazing":                     {"window_glass_spectral_data_set_name"},
+	"ZoneAirContaminantBalance":                  {"outdoor_carbon_dioxide_schedule_name"},
+	"ZoneHVAC:Baseboard:RadiantConvective:Steam": {"design_object"},
+	"ZoneHVAC:Baseboard:RadiantConvective:Water": {"design_object"},
+	"ZoneControl:ContaminantController":          {"minimum_carbon_dioxide_concentration_schedule_name"},
+}
+
+// looseLists are reference lists for which the same is true of every field: a program may be written in Python, and a
+// schedule may do without its limits.
+var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
+
+// isLoose says that EnergyPlus may simulate the model although the reference leads nowhere.
+func isLoose(class *dictionary.Class, f *dictionary.Field) bool {
+	if slices.Contains(looseReferences[class.Name], f.Name) {
+		return true
+	}
+	for _, list := range looseLists {
+		if strings.EqualFold(f.Refers[0], list) {
+			return true
+		}
+	}
+	return false
+}

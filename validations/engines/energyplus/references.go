@@ -1,0 +1,283 @@
+package energyplus
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// nameSet holds names as they are written, by what they are compared as.
+type nameSet map[string]string
+
+// nameBook has the names that the references of a model may lead to.
+type nameBook struct {
+	dictionary *dictionary.Dictionary
+	// labels are the names of the objects of each class, given are values of fields that are names in a list.
+	labels map[*dictionary.Class]nameSet
+	given  map[string]nameSet
+	// strays are the names of objects whose class is unknown. Nobody can say which references lead to them.
+	strays nameSet
+}
+
+// checkReferences looks for fields that name objects which the model does not have.
+func (r *modelRun) checkReferences() {
+	book := r.names()
+	for _, o := range r.model.objects {
+		if o.spec == nil {
+			continue
+		}
+		if o.spec.Label != nil {
+			r.checkReference(book, o, &o.label, nil)
+		}
+		begin := 0
+		for i := range o.fields {
+			if o.fields[i].group != o.fields[begin].group {
+				begin = i
+			}
+			r.checkReference(book, o, &o.fields[i], o.fields[begin:])
+		}
+	}
+}
+
+// checkReference looks for what a field names. The fields are those of its group, and what is behind them.
+func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField, fields []modelField) {
+	if f.spec == nil || len(f.spec.Refers) == 0 || f.text == "" || f.kind == jsonOther || f.isExpression() {
+		return
+	}
+	found := modelFinding{check: checkReferences, object: o, field: f}
+	if typed := book.typeBeside(o, f, fields); typed != nil {
+		if book.has(typed, foldName(f.text)) {
+			return
+		}
+		found.code, found.message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.text))
+		if !r.full(found.code) {
+			found.message += didYouMean(nearestOf(f.text, slices.Collect(maps.Values(book.labels[typed]))))
+		}
+		r.find(found)
+		return
+	}
+	if book.leads(f) {
+		return
+	}
+	code, noun := book.nounOf(f.spec.Refers)
+	found.code, found.message = code, fmt.Sprintf("there is no %s %s", noun, engine.Quote(f.text))
+	if isLoose(o.spec, f.spec) {
+		found.check = checkLooseReferences
+	}
+	if !r.full(found.code) {
+		found.message += didYouMean(nearestOf(f.text, book.candidates(f.spec.Refers)))
+	}
+	r.find(found)
+}
+
+// typeBeside returns the class that the field before names, where the two are a pair such as component_object_type and
+// component_name. EnergyPlus looks for the object in that class then.
+func (b *nameBook) typeBeside(o *modelObject, f *modelField, fields []modelField) *dictionary.Class {
+	specs := o.spec.Fields
+	if f.group != outside {
+		specs = o.spec.Repeated.Fields
+	}
+	if f.index == 0 || f == &o.label {
+		return nil
+	}
+	before := specs[f.index-1]
+	subject, isType := strings.CutSuffix(before.Name, "_object_type")
+	if !isType || f.spec.Name != subject+"_name" && f.spec.Name != subject+"_object_name" {
+		return nil
+	}
+	for _, pair := range fields {
+		if pair.group != f.group {
+			return nil
+		}
+		if pair.spec != before {
+			continue
+		}
+		if class := b.dictionary.Class(pair.text); class != nil && class.Label != nil {
+			return class
+		}
+		return nil
+	}
+	return nil
+}
+
+// names collects the names of the model.
+func (r *modelRun) names() *nameBook {
+	book := &nameBook{
+		dictionary: r.dictionary, labels: map[*dictionary.Class]nameSet{}, given: map[string]nameSet{},
+		strays: nameSet{},
+	}
+	for _, o := range r.model.objects {
+		if o.spec == nil {
+			book.strays.add(o.label.text)
+			continue
+		}
+		if o.spec.Label != nil {
+			if book.labels[o.spec] == nil {
+				book.labels[o.spec] = nameSet{}
+			}
+			book.labels[o.spec].add(o.label.text)
+		}
+		for _, f := range o.fields {
+			if f.spec != nil {
+				book.give(f.spec.Gives, f.text)
+			}
+		}
+	}
+	return book
+}
+
+// give adds the value of a field to lists.
+func (b *nameBook) give(lists []string, name string) {
+	for _, list := range lists {
+		key := foldName(list)
+		if b.given[key] == nil {
+			b.given[key] = nameSet{}
+		}
+		b.given[key].add(name)
+	}
+}
+
+func (s nameSet) add(name string) {
+	s[foldName(name)] = name
+}
+
+// longestName is more than EnergyPlus allows a name. Longer ones are not taken apart, which takes quadratic time.
+const longestName = 200
+
+// has says that the model has an object of the class with this name. The name may also be one that EnergyPlus makes
+// itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list.
+func (b *nameBook) has(class *dictionary.Class, key string) bool {
+	labels := b.labels[class]
+	if _, known := labels[key]; known {
+		return true
+	}
+	if _, stray := b.strays[key]; stray {
+		return true
+	}
+	if len(labels) == 0 || len(key) > longestName {
+		return false
+	}
+	for at := strings.IndexByte(key, ' '); at >= 0; {
+		_, named := labels[key[at+1:]]
+		if named && b.isZone(key[:at]) {
+			return true
+		}
+		next := strings.IndexByte(key[at+1:], ' ')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+func (b *nameBook) isZone(key string) bool {
+	for _, class := range []string{"Zone", "Space"} {
+		if _, known := b.labels[b.dictionary.Class(class)][key]; known {
+			return true
+		}
+	}
+	return false
+}
+
+// builtIn are the fluids whose properties EnergyPlus knows by itself.
+var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
+
+// preprocessed begins the names of surface properties that the preprocessors for slabs and basements add.
+const preprocessed = "surfpropothsdcoef"
+
+// leads says that the value of a field is a name in one of the lists that the field refers to.
+func (b *nameBook) leads(f *modelField) bool {
+	key := foldName(f.text)
+	for _, list := range f.spec.Refers {
+		givers, types := b.dictionary.Givers(list), b.dictionary.Types(list)
+		if len(givers) == 0 && len(types) == 0 {
+			return true
+		}
+		if strings.HasPrefix(list, "Fluid") && slices.Contains(builtIn, key) {
+			return true
+		}
+		if list == "OutFaceEnvNames" {
+			if strings.HasPrefix(key, preprocessed) {
+				return true
+			}
+			// The list lacks some classes of surfaces.
+			givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
+		}
+		if slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) }) {
+			return true
+		}
+		if _, known := b.given[foldName(list)][key]; known {
+			return true
+		}
+		if slices.ContainsFunc(types, func(class *dictionary.Class) bool {
+			return strings.EqualFold(class.Name, f.text)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// nouns are the words for the names in the lists that people know, by the list in lower case.
+var nouns = map[string]string{
+	"zonenames": "zone", "zoneandzonelistnames": "zone", "zoneandzonelistandspaceandspacelistnames": "zone",
+	"zonelistnames": "zone list", "spacenames": "space", "spaceandspacelistnames": "space",
+	"constructionnames": "construction", "materialname": "material", "schedulenames": "schedule",
+	"weekschedulenames": "week schedule", "dayschedulenames": "day schedule",
+	"scheduletypelimitsnames": "schedule type limits", "surfacenames": "surface",
+	"allheattransurfnames": "surface", "surfandsubsurfnames": "surface", "allshadingandhtsurfnames": "surface",
+}
+
+// nounOf returns the code of a reference that leads nowhere, and the word for what it should lead to.
+func (b *nameBook) nounOf(lists []string) (string, string) {
+	// Where a zone or a space may stand, most people mean a zone. Its list is behind that of the spaces.
+	if noun, known := nouns[foldName(lists[len(lists)-1])]; known {
+		return "unknown_" + strings.ReplaceAll(noun, " ", "_"), noun
+	}
+	names := []string{}
+	for _, list := range lists {
+		if len(b.dictionary.Types(list)) > 0 {
+			return "unknown_type", "class for this field called"
+		}
+		for _, class := range b.dictionary.Givers(list) {
+			if !slices.Contains(names, class.Name) {
+				names = append(names, class.Name)
+			}
+		}
+	}
+	const mostListed = 3
+	if len(names) > mostListed {
+		return "unknown_object", "object for this field called"
+	}
+	return "unknown_object", strings.Join(names, " or ")
+}
+
+// candidates are the names in lists.
+func (b *nameBook) candidates(lists []string) []string {
+	names := []string{}
+	for _, list := range lists {
+		for _, class := range b.dictionary.Givers(list) {
+			names = slices.AppendSeq(names, maps.Values(b.labels[class]))
+		}
+		names = slices.AppendSeq(names, maps.Values(b.given[foldName(list)]))
+		for _, class := range b.dictionary.Types(list) {
+			names = append(names, class.Name)
+		}
+	}
+	return names
+}
+
+// nearestOf returns the name that a mistyped one most likely means, or "". A large set is not searched.
+func nearestOf(name string, candidates []string) string {
+	const mostCompared = 1000
+	if len(candidates) > mostCompared {
+		return ""
+	}
+	slices.Sort(candidates)
+	return engine.Nearest(name, candidates)
+}

@@ -1,0 +1,38 @@
+package energyplus
+
+import (
+	"slices"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+const (
+	zoneKey  = "zone"
+	zoneName = "zone_name"
+)
+
+// isSurface says that objects of a class bound a zone.
+func isSurface(class *dictionary.Class) bool {
+	return class != nil && class.Label != nil && slices.Contains(class.Label.Gives, "SurfaceNames") &&
+		dictionary.Find(class.Fields, zoneName) >= 0
+}
+
+// checkZones looks for zones that no surface belongs to.
+func (r *modelRun) checkZones() {
+	bounded := map[string]bool{}
+	for _, o := range r.model.objects {
+		if !isSurface(o.spec) {
+			continue
+		}
+		if zone := o.field(zoneName); zone != nil {
+			bounded[foldName(zone.text)] = true
+		}
+	}
+	for _, o := range r.model.objects {
+		if o.key == zoneKey && o.label.text != "" && !bounded[foldName(o.label.text)] {
+			message := "no surface belongs to the zone " + engine.Quote(o.label.text)
+			r.find(modelFinding{check: checkZoneSurfaces, code: "zone_without_surfaces", message: message, object: o})
+		}
+	}
+}
