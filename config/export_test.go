@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"net"
 	"net/http"
 
 	"github.com/redis/go-redis/v9"
@@ -64,3 +65,14 @@ func (p Program) Command() *cobra.Command { return p.command() }
 
 // WithSecretKey returns the settings with the key of the data folder.
 func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }
+
+// Stopping returns the handler of the project in a process that has been asked to stop.
+func Stopping(p *Project, router http.Handler) http.Handler {
+	asked := make(chan struct{})
+	close(asked)
+	p.stopping = asked
+	return p.retireConnections(router)
+}
+
+// CloseToNew has a listener take no new connections.
+func CloseToNew(listener net.Listener) error { return closeToNew(listener) }

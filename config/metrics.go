@@ -39,7 +39,6 @@ func startMetrics(
 	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
 	group.Go(func() error { return refreshing.Run(ctx, project.log) })
 	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })
-	project.log.InfoContext(ctx, "serving metrics", "address", listener.Addr().String())
 	return nil
 }
 

@@ -278,10 +278,10 @@ export interface WorkflowUsage {
 
 /** What a process of the service depends on. */
 export interface Readiness {
-  status: "ok" | "unavailable";
+  status: "ok" | "unavailable" | "stopping";
   /** The release of the process. */
   version: string;
-  database: "ok" | "unreachable" | "migrations pending";
+  database: "ok" | "unreachable" | "read-only" | "full" | "migrations pending";
   redis: "ok" | "degraded";
 }
 
