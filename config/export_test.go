@@ -52,7 +52,7 @@ func (p *Project) Cast(orgs []DemoOrg) Cast {
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
-	figures, err := p.collect()
+	figures, err := p.collect(roleAll)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -280,7 +280,7 @@ func startParts(ctx context.Context, group *errgroup.Group, p process) error {
 			return err
 		}
 	}
-	if err := startMetrics(ctx, group, p.project, heart); err != nil {
+	if err := startMetrics(ctx, group, p.project, p.part, heart); err != nil {
 		return err
 	}
 	if err := startBackground(ctx, group, p, heart); err != nil {
