@@ -43,7 +43,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	e.Use(
 		restoreHead,
 		core.RequestIDs(),
-		core.AccessLog(project.log),
+		core.AccessLog(project.log, describeRequest),
 		project.metrics.HTTP.Observe,
 		core.Recover(project.log),
 		middleware.SecureWithConfig(middleware.SecureConfig{
