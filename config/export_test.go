@@ -4,10 +4,12 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -76,3 +78,13 @@ func Stopping(p *Project, router http.Handler) http.Handler {
 
 // CloseToNew has a listener take no new connections.
 func CloseToNew(listener net.Listener) error { return closeToNew(listener) }
+
+// TenantTables are the tables that the deletion of an organization empties in batches.
+func TenantTables() []string {
+	return db.Column(tenantTables(), func(t *tenantTable) string { return t.name })
+}
+
+// AllTenantTables are all tables that the deletion of an organization empties, by name.
+func AllTenantTables() []string {
+	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
+}

@@ -326,6 +326,7 @@ export type KnownErrorCode =
   | "not_authenticated"
   | "payment_required"
   | "permission_denied"
+  | "organization_suspended"
   | "not_found"
   | "method_not_allowed"
   | "payload_too_large"
