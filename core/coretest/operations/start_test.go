@@ -129,11 +129,13 @@ func TestServeWithoutMigrating(t *testing.T) {
 	if !strings.Contains(complaint, "run simplevalidations migrate up") {
 		t.Errorf("complaint = %s, want the command that migrates", complaint)
 	}
+	const applied = "SELECT count(*) FROM goose_db_version"
+	before := program.Count(t, i.DB, applied)
 	plan := program.Execute(t, i.Settings, "", "migrate", "plan")
 	if !strings.HasPrefix(plan, "-- 000") || !strings.Contains(plan, "-- +goose Up") {
 		t.Errorf("plan = %s, want the file of the pending migration", plan)
 	}
-	if got := program.Count(t, i.DB, "SELECT count(*) FROM goose_db_version WHERE version_id = 33"); got != 0 {
+	if program.Count(t, i.DB, applied) != before {
 		t.Error("the plan was carried out")
 	}
 }
