@@ -151,8 +151,8 @@ func (s *stage) deedsOfPeople(tb testing.TB) map[string]call {
 func unrecordedCommands() map[string]string {
 	return map[string]string{
 		"they read": `check, config show, doctor, errors, idempotency explain, idempotency list, idempotency show,
-			migrate plan, migrate status, openapi, org list, org show, runs list, signing-secret show, user list, version,
-			workflows lint`,
+			migrate plan, migrate status, openapi, org list, org show, runs list,
+			signing-secret show, user list, version, workflows lint`,
 		"the API records what they ask for": `audit list, invitations accept, invitations decline, invitations list,
 			members invitations, members invite, members leave, members link, members list, members remove,
 			members revoke, members role, run, runs cancel, runs get, runs rerun, runs watch, smoke, token list,

@@ -18,10 +18,13 @@ func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 			[]string{"SV_BASE_URL=http://" + s.address + "/nothing"}, []string{"answers 404"},
 		},
 		"AddressOfThisMachineForOthers": {
-			[]string{"SV_BASE_URL=http://" + s.address, "SV_ADDR=0.0.0.0:8000"}, []string{"is an address of this machine"},
+			[]string{"SV_BASE_URL=http://" + s.address, "SV_ADDR=0.0.0.0:8000"},
+			[]string{"is an address of this machine"},
 		},
-		"EveryNetwork":    {[]string{"SV_EXTERNAL_ALLOW=0.0.0.0/0"}, []string{"lets workflows call 0.0.0.0/0"}},
-		"MetadataService": {[]string{"SV_EXTERNAL_ALLOW=169.254.0.0/16"}, []string{"lets workflows call 169.254.0.0/16"}},
+		"EveryNetwork": {[]string{"SV_EXTERNAL_ALLOW=0.0.0.0/0"}, []string{"lets workflows call 0.0.0.0/0"}},
+		"MetadataService": {
+			[]string{"SV_EXTERNAL_ALLOW=169.254.0.0/16"}, []string{"lets workflows call 169.254.0.0/16"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

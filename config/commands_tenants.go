@@ -20,9 +20,9 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "delete SLUG|ID",
 		Short: "Delete a suspended organization with everything that belongs to it",
-		Long: "Delete a suspended organization with its workflows, runs, documents, findings, keys, tokens, members and\n" +
-			"audit records. Users stay. It works in batches beside a running service. If it is interrupted, call it\n" +
-			"again. Runs that have not ended are deleted with the rest.",
+		Long: "Delete a suspended organization with its workflows, runs, documents, findings, keys, tokens, members\n" +
+			"and audit records. Users stay. It works in batches beside a running service. If it is interrupted, call\n" +
+			"it again. Runs that have not ended are deleted with the rest.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
@@ -40,7 +40,8 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 				if dryRun {
 					return p.printTenant(ctx, b, org.ID)
 				}
-				return report(p.Stdout, deleteTenant(ctx, b.db, org.ID, org.Slug), "%s (%s): deleted\n", org.Slug, org.ID)
+				err = deleteTenant(ctx, b.db, org.ID, org.Slug)
+				return report(p.Stdout, err, "%s (%s): deleted\n", org.Slug, org.ID)
 			})
 		},
 	}

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,22 +13,18 @@ func TestStoppingProcessAnswersAndSendsClientsAway(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	handler := config.Stopping(s.project, s.router)
-	ask := func(path string) *http.Response {
+	ask := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-		return answer.Result()
+		return answer
 	}
 	probe := ask("/readyz/")
-	body, err := io.ReadAll(probe.Body)
-	if err != nil {
-		t.Fatal(err)
+	if probe.Code != http.StatusServiceUnavailable || !strings.Contains(probe.Body.String(), `"status":"stopping"`) {
+		t.Errorf("readiness = %d %s, want 503 and stopping", probe.Code, probe.Body)
 	}
-	if probe.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), `"status":"stopping"`) {
-		t.Errorf("readiness = %d %s, want 503 and stopping", probe.StatusCode, body)
-	}
-	if got := ask("/api/schema/"); got.StatusCode != http.StatusOK || got.Header.Get("Connection") != "close" {
+	if got := ask("/api/schema/"); got.Code != http.StatusOK || got.Header().Get("Connection") != "close" {
 		t.Errorf("request = %d, Connection %q, want it answered and its connection ended",
-			got.StatusCode, got.Header.Get("Connection"))
+			got.Code, got.Header().Get("Connection"))
 	}
 }
 

@@ -42,7 +42,8 @@ func TestMetrics(t *testing.T) {
 
 	s.started(t, s.start(t, "pending"))
 	s.exec(t, `INSERT INTO service_processes (id, host, pid, version, parts, started_at, seen_at) VALUES
-		($1, 'worker-1', 1, '1.2.3', '{worker}', now() - interval '1 hour', now()), ($2, 'worker-2', 2, '1.2.3', '{worker}', now(), now() - $3::interval)`,
+		($1, 'worker-1', 1, '1.2.3', '{worker}', now() - interval '1 hour', now()),
+		($2, 'worker-2', 2, '1.2.3', '{worker}', now(), now() - $3::interval)`,
 		s.Harbour.ID, s.Tiny.ID, time.Minute)
 	s.exec(t, `INSERT INTO service_loops (process_id, name, every, ended_at, done, total, failures, last_error)
 		VALUES ($1, 'sweeper', '5s', now(), 0, 0, 0, '')`, s.Harbour.ID)

@@ -21,14 +21,17 @@ func TestGone(t *testing.T) {
 	}
 	oldWeb, oldWorker := process("web-1", "web", 5*time.Hour, 0), process("worker-1", "worker", 5*time.Hour, 0)
 	newWeb, newWorker := process("web-3", "web", time.Hour, 0), process("worker-3", "worker", time.Hour, 0)
-	deadWeb, deadWorker := process("web-2", "web", 5*time.Hour, 2*time.Hour), process("worker-2", "worker", 5*time.Hour, 2*time.Hour)
+	deadWeb := process("web-2", "web", 5*time.Hour, 2*time.Hour)
+	deadWorker := process("worker-2", "worker", 5*time.Hour, 2*time.Hour)
 	earlierWeb := process("web-0", "web", 5*time.Hour, 3*time.Hour)
 	for name, c := range map[string]struct{ processes, want []tasks.ProcessState }{
-		"NoneOfTheLiving":         {[]tasks.ProcessState{oldWeb, oldWorker}, nil},
-		"NotTheReplaced":          {[]tasks.ProcessState{oldWeb, newWeb, deadWeb}, nil},
-		"WhereNoneWasStarted":     {[]tasks.ProcessState{oldWeb, deadWeb}, []tasks.ProcessState{deadWeb}},
-		"WhereAnotherPartIsNew":   {[]tasks.ProcessState{newWorker, deadWeb}, []tasks.ProcessState{deadWeb}},
-		"WhereOneReplacesTwo":     {[]tasks.ProcessState{newWeb, deadWeb, earlierWeb}, []tasks.ProcessState{earlierWeb}},
+		"NoneOfTheLiving":       {[]tasks.ProcessState{oldWeb, oldWorker}, nil},
+		"NotTheReplaced":        {[]tasks.ProcessState{oldWeb, newWeb, deadWeb}, nil},
+		"WhereNoneWasStarted":   {[]tasks.ProcessState{oldWeb, deadWeb}, []tasks.ProcessState{deadWeb}},
+		"WhereAnotherPartIsNew": {[]tasks.ProcessState{newWorker, deadWeb}, []tasks.ProcessState{deadWeb}},
+		"WhereOneReplacesTwo": {
+			[]tasks.ProcessState{newWeb, deadWeb, earlierWeb}, []tasks.ProcessState{earlierWeb},
+		},
 		"OfEachPartSeparately":    {[]tasks.ProcessState{newWeb, deadWeb, deadWorker}, []tasks.ProcessState{deadWorker}},
 		"WhereBothPartsHaveHeirs": {[]tasks.ProcessState{newWeb, newWorker, deadWeb, deadWorker}, nil},
 	} {

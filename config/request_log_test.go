@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -52,9 +53,7 @@ func TestRequestLogNamesWho(t *testing.T) {
 		all := map[string]any{
 			"client": "192.0.2.7", "org": s.Harbour.Slug, "token": tokenID, "role": "executor",
 		}
-		for name, value := range more {
-			all[name] = value
-		}
+		maps.Copy(all, more)
 		return all
 	}
 	const hash = "1c5d46782b11f76b"

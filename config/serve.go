@@ -211,8 +211,8 @@ func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Log
 	return nil
 }
 
-// runParts runs the process's parts until ctx ends or one of them fails. A process with clients goes on for the shutdown
-// delay after the end of ctx.
+// runParts runs the process's parts until ctx ends or one of them fails. A process with clients continues for the
+// shutdown delay after the end of ctx.
 func runParts(ctx context.Context, p process) error {
 	var delay time.Duration
 	if p.part.plays(roleWeb) {

@@ -126,8 +126,8 @@ type Settings struct {
 	FindingsRetention time.Duration `env:"SV_FINDINGS_RETENTION" envDefault:"2160h" validate:"min=0s,max=876000h"`
 	// PurgeSchedule is when what has expired is deleted, as a cron expression in UTC.
 	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
-	// ShutdownDelay is how long a web process that is stopped goes on answering requests while its readiness probe fails,
-	// so that load balancers notice.
+	// ShutdownDelay is how long a web process that is stopped continues to answer requests while its readiness probe
+	// fails, so that load balancers notice.
 	ShutdownDelay time.Duration `env:"SV_SHUTDOWN_DELAY" envDefault:"0s" validate:"min=0s"`
 	// ShutdownGrace is how long running work may take to end when the process is stopped.
 	ShutdownGrace time.Duration `env:"SV_SHUTDOWN_GRACE" envDefault:"20s" validate:"min=1s"`

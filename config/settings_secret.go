@@ -64,7 +64,7 @@ func readFiles(variables map[string]string) []string {
 			problems = append(problems, name+" is set, and so is "+name+fileSuffix+"; set one of them")
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s%s cannot be read: %v", name, fileSuffix, err))
 			continue

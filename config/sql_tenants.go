@@ -25,12 +25,20 @@ type tenantTable struct {
 // tenantTables are all of them, those that refer to others first.
 func tenantTables() []tenantTable {
 	return []tenantTable{
-		{name: "findings"}, {name: "step_runs"}, {name: "external_calls"},
-		{name: "key_events"}, {name: "key_activity"}, {name: "key_activity_days"}, {name: "idempotency_keys"},
+		{name: "findings"},
+		{name: "step_runs"},
+		{name: "external_calls"},
+		{name: "key_events"},
+		{name: "key_activity"},
+		{name: "key_activity_days"},
+		{name: "idempotency_keys"},
 		{name: "staged_jobs"},
 		{name: "validation_runs", order: "ORDER BY id DESC"}, // A rerun refers to a run before it.
-		{name: "submissions"}, {name: "upload_chunks"}, {name: "uploads"},
-		{name: "start_hours"}, {name: "audit_records"},
+		{name: "submissions"},
+		{name: "upload_chunks"},
+		{name: "uploads"},
+		{name: "start_hours"},
+		{name: "audit_records"},
 	}
 }
 
@@ -118,7 +126,8 @@ func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, d
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
 		batch.Queue(`DELETE FROM organizations WHERE id = $1 AND suspended_at IS NOT NULL`, orgID)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, Action: "organization.delete", TargetType: "organization", TargetID: orgID.String(), Detail: detail,
+			ID: auditID, Action: "organization.delete", TargetType: "organization", TargetID: orgID.String(),
+			Detail: detail,
 		})
 		return struct{}{}, batch.Send(ctx)
 	})

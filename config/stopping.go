@@ -51,7 +51,8 @@ func awaitBackend(
 		if err == nil || ctx.Err() != nil || !db.IsAway(err) {
 			return b, err
 		}
-		log.WarnContext(ctx, "the database is unavailable, and is tried again", "error", err, "in_ms", rest.Milliseconds())
+		log.WarnContext(ctx, "the database is unavailable, and is tried again",
+			"error", err, "in_ms", rest.Milliseconds())
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -106,5 +107,5 @@ func closeGently(ctx context.Context, listener net.Listener, log *slog.Logger) {
 		log.WarnContext(ctx, "connections that are just being established may be reset", "error", err)
 		return
 	}
-	time.Sleep(handshakes)
+	<-time.After(handshakes)
 }

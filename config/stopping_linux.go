@@ -27,7 +27,7 @@ func closeToNew(listener net.Listener) error {
 		return fmt.Errorf("reach the socket: %w", err)
 	}
 	// The kernel shows a filter of a TCP socket the segment from its TCP header on.
-	program := []unix.SockFilter{
+	program := [...]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flagsOfTCP},
 		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 0, Jf: 1, K: synchronize},
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0},

@@ -83,8 +83,8 @@ func TestDeleteOrganization(t *testing.T) {
 	}
 	s.refused(t, core.CodeNotAuthenticated, s.start(t, "deleted"))
 	s.must(t, http.StatusCreated, s.start(t, "kept").by(s.Tiny.Tokens.Executor))
-	if n := one[int](t, s, "SELECT count(*)::int FROM audit_records WHERE action = 'organization.delete' AND target_id = $1",
-		s.Harbour.ID.String()); n != 1 {
+	if n := one[int](t, s, `SELECT count(*)::int FROM audit_records
+		WHERE action = 'organization.delete' AND target_id = $1`, s.Harbour.ID.String()); n != 1 {
 		t.Errorf("audit records of the deletion = %d, want 1", n)
 	}
 	// What a late request has left is deleted by the id.

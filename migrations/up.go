@@ -69,7 +69,8 @@ func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *s
 			return err
 		}
 		log.LogAttrs(ctx, slog.LevelWarn, "a migration gives way to other transactions and is repeated",
-			slog.Any("error", err), slog.Int64("in_ms", rest.Milliseconds()), slog.String("oldest_transaction", oldest(ctx, db)))
+			slog.Any("error", err), slog.Int64("in_ms", rest.Milliseconds()),
+			slog.String("oldest_transaction", oldest(ctx, db)))
 		select {
 		case <-patience.Done():
 			return fmt.Errorf("gave up, end the long transactions (a backup is one) and migrate again: %w", err)

@@ -25,7 +25,8 @@ func listOrgsCommand(open Open) *cobra.Command {
 				rows := [][]string{{"SLUG", "STATE", "MEMBERS", "RUNS THIS MONTH", "CREATED"}}
 				for _, t := range tenants {
 					rows = append(rows, []string{
-						t.Slug, t.state(), strconv.FormatInt(t.Members, 10), t.usage(), t.CreatedAt.UTC().Format(time.DateOnly),
+						t.Slug, t.state(), strconv.FormatInt(t.Members, 10), t.usage(),
+						t.CreatedAt.UTC().Format(time.DateOnly),
 					})
 				}
 				return cli.WriteTable(cmd.OutOrStdout(), rows...)

@@ -75,8 +75,8 @@ func IsUnavailable(err error) bool {
 	}, func(broken error) bool { return errors.Is(err, broken) })
 }
 
-// IsAway reports whether the database cannot be reached or does not write, which passes without a change of settings: it
-// may be starting, or just have failed over. A refused password or an unknown database is no such case.
+// IsAway reports whether the database cannot be reached or written to for a reason that passes without a change of
+// settings: it may be starting, or just have failed over. A refused password or an unknown database is no such case.
 func IsAway(err error) bool {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return slices.Contains([]string{"08", "53", "57"}, class(pgErr)) || pgErr.Code == "25006"

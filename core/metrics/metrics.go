@@ -38,7 +38,7 @@ func New(version string) *Metrics {
 }
 
 // Build collects the release of the process and its role.
-func (m *Metrics) Build(role string) prometheus.Collector {
+func (m *Metrics) Build(role string) *prometheus.GaugeVec {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "sv_build_info", Help: "Always 1; the labels name the release, the Go that built it, and the role.",
 	}, []string{"version", "go_version", "role"})

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,15 +38,17 @@ func TestHangupIsIgnored(t *testing.T) {
 
 func TestServeAwaitsTheDatabase(t *testing.T) {
 	t.Parallel()
+
 	i := program.Install(t)
 	behind := i.DB.Pool.Config().ConnConfig
 	front := program.FreeAddress(t)
-	settings := append(i.Settings,
+	settings := append(slices.Clip(i.Settings),
 		"DATABASE_URL=postgres://"+behind.User+":"+behind.Password+"@"+front+"/"+behind.Database+"?sslmode=disable")
 
 	t.Run("UntilItStarts", func(t *testing.T) {
+		t.Parallel()
 		address := program.FreeAddress(t)
-		s := program.Launch(t, append(settings, "SV_ADDR="+address), "", "serve")
+		s := program.Launch(t, append(slices.Clip(settings), "SV_ADDR="+address), "", "serve")
 		awaitsDatabase(t, s)
 		forward(t, front, behind.Host)
 		program.Await(t, "the server gets ready", func() bool {
@@ -57,7 +60,8 @@ func TestServeAwaitsTheDatabase(t *testing.T) {
 	})
 
 	t.Run("OrUntilItIsStopped", func(t *testing.T) {
-		s := program.Launch(t, append(settings,
+		t.Parallel()
+		s := program.Launch(t, append(slices.Clip(settings),
 			"DATABASE_URL=postgres://app@"+program.FreeAddress(t)+"/app?sslmode=disable"), "", "serve")
 		awaitsDatabase(t, s)
 		s.Signal(t, syscall.SIGTERM)
@@ -67,8 +71,9 @@ func TestServeAwaitsTheDatabase(t *testing.T) {
 	})
 
 	t.Run("ButEndsWhereSettingsAreWrong", func(t *testing.T) {
+		t.Parallel()
 		wrong := *behind
-		complaint := program.Fail(t, append(settings, "DATABASE_URL="+strings.Replace(wrong.ConnString(),
+		complaint := program.Fail(t, append(slices.Clip(settings), "DATABASE_URL="+strings.Replace(wrong.ConnString(),
 			"/"+wrong.Database, "/nothing", 1)), "serve")
 		if !strings.Contains(complaint, "3D000") {
 			t.Errorf("complaint = %s, want the database to be unknown", complaint)
@@ -160,7 +165,7 @@ func TestSecretsFromFiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := program.Refuse(t, append(settings, c.setting), "config", "show")
+			got := program.Refuse(t, append(slices.Clip(settings), c.setting), "config", "show")
 			if !strings.Contains(got, c.complaint) {
 				t.Errorf("complaint = %s, want %s", got, c.complaint)
 			}

@@ -24,6 +24,8 @@ const (
 )
 
 // TestRollingRestart replaces processes one after the other under clients that send each request once.
+//
+//nolint:paralleltest // Each has the machine for itself: it counts requests.
 func TestRollingRestart(t *testing.T) {
 	t.Run("BehindNginx", func(t *testing.T) {
 		i := program.Install(t, "SV_TRUSTED_PROXIES=127.0.0.0/8", rollingDelay)
