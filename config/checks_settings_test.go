@@ -12,7 +12,7 @@ func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 	s := setup(t)
 	for name, c := range map[string]struct{ settings, want []string }{
 		"AddressOfNobody": {
-			[]string{"SV_BASE_URL=http://127.0.0.1:1"}, []string{"does not answer at SV_BASE_URL", "connection refused"},
+			[]string{"SV_BASE_URL=http://127.0.0.1:1"}, []string{"does not answer at SV_BASE_URL", "refused"},
 		},
 		"AddressOfAnotherService": {
 			[]string{"SV_BASE_URL=http://" + s.address + "/nothing"}, []string{"answers 404"},

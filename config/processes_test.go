@@ -32,7 +32,9 @@ func TestGone(t *testing.T) {
 		"WhereOneReplacesTwo": {
 			[]tasks.ProcessState{newWeb, deadWeb, earlierWeb}, []tasks.ProcessState{earlierWeb},
 		},
-		"OfEachPartSeparately":    {[]tasks.ProcessState{newWeb, deadWeb, deadWorker}, []tasks.ProcessState{deadWorker}},
+		"OfEachPartSeparately": {
+			[]tasks.ProcessState{newWeb, deadWeb, deadWorker}, []tasks.ProcessState{deadWorker},
+		},
 		"WhereBothPartsHaveHeirs": {[]tasks.ProcessState{newWeb, newWorker, deadWeb, deadWorker}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

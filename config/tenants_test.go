@@ -41,7 +41,8 @@ func TestSuspendedOrganizationOnlyReads(t *testing.T) {
 	operator.must(t, "org", "resume", s.Harbour.Slug, "--reason", "new tokens")
 	s.must(t, http.StatusCreated, start)
 	s.must(t, http.StatusCreated, s.start(t, "while"))
-	actions := one[string](t, s, `SELECT string_agg(action || ': ' || detail, ', ' ORDER BY created_at) FROM audit_records
+	actions := one[string](t, s, `SELECT string_agg(action || ': ' || detail, ', ' ORDER BY created_at)
+		FROM audit_records
 		WHERE action IN ('organization.suspend', 'organization.resume')`)
 	if want := "organization.suspend: a stolen token, organization.resume: new tokens"; actions != want {
 		t.Errorf("audit = %s, want %s", actions, want)
