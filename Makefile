@@ -40,13 +40,13 @@ run: ## start the service with a demonstration organization, data in .data
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector where goroutines share state
-	@.ci/setup gcc postgresql redis xmllint curl python3 npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm
 	$(if $(PLAIN),$(TEST) $(PLAIN))
 	$(if $(RACED),$(TEST) -race $(RACED))
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
-	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer chromium npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer promtool chromium npm
 	$(TEST) -race -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients
@@ -113,7 +113,7 @@ bench: ## hold this machine to every target of speed, FULL=1 takes more than an 
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need
-	@.ci/setup gcc postgresql redis xmllint curl python3 npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm
 	go mod download
 
 .PHONY: clean

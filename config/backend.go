@@ -87,6 +87,25 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 	return b, nil
 }
 
+// openCurrent is openBackend for a schema that somebody else migrates. It refuses one that is older than this release.
+func openCurrent(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
+	b, err := openBackend(ctx, settings, log)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := migrations.Pending(ctx, b.db.SQL)
+	if err == nil && pending {
+		err = errPendingMigrations
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.close(ctx))
+	}
+	return b, nil
+}
+
+var errPendingMigrations = errors.New("the schema is older than this release: run simplevalidations migrate up, " +
+	"or serve without --migrate=off")
+
 // migrate applies what is pending. The lock that keeps others from doing the same belongs to a session, so it is never
 // taken through a pooler.
 func (b *backend) migrate(ctx context.Context, settings Settings) error {

@@ -3,8 +3,6 @@ package config
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -86,16 +84,19 @@ func broken(detail, hint string) finding { return finding{remote.OutcomeError, d
 
 func (e examination) database(ctx context.Context) finding {
 	if e.unopened != nil {
-		return broken(e.unopened.Error(), "check DATABASE_URL, and whether the server runs")
+		return broken(e.unopened.Error(), databaseHint(e.unopened))
 	}
 	var version int
 	err := e.db.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version)
 	if err != nil {
-		return broken(err.Error(), "check DATABASE_URL, and whether the server runs")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if version < oldestPostgres {
 		return broken(fmt.Sprintf("PostgreSQL %d is too old", version),
 			fmt.Sprintf("use PostgreSQL %d or newer", oldestPostgres))
+	}
+	if err := e.db.CheckWritable(ctx); err != nil {
+		return broken(err.Error(), databaseHint(err))
 	}
 	pending, err := migrations.Pending(ctx, e.db.SQL)
 	if err != nil {
@@ -163,40 +164,6 @@ func (e examination) clock(ctx context.Context) finding {
 			"set both clocks: expiry uses the clock of the database, signatures use this one")
 	}
 	return fine(fmt.Sprintf("less than %v from the clock of this machine", remote.MaxSkew))
-}
-
-func (e examination) advice(context.Context) finding {
-	if e.wrong != nil {
-		return broken(e.wrong.Error(), "fix them: the service does not start")
-	}
-	var lines, hints []string
-	add := func(line, hint string) { lines, hints = append(lines, line), append(hints, hint) }
-	for _, name := range e.unknown {
-		add(name+" is not a setting", "look "+name+" up in the list of settings")
-	}
-	host, _, _ := net.SplitHostPort(e.settings.Addr)
-	if e.settings.BaseURL == "" && !isLoopback(host) {
-		add("SV_BASE_URL is not set, so links lead to "+e.settings.Address(),
-			"set SV_BASE_URL to the URL that clients use")
-	}
-	address, err := url.Parse(e.settings.BaseURL)
-	if err == nil && address.Scheme == "http" && !isLoopback(address.Hostname()) {
-		add("SV_BASE_URL has no TLS, so tokens and sessions can be intercepted",
-			"put a proxy with TLS in front, and set SV_BASE_URL to its https:// address")
-	}
-	if max(e.settings.DBStatementTimeout, e.settings.DBIdleTimeout) >= e.settings.CommitTimeout {
-		add("starts time out before the database can report their outcome",
-			"set SV_COMMIT_TIMEOUT to more than SV_DB_STATEMENT_TIMEOUT and SV_DB_IDLE_TIMEOUT")
-	}
-	if len(lines) > 0 {
-		return warning(strings.Join(lines, "; "), strings.Join(hints, "; "))
-	}
-	return fine("no problems")
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // secretKey looks whether this machine's key opens the secrets in the database.

@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -215,41 +214,6 @@ func (p Program) openAPICommand() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func (p Program) migrateCommand() *cobra.Command {
-	group := &cobra.Command{Use: "migrate", Short: "Migrate the database schema"}
-	group.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply pending migrations", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBackend(cmd.Context(), func(context.Context, Settings, *backend) error {
-				_, err := fmt.Fprintln(p.Stdout, "the schema is up to date")
-				return err
-			})
-		},
-	}, &cobra.Command{
-		Use: "status", Short: "List the migrations and whether they are applied", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withOpen(cmd.Context(), openBackend, p.migrateStatus)
-		},
-	})
-	return group
-}
-
-func (p Program) migrateStatus(ctx context.Context, _ Settings, b *backend) error {
-	states, err := migrations.Status(ctx, b.db.SQL)
-	if err != nil {
-		return err
-	}
-	rows := make([][]string, len(states))
-	for i, state := range states {
-		word := "pending"
-		if state.Applied {
-			word = "applied"
-		}
-		rows[i] = []string{word, state.Name}
-	}
-	return cli.WriteTable(p.Stdout, rows...)
 }
 
 func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {

@@ -62,6 +62,9 @@ func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
 func (p Program) userCommands() []*cobra.Command {
 	all := users.Commands(p.openUsers)
 	for _, group := range all {
+		if group.Name() == "org" {
+			group.AddCommand(p.deleteOrgCommand())
+		}
 		if group.Name() != "token" {
 			continue
 		}

@@ -2,8 +2,11 @@ package config
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"slices"
 
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -12,7 +15,7 @@ const Headroom = headroom
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
-	figures, err := p.collect()
+	figures, err := p.collect(roleAll)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,3 +25,24 @@ func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler,
 
 // WithSecretKey returns the settings with the key of the data folder.
 func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }
+
+// Stopping returns the handler of the project in a process that has been asked to stop.
+func Stopping(p *Project, router http.Handler) http.Handler {
+	asked := make(chan struct{})
+	close(asked)
+	p.stopping = asked
+	return p.retireConnections(router)
+}
+
+// CloseToNew has a listener take no new connections.
+func CloseToNew(listener net.Listener) error { return closeToNew(listener) }
+
+// TenantTables are the tables that the deletion of an organization empties in batches.
+func TenantTables() []string {
+	return db.Column(tenantTables(), func(t *tenantTable) string { return t.name })
+}
+
+// AllTenantTables are all tables that the deletion of an organization empties, by name.
+func AllTenantTables() []string {
+	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
+}

@@ -2,16 +2,23 @@ package config
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/migrations"
 )
 
-// readyTimeout bounds what a probe waits for the database and for Redis.
-const readyTimeout = 2 * time.Second
+const (
+	// readyTimeout bounds what a probe waits for the database and for Redis.
+	readyTimeout = 2 * time.Second
+	// probeLife is how long the state of the database is reported before it is read again. Anybody may send probes.
+	probeLife = time.Second
+)
 
 // readyBody says whether the process can do its work. Redis is "degraded" rather than down when it is
 // missing: starts need only the database, and what they stage is queued when Redis is back.
@@ -33,17 +40,17 @@ func registerHealth(e *echo.Echo, project *Project) {
 }
 
 func (p *Project) ready(c echo.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
+	ctx := c.Request().Context()
+	redisCtx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	redisCtx, redisCancel := context.WithTimeout(c.Request().Context(), readyTimeout)
-	defer redisCancel()
 	redisState := make(chan error, 1)
 	go func() { redisState <- p.redis.Ping(redisCtx).Err() }()
-	body := readyBody{Status: "ok", Version: p.version, Database: "ok", Redis: "ok"}
-	if pending, err := migrations.Pending(ctx, p.db.SQL); err != nil {
-		body.Status, body.Database = "unavailable", "unreachable"
-	} else if pending {
-		body.Status, body.Database = "unavailable", "migrations pending"
+	body := readyBody{Status: "ok", Version: p.version, Database: p.probe.read(ctx, p.db), Redis: "ok"}
+	if body.Database != "ok" {
+		body.Status = "unavailable"
+	}
+	if p.isStopping() {
+		body.Status = "stopping"
 	}
 	if err := <-redisState; err != nil {
 		body.Redis = "degraded"
@@ -53,4 +60,44 @@ func (p *Project) ready(c echo.Context) error {
 		status = http.StatusServiceUnavailable
 	}
 	return c.JSON(status, body)
+}
+
+// databaseProbe looks at the database for all probes of a moment once.
+type databaseProbe struct {
+	mu    sync.Mutex
+	at    time.Time
+	state string
+}
+
+// read returns what /readyz/ says of the database. It is "ok" if starts can be committed.
+func (d *databaseProbe) read(ctx context.Context, database *db.DB) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) < probeLife {
+		return d.state
+	}
+	// Other probes wait for this one, which must not end with its client.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	d.state, d.at = stateOf(ctx, database), time.Now()
+	return d.state
+}
+
+func stateOf(ctx context.Context, database *db.DB) string {
+	switch err := database.CheckWritable(ctx); {
+	case errors.Is(err, db.ErrReadOnly):
+		return "read-only"
+	case errors.Is(err, db.ErrFull):
+		return "full"
+	case err != nil:
+		return "unreachable"
+	}
+	switch pending, err := migrations.Pending(ctx, database.SQL); {
+	case err != nil:
+		return "unreachable"
+	case pending:
+		return "migrations pending"
+	default:
+		return "ok"
+	}
 }

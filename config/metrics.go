@@ -3,9 +3,13 @@ package config
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -19,12 +23,12 @@ const gaugesInterval = 10 * time.Second
 // startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
 // address is set.
 func startMetrics(
-	ctx context.Context, group *errgroup.Group, project *Project, heart *tasks.Heartbeat,
+	ctx context.Context, group *errgroup.Group, project *Project, part role, heart *tasks.Heartbeat,
 ) error {
 	if project.settings.MetricsAddr == "" {
 		return nil
 	}
-	gauges, err := project.collect()
+	gauges, err := project.collect(part)
 	if err != nil {
 		return err
 	}
@@ -39,7 +43,6 @@ func startMetrics(
 	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
 	group.Go(func() error { return refreshing.Run(ctx, project.log) })
 	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })
-	project.log.InfoContext(ctx, "serving metrics", "address", listener.Addr().String())
 	return nil
 }
 
@@ -50,23 +53,47 @@ func newMetricsRouter(project *Project) *echo.Echo {
 	e.Pre(trailingSlash)
 	e.Use(core.RequestIDs())
 	registerHealth(e, project)
+	registerProfiles(e)
 	e.GET("/metrics/", echo.WrapHandler(project.metrics.Handler()))
 	return e
 }
 
+// registerProfiles adds what "go tool pprof" reads.
+func registerProfiles(e *echo.Echo) {
+	const root = "/debug/pprof/"
+	e.GET(root+"cmdline/", echo.WrapHandler(http.HandlerFunc(pprof.Cmdline)))
+	e.GET(root+"profile/", echo.WrapHandler(http.HandlerFunc(pprof.Profile)))
+	e.GET(root+"symbol/", echo.WrapHandler(http.HandlerFunc(pprof.Symbol)))
+	e.GET(root+"trace/", echo.WrapHandler(http.HandlerFunc(pprof.Trace)))
+	e.GET(root, echo.WrapHandler(http.HandlerFunc(pprof.Index)))
+	e.GET(root+":profile/", func(c echo.Context) error {
+		pprof.Handler(c.Param("profile")).ServeHTTP(c.Response(), c.Request())
+		return nil
+	})
+}
+
 // collect adds what is read to what is counted.
-func (p *Project) collect() (*metrics.Collected, error) {
+func (p *Project) collect(part role) (*metrics.Collected, error) {
 	gauges := metrics.NewCollected(metrics.Source{
 		Database: p.readGauges,
 		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
 	})
-	if err := p.metrics.Registry().Register(gauges); err != nil {
-		return nil, fmt.Errorf("collect gauges: %w", err)
-	}
-	if err := p.metrics.Registry().Register(metrics.NewPool(p.db.Pool)); err != nil {
-		return nil, fmt.Errorf("collect the pool: %w", err)
+	for _, collector := range []prometheus.Collector{
+		gauges, metrics.NewPool(p.db.Pool), metrics.NewEngines(p.engineUsage), p.metrics.Build(part.String()),
+	} {
+		if err := p.metrics.Registry().Register(collector); err != nil {
+			return nil, fmt.Errorf("register a collector: %w", err)
+		}
 	}
 	return gauges, nil
+}
+
+func (p *Project) engineUsage() metrics.EngineUsage {
+	places, memory := p.executor.Usage()
+	return metrics.EngineUsage{
+		PlacesTaken: places.Taken, Places: places.Places, Waiting: places.Waiting,
+		MemoryUsed: memory.Used, Memory: memory.Memory, MemoryWaiting: memory.Waiting,
+	}
 }
 
 func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
@@ -78,6 +105,14 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
+	workload, err := p.runService.Workload(ctx)
+	if err != nil {
+		return metrics.Gauges{}, err
+	}
+	processes, err := tasks.Processes(ctx, p.db, maxProcesses)
+	if err != nil {
+		return metrics.Gauges{}, err
+	}
 	keys := make(map[string]int64, len(counts.ByState))
 	for state, count := range counts.ByState {
 		keys[string(state)] = count
@@ -85,5 +120,42 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	return metrics.Gauges{
 		KeysByState: keys, OldestLocked: counts.OldestUnfinished,
 		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, DeadLetters: backlog.DeadLetters,
+		RunsPending: workload.Pending, RunsOldestPending: workload.OldestPending, RunsExecuting: workload.Executing,
+		Roles: roleGauges(processes), LoopAges: loopAges(processes),
 	}, nil
+}
+
+// roleGauges counts the processes of each role, and of those that do all at once each of its parts.
+func roleGauges(processes []tasks.ProcessState) []metrics.RoleGauges {
+	alive, silent := living(processes), gone(processes)
+	gauges := make([]metrics.RoleGauges, 0, len(partsOf(roleAll)))
+	for _, part := range partsOf(roleAll) {
+		count := func(of []tasks.ProcessState) int {
+			n := 0
+			for _, process := range of {
+				if slices.Contains(process.Parts, part) {
+					n++
+				}
+			}
+			return n
+		}
+		gauges = append(gauges, metrics.RoleGauges{Role: part, Alive: count(alive), Silent: count(silent)})
+	}
+	return gauges
+}
+
+// loopAges returns the shortest time since a successful pass of each loop that has had one.
+func loopAges(processes []tasks.ProcessState) map[string]time.Duration {
+	ages := make(map[string]time.Duration)
+	for _, process := range processes {
+		for _, loop := range process.Loops {
+			if loop.Age == nil {
+				continue
+			}
+			if age, found := ages[loop.Name]; !found || *loop.Age < age {
+				ages[loop.Name] = *loop.Age
+			}
+		}
+	}
+	return ages
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +41,14 @@ func TestMetrics(t *testing.T) {
 	s.Exec(t, `INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts) VALUES ('x', $1, $1, 1, 10)`,
 		s.Harbour.ID)
 
+	s.Started(t, s.Start(t, "pending"))
+	s.Exec(t, `INSERT INTO service_processes (id, host, pid, version, parts, started_at, seen_at) VALUES
+		($1, 'worker-1', 1, '1.2.3', '{worker}', now() - interval '1 hour', now()),
+		($2, 'worker-2', 2, '1.2.3', '{worker}', now(), now() - $3::interval)`,
+		s.Harbour.ID, s.Tiny.ID, time.Minute)
+	s.Exec(t, `INSERT INTO service_loops (process_id, name, every, ended_at, done, total, failures, last_error)
+		VALUES ($1, 'sweeper', '5s', now(), 0, 0, 0, '')`, s.Harbour.ID)
+
 	measured, handler, err := s.Project.Measured(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +56,13 @@ func TestMetrics(t *testing.T) {
 	scrape := httptest.NewRecorder()
 	handler.ServeHTTP(scrape, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	for _, want := range []string{
-		`sv_build_info{go_version="go1.`, `version="1.2.3"} 1`,
+		`sv_build_info{go_version="go1.`, `role="all",version="1.2.3"} 1`,
 		`sv_idempotency_requests_total{outcome="mismatch"} 1`,
 		`sv_idempotency_requests_total{outcome="invalid"} 1`,
 		`sv_idempotency_requests_total{outcome="replayed"} 1`,
 		`sv_idempotency_requests_total{outcome="resumed"} 1`,
 		`sv_idempotency_requests_total{outcome="refused"} 1`,
-		`sv_idempotency_requests_total{outcome="new"} 2`,
+		`sv_idempotency_requests_total{outcome="new"} 3`,
 		`sv_idempotency_takeovers_total{by="retry"} 1`,
 		`sv_idempotency_phase_duration_seconds_count{phase="run_reserved"}`,
 		`sv_idempotency_keys{state="dead"} 0`,
@@ -61,6 +70,10 @@ func TestMetrics(t *testing.T) {
 		`sv_start_group_size_count`, `sv_start_queue 0`,
 		`sv_jobs_dead{place="outbox"} 1`, `sv_jobs_dead{place="queue"} 0`, `sv_figures_up{source="database"} 1`,
 		`sv_db_pool_connections{state="idle"}`,
+		`sv_runs_pending 2`, `sv_runs_oldest_pending_age_seconds `, `sv_runs_executing 0`,
+		`sv_processes{role="worker",state="silent"} 1`, `sv_processes{role="web",state="alive"} 0`,
+		`sv_loop_last_success_age_seconds{loop="sweeper"} `,
+		`sv_engine_places_taken 0`, `sv_engine_memory_bytes `,
 		`sv_http_request_duration_seconds_count{code="201",method="POST",route="/api/workflows/:id/start/"}`,
 	} {
 		if !strings.Contains(scrape.Body.String(), want) {
@@ -104,7 +117,7 @@ func TestMetrics(t *testing.T) {
 	})
 	t.Run("ComeWithProbes", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range []string{"/livez", "/readyz/"} {
+		for _, path := range []string{"/livez", "/readyz/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1"} {
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 			if answer.Code != http.StatusOK {
@@ -131,13 +144,15 @@ func metricNames(tb testing.TB, gatherer prometheus.Gatherer) []string {
 // alert is a rule of Prometheus.
 type alert struct {
 	Alert       string            `yaml:"alert"`
+	Record      string            `yaml:"record"`
 	Expr        string            `yaml:"expr"`
 	For         string            `yaml:"for"`
 	Labels      map[string]string `yaml:"labels"`
 	Annotations map[string]string `yaml:"annotations"`
 }
 
-func checkAlerts(tb testing.TB, measured []string) {
+// alerts reads the rules that alert.
+func alerts(tb testing.TB) []alert {
 	tb.Helper()
 	file, err := os.Open(filepath.Join("deploy", "prometheus", "rules.yaml"))
 	if err != nil {
@@ -155,11 +170,21 @@ func checkAlerts(tb testing.TB, measured []string) {
 	if err := decoder.Decode(&rules); err != nil {
 		tb.Fatal(err)
 	}
+	var all []alert
+	for _, group := range rules.Groups {
+		all = append(all, slices.DeleteFunc(group.Rules, func(rule alert) bool { return rule.Alert == "" })...)
+	}
+	return all
+}
+
+func checkAlerts(tb testing.TB, measured []string) {
+	tb.Helper()
 	pages := fixture.Router(tb)
 	looked := make(map[string]bool)
-	for _, rule := range rules.Groups[0].Rules {
+	rules := alerts(tb)
+	for _, rule := range rules {
 		for _, name := range regexp.MustCompile(`sv_[a-z_]+`).FindAllString(rule.Expr, -1) {
-			name = strings.TrimSuffix(name, "_count")
+			name = strings.TrimSuffix(strings.TrimSuffix(name, "_count"), "_bucket")
 			looked[name] = true
 			if !slices.Contains(measured, name) {
 				tb.Errorf("%s looks at %s, which is not measured", rule.Alert, name)
@@ -172,7 +197,7 @@ func checkAlerts(tb testing.TB, measured []string) {
 		}
 		checkReference(tb, pages, "/docs/", runbook.RequestURI()+"#"+runbook.Fragment)
 	}
-	if len(looked) < len(rules.Groups[0].Rules)/2 {
+	if len(looked) < len(rules)/2 {
 		tb.Errorf("alerts look at %v, want more", slices.Sorted(maps.Keys(looked)))
 	}
 }

@@ -88,6 +88,23 @@ func living(processes []tasks.ProcessState) []tasks.ProcessState {
 	return slices.DeleteFunc(slices.Clone(processes), func(p tasks.ProcessState) bool { return p.SilentFor > 0 })
 }
 
+// gone returns the silent processes that no other one has replaced: a successor has the same parts and was started
+// after the last heartbeat. Each living process is the successor of one at most.
+func gone(processes []tasks.ProcessState) []tasks.ProcessState {
+	successors := living(processes)
+	left := slices.DeleteFunc(slices.Clone(processes), func(p tasks.ProcessState) bool { return p.SilentFor == 0 })
+	slices.SortStableFunc(left, func(a, b tasks.ProcessState) int { return b.SeenAt.Compare(a.SeenAt) })
+	return slices.DeleteFunc(left, func(silent tasks.ProcessState) bool {
+		at := slices.IndexFunc(successors, func(p tasks.ProcessState) bool {
+			return p.StartedAt.After(silent.SeenAt) && slices.Equal(p.Parts, silent.Parts)
+		})
+		if at >= 0 {
+			successors = slices.Delete(successors, at, at+1)
+		}
+		return at >= 0
+	})
+}
+
 // releases returns the versions of the living processes, each once.
 func releases(processes []tasks.ProcessState) []string {
 	var all []string
@@ -101,7 +118,7 @@ func releases(processes []tasks.ProcessState) []string {
 // complaints returns a sentence for each fault of a process. Missing duties are not among them.
 func complaints(processes []tasks.ProcessState) []string {
 	var all []string
-	for _, process := range processes {
+	for _, process := range append(living(processes), gone(processes)...) {
 		all = append(all, complaintsOf(process)...)
 	}
 	if found := releases(processes); len(found) > 1 {
@@ -129,7 +146,7 @@ func complaintsOf(process tasks.ProcessState) []string {
 }
 
 func nameOf(process tasks.ProcessState) string {
-	return fmt.Sprintf("%s process %d", process.Host, process.PID)
+	return fmt.Sprintf("%s process %d on %s", strings.Join(process.Parts, "+"), process.PID, process.Host)
 }
 
 func firstLine(text string) string {

@@ -57,6 +57,9 @@ type Project struct {
 	keys       *admin.App
 	search     *pages.Search
 	operations *operations
+	probe      databaseProbe
+	// stopping is closed when the process is asked to stop; nil where nothing asks.
+	stopping <-chan struct{}
 	// prefetches are the look-ups that routes make together with the one of their caller's token.
 	prefetches users.Prefetches
 

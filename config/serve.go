@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
+	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -25,6 +28,14 @@ const (
 	roleScheduler role = "scheduler"
 )
 
+// String names the role in logs.
+func (r role) String() string {
+	if r == roleAll {
+		return "all"
+	}
+	return string(r)
+}
+
 func (r role) plays(part role) bool {
 	return r == roleAll || r == part
 }
@@ -33,8 +44,7 @@ func (r role) plays(part role) bool {
 var errPostgresEnded = errors.New("the private PostgreSQL has ended")
 
 func (p Program) serveCommand() *cobra.Command {
-	var only string
-	var demo bool
+	var o serveOptions
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service: web server, worker, scheduler and loops",
@@ -42,17 +52,38 @@ func (p Program) serveCommand() *cobra.Command {
 			"REDIS_URL a Redis inside the process.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch role(only) {
-			case roleAll, roleWeb, roleWorker, roleScheduler:
-				return p.serve(cmd.Context(), role(only), demo)
-			default:
-				return &UsageError{Reason: "--only is web, worker or scheduler, not " + only}
+			if !slices.Contains([]role{roleAll, roleWeb, roleWorker, roleScheduler}, role(o.only)) {
+				return &UsageError{Reason: "--only is web, worker or scheduler, not " + o.only}
 			}
+			if !slices.Contains([]string{migrateOn, migrateOff}, o.migrate) {
+				return &UsageError{Reason: "--migrate is on or off, not " + o.migrate}
+			}
+			return p.serve(cmd.Context(), o)
 		},
 	}
-	command.Flags().StringVar(&only, "only", "", "run one part: web, worker or scheduler")
-	command.Flags().BoolVar(&demo, "demo", false, "seed the demonstration and print how to use it")
+	command.Flags().StringVar(&o.only, "only", "", "run one part: web, worker or scheduler")
+	command.Flags().StringVar(&o.migrate, "migrate", migrateOn,
+		"whether to apply pending migrations first; off refuses to start while there are any")
+	command.Flags().BoolVar(&o.demo, "demo", false, "seed the demonstration and print how to use it")
 	return command
+}
+
+type serveOptions struct {
+	only, migrate string
+	demo          bool
+}
+
+const (
+	migrateOn  = "on"
+	migrateOff = "off"
+)
+
+// open opens the database, and migrates it unless the operator does.
+func (o serveOptions) open(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
+	if o.migrate == migrateOff {
+		return openCurrent(ctx, settings, log)
+	}
+	return openMigrated(ctx, settings, log)
 }
 
 // headroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when the heap
@@ -61,7 +92,7 @@ func (p Program) serveCommand() *cobra.Command {
 // to operators.
 const headroom = 32 << 20
 
-func (p Program) serve(ctx context.Context, part role, demo bool) error {
+func (p Program) serve(ctx context.Context, o serveOptions) error {
 	// The ballast counts as in use. It is never touched, so it takes address space but no memory.
 	ballast := make([]byte, headroom)
 	defer runtime.KeepAlive(ballast)
@@ -69,8 +100,9 @@ func (p Program) serve(ctx context.Context, part role, demo bool) error {
 	if err != nil {
 		return err
 	}
+	defer ignoreHangups(ctx, log)()
 	limitMemory(log)
-	lock, err := lockDataDir(settings, part)
+	lock, err := lockDataDir(settings, role(o.only))
 	if err != nil {
 		return err
 	}
@@ -83,11 +115,14 @@ func (p Program) serve(ctx context.Context, part role, demo bool) error {
 	if settings.SecretKey == "" {
 		return &UsageError{Reason: missingSecretKey}
 	}
-	b, err := openMigrated(ctx, settings, log)
+	b, err := awaitBackend(ctx, log, func(ctx context.Context) (*backend, error) { return o.open(ctx, settings, log) })
+	if ctx.Err() != nil && b == nil {
+		return nil // It was stopped while it waited.
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.serveOn(ctx, settings, b, part, demo), b.close(ctx))
+	return errors.Join(p.serveOn(ctx, settings, b, role(o.only), o.demo), b.close(ctx))
 }
 
 // lockDataDir refuses a second server on one data directory: two in-process Redis would be two queues.
@@ -127,6 +162,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	if err != nil {
 		return err
 	}
+	project.stopping = ctx.Done()
 	if err := checkSecretKey(ctx, b.db, settings); err != nil {
 		return err
 	}
@@ -180,22 +216,63 @@ func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Log
 	return nil
 }
 
-// runParts runs the process's parts until ctx ends or one of them fails.
+// runParts runs the process's parts until ctx ends or one of them fails. A process with clients continues for the
+// shutdown delay after the end of ctx.
 func runParts(ctx context.Context, p process) error {
-	// What has been started ends also when the rest cannot be started.
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group, ctx := errgroup.WithContext(ctx)
-	if private := p.backend.private; private != nil && private.Owned() {
-		group.Go(func() error { return watch(ctx, private) })
+	var delay time.Duration
+	if p.part.plays(roleWeb) {
+		delay = p.project.settings.ShutdownDelay
 	}
-	if err := startParts(ctx, group, p); err != nil {
+	running, stop := outlive(ctx, delay)
+	// What has been started ends also when the rest cannot be started.
+	defer stop()
+	group, running := errgroup.WithContext(running)
+	if private := p.backend.private; private != nil && private.Owned() {
+		group.Go(func() error { return watch(running, private) })
+	}
+	if err := startParts(running, group, p); err != nil {
 		stop()
 		return errors.Join(err, group.Wait())
 	}
+	p.logStart(ctx)
+	group.Go(func() error {
+		p.awaitStop(ctx, running, delay)
+		return nil
+	})
 	err := group.Wait()
 	p.project.flushLast(ctx)
-	return err
+	if err != nil {
+		p.project.log.ErrorContext(ctx, "stopped", "error", err)
+		return err
+	}
+	p.project.log.InfoContext(ctx, "stopped")
+	return nil
+}
+
+// logStart writes what an operator who reads a log has to know of the process.
+func (p process) logStart(ctx context.Context) {
+	attrs := []slog.Attr{
+		slog.String("version", p.project.version), slog.String("role", p.part.String()), slog.Int("pid", os.Getpid()),
+	}
+	if p.part.plays(roleWeb) {
+		attrs = append(attrs, slog.String("address", p.project.settings.Addr),
+			slog.String("url", p.project.settings.Address()))
+	}
+	if metrics := p.project.settings.MetricsAddr; metrics != "" {
+		attrs = append(attrs, slog.String("metrics", metrics))
+	}
+	p.project.log.LogAttrs(ctx, slog.LevelInfo, "started", attrs...)
+}
+
+// awaitStop logs why the process stops, once it does.
+func (p process) awaitStop(asked, running context.Context, delay time.Duration) {
+	select {
+	case <-asked.Done():
+		p.project.log.InfoContext(asked, "stopping", "reason", context.Cause(asked), "delay_ms", delay.Milliseconds(),
+			"grace_ms", p.project.settings.ShutdownGrace.Milliseconds())
+	case <-running.Done():
+		p.project.log.ErrorContext(running, "stopping", "reason", context.Cause(running))
+	}
 }
 
 func startParts(ctx context.Context, group *errgroup.Group, p process) error {
@@ -208,7 +285,7 @@ func startParts(ctx context.Context, group *errgroup.Group, p process) error {
 			return err
 		}
 	}
-	if err := startMetrics(ctx, group, p.project, heart); err != nil {
+	if err := startMetrics(ctx, group, p.project, p.part, heart); err != nil {
 		return err
 	}
 	if err := startBackground(ctx, group, p, heart); err != nil {
@@ -227,8 +304,8 @@ func startWeb(ctx context.Context, group *errgroup.Group, project *Project) erro
 	if err != nil {
 		return fmt.Errorf("serve (SV_ADDR sets another address): %w", err)
 	}
-	project.log.InfoContext(ctx, "listening", "url", project.settings.Address())
-	group.Go(func() error { return ServeWeb(ctx, listener, router, project.settings, project.log) })
+	handler := project.retireConnections(router)
+	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })
 	return nil
 }
 

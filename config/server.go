@@ -43,7 +43,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	e.Use(
 		restoreHead,
 		core.RequestIDs(),
-		core.AccessLog(project.log),
+		core.AccessLog(project.log, describeRequest),
 		project.metrics.HTTP.Observe,
 		core.Recover(project.log),
 		middleware.SecureWithConfig(middleware.SecureConfig{
@@ -207,6 +207,8 @@ func lastSegment(path string) string {
 // Listen opens an address for a server.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
+	// The kernel filters no connections of multipath TCP, which closeToNew needs.
+	lc.SetMultipathTCP(false)
 	listener, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -246,6 +248,9 @@ func ServeWeb(
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
+	}
+	if settings.ShutdownDelay > 0 {
+		closeGently(ctx, listener, log)
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), settings.ShutdownGrace)
 	defer cancel()

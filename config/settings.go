@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"net/url"
 	"reflect"
 	"runtime"
 	"slices"
@@ -127,36 +126,11 @@ type Settings struct {
 	FindingsRetention time.Duration `env:"SV_FINDINGS_RETENTION" envDefault:"2160h" validate:"min=0s,max=876000h"`
 	// PurgeSchedule is when what has expired is deleted, as a cron expression in UTC.
 	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
+	// ShutdownDelay is how long a web process that is stopped continues to answer requests while its readiness probe
+	// fails, so that load balancers notice.
+	ShutdownDelay time.Duration `env:"SV_SHUTDOWN_DELAY" envDefault:"0s" validate:"min=0s"`
 	// ShutdownGrace is how long running work may take to end when the process is stopped.
 	ShutdownGrace time.Duration `env:"SV_SHUTDOWN_GRACE" envDefault:"20s" validate:"min=1s"`
-}
-
-// Secret is a setting that may hold a password, which is never shown.
-type Secret string
-
-// String returns the setting without its password.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	address, err := url.Parse(string(s))
-	if err != nil || address.Scheme == "" || address.Opaque != "" {
-		return "(set)"
-	}
-	query := address.Query()
-	for name := range query {
-		if secretParameter(name) {
-			query.Set(name, "xxxxx")
-		}
-	}
-	address.RawQuery = query.Encode()
-	return address.Redacted()
-}
-
-func secretParameter(name string) bool {
-	return slices.ContainsFunc([]string{"password", "secret", "token", "key"}, func(word string) bool {
-		return strings.Contains(strings.ToLower(name), word)
-	})
 }
 
 // UsageError is a wrong setting or argument. The program ends with 2.
@@ -176,8 +150,10 @@ const inbandPerCPU = 2
 // everything that is wrong at once. The second result lists variables beginning with SV_ that mean nothing.
 func LoadSettings(environ []string) (Settings, []string, error) {
 	variables := env.ToMap(environ)
+	unknown := unknownVariables(variables)
+	problems := readFiles(variables)
 	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU(), EngineMemory: defaultEngineMemory()}
-	problems := unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))
+	problems = append(problems, unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))...)
 	fields, err := core.NewValidator().Fields(settings)
 	if err != nil {
 		return Settings{}, nil, err
@@ -189,7 +165,6 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 			problems = append(problems, name+" "+field.Detail)
 		}
 	}
-	unknown := unknownVariables(variables)
 	if len(problems) > 0 {
 		for _, name := range unknown {
 			problems = append(problems, name+" is not a setting")
@@ -223,6 +198,9 @@ func unknownVariables(variables map[string]string) []string {
 	known := make(map[string]bool)
 	for _, setting := range describe(Settings{}) {
 		known[setting.name] = true
+	}
+	for _, name := range secretSettings() {
+		known[name+fileSuffix] = true
 	}
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -23,6 +23,7 @@ const (
 	CodeSignatureInvalid      Code = "signature_invalid"
 	CodePaymentRequired       Code = "payment_required"
 	CodePermissionDenied      Code = "permission_denied"
+	CodeOrganizationSuspended Code = "organization_suspended"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodePayloadTooLarge       Code = "payload_too_large"
@@ -64,6 +65,7 @@ var specs = []CodeSpec{
 	{CodeSignatureInvalid, http.StatusUnauthorized, "Signature not valid", false},
 	{CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
 	{CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
+	{CodeOrganizationSuspended, http.StatusForbidden, "Organization suspended", false},
 	{CodeNotFound, http.StatusNotFound, "Not found", false},
 	{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},
 	{CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},

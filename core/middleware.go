@@ -67,8 +67,8 @@ func ReceivedAt(c echo.Context) time.Time {
 	return received
 }
 
-// AccessLog writes one line per request, except for the probes.
-func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
+// AccessLog writes one line per request, except for the probes. It adds what describe returns of an answered request.
+func AccessLog(log *slog.Logger, describe func(echo.Context) []slog.Attr) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if c.Path() == "/livez/" || c.Path() == "/readyz/" {
@@ -94,7 +94,7 @@ func AccessLog(log *slog.Logger) echo.MiddlewareFunc {
 			if err != nil {
 				attrs = append(attrs, slog.String("code", string(AsError(err).Code)))
 			}
-			log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
+			log.LogAttrs(ctx, slog.LevelInfo, "request", append(attrs, describe(c)...)...)
 			return nil
 		}
 	}

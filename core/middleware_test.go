@@ -23,7 +23,8 @@ func serve(tb testing.TB, request *http.Request, handler echo.HandlerFunc) (*htt
 	log := slog.New(slog.NewJSONHandler(&lines, nil))
 	e := echo.New()
 	e.HTTPErrorHandler = core.HandleError(log, core.WriteProblem)
-	e.Use(core.RequestIDs(), core.AccessLog(log), core.Recover(log), core.WellFormed)
+	describe := func(echo.Context) []slog.Attr { return nil }
+	e.Use(core.RequestIDs(), core.AccessLog(log, describe), core.Recover(log), core.WellFormed)
 	e.GET("/thing/:id/", handler)
 	e.GET("/livez/", handler)
 	recorder := httptest.NewRecorder()

@@ -56,10 +56,17 @@ type Principal struct {
 	KeyLifetime time.Duration
 	// Overage says that the organization may start runs beyond its quota, each charged on its own.
 	Overage bool
+	// Suspended says that the operator lets the organization only read.
+	Suspended bool
 }
 
-// Require answers permission_denied unless the principal's role includes the needed one.
+// Require answers permission_denied unless the principal's role includes the needed one, and organization_suspended if
+// the organization is suspended and viewers may not do it.
 func (p Principal) Require(needed Role, action string) error {
+	if p.Suspended && needed != RoleViewer {
+		return NewError(CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
+			". Ask the operator of the service.")
+	}
 	if p.Role.Allows(needed) {
 		return nil
 	}

@@ -65,7 +65,7 @@ func outline() []part {
 			title: "Operators",
 			pages: []string{
 				"guides/operations", "guides/operators", "guides/doctor", "guides/scaling", "guides/tenants",
-				"guides/metrics", "guides/security", "guides/billing",
+				"guides/metrics", "guides/slo", "guides/security", "guides/billing",
 			},
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -43,6 +44,32 @@ func Status(ctx context.Context, db *sql.DB) ([]State, error) {
 	return states, nil
 }
 
+// Planned is a migration to be applied, and its statements.
+type Planned struct {
+	Name, SQL string
+}
+
+// Plan lists the migrations that Up would apply, in their order.
+func Plan(ctx context.Context, db *sql.DB) ([]Planned, error) {
+	states, err := Status(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var plan []Planned
+	for _, state := range states {
+		if state.Applied {
+			continue
+		}
+		text, err := FS.ReadFile(state.Name)
+		if err != nil {
+			return nil, fmt.Errorf("read migration %s: %w", state.Name, err)
+		}
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		plan = append(plan, Planned{state.Name, strings.TrimSpace(up)})
+	}
+	return plan, nil
+}
+
 // Pending tells whether a migration is still to be applied.
 func Pending(ctx context.Context, db *sql.DB) (bool, error) {
 	provider, err := newProvider(db)
@@ -66,7 +93,9 @@ func newProviderOf(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 		return nil, fmt.Errorf("make the migration lock: %w", err)
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(impatient{locker}))
+		goose.WithSessionLocker(impatient{locker}),
+		// A database that followed main may have a later migration: branches choose numbers before they are merged.
+		goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return nil, fmt.Errorf("load migrations: %w", err)
 	}

@@ -60,12 +60,17 @@ func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *s
 	patience, stop := context.WithTimeout(ctx, lockPatience)
 	defer stop()
 	for rest := minRest; ; rest = min(2*rest, maxRest) {
-		_, err := provider.UpByOne(ctx)
+		applied, err := provider.UpByOne(ctx)
+		if err == nil {
+			log.InfoContext(ctx, "applied a migration", "name", applied.Source.Path,
+				"ms", applied.Duration.Milliseconds())
+		}
 		if !isLockedOut(err) {
 			return err
 		}
 		log.LogAttrs(ctx, slog.LevelWarn, "a migration gives way to other transactions and is repeated",
-			slog.Any("error", err), slog.Duration("in", rest), slog.String("oldest_transaction", oldest(ctx, db)))
+			slog.Any("error", err), slog.Int64("in_ms", rest.Milliseconds()),
+			slog.String("oldest_transaction", oldest(ctx, db)))
 		select {
 		case <-patience.Done():
 			return fmt.Errorf("gave up, end the long transactions (a backup is one) and migrate again: %w", err)

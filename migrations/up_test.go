@@ -55,6 +55,21 @@ func TestApplyBesideALongReader(t *testing.T) {
 	}
 }
 
+// Branches choose their numbers before they are merged, so a database that follows main can have later ones already.
+func TestApplyOutOfOrder(t *testing.T) {
+	t.Parallel()
+
+	db := open(t, coretest.DatabaseURL(t), nil)
+	err := migrations.Apply(t.Context(), db, withFile(t, "00017_late.sql",
+		"-- +goose Up\nALTER TABLE organizations ADD COLUMN late int;\n"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("Apply = %v beside later migrations, want nil", err)
+	}
+	if _, err := db.ExecContext(t.Context(), "SELECT late FROM organizations"); err != nil {
+		t.Errorf("the migration has not been applied: %v", err)
+	}
+}
+
 // The migrator is killed behind every statement that it ever runs, and must then end with the same schema.
 func TestUpAfterEveryKill(t *testing.T) {
 	t.Parallel()

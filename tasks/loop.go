@@ -58,7 +58,8 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) error {
 		case ctx.Err() != nil:
 		case err != nil:
 			pause := backoff(failures, firstPause, lastPause)
-			work.log.ErrorContext(ctx, "background work failed", "error", err, "failures", failures, "pause", pause)
+			work.log.ErrorContext(ctx, "background work failed",
+				"error", err, "failures", failures, "pause_ms", pause.Milliseconds())
 			wait(ctx, pause, nil)
 		case n == 0:
 			wait(ctx, jitter(l.Interval), l.Wake)

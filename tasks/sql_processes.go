@@ -43,6 +43,8 @@ type LoopState struct {
 	// LastError is the error of the last failed pass, at FailedAt, which is nil if none has failed.
 	LastError string
 	FailedAt  *time.Time
+	// Age is the time from the end of the last successful pass to now; nil if that was never or the last pass failed.
+	Age *time.Duration
 	// Late says that no pass has ended for much longer than the loop's interval.
 	Late bool
 }
@@ -65,6 +67,7 @@ func Processes(ctx context.Context, database *db.DB, limit int) ([]ProcessState,
 		loops, err = pgx.CollectRows(rows, pgx.RowToStructByPos[loopRow])
 		return err
 	}, `SELECT l.process_id, l.name, l.every, l.ended_at, l.done, l.total, l.failures, l.last_error, l.failed_at,
+			CASE WHEN l.failures = 0 THEN now() - l.ended_at END,
 			p.seen_at - coalesce(l.ended_at, p.started_at) > greatest($1 * l.every, $2::interval)
 		FROM service_loops AS l JOIN service_processes AS p ON p.id = l.process_id
 		WHERE p.seen_at >= now() - $3::interval ORDER BY l.name`, lateIntervals, lateAtLeast, silentAfter)

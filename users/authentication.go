@@ -77,6 +77,8 @@ func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc
 				return err
 			}
 			if err := edge.admit(c, principal); err != nil {
+				// The log names who makes too many requests.
+				c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
 				return err
 			}
 			a.service.seen.note(principal.OrgID, principal.TokenID)

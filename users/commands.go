@@ -24,11 +24,13 @@ const unlimited = "unlimited"
 // Commands are the app's commands. They act on the database directly, so that the first
 // account of a service can be created.
 func Commands(open Open) []*cobra.Command {
-	org := &cobra.Command{Use: "org", Short: "Create organizations and set their quotas"}
+	org := &cobra.Command{Use: "org", Short: "Create, list, suspend and delete organizations, and set their quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
-		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open))
-	user := &cobra.Command{Use: "user", Short: "Create users and make them members"}
-	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open))
+		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open),
+		listOrgsCommand(open), showOrgCommand(open), suspendCommand(open), resumeCommand(open))
+	user := &cobra.Command{Use: "user", Short: "Create, list and delete users, and make them members"}
+	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open),
+		listUsersCommand(open), deleteUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
 	token.AddCommand(createTokenCommand(open))
 	return []*cobra.Command{org, user, token}

@@ -58,7 +58,8 @@ func lookUpHolder(loader *db.Loader, caller Caller) *db.Future[*tokenHolder] {
 
 const holderQuery = `
 	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
-		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8, o.access_tag, t.expires_at
+		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8,
+		o.suspended_at IS NOT NULL, o.access_tag, t.expires_at
 	FROM api_tokens AS t
 	JOIN organizations AS o ON o.id = t.org_id
 	JOIN users AS u ON u.id = t.user_id
@@ -77,7 +78,7 @@ func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var lifetime float64
 	err := row.Scan(append([]any{
 		&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
-		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime,
+		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime, &p.Suspended,
 	}, more...)...)
 	if err != nil || memberRole == nil {
 		return holder{principal: p}, err

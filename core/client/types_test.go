@@ -101,7 +101,7 @@ func TestCodesExist(t *testing.T) {
 		client.ErrUnsupportedMediaType, client.ErrWorkflowInactive, client.ErrWorkflowHasNoSteps,
 		client.ErrDocumentGone, client.ErrRunCompleted, client.ErrRunReserved, client.ErrQuotaExceeded,
 		client.ErrRateLimited, client.ErrUnavailable, client.ErrOutcomeUnknown, client.ErrLastOwner,
-		client.ErrTokenNotRotatable, client.ErrRequestTimeout, client.ErrInternal,
+		client.ErrTokenNotRotatable, client.ErrRequestTimeout, client.ErrInternal, client.ErrOrganizationSuspended,
 	} {
 		if !slices.Contains(known, string(code)) {
 			t.Errorf("code = %s, want one of the contract", code)

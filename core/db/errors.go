@@ -75,6 +75,16 @@ func IsUnavailable(err error) bool {
 	}, func(broken error) bool { return errors.Is(err, broken) })
 }
 
+// IsAway reports whether the database cannot be reached or written to for a reason that passes without a change of
+// settings: it may be starting, or just have failed over. A refused password or an unknown database is no such case.
+func IsAway(err error) bool {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return slices.Contains([]string{"08", "53", "57"}, class(pgErr)) || pgErr.Code == "25006"
+	}
+	_, isConnecting := errors.AsType[*pgconn.ConnectError](err)
+	return isConnecting || IsUnavailable(err)
+}
+
 // IsContention reports whether the database refused a transaction only because of others that ran
 // beside it (serialization failure, deadlock).
 func IsContention(err error) bool {

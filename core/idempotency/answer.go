@@ -12,7 +12,7 @@ import (
 
 // Only answers that come from a key's first request carry these headers.
 const (
-	headerReplayed = "Idempotent-Replayed"
+	HeaderReplayed = "Idempotent-Replayed"
 	headerOriginal = "Original-Request-Id"
 )
 
@@ -48,7 +48,7 @@ func (a Answer) WriteHeaders(c echo.Context) {
 		header.Set("Idempotency-Expires", a.ExpiresAt.UTC().Format(http.TimeFormat))
 	}
 	if a.Replayed {
-		header.Set(headerReplayed, "true")
+		header.Set(HeaderReplayed, "true")
 	}
 	if a.OriginalRequestID != "" {
 		header.Set(headerOriginal, a.OriginalRequestID)

@@ -139,7 +139,7 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 	switch {
 	case !given:
 		return metrics.OutcomeAbsent
-	case err == nil && answer.Get(headerReplayed) != "":
+	case err == nil && answer.Get(HeaderReplayed) != "":
 		return metrics.OutcomeReplayed
 	case err == nil && answer.Get(headerOriginal) != "":
 		return metrics.OutcomeResumed

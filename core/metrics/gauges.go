@@ -23,6 +23,21 @@ type Gauges struct {
 	OutboxOldest  time.Duration
 	// DeadLetters counts staged jobs that the queue has refused for good.
 	DeadLetters int64
+	// RunsPending counts runs that wait for a worker, up to a limit; RunsOldestPending is the age of the oldest.
+	RunsPending       int64
+	RunsOldestPending time.Duration
+	// RunsExecuting counts runs that a worker executes.
+	RunsExecuting int64
+	Roles         []RoleGauges
+	// LoopAges are the times since the last successful pass of each loop in any process.
+	LoopAges map[string]time.Duration
+}
+
+// RoleGauges count the processes of a role.
+type RoleGauges struct {
+	Role string
+	// Alive processes send heartbeats. Silent ones have stopped doing so without a successor.
+	Alive, Silent int
 }
 
 // Source reads gauges from the database and from the queue, which may be away.
@@ -39,7 +54,8 @@ type Collected struct {
 	gauges   atomic.Pointer[Gauges]
 	archived atomic.Pointer[int64]
 
-	keys, oldestLocked, pending, oldestPending, dead, up *prometheus.Desc
+	keys, oldestLocked, pending, oldestPending, dead, up       *prometheus.Desc
+	runsPending, runsOldest, runsExecuting, processes, loopAge *prometheus.Desc
 }
 
 // NewCollected makes a Collected; a loop has to call Refresh.
@@ -56,7 +72,14 @@ func NewCollected(source Source) *Collected {
 		pending:       desc("sv_outbox_pending", "Staged jobs that wait for the queue, up to 10000."),
 		oldestPending: desc("sv_outbox_oldest_age_seconds", "Age of the oldest staged job that waits for the queue."),
 		dead:          desc("sv_jobs_dead", "Jobs that wait for an operator, by where they are.", "place"),
-		up:            desc("sv_figures_up", "Whether the last reading of a source was successful.", "source"),
+		runsPending:   desc("sv_runs_pending", "Runs that wait for a worker, up to 10000."),
+		runsOldest:    desc("sv_runs_oldest_pending_age_seconds", "Age of the oldest run that waits for a worker."),
+		runsExecuting: desc("sv_runs_executing", "Runs that are executed, up to 10000."),
+		processes: desc("sv_processes", "Processes by role, alive or silent without a successor.", "role",
+			"state"),
+		loopAge: desc("sv_loop_last_success_age_seconds",
+			"Time since the last successful pass of a loop in any process.", "loop"),
+		up: desc("sv_figures_up", "Whether the last reading of a source was successful.", "source"),
 	}
 }
 
@@ -81,7 +104,10 @@ func keep[T any](slot *atomic.Pointer[T], value T, err error) {
 
 // Describe sends the descriptions of the gauges.
 func (c *Collected) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.keys, c.oldestLocked, c.pending, c.oldestPending, c.dead, c.up} {
+	for _, desc := range []*prometheus.Desc{
+		c.keys, c.oldestLocked, c.pending, c.oldestPending, c.dead, c.up,
+		c.runsPending, c.runsOldest, c.runsExecuting, c.processes, c.loopAge,
+	} {
 		descs <- desc
 	}
 }
@@ -107,6 +133,16 @@ func (c *Collected) Collect(metrics chan<- prometheus.Metric) {
 	send(c.pending, float64(gauges.OutboxPending))
 	send(c.oldestPending, gauges.OutboxOldest.Seconds())
 	send(c.dead, float64(gauges.DeadLetters), "outbox")
+	send(c.runsPending, float64(gauges.RunsPending))
+	send(c.runsOldest, gauges.RunsOldestPending.Seconds())
+	send(c.runsExecuting, float64(gauges.RunsExecuting))
+	for _, role := range gauges.Roles {
+		send(c.processes, float64(role.Alive), role.Role, "alive")
+		send(c.processes, float64(role.Silent), role.Role, "silent")
+	}
+	for loop, age := range gauges.LoopAges {
+		send(c.loopAge, age.Seconds(), loop)
+	}
 }
 
 func isUp(read bool) float64 {

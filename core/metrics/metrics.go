@@ -23,21 +23,27 @@ type Metrics struct {
 	Purges *Purges
 
 	registry *prometheus.Registry
+	version  string
 }
 
 // New makes the instruments of a process of the version.
 func New(version string) *Metrics {
 	registry := prometheus.NewRegistry()
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "sv_build_info", Help: "Always 1; the labels name the release and the Go that built it.",
-	}, []string{"version", "go_version"})
-	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(build, collectors.NewGoCollector(),
+	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Metrics{
 		HTTP: newHTTP(registry), Keys: newKeys(registry), Starts: newStarts(registry), Runs: newRuns(registry),
-		Purges: newPurges(registry), registry: registry,
+		Purges: newPurges(registry), registry: registry, version: version,
 	}
+}
+
+// Build collects the release of the process and its role.
+func (m *Metrics) Build(role string) *prometheus.GaugeVec {
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "sv_build_info", Help: "Always 1; the labels name the release, the Go that built it, and the role.",
+	}, []string{"version", "go_version", "role"})
+	build.WithLabelValues(m.version, runtime.Version(), role).Set(1)
+	return build
 }
 
 // Registry has everything that is measured; collectors of what is only read are added to it.

@@ -18,13 +18,15 @@ import (
 func unrecordedCommands() map[string]string {
 	return map[string]string{
 		"they read": `check, config show, doctor, errors, idempotency explain, idempotency list, idempotency show,
-			migrate status, openapi, runs list, signing-secret show, version, workflows lint`,
+			migrate plan, migrate status, openapi, org list, org show, runs list,
+			signing-secret show, user list, version, workflows lint`,
 		"the API records what they ask for": `audit list, invitations accept, invitations decline, invitations list,
 			members invitations, members invite, members leave, members link, members list, members remove,
 			members revoke, members role, run, runs cancel, runs get, runs rerun, runs watch, smoke, token list,
 			token revoke, token rotate, usage, whoami, workflows export, workflows import, workflows list,
 			workflows show`,
 		"the settings decide what is deleted, and no person": `idempotency purge, runs purge`,
+		"TestDeleteOrganization looks for its record":        `org delete`,
 		"they change no organization":                        `migrate up, serve`,
 		"TestResealSigningKeys looks for its records":        `secrets rotate`,
 	}
@@ -41,6 +43,9 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 	deeds := map[string][]string{
 		"idempotency release":   {key, "--org", org, "--reason", "why"},
 		"org create":            {"made-by-the-operator"},
+		"org suspend":           {org, "--reason", "why"},
+		"org resume":            {org, "--reason", "why"},
+		"user delete":           {"viewer@harbour-energy.example"},
 		"org set-keys":          {org, "--required", "--lifetime", "1h"},
 		"org set-overage":       {org, "on"},
 		"org set-quota":         {org, "10"},

@@ -38,7 +38,7 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	s.Exec(t, `UPDATE service_loops SET ended_at = p.seen_at - interval '20 seconds'
 		FROM service_processes AS p WHERE p.id = process_id AND process_id <> $1`, loops)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)),
-		"Late</span>", "Failed 3 times in a row", "Redis &lt;is&gt; away", "the enqueuer of worker-2 process 42 fails")
+		"Late</span>", "Failed 3 times in a row", "Redis &lt;is&gt; away", "process 42 on worker-2 fails")
 }
 
 func TestChecksOnTheOperationsPage(t *testing.T) {

@@ -74,7 +74,8 @@ func (n *nginx) upstream(tb testing.TB, out *program.Server) string {
 	}
 	return program.Deployed(tb, "nginx/upstream.conf",
 		"    server 10.0.0.11:8000 max_fails=1 fail_timeout=2s;\n", list.String(),
-		"    server 10.0.0.12:8000 max_fails=1 fail_timeout=2s;\n", "")
+		"    server 10.0.0.12:8000 max_fails=1 fail_timeout=2s;\n", "",
+		"keepalive_timeout 5s;", "keepalive_timeout 1s;")
 }
 
 func (n *nginx) place(tb testing.TB, name, text string) {

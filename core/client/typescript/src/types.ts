@@ -278,10 +278,10 @@ export interface WorkflowUsage {
 
 /** What a process of the service depends on. */
 export interface Readiness {
-  status: "ok" | "unavailable";
+  status: "ok" | "unavailable" | "stopping";
   /** The release of the process. */
   version: string;
-  database: "ok" | "unreachable" | "migrations pending";
+  database: "ok" | "unreachable" | "read-only" | "full" | "migrations pending";
   redis: "ok" | "degraded";
 }
 
@@ -326,6 +326,7 @@ export type KnownErrorCode =
   | "not_authenticated"
   | "payment_required"
   | "permission_denied"
+  | "organization_suspended"
   | "not_found"
   | "method_not_allowed"
   | "payload_too_large"

@@ -2,7 +2,8 @@
  * A library that is loaded before the C library makes one system call of a PostgreSQL backend fail, as a broken or full
  * disk does. It fails only what touches the write-ahead log, and only in the process that is named in the file
  * FAILING_DISK, which holds "<process id> <system call> <errno>". The file is removed when the call fails, so that the
- * recovery afterwards finds a sound disk.
+ * recovery afterwards finds a sound disk. The process id 0 stands for a full disk: as long as the file is there, the call
+ * fails in all processes for temporary files.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,7 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static int is_log(int fd)
+static int is_in(int fd, const char *folder)
 {
 	char link[64], path[4096];
 	ssize_t length;
@@ -23,7 +24,7 @@ static int is_log(int fd)
 	if (length < 0)
 		return 0;
 	path[length] = '\0';
-	return strstr(path, "/pg_wal/") != NULL;
+	return strstr(path, folder) != NULL;
 }
 
 static int fails(const char *call, int fd)
@@ -37,7 +38,9 @@ static int fails(const char *call, int fd)
 		return 0;
 	found = fscanf(file, "%d %15s %d", &process, wanted, &reason);
 	fclose(file);
-	if (found != 3 || process != getpid() || strcmp(wanted, call) != 0 || !is_log(fd) || unlink(name) != 0)
+	if (found != 3 || strcmp(wanted, call) != 0)
+		return 0;
+	if (process == 0 ? !is_in(fd, "/pgsql_tmp/") : process != getpid() || !is_in(fd, "/pg_wal/") || unlink(name) != 0)
 		return 0;
 	errno = reason;
 	return 1;

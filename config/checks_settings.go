@@ -1,0 +1,167 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/tasks"
+)
+
+// remark is what is questionable about a setting, and what to do about it; empty if nothing is.
+type remark struct {
+	line, hint string
+}
+
+// advice looks at settings that are valid and still do not do what an operator wants.
+func (e examination) advice(ctx context.Context) finding {
+	if e.wrong != nil {
+		return broken(e.wrong.Error(), "fix them: the service does not start")
+	}
+	var lines, hints []string
+	for _, name := range e.unknown {
+		lines = append(lines, name+" is not a setting")
+		hints = append(hints, "look "+name+" up in the list of settings")
+	}
+	for _, check := range []func(context.Context) remark{
+		e.baseURL, e.commitTimeout, e.externalAllow, e.connections,
+	} {
+		if found := check(ctx); found.line != "" {
+			lines, hints = append(lines, found.line), append(hints, found.hint)
+		}
+	}
+	if len(lines) > 0 {
+		return warning(strings.Join(lines, "; "), strings.Join(hints, "; "))
+	}
+	return fine("no problems")
+}
+
+func (e examination) baseURL(ctx context.Context) remark {
+	host, _, _ := net.SplitHostPort(e.settings.Addr)
+	address, err := url.Parse(e.settings.BaseURL)
+	switch {
+	case e.settings.BaseURL == "" && !isLoopback(host):
+		return remark{
+			"SV_BASE_URL is not set, so links lead to " + e.settings.Address(),
+			"set SV_BASE_URL to the URL that clients use",
+		}
+	case e.settings.BaseURL == "" || err != nil:
+		return remark{}
+	case isLoopback(address.Hostname()) && !isLoopback(host):
+		return remark{
+			"SV_BASE_URL is an address of this machine, but SV_ADDR accepts clients of others",
+			"set SV_BASE_URL to the URL that clients use, or SV_ADDR to 127.0.0.1",
+		}
+	case address.Scheme == "http" && !isLoopback(address.Hostname()):
+		return remark{
+			"SV_BASE_URL has no TLS, so tokens and sessions can be intercepted",
+			"put a proxy with TLS in front, and set SV_BASE_URL to its https:// address",
+		}
+	}
+	return e.reachable(ctx)
+}
+
+// reachable looks whether the service answers at SV_BASE_URL.
+func (e examination) reachable(ctx context.Context) remark {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.settings.Address()+"/livez/", http.NoBody)
+	if err != nil {
+		return remark{"SV_BASE_URL cannot be requested: " + err.Error(), "correct SV_BASE_URL"}
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err == nil {
+		err = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s answers %s", request.URL, response.Status)
+		}
+	}
+	if err != nil {
+		return remark{
+			"the service does not answer at SV_BASE_URL: " + err.Error(),
+			"correct SV_BASE_URL, or start the service or its proxy",
+		}
+	}
+	return remark{}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (e examination) commitTimeout(context.Context) remark {
+	if max(e.settings.DBStatementTimeout, e.settings.DBIdleTimeout) < e.settings.CommitTimeout {
+		return remark{}
+	}
+	return remark{
+		"starts time out before the database can report their outcome",
+		"set SV_COMMIT_TIMEOUT to more than SV_DB_STATEMENT_TIMEOUT and SV_DB_IDLE_TIMEOUT",
+	}
+}
+
+// widestNetwork is how many bits a network of external validators has at least.
+const widestNetwork = 8
+
+func (e examination) externalAllow(context.Context) remark {
+	for _, network := range e.settings.ExternalAllow {
+		if network.Bits() < widestNetwork || network.Contains(netip.MustParseAddr("169.254.169.254")) {
+			return remark{
+				"SV_EXTERNAL_ALLOW lets workflows call " + network.String() +
+					", which includes services that are not meant for them",
+				"list only the networks of your external validators in SV_EXTERNAL_ALLOW",
+			}
+		}
+	}
+	return remark{}
+}
+
+// connections compares what the living processes may open with what the server accepts. Behind a pooler that is the
+// pooler's concern.
+func (e examination) connections(ctx context.Context) remark {
+	if e.db == nil || e.settings.DatabaseDirectURL != "" {
+		return remark{}
+	}
+	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
+	if err != nil {
+		return remark{} // SV110 says why.
+	}
+	var most int
+	err = e.db.Pool.QueryRow(ctx, `SELECT current_setting('max_connections')::int
+		- current_setting('superuser_reserved_connections')::int`).Scan(&most)
+	alive := len(living(processes))
+	if needed := alive * int(e.settings.DBMaxConns); err == nil && needed > most {
+		return remark{
+			fmt.Sprintf("%d processes may open %d connections each, but the server accepts %d",
+				alive, e.settings.DBMaxConns, most),
+			"raise max_connections, lower SV_DB_MAX_CONNS, or put PgBouncer in between",
+		}
+	}
+	return remark{}
+}
+
+// databaseHint says what to do about a database that cannot be used.
+func databaseHint(err error) string {
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return "change the settings as it says"
+	}
+	pgErr, refused := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case refused && strings.HasPrefix(pgErr.Code, "28"):
+		return "correct the user or the password in DATABASE_URL"
+	case refused && pgErr.Code == "3D000":
+		return "create the database, or correct its name in DATABASE_URL"
+	case errors.Is(err, db.ErrReadOnly):
+		return "let DATABASE_URL lead to the primary, or turn default_transaction_read_only off"
+	case errors.Is(err, db.ErrFull):
+		return "free space on the disk of the server"
+	default:
+		return "start the server, or correct its host and port in DATABASE_URL"
+	}
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// tenantBatch bounds the rows that one statement deletes, so that no lock is held for long.
+const tenantBatch = 1000
+
+// tenantTable is a table whose rows belong to organizations.
+type tenantTable struct {
+	name string
+	// order says which rows are deleted first; empty where that does not matter.
+	order string
+}
+
+// tenantTables are all of them, those that refer to others first.
+func tenantTables() []tenantTable {
+	return []tenantTable{
+		{name: "findings"},
+		{name: "step_runs"},
+		{name: "external_calls"},
+		{name: "key_events"},
+		{name: "key_activity"},
+		{name: "key_activity_days"},
+		{name: "idempotency_keys"},
+		{name: "staged_jobs"},
+		{name: "validation_runs", order: "ORDER BY id DESC"}, // A rerun refers to a run before it.
+		{name: "submissions"},
+		{name: "upload_chunks"},
+		{name: "uploads"},
+		{name: "start_hours"},
+		{name: "audit_records"},
+	}
+}
+
+// smallTenantTables are deleted by the database with the row of the organization. They have few rows, and refer to each
+// other.
+func smallTenantTables() []string {
+	return []string{
+		"api_tokens", "definitions", "invitations", "memberships", "signing_keys", "signing_secrets", "usage_counters",
+		"workflow_versions", "workflows",
+	}
+}
+
+// countTenant counts the rows of an organization in each table.
+func countTenant(ctx context.Context, database *db.DB, orgID uuid.UUID) (map[string]int64, error) {
+	counts := make(map[string]int64)
+	names := append(db.Column(tenantTables(), func(t *tenantTable) string { return t.name }), smallTenantTables()...)
+	for _, name := range names {
+		var n int64
+		err := database.Pool.QueryRow(ctx, "SELECT count(*) FROM "+name+" WHERE org_id = $1", orgID).Scan(&n)
+		if err != nil {
+			return nil, fmt.Errorf("count %s: %w", name, err)
+		}
+		counts[name] = n
+	}
+	return counts, nil
+}
+
+var errNotSuspended = errors.New("suspend the organization first: org suspend SLUG --reason TEXT")
+
+// deleteTenant deletes a suspended organization with all its rows. It works in batches and goes on where it was when it
+// is called again. The organization itself is deleted last, so until then it can be found by its slug.
+//
+// Requests that were accepted before the suspension may still write. Those that refer to the organization are refused
+// by the database when it is gone; for the others the tables are emptied once more.
+func deleteTenant(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
+	var suspended bool
+	err := database.Pool.QueryRow(ctx, `SELECT suspended_at IS NOT NULL FROM organizations WHERE id = $1`,
+		orgID).Scan(&suspended)
+	isThere := !errors.Is(err, pgx.ErrNoRows)
+	switch {
+	case isThere && err != nil:
+		return fmt.Errorf("look for the organization: %w", err)
+	case isThere && !suspended:
+		return errNotSuspended
+	}
+	if err := emptyTenantTables(ctx, database, orgID); err != nil {
+		return err
+	}
+	if !isThere {
+		return nil
+	}
+	if err := deleteOrganization(ctx, database, orgID, detail); err != nil {
+		return err
+	}
+	return emptyTenantTables(ctx, database, orgID)
+}
+
+func emptyTenantTables(ctx context.Context, database *db.DB, orgID uuid.UUID) error {
+	for _, table := range tenantTables() {
+		statement := fmt.Sprintf(`DELETE FROM %s WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM %[1]s WHERE org_id = $1 %s LIMIT $2))`, table.name, table.order)
+		for {
+			tag, err := database.Pool.Exec(ctx, statement, orgID, tenantBatch)
+			if err != nil {
+				return fmt.Errorf("delete from %s: %w", table.name, err)
+			}
+			if tag.RowsAffected() == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// deleteOrganization deletes the row of a suspended organization and what refers to it. The audit record belongs to no
+// organization, so that it stays.
+func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
+	auditID, err := core.NewID()
+	if err != nil {
+		return err
+	}
+	_, err = db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		// A version refers to its definition, and the database deletes what refers to the organization in any order.
+		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
+		batch.Queue(`DELETE FROM organizations WHERE id = $1 AND suspended_at IS NOT NULL`, orgID)
+		core.Audit(batch, core.AuditRecord{
+			ID: auditID, Action: "organization.delete", TargetType: "organization", TargetID: orgID.String(),
+			Detail: detail,
+		})
+		return struct{}{}, batch.Send(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("delete the organization: %w", err)
+	}
+	return nil
+}

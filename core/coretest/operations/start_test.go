@@ -1,0 +1,174 @@
+package operations
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+func TestHangupIsIgnored(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t, "SV_LOG_LEVEL=info")
+	s := program.Serve(t, i.Settings)
+	s.Signal(t, syscall.SIGHUP)
+	program.Await(t, "the hangup is logged", func() bool { return strings.Contains(s.Stderr(), "SIGHUP is ignored") })
+	if !coretest.Answers(t.Context(), s.URL()+"/readyz/") {
+		t.Error("the process does not answer after SIGHUP")
+	}
+	s.Signal(t, syscall.SIGTERM)
+	if code := s.ExitCode(t); code != 0 {
+		t.Errorf("exit code = %d, want 0", code)
+	}
+	for _, line := range []string{
+		"msg=started version=dev role=all pid=", "msg=stopping reason=\"terminated signal received\"", "msg=stopped",
+	} {
+		if !strings.Contains(s.Stderr(), line) {
+			t.Errorf("the log has no %q:\n%s", line, s.Stderr())
+		}
+	}
+}
+
+func TestServeAwaitsTheDatabase(t *testing.T) {
+	t.Parallel()
+
+	i := program.Install(t)
+	behind := i.DB.Pool.Config().ConnConfig
+	front := program.FreeAddress(t)
+	settings := append(slices.Clip(i.Settings),
+		"DATABASE_URL=postgres://"+behind.User+":"+behind.Password+"@"+front+"/"+behind.Database+"?sslmode=disable")
+
+	t.Run("UntilItStarts", func(t *testing.T) {
+		t.Parallel()
+		address := program.FreeAddress(t)
+		s := program.Launch(t, append(slices.Clip(settings), "SV_ADDR="+address), "", "serve")
+		awaitsDatabase(t, s)
+		forward(t, front, behind.Host)
+		program.Await(t, "the server gets ready", func() bool {
+			return s.HasEnded() || coretest.Answers(t.Context(), "http://"+address+"/readyz/")
+		})
+		if s.HasEnded() {
+			t.Error("the process ended, want it to serve")
+		}
+	})
+
+	t.Run("OrUntilItIsStopped", func(t *testing.T) {
+		t.Parallel()
+		s := program.Launch(t, append(slices.Clip(settings),
+			"DATABASE_URL=postgres://app@"+program.FreeAddress(t)+"/app?sslmode=disable"), "", "serve")
+		awaitsDatabase(t, s)
+		s.Signal(t, syscall.SIGTERM)
+		if code := s.ExitCode(t); code != 0 {
+			t.Errorf("exit code = %d, want 0", code)
+		}
+	})
+
+	t.Run("ButEndsWhereSettingsAreWrong", func(t *testing.T) {
+		t.Parallel()
+		wrong := *behind
+		complaint := program.Fail(t, append(slices.Clip(settings), "DATABASE_URL="+strings.Replace(wrong.ConnString(),
+			"/"+wrong.Database, "/nothing", 1)), "serve")
+		if !strings.Contains(complaint, "3D000") {
+			t.Errorf("complaint = %s, want the database to be unknown", complaint)
+		}
+	})
+}
+
+func awaitsDatabase(tb testing.TB, s *program.Process) {
+	tb.Helper()
+	program.Await(tb, "the process tries again", func() bool {
+		if s.HasEnded() {
+			tb.Fatal("the process ended, want it to wait")
+		}
+		return strings.Count(s.Stderr(), "the database is unavailable, and is tried again") > 1
+	})
+}
+
+// forward listens on an address in place of the database, whose socket is in a folder.
+func forward(tb testing.TB, address, folder string) {
+	tb.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go relay(conn, folder)
+		}
+	}()
+}
+
+func relay(conn net.Conn, folder string) {
+	defer conn.Close()
+	sockets, _ := filepath.Glob(filepath.Join(folder, ".s.PGSQL.*[0-9]"))
+	if len(sockets) == 0 {
+		return
+	}
+	server, err := net.Dial("unix", sockets[0])
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() { _, _ = io.Copy(server, conn) }() // It ends with either.
+	_, _ = io.Copy(conn, server)
+}
+
+func TestServeWithoutMigrating(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	const latest = "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"
+	program.Change(t, i.DB, latest)
+	complaint := program.Fail(t, i.Settings, "serve", "--migrate=off")
+	if !strings.Contains(complaint, "run simplevalidations migrate up") {
+		t.Errorf("complaint = %s, want the command that migrates", complaint)
+	}
+	const applied = "SELECT count(*) FROM goose_db_version"
+	before := program.Count(t, i.DB, applied)
+	plan := program.Execute(t, i.Settings, "", "migrate", "plan")
+	if !strings.HasPrefix(plan, "-- 000") || !strings.Contains(plan, "-- +goose Up") {
+		t.Errorf("plan = %s, want the file of the pending migration", plan)
+	}
+	if program.Count(t, i.DB, applied) != before {
+		t.Error("the plan was carried out")
+	}
+}
+
+func TestSecretsFromFiles(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	path := filepath.Join(t.TempDir(), "database")
+	address := i.DB.Pool.Config().ConnString()
+	if err := os.WriteFile(path, []byte(address+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := append(program.Briskly("REDIS_URL="+i.Redis), "DATABASE_URL_FILE="+path)
+	listed := program.Execute(t, settings, "", "migrate", "status")
+	if strings.Contains(listed, "pending") || !strings.Contains(listed, "applied") {
+		t.Errorf("status by a URL from a file = %s, want the migrations of the installation", listed)
+	}
+	for _, c := range []struct{ name, setting, complaint string }{
+		{"Both", "DATABASE_URL=" + address, "DATABASE_URL is set, and so is DATABASE_URL_FILE"},
+		{"Missing", "DATABASE_URL_FILE=" + path + "x", "DATABASE_URL_FILE cannot be read"},
+		{"Empty", "SV_BILLING_SECRET_FILE=/dev/null", "SV_BILLING_SECRET_FILE is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := program.Refuse(t, append(slices.Clip(settings), c.setting), "config", "show")
+			if !strings.Contains(got, c.complaint) {
+				t.Errorf("complaint = %s, want %s", got, c.complaint)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+package users
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+)
+
+// Tenant is an organization as operators see it.
+type Tenant struct {
+	ID   uuid.UUID
+	Slug string
+	Name string
+	// Suspended is since when the organization may only read; nil where it may do everything.
+	Suspended *time.Time
+	CreatedAt time.Time
+	// Members and Tokens count the members and their active tokens, and Used the runs of this month.
+	Members, Tokens, Used int64
+	// Quota is how many runs a month the organization may start; nil is unlimited.
+	Quota *int64
+}
+
+// Suspend lets the members of an organization read and do nothing else, from their next request on in every process.
+// Runs that were accepted before are executed. To repeat it is no error, and keeps the time of the first.
+func (s *Service) Suspend(ctx context.Context, orgID uuid.UUID, reason string) error {
+	return s.setColumns(ctx, orgID, "organization.suspend", reason,
+		map[string]any{"suspended_at": gorm.Expr("coalesce(suspended_at, now())")})
+}
+
+// Resume ends a suspension.
+func (s *Service) Resume(ctx context.Context, orgID uuid.UUID, reason string) error {
+	return s.setColumns(ctx, orgID, "organization.resume", reason, map[string]any{"suspended_at": nil})
+}
