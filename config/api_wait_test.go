@@ -13,14 +13,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
-// waits lets requests wait, as a web process does, until the returned function is called.
+// waits lets requests wait and executes runs here, as a process that plays all parts does, until the returned function
+// is called.
 func (s *stage) waits(tb testing.TB) func() {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	var parts sync.WaitGroup
 	loop := tasks.Loop{Name: "waiters", Interval: execution.WaitInterval, RunOnce: s.Waiters.RunOnce}
 	parts.Go(func() { _ = loop.Run(ctx, discard()) })        // It returns nil.
-	parts.Go(func() { _ = s.Inband.Run(ctx) })               // It returns nil.
+	s.Local.Open()
+	parts.Go(func() { _ = s.Local.Run(ctx) })                // It returns nil.
+	context.AfterFunc(ctx, s.Waiters.Close)
 	stop := sync.OnceFunc(func() { cancel(); parts.Wait() }) // A test may stop it before its end.
 	tb.Cleanup(stop)
 	return stop
@@ -85,7 +88,7 @@ func TestStartWait(t *testing.T) {
 
 func TestStartWaitForTheWorkers(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 	s.waits(t)
 
 	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
@@ -111,7 +114,7 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 	s.waits(t)
 	s.exec(t, `ALTER TABLE findings RENAME TO lost`)
 	got := s.must(t, http.StatusCreated, s.start(t, "lost").with("Prefer", "wait=1"))
@@ -126,7 +129,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheTime", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 		s.waits(t)
 		run := decoded[validations.RunBody](t, s.must(t, http.StatusCreated, s.start(t, "t").with("Prefer", "wait=1")))
 		if run.State != validations.StatePending {
@@ -136,7 +139,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheProcess", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 		s.waits(t)()
 		run := decoded[validations.RunBody](t, s.must(t, http.StatusCreated, s.start(t, "p").with("Prefer", "wait=60")))
 		if run.State != validations.StatePending {

@@ -31,7 +31,7 @@ type Cast struct {
 	Executor  *execution.Executor
 	Workflows *workflows.Service
 	Waiters   *execution.Waiters
-	Inband    *execution.Inband
+	Local     *execution.Local
 	Completer *idempotency.Completer
 	Activity  *admin.Activity
 	Redis     redis.UniversalClient
@@ -45,7 +45,7 @@ func (p *Project) Cast(orgs []DemoOrg) Cast {
 	return Cast{
 		Harbour: orgs[0], Tiny: orgs[1],
 		Users: p.userService, Runs: p.runService, Executor: p.executor, Workflows: p.workflowService, Redis: p.redis,
-		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
+		Waiters: p.waiters, Local: p.local, Completer: p.completer, Activity: p.activity,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -26,6 +27,8 @@ type Places struct {
 	used     int64
 	holdings map[uuid.UUID]*holding
 	waiting  []*waiter
+	// closed is why nobody gets a place any more, and nil while the places are open.
+	closed error
 }
 
 // holding is what an organization has now.
@@ -38,9 +41,12 @@ type holding struct {
 type waiter struct {
 	org    uuid.UUID
 	memory int64
+	since  time.Time
 	// passed is how often somebody who came later was served before this one.
 	passed int
+	// served is closed when the waiter has its place, or with err set when it will get none.
 	served chan struct{}
+	err    error
 }
 
 // Usage is how much is taken, of how much.
@@ -56,19 +62,21 @@ func New(places int, memory int64, part float64) *Places {
 }
 
 // Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
-// before, with the cause of that.
+// before, with the cause of that, and when the places are closed, with the reason.
 //
 // While another organization waits, one gets at most its part of the places and of the memory; alone it may have all.
 // An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
 // waiting for another one's work. What needs more memory than there is runs alone.
 func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
-	w := &waiter{org: org, memory: min(memory, p.memory), served: make(chan struct{})}
-	p.mu.Lock()
-	p.waiting = append(p.waiting, w)
-	p.serve()
-	p.mu.Unlock()
+	w := &waiter{org: org, memory: min(memory, p.memory), since: time.Now(), served: make(chan struct{})}
+	if err := p.join(w); err != nil {
+		return nil, err
+	}
 	select {
 	case <-w.served:
+		if w.err != nil {
+			return nil, w.err
+		}
 		return func() { p.giveBack(w) }, nil
 	case <-ctx.Done():
 	}
@@ -80,10 +88,52 @@ func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(),
 		p.serve()
 	}
 	p.mu.Unlock()
-	if place < 0 {
+	if place < 0 && w.err == nil {
 		p.giveBack(w)
 	}
 	return nil, context.Cause(ctx)
+}
+
+// TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It never
+// takes more than the organization's part, so that the next organization finds a place, and nothing while somebody waits.
+func (p *Places) TryTake(org uuid.UUID, memory int64) (func(), bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := p.holding(org)
+	switch {
+	case p.closed != nil, len(p.waiting) > 0:
+	case p.taken >= p.total, held.places >= Part(p.total, p.part):
+	case p.used+memory > p.memory, float64(held.memory+memory) > float64(p.memory)*p.part:
+	default:
+		w := &waiter{org: org, memory: memory}
+		p.take(w)
+		return func() { p.giveBack(w) }, true
+	}
+	return nil, false
+}
+
+// LongestWait returns for how long the organization has waited for its next place, and 0 if it waits for none.
+func (p *Places) LongestWait(org uuid.UUID) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.waiting {
+		if w.org == org {
+			return time.Since(w.since)
+		}
+	}
+	return 0
+}
+
+// Close refuses all that wait, now and from now on, for a reason. What is taken stays taken.
+func (p *Places) Close(reason error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = reason
+	for _, w := range p.waiting {
+		w.err = reason
+		close(w.served)
+	}
+	p.waiting = nil
 }
 
 // Usage returns what is taken now.
@@ -91,6 +141,17 @@ func (p *Places) Usage() Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Usage{Taken: p.taken, Places: p.total, Waiting: len(p.waiting), Used: p.used, Memory: p.memory}
+}
+
+func (p *Places) join(w *waiter) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed != nil {
+		return p.closed
+	}
+	p.waiting = append(p.waiting, w)
+	p.serve()
+	return nil
 }
 
 func (p *Places) giveBack(w *waiter) {
@@ -119,14 +180,18 @@ func (p *Places) serve() {
 			before.passed++
 		}
 		p.waiting = slices.Delete(p.waiting, next, next+1)
-		held := p.holding(w.org)
-		held.places++
-		held.memory += w.memory
-		p.holdings[w.org] = &held
-		p.taken++
-		p.used += w.memory
+		p.take(w)
 		close(w.served)
 	}
+}
+
+func (p *Places) take(w *waiter) {
+	held := p.holding(w.org)
+	held.places++
+	held.memory += w.memory
+	p.holdings[w.org] = &held
+	p.taken++
+	p.used += w.memory
 }
 
 // next returns the waiter whose turn it is, and -1 if none can be served: of the first waiters of all organizations

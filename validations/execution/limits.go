@@ -75,14 +75,7 @@ type stepRan struct {
 
 // runStep runs the engine of a step once its organization has a place. The step's time limit begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
-	// Memory comes first: a step that waits for it must not take a place from one that needs none.
-	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
-	giveBack, err := e.memory.Take(ctx, x.run.OrgID, weight)
-	if err != nil {
-		return stepRan{engineEnd: engineEnd{err: err}}
-	}
-	defer giveBack()
-	leave, err := x.places.Take(ctx, x.run.OrgID, 0)
+	leave, err := e.enter(ctx, x, ordinal)
 	if err != nil {
 		return stepRan{engineEnd: engineEnd{err: err}}
 	}
@@ -97,6 +90,25 @@ func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRa
 		ran.exceeded = limit.exceeded
 	}
 	return ran
+}
+
+// enter waits for the memory and the place of a step, and returns what gives them back.
+func (e *Executor) enter(ctx context.Context, x execution, ordinal int) (func(), error) {
+	if x.room.memory == nil {
+		return x.room.engines.Take(ctx, x.run.OrgID, 0)
+	}
+	// Memory comes first: a step that waits for it must not take a place from one that needs none.
+	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
+	free, err := x.room.memory.Take(ctx, x.run.OrgID, weight)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := x.room.engines.Take(ctx, x.run.OrgID, 0)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { leave(); free() }, nil
 }
 
 // supervise runs an engine until it returns. An engine that does not return within engineGrace after the end of its
