@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -41,7 +40,6 @@ type holding struct {
 type waiter struct {
 	org    uuid.UUID
 	memory int64
-	since  time.Time
 	// passed is how often somebody who came later was served before this one.
 	passed int
 	// served is closed when the waiter has its place, or with err set when it will get none.
@@ -68,7 +66,7 @@ func New(places int, memory int64, part float64) *Places {
 // An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
 // waiting for another one's work. What needs more memory than there is runs alone.
 func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
-	w := &waiter{org: org, memory: min(memory, p.memory), since: time.Now(), served: make(chan struct{})}
+	w := &waiter{org: org, memory: min(memory, p.memory), served: make(chan struct{})}
 	if err := p.join(w); err != nil {
 		return nil, err
 	}
@@ -94,34 +92,19 @@ func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(),
 	return nil, context.Cause(ctx)
 }
 
-// TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It never
-// takes more than the organization's part, so that the next organization finds a place, and nothing while somebody waits.
+// TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It takes
+// nothing while somebody waits. While another organization has something, one gets at most its part; alone it may take
+// all, and the next organization is given one place beyond the total.
 func (p *Places) TryTake(org uuid.UUID, memory int64) (func(), bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	held := p.holding(org)
-	switch {
-	case p.closed != nil, len(p.waiting) > 0:
-	case p.taken >= p.total, held.places >= Part(p.total, p.part):
-	case p.used+memory > p.memory, float64(held.memory+memory) > float64(p.memory)*p.part:
-	default:
-		w := &waiter{org: org, memory: memory}
-		p.take(w)
-		return func() { p.giveBack(w) }, true
+	w := &waiter{org: org, memory: memory}
+	contested := p.othersHold(org)
+	if p.closed != nil || len(p.waiting) > 0 || !p.hasPlace(w, contested) || !p.hasMemory(w, contested) {
+		return nil, false
 	}
-	return nil, false
-}
-
-// LongestWait returns for how long the organization has waited for its next place, and 0 if it waits for none.
-func (p *Places) LongestWait(org uuid.UUID) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, w := range p.waiting {
-		if w.org == org {
-			return time.Since(w.since)
-		}
-	}
-	return 0
+	p.take(w)
+	return func() { p.giveBack(w) }, true
 }
 
 // Close refuses all that wait, now and from now on, for a reason. What is taken stays taken.
@@ -204,8 +187,9 @@ func (p *Places) next() int {
 			continue
 		}
 		seen[w.org] = true
-		fits := p.hasPlace(w) && p.hasMemory(w)
-		if !fits && w.passed >= p.patience() && p.hasPlace(w) {
+		contested := p.othersWait(w.org)
+		fits := p.hasPlace(w, contested) && p.hasMemory(w, contested)
+		if !fits && w.passed >= p.patience() && p.hasPlace(w, contested) {
 			// It was passed over for long enough: what is given back from now on is kept for it.
 			return -1
 		}
@@ -219,7 +203,8 @@ func (p *Places) next() int {
 // patience is how often a waiter is passed over before the memory that is given back is kept for it.
 func (p *Places) patience() int { return 2 * p.total }
 
-func (p *Places) hasPlace(w *waiter) bool {
+// hasPlace reports whether there is a place for a waiter. In a contest an organization gets at most its part.
+func (p *Places) hasPlace(w *waiter, contested bool) bool {
 	held := p.holding(w.org).places
 	switch {
 	case held == 0:
@@ -227,11 +212,12 @@ func (p *Places) hasPlace(w *waiter) bool {
 	case p.taken >= p.total:
 		return false
 	default:
-		return held < Part(p.total, p.part) || !p.othersWait(w.org)
+		return held < max(1, int(float64(p.total)*p.part)) || !contested
 	}
 }
 
-func (p *Places) hasMemory(w *waiter) bool {
+// hasMemory is hasPlace for memory.
+func (p *Places) hasMemory(w *waiter, contested bool) bool {
 	held := p.holding(w.org).memory
 	switch {
 	case w.memory == 0:
@@ -241,15 +227,17 @@ func (p *Places) hasMemory(w *waiter) bool {
 	case p.used+w.memory > p.memory:
 		return false
 	default:
-		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !p.othersWait(w.org)
+		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !contested
 	}
 }
 
-// Part is a part of a number of places, and at least one.
-func Part(places int, part float64) int { return max(1, int(float64(places)*part)) }
-
 func (p *Places) othersWait(org uuid.UUID) bool {
 	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return w.org != org })
+}
+
+func (p *Places) othersHold(org uuid.UUID) bool {
+	_, own := p.holdings[org]
+	return len(p.holdings) > 1 || len(p.holdings) == 1 && !own
 }
 
 func (p *Places) holding(org uuid.UUID) holding {

@@ -15,14 +15,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-const (
-	// localEnginesPerCPU bounds how many engines of local runs compute at once. Their documents are in memory, so they
-	// wait for nothing.
-	localEnginesPerCPU = 1
-	// longWait is how long a local run may wait for its engine before the next runs of its organization are staged:
-	// another process may be idle.
-	longWait = 50 * time.Millisecond
-)
+// localEnginesPerCPU bounds how many engines of local runs compute at once. Their documents are in memory, so they wait
+// for nothing.
+const localEnginesPerCPU = 1
 
 // errStopping means that the process stops and hands over the runs that it has not executed.
 var errStopping = errors.New("the process stops")
@@ -32,7 +27,7 @@ var errStopping = errors.New("the process stops")
 type Local struct {
 	executor *Executor
 	grace    time.Duration
-	// places are those of runs from before their commit to their end. An organization never has more than its share.
+	// places are those of runs from before their commit to their end.
 	places *share.Places
 	// engines are the places to compute. They are not shared with the runs from the queue, so neither waits for the
 	// other.
@@ -95,7 +90,8 @@ type Place struct {
 	giveBack func()
 	// reservedAt is before the beginning of the run's lease.
 	reservedAt time.Time
-	executing  bool
+	// used is set when the place was given back, or its execution will do that.
+	used bool
 }
 
 // Reserve reserves a place for a run that is about to be created, or returns nil if the run is to be staged: no place
@@ -103,7 +99,7 @@ type Place struct {
 // validator.
 func (l *Local) Reserve(run validations.Prepared, definition validations.Definition) *Place {
 	weight, fits := localWeight(run.Submission, definition)
-	if !fits || l.engines.LongestWait(run.Run.OrgID) > longWait {
+	if !fits {
 		return nil
 	}
 	l.mu.Lock()
@@ -157,9 +153,10 @@ func (p *Place) Lease() time.Duration {
 // Release gives the place back unless Execute has taken it over. It is for a start that has failed or was refused, or
 // whose outcome is unknown.
 func (p *Place) Release() {
-	if p == nil || p.executing {
+	if p == nil || p.used {
 		return
 	}
+	p.used = true
 	p.giveBack()
 	p.local.reserved.Done()
 }
@@ -170,7 +167,7 @@ func (p *Place) Execute(ctx context.Context, run validations.Prepared) <-chan bo
 	if p == nil {
 		return nil
 	}
-	p.executing = true
+	p.used = true
 	completed := make(chan bool, 1)
 	// The execution goes on when the request has ended.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
