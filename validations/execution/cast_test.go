@@ -165,16 +165,21 @@ func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,
 	content validations.Content,
 ) validations.Prepared {
 	tb.Helper()
+	prepared, err := b.prepare(ref, content)
+	if err != nil {
+		tb.Fatalf("prepare run: %v", err)
+	}
+	return prepared
+}
+
+func (b *testBundle) prepare(ref validations.WorkflowRef, content validations.Content) (validations.Prepared, error) {
 	prepared, err := validations.Prepare(validations.Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,
 		RequestID: "r",
 		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, time.Now())
-	if err != nil {
-		tb.Fatalf("prepare run: %v", err)
-	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
-	return prepared
+	return prepared, err
 }
 
 func (b *testBundle) execute(tb testing.TB, job jobs.Job) {
