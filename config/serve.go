@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // role is the part of the service that a process plays.
@@ -137,6 +138,10 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	}
 	if err := checkSecretKey(ctx, b.db, settings); err != nil {
 		return err
+	}
+	if part.plays(roleWorker) {
+		// The project has counted the CPUs before.
+		runtime.GOMAXPROCS(execution.Processors(runtime.GOMAXPROCS(0)))
 	}
 	ready := func() error { return nil }
 	if demo {

@@ -15,10 +15,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// localEnginesPerCPU bounds how many engines of local runs compute at once. Their documents are in memory, so they wait
-// for nothing.
-const localEnginesPerCPU = 1
-
 // errStopping means that the process stops and hands over the runs that it has not executed.
 var errStopping = errors.New("the process stops")
 
