@@ -155,7 +155,7 @@ func TestOverage(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.waits(t)
-		run := wantFirst(t, s.do(t, s.start(t, "wait").with("Prefer", "wait=20")))
+		run := wantFirst(t, s.whileWorking(t, s.start(t, "wait").with("Prefer", "wait=20")))
 		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
 			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
 		}

@@ -20,13 +20,32 @@ func (s *stage) waits(tb testing.TB) func() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	var parts sync.WaitGroup
 	loop := tasks.Loop{Name: "waiters", Interval: execution.WaitInterval, RunOnce: s.Waiters.RunOnce}
-	parts.Go(func() { _ = loop.Run(ctx, discard()) })        // It returns nil.
+	parts.Go(func() { _ = loop.Run(ctx, discard()) }) // It returns nil.
 	s.Local.Open()
-	parts.Go(func() { _ = s.Local.Run(ctx) })                // It returns nil.
+	parts.Go(func() { _ = s.Local.Run(ctx) }) // It returns nil.
 	context.AfterFunc(ctx, s.Waiters.Close)
 	stop := sync.OnceFunc(func() { cancel(); parts.Wait() }) // A test may stop it before its end.
 	tb.Cleanup(stop)
 	return stop
+}
+
+// whileWorking sends a start that waits for its run, and executes the run as a worker does.
+func (s *stage) whileWorking(tb testing.TB, c call) answer {
+	tb.Helper()
+	answers := make(chan answer, 1)
+	var request sync.WaitGroup
+	request.Go(func() {
+		if got, err := s.send(tb.Context(), c); err == nil {
+			answers <- got
+		}
+	})
+	dbtest.Eventually(tb, func() bool {
+		s.work(tb)
+		return one[int64](tb, s, `SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED'`) > 0
+	})
+	request.Wait()
+	close(answers)
+	return <-answers
 }
 
 func TestStartWait(t *testing.T) {
@@ -93,19 +112,7 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
 		t.Parallel()
-		answers := make(chan answer, 1)
-		var request sync.WaitGroup
-		request.Go(func() {
-			if got, err := s.send(t.Context(), s.start(t, "w").with("Prefer", "wait=20")); err == nil {
-				answers <- got
-			}
-		})
-		dbtest.Eventually(t, func() bool {
-			s.work(t)
-			return one[int64](t, s, `SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED'`) > 0
-		})
-		request.Wait()
-		run := decoded[validations.RunBody](t, <-answers)
+		run := decoded[validations.RunBody](t, s.whileWorking(t, s.start(t, "w").with("Prefer", "wait=20")))
 		if run.State != validations.StateCompleted {
 			t.Errorf("state = %s, want COMPLETED", run.State)
 		}

@@ -208,7 +208,7 @@ func (p *Places) hasPlace(w *waiter, contested bool) bool {
 	held := p.holding(w.org).places
 	switch {
 	case held == 0:
-		return p.taken <= p.total
+		return p.taken <= p.total && p.total > 0
 	case p.taken >= p.total:
 		return false
 	default:

@@ -264,6 +264,13 @@ func TestTryTake(t *testing.T) {
 		}
 	})
 
+	t.Run("TakesNothingWhereThereIsNothing", func(t *testing.T) {
+		t.Parallel()
+		if _, ok := share.New(0, 0, half).TryTake(uuid.New(), 0); ok {
+			t.Error("a place was taken of none")
+		}
+	})
+
 	t.Run("TakesNothingBeforeThoseWhoWait", func(t *testing.T) {
 		t.Parallel()
 		places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()

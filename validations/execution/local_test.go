@@ -501,7 +501,8 @@ func TestWaitersOfThisProcessNeedNoQuery(t *testing.T) {
 		run    RunKey
 		beyond validations.Progress
 	}{
-		{run, 1}, {run, validations.ProgressCompleted - 1},
+		{run, 1},
+		{run, validations.ProgressCompleted - 1},
 		{RunKey{OrgID: b.orgID, ID: canceled.SubjectID}, validations.ProgressCompleted - 1},
 	} {
 		waits.Go(func() {

@@ -37,13 +37,13 @@ func TestModelOfRuns(t *testing.T) {
 			"deliver":      w.deliver,
 			"lose a job":   w.loseJob,
 			"step":         w.step,
-			"die":              func(t *rapid.T) { w.holders = w.without(w.drawHolder(t)) },
-			"hand over":        w.handOverOne,
-			"fail":             w.fail,
-			"renew":            w.renew,
-			"end a lease":      w.endLease,
-			"sweep":            w.sweepAll,
-			"cancel":           w.cancel,
+			"die":          func(t *rapid.T) { w.holders = w.without(w.drawHolder(t)) },
+			"hand over":    w.handOverOne,
+			"fail":         w.fail,
+			"renew":        w.renew,
+			"end a lease":  w.endLease,
+			"sweep":        w.sweepAll,
+			"cancel":       w.cancel,
 		})
 	})
 }
