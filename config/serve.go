@@ -139,9 +139,11 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	if err := checkSecretKey(ctx, b.db, settings); err != nil {
 		return err
 	}
-	if part.plays(roleWorker) {
+	// Under a limit of the processor time more threads would only use it up sooner, and the kernel would stop them all.
+	if cpus := runtime.GOMAXPROCS(0); part.plays(roleWorker) && cpus == runtime.NumCPU() {
 		// The project has counted the CPUs before.
-		runtime.GOMAXPROCS(execution.Processors(runtime.GOMAXPROCS(0)))
+		runtime.GOMAXPROCS(execution.Processors(cpus))
+		defer runtime.GOMAXPROCS(cpus)
 	}
 	ready := func() error { return nil }
 	if demo {

@@ -49,7 +49,8 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
-	b.executor, err = New(b.db, cfg, b.runs, b.staged, NewWaiters(b.db), metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	b.executor, err = New(b.db, cfg, b.runs, b.staged, NewWaiters(b.db), metrics.New("").Runs,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatalf("make executor: %v", err)
 	}

@@ -44,7 +44,7 @@ type execution struct {
 
 	run      *validations.Run
 	document engines.Document
-	clock    runClock
+	clock    *runClock
 	room     room
 }
 

@@ -17,11 +17,14 @@ const engineGrace = time.Second
 var errPanic = errors.New("the engine panicked")
 
 // runClock computes the time limits of a run's steps. The time elapsed before this lease comes from the database's
-// clock, so the run's limit holds across crashes and takeovers; from then on the process measures the time.
+// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first step on that
+// has its place here: the wait for it does not count.
 type runClock struct {
 	runLimit  time.Duration
 	stepLimit time.Duration
-	deadline  time.Time
+	elapsed   time.Duration
+	// deadline is zero before the first step.
+	deadline time.Time
 }
 
 // timeLimit is the time left for a step, and the run's error text if the step exceeds it.
@@ -30,15 +33,24 @@ type timeLimit struct {
 	exceeded string
 }
 
-func newRunClock(definition validations.Definition, cfg Config, elapsed time.Duration) runClock {
-	limit := bounded(definition.TimeoutSeconds, cfg.RunTimeout)
-	return runClock{runLimit: limit, stepLimit: cfg.StepTimeout, deadline: time.Now().Add(limit - elapsed)}
+func newRunClock(definition validations.Definition, cfg Config, elapsed time.Duration) *runClock {
+	return &runClock{
+		runLimit: bounded(definition.TimeoutSeconds, cfg.RunTimeout), stepLimit: cfg.StepTimeout, elapsed: elapsed,
+	}
+}
+
+// left returns the time left for the run, and begins to measure it.
+func (c *runClock) left() time.Duration {
+	if c.deadline.IsZero() {
+		c.deadline = time.Now().Add(c.runLimit - c.elapsed)
+	}
+	return time.Until(c.deadline)
 }
 
 // step returns the limit of a step that begins now: its own, or the rest of the run's if that is less.
-func (c runClock) step(step validations.Step) timeLimit {
+func (c *runClock) step(step validations.Step) timeLimit {
 	limit := bounded(step.TimeoutSeconds, c.stepLimit)
-	if left := time.Until(c.deadline); left < limit {
+	if left := c.left(); left < limit {
 		return timeLimit{
 			left, fmt.Sprintf("The run took longer than %s; it was at step %q.", c.runLimit, step.Name),
 		}

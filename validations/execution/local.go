@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -191,7 +192,7 @@ func (l *Local) remove(p *Place) {
 	delete(l.begun, p)
 }
 
-// execute reports whether the run is completed.
+// execute reports whether the run is completed. A panic is a failed attempt, as it is in a worker.
 //
 // If the commit was slow, or the process was frozen, the lease may be nearly over or the run taken over. Then the lease
 // is renewed before anything is computed, which fails if another holder has raised the epoch.
@@ -199,6 +200,13 @@ func (p *Place) execute(ctx context.Context, created validations.Prepared) bool 
 	e := p.local.executor
 	run := created.Run
 	run.Attempts = 1
+	defer func() {
+		if reason := recover(); reason != nil {
+			e.log.ErrorContext(ctx, "local execution panicked", "org", run.OrgID, "run", run.ID, "reason", reason,
+				"stack", string(debug.Stack()))
+			e.release(ctx, run)
+		}
+	}()
 	if time.Since(p.reservedAt) > e.cfg.Lease/heartbeatsPerLease && e.lost(ctx, run) {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,15 +134,17 @@ func TestLocalExecutesWhatItHasStarted(t *testing.T) {
 	t.Parallel()
 	c := setupLocal(t, testConfig(), 4, time.Minute)
 	var document []byte
-	ref := c.workflow(t, validations.Definition{}, func(_ context.Context, doc engines.Document) (engines.Report, error) {
-		document = make([]byte, doc.Size)
-		_, err := doc.Content.ReadAt(document, 0)
-		return engines.Report{}, err
-	})
+	ref := c.workflow(t, validations.Definition{},
+		func(_ context.Context, doc engines.Document) (engines.Report, error) {
+			document = make([]byte, doc.Size)
+			_, err := doc.Content.ReadAt(document, 0)
+			return engines.Report{}, err
+		})
 	r := c.reserve(t, ref)
 	c.insert(t, r)
 	c.wantRun(t, r.job(), bornLeased(), "")
-	if !one[bool](t, c.testBundle, `SELECT lease_until BETWEEN now() + interval '30 seconds' AND now() + interval '1 minute'
+	if !one[bool](t, c.testBundle, `SELECT lease_until BETWEEN now() + interval '30 seconds'
+		AND now() + interval '1 minute'
 		AND sweep_after = lease_until AND started_at <= now() FROM validation_runs`) {
 		t.Error("the lease does not last for a minute")
 	}
@@ -254,195 +255,40 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-func TestLocalStops(t *testing.T) {
+// TestTheTimeOfALocalRunBeginsWithItsExecution passes the time limit before a run is executed for the first time.
+func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	t.Parallel()
-
-	t.Run("HandsOverWhatHasNotBegun", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 8, time.Minute)
-		begun, free := make(chan struct{}, 4), make(chan struct{})
-		ref := c.workflow(t, validations.Definition{}, func(context.Context, engines.Document) (engines.Report, error) {
-			begun <- struct{}{}
-			<-free
-			return engines.Report{}, nil
-		})
-		r, ended := c.begin(t, ref)
-		<-begun
-		var waiting []localRun
-		for range 3 {
-			waits, _ := c.begin(t, ref)
-			waiting = append(waiting, waits)
-		}
-		coretest.Eventually(t, func() bool { return c.local.engines.Usage().Waiting == 3 })
-		go c.stop()
-		for _, waits := range waiting {
-			coretest.Eventually(t, func() bool { return !c.run(t, waits.Run.ID).Leased })
-			want := bornLeased()
-			want.Epoch, want.Attempts, want.Leased = 2, 0, false
-			c.wantRun(t, waits.job(), want, "")
-			c.wantStaged(t, waits, 2)
-		}
-		select {
-		case <-c.staged.Ready():
-		case <-time.After(time.Minute):
-			t.Error("the enqueuer was not woken")
-		}
-		close(free)
-		if completed := <-ended; !completed {
-			t.Error("the run that had begun is not completed")
-		}
-		c.stop()
-		c.wantRun(t, r.job(), passed(1, 1), "0 PASSED")
-		c.checkFree(t)
-		for _, waits := range waiting {
-			job := waits.job()
-			job.Epoch = 2
-			c.execute(t, job)
-			c.wantRun(t, job, passed(3, 1), "0 PASSED")
-		}
-	})
-
-	t.Run("HandsOverWhatOutlastsTheGrace", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Millisecond)
-		begun := make(chan struct{})
-		r, ended := c.begin(t, c.workflow(t, validations.Definition{}, passing,
-			func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-				close(begun)
-				<-ctx.Done()
-				return engines.Report{}, ctx.Err()
-			}))
-		<-begun
-		c.stop()
-		if completed := <-ended; completed {
-			t.Error("the run is completed")
-		}
-		c.wantRun(t, r.job(), runRow{
-			State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true,
-		}, "0 PASSED")
-		c.wantStaged(t, r, 2)
-	})
-
-	t.Run("HandsOverWhatIsCommittedAfterwards", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		var n atomic.Int64
-		r := c.reserve(t, c.workflow(t, validations.Definition{}, counting(&n, passing)))
-		go c.stop()
-		c.awaitClosed(t)
-		c.insert(t, r)
-		if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
-			t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
-		}
-		c.stop()
-		c.wantStaged(t, r, 2)
-	})
-
-	t.Run("LeavesWhatCannotBeHandedOverToTheSweeper", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		r := c.reserve(t, c.workflow(t, validations.Definition{}, passing))
-		c.insert(t, r)
-		c.exec(t, `ALTER TABLE staged_jobs RENAME TO lost`)
-		go c.stop()
-		c.awaitClosed(t)
-		<-r.place.Execute(t.Context(), r.Prepared)
-		c.wantRun(t, r.job(), bornLeased(), "")
-	})
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	ref := c.workflow(t, validations.Definition{TimeoutSeconds: 20}, passing)
+	r := c.reserve(t, ref)
+	c.insert(t, r)
+	r.place.Release()
+	c.exec(t, `UPDATE validation_runs SET started_at = now() - interval '40 seconds', lease_until = now(),
+		sweep_after = now()`)
+	c.sweep(t, 1)
+	job := r.job()
+	job.Epoch = 2
+	c.execute(t, job)
+	c.wantRun(t, job, passed(3, 2), "0 PASSED")
+	if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
+		t.Error("the time of a run begins before its first step has a place")
+	}
 }
 
-func TestLocalIsFenced(t *testing.T) {
+func TestAPanicFailsTheAttempt(t *testing.T) {
 	t.Parallel()
-
-	t.Run("WhenItWakesAfterItsLease", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		var n atomic.Int64
-		r := c.reserve(t, c.workflow(t, validations.Definition{}, counting(&n, passing)))
-		c.insert(t, r)
-		r.place.reservedAt = time.Now().Add(-time.Hour)
-		c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		c.sweep(t, 1)
-		if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
-			t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
-		}
-		c.wantStaged(t, r, 2)
-		job := r.job()
-		job.Epoch = 2
-		c.execute(t, job)
-		c.wantRun(t, job, passed(3, 2), "0 PASSED")
-	})
-
-	t.Run("ButRenewsALeaseThatIsStillItsOwn", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		renewed := false
-		r := c.reserve(t, c.workflow(t, validations.Definition{},
-			func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-				err := c.db.Pool.QueryRow(ctx, `SELECT lease_until > now() + interval '30 seconds' FROM validation_runs`).
-					Scan(&renewed)
-				return engines.Report{}, err
-			}))
-		c.insert(t, r)
-		r.place.reservedAt = time.Now().Add(-time.Hour)
-		c.exec(t, `UPDATE validation_runs SET lease_until = now() + interval '1 second'`)
-		if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed || !renewed {
-			t.Errorf("completed, renewed = %t, %t, want both", completed, renewed)
-		}
-	})
-
-	t.Run("WhenItIsTakenOverWhileItComputes", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		begun, free := make(chan struct{}), make(chan struct{})
-		var n atomic.Int64
-		r, ended := c.begin(t, c.workflow(t, validations.Definition{},
-			func(ctx context.Context, doc engines.Document) (engines.Report, error) {
-				if n.Add(1) == 1 {
-					close(begun)
-					<-free
-					return failing(ctx, doc)
-				}
-				return engines.Report{}, nil
-			}))
-		<-begun
-		c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		c.sweep(t, 1)
-		job := r.job()
-		job.Epoch = 2
-		c.execute(t, job)
-		close(free)
-		if completed := <-ended; completed {
-			t.Error("the stale holder has completed the run")
-		}
-		c.wantRun(t, job, passed(3, 2), "0 PASSED")
-		if got := c.findings(t, r.Run.ID); got != 0 {
-			t.Errorf("findings of the stale holder = %d, want 0", got)
-		}
-	})
-
-	t.Run("WhenTheRunIsCanceled", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		begun, free := make(chan struct{}), make(chan struct{})
-		r, ended := c.begin(t, c.workflow(t, validations.Definition{},
-			func(context.Context, engines.Document) (engines.Report, error) {
-				close(begun)
-				<-free
-				return engines.Report{}, nil
-			}))
-		<-begun
-		if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID, "r"); err != nil {
-			t.Fatal(err)
-		}
-		close(free)
-		if completed := <-ended; completed {
-			t.Error("the canceled run was completed")
-		}
-		c.wantRun(t, r.job(), runRow{
-			State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2, Attempts: 1,
-		}, "")
-	})
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	ref := c.workflow(t, validations.Definition{}, passing)
+	// The definition has no step for the engine.
+	c.executor.programs.Add(ref.Digest, program{engines: []engines.Engine{engine(passing)}})
+	r, ended := c.begin(t, ref)
+	if completed := <-ended; completed {
+		t.Error("the run is completed")
+	}
+	want := bornLeased()
+	want.Leased = false
+	c.wantRun(t, r.job(), want, "")
+	c.checkFree(t)
 }
 
 // Places that are not used must not be lost: there are few of them.

@@ -200,7 +200,8 @@ func (w *runWorld) step(t *rapid.T) {
 func (w *runWorld) handOverOne(t *rapid.T) {
 	h := w.drawHolder(t)
 	w.holders = w.without(h)
-	if _, err := w.executor.handOverAll(t.Context(), []validations.Run{{OrgID: w.orgID, ID: h.id, Epoch: h.epoch}}); err != nil {
+	held := []validations.Run{{OrgID: w.orgID, ID: h.id, Epoch: h.epoch}}
+	if _, err := w.executor.handOverAll(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
 	if run := w.model[h.id]; w.holds(h) {
@@ -248,8 +249,8 @@ func (w *runWorld) endLease(t *rapid.T) {
 	if run.ended() {
 		t.Skip("the run has ended")
 	}
-	w.exec(`UPDATE validation_runs SET sweep_after = now(), lease_until = CASE WHEN lease_until IS NOT NULL THEN now() END
-		WHERE id = $1`, id)
+	w.exec(`UPDATE validation_runs SET sweep_after = now(),
+		lease_until = CASE WHEN lease_until IS NOT NULL THEN now() END WHERE id = $1`, id)
 	run.Leased, run.Due = false, true
 	w.model[id] = run
 }

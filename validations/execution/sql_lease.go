@@ -141,6 +141,7 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 	_, err := db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
 		rows, err := tx.Query(ctx, `
 			UPDATE validation_runs AS r SET lease_until = NULL, epoch = r.epoch + 1, attempts = r.attempts - 1,
+				started_at = `+unlessUnbegun+`,
 				sweep_after = now() + $4::bigint * interval '1 millisecond'
 			FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) AS held (org_id, id, epoch)
 			WHERE r.org_id = held.org_id AND r.id = held.id AND r.epoch = held.epoch AND r.state = 'RUNNING'

@@ -65,6 +65,12 @@ func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration)
 	return w.Await(ctx, run, validations.ProgressCompleted-1, limit)
 }
 
+// AwaitExecuted is AwaitEnd for a run that this process may be executing: the value true of the execution ends the wait
+// as well. A nil channel stands for no execution.
+func (w *Waiters) AwaitExecuted(ctx context.Context, run RunKey, executed <-chan bool, limit time.Duration) bool {
+	return w.await(ctx, []Watch{{RunKey: run, Beyond: validations.ProgressCompleted - 1}}, executed, limit)
+}
+
 // Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
 func (w *Waiters) Await(ctx context.Context, run RunKey, beyond validations.Progress, limit time.Duration) bool {
 	return w.AwaitAny(ctx, []Watch{{RunKey: run, Beyond: beyond}}, limit)
@@ -72,19 +78,33 @@ func (w *Waiters) Await(ctx context.Context, run RunKey, beyond validations.Prog
 
 // AwaitAny is Await for the first of several events.
 func (w *Waiters) AwaitAny(ctx context.Context, watches []Watch, limit time.Duration) bool {
+	return w.await(ctx, watches, nil, limit)
+}
+
+func (w *Waiters) await(ctx context.Context, watches []Watch, executed <-chan bool, limit time.Duration) bool {
 	own := &waiter{watches: watches, happened: make(chan struct{})}
 	w.enter(own)
 	defer w.leave(own)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	select {
-	case <-own.happened:
-		return true
-	case <-timer.C:
-	case <-w.closed:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-own.happened:
+			return true
+		case completed := <-executed:
+			if completed {
+				return true
+			}
+			// The run goes on elsewhere.
+			executed = nil
+		case <-timer.C:
+			return false
+		case <-w.closed:
+			return false
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return false
 }
 
 // RunOnce asks for all watches with one query and releases the waiters whose event has happened. It always returns 0,

@@ -247,24 +247,14 @@ func (a *API) writeWhenCompleted(
 	return c.JSON(answer.Response.Status, run)
 }
 
-// awaitEnd returns when the run is completed, when the wait is over or when the client has gone. It does not wait if
-// the run cannot be read.
+// awaitEnd returns when the run is completed, when the wait is over, when the client has gone or when the process stops.
+// It does not wait for a run of the workers that cannot be read.
 func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if answer.Executed != nil {
-		select {
-		case completed := <-answer.Executed:
-			if completed {
-				return
-			}
-		case <-ctx.Done():
+	if answer.Executed == nil {
+		run, err := a.runs.Find(ctx, orgID, answer.RunID)
+		if err != nil || run.State == validations.StateCompleted {
 			return
 		}
 	}
-	run, err := a.runs.Find(ctx, orgID, answer.RunID)
-	if err != nil || run.State == validations.StateCompleted {
-		return
-	}
-	a.waiters.AwaitEnd(ctx, execution.RunKey{OrgID: orgID, ID: answer.RunID}, wait)
+	a.waiters.AwaitExecuted(ctx, execution.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
 }
