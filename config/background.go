@@ -45,7 +45,11 @@ func startBackground(
 		group.Go(func() error { return loop.Run(ctx, project.log) })
 	}
 	if part.plays(roleWeb) {
-		group.Go(func() error { return project.inband.Run(ctx) })
+		context.AfterFunc(ctx, project.waiters.Close)
+	}
+	if part.plays(roleWeb) && part.plays(roleWorker) {
+		project.local.Open()
+		group.Go(func() error { return project.local.Run(ctx) })
 	}
 	if part.plays(roleWorker) {
 		worker := tasks.NewWorker(p.queue, tasks.WorkerConfig{

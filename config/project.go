@@ -66,7 +66,7 @@ type Project struct {
 	activity  *admin.Activity
 	inspector *admin.Inspector
 	waiters   *execution.Waiters
-	inband    *execution.Inband
+	local     *execution.Local
 	completer *idempotency.Completer
 
 	userService     *users.Service
@@ -95,7 +95,8 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	executor, err := newExecutor(settings, database, runs, staged, measured, log)
+	waiters := execution.NewWaiters(database)
+	executor, err := newExecutor(settings, database, runs, staged, waiters, measured, log)
 	if err != nil {
 		return nil, err
 	}
@@ -103,18 +104,19 @@ func NewProject(
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		edge:       edgeOf(settings),
 		prefetches: users.Prefetches{},
-		activity:   admin.NewActivity(), waiters: execution.NewWaiters(database),
+		activity:   admin.NewActivity(), waiters: waiters,
 		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = users.NewService(database, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.inband = execution.NewInband(executor, p.waiters, settings.InbandRuns, log)
+	p.local = execution.NewLocal(executor, settings.LocalRuns, settings.ShutdownGrace/workerGraceShare)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	limits := start.Config{CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory}
-	starter := start.New(database, limits, runs, guard, staged, overage(settings, engine), measured.Starts)
+	starter := start.New(
+		database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
 		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))
@@ -129,7 +131,7 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, p.inband, guard,
+	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, waiters, guard,
 		runLimiter(settings, client, log), check,
 		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches)
 	if err != nil {
@@ -149,8 +151,8 @@ func NewProject(
 }
 
 func newExecutor(
-	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, measured *metrics.Metrics,
-	log *slog.Logger,
+	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, waiters *execution.Waiters,
+	measured *metrics.Metrics, log *slog.Logger,
 ) (*execution.Executor, error) {
 	keys, err := keyring.Parse(string(settings.SecretKey))
 	if err != nil {
@@ -162,7 +164,7 @@ func newExecutor(
 		OrgShare: settings.OrgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 		Keys:     keys,
-	}, runs, staged, measured.Runs, log)
+	}, runs, staged, waiters, measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install the execution of runs: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // role is the part of the service that a process plays.
@@ -165,6 +166,12 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	project.stopping = ctx.Done()
 	if err := checkSecretKey(ctx, b.db, settings); err != nil {
 		return err
+	}
+	// Under a limit of the processor time more threads would only use it up sooner, and the kernel would stop them all.
+	if cpus := runtime.GOMAXPROCS(0); part.plays(roleWorker) && cpus == runtime.NumCPU() {
+		// The project has counted the CPUs before.
+		runtime.GOMAXPROCS(execution.Processors(cpus))
+		defer runtime.GOMAXPROCS(cpus)
 	}
 	ready := func() error { return nil }
 	if demo {

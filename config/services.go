@@ -16,7 +16,7 @@ type Services struct {
 	Runs      *validations.Service
 	Executor  *execution.Executor
 	Waiters   *execution.Waiters
-	Inband    *execution.Inband
+	Local     *execution.Local
 	Completer *idempotency.Completer
 	Activity  *admin.Activity
 }
@@ -25,6 +25,6 @@ type Services struct {
 func (p *Project) Services() Services {
 	return Services{
 		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Executor: p.executor,
-		Waiters: p.waiters, Inband: p.inband, Completer: p.completer, Activity: p.activity,
+		Waiters: p.waiters, Local: p.local, Completer: p.completer, Activity: p.activity,
 	}
 }

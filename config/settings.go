@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -104,8 +103,9 @@ type Settings struct {
 	// OrgShare is the part of the validators' places and memory that one organization gets while another one waits.
 	// With half of it the others always find as much as the busiest has.
 	OrgShare float64 `env:"SV_ORG_SHARE" envDefault:"0.5" validate:"gt=0,lte=1"`
-	// InbandRuns is how many runs one web process executes itself for requests with Prefer: wait.
-	InbandRuns int `env:"SV_INBAND_RUNS" validate:"min=0,max=1000"`
+	// LocalRuns is how many runs a process that plays all parts executes itself where it has started them. While others
+	// have some, one organization gets its OrgShare of them; other runs go through the queue.
+	LocalRuns int `env:"SV_LOCAL_RUNS" envDefault:"256" validate:"min=0,max=2000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.
 	RunLease time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`
 	// RunSweepAfter is how long a pending run may lie before it is queued again.
@@ -143,16 +143,13 @@ func (e *UsageError) Error() string {
 	return e.Reason
 }
 
-// inbandPerCPU times the number of CPUs is the default of InbandRuns.
-const inbandPerCPU = 2
-
 // LoadSettings reads the settings from an environment given as KEY=value, checks them and reports
 // everything that is wrong at once. The second result lists variables beginning with SV_ that mean nothing.
 func LoadSettings(environ []string) (Settings, []string, error) {
 	variables := env.ToMap(environ)
 	unknown := unknownVariables(variables)
 	problems := readFiles(variables)
-	settings := Settings{InbandRuns: inbandPerCPU * runtime.NumCPU(), EngineMemory: defaultEngineMemory()}
+	settings := Settings{EngineMemory: defaultEngineMemory()}
 	problems = append(problems, unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))...)
 	fields, err := core.NewValidator().Fields(settings)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestLoadSettings(t *testing.T) {
 		if err != nil || len(unknown) > 0 {
 			t.Fatalf("unknown %v, err %v, want neither", unknown, err)
 		}
-		if settings.Addr != "127.0.0.1:8000" || settings.InbandRuns < 2 {
+		if settings.Addr != "127.0.0.1:8000" || settings.LocalRuns != 256 {
 			t.Errorf("settings = %+v, want the documented defaults", settings)
 		}
 	})
@@ -167,10 +167,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	for _, setting := range describe(Settings{}) {
 		want := settingValue{name: setting.name, fallback: setting.fallback}
-		switch setting.name {
-		case "SV_INBAND_RUNS":
-			want.fallback = "twice the CPUs"
-		case "SV_ENGINE_MEMORY":
+		if setting.name == "SV_ENGINE_MEMORY" {
 			want.fallback = "512 MiB, or a quarter of the container's memory"
 		}
 		if !slices.Contains(documented, want) {

@@ -15,7 +15,7 @@ import (
 // JobExecute is the kind of the jobs that execute runs.
 const JobExecute jobs.Kind = "validations.execute"
 
-// FirstEpoch is the epoch that a run is created and first staged with.
+// FirstEpoch is the epoch that a run is created with: that of its staged job, or of the lease that it is born with.
 const FirstEpoch = 1
 
 // Order is a request for a run: the workflow, the document and the caller.
@@ -57,6 +57,9 @@ type Prepared struct {
 	Run        Run
 	// Held keeps the run from being executed and charged until Charge and Launch.
 	Held bool
+	// Lease is how long the creating process may execute the run under FirstEpoch, counted from the insertion. 0 means
+	// that the run is staged.
+	Lease time.Duration
 	// Answer is the new run as JSON.
 	Answer []byte
 }
@@ -122,8 +125,8 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 }
 
 // Create adds the rows of prepared runs to a batch: submissions, which adopt their uploads, runs, and staged jobs. A
-// rerun has its submission already. A held run is not staged; every other run must have been charged in the same
-// transaction, with its usage metric and period set.
+// rerun has its submission already. A run that is held or born leased is not staged. Every run that is not held must
+// have been charged in the same transaction, with its usage metric and period set.
 func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
 	var fresh []Prepared
 	var staged []jobs.Job
@@ -131,7 +134,7 @@ func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
 		if !p.isRerun() {
 			fresh = append(fresh, p)
 		}
-		if !p.Held {
+		if !p.Held && p.Lease == 0 {
 			staged = append(staged, jobs.Job{
 				Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch,
 			})

@@ -32,18 +32,25 @@ func queueSubmissions(batch *db.Batch, prepared []Prepared) {
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
+// queueRuns inserts the runs. A lease begins when the row is inserted and not when the transaction began, which may have
+// waited for locks.
 func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
-			created_by, created_at, rerun_of, sweep_after)
-		SELECT r.*, CASE WHEN r.usage_metric = '' THEN 'infinity'
-			ELSE now() + $17::bigint * interval '1 millisecond' END
+			created_by, created_at, rerun_of, state, attempts, started_at, lease_until, sweep_after)
+		SELECT r.org_id, r.id, workflow_id, workflow_version, workflow_slug, definition_digest, submission_id, source,
+			usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id, created_by, created_at,
+			rerun_of, CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
+			CASE WHEN lease > 0 THEN at END, CASE WHEN lease > 0 THEN at + lease * interval '1 millisecond' END,
+			CASE WHEN usage_metric = '' THEN 'infinity'
+				WHEN lease > 0 THEN at + lease * interval '1 millisecond'
+				ELSE at + $18::bigint * interval '1 millisecond' END
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
 			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[],
-			$16::uuid[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
-			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
-			created_by, created_at, rerun_of)`,
+			$16::uuid[], $17::bigint[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug,
+			definition_digest, submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id,
+			request_id, created_by, created_at, rerun_of, lease), clock_timestamp() AS at`,
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
@@ -60,6 +67,7 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
+		db.Column(prepared, func(p *Prepared) int64 { return p.Lease.Milliseconds() }),
 		s.sweepAfter.Milliseconds())
 }
 

@@ -55,7 +55,7 @@ type UsageReader interface {
 
 // New makes the app.
 func New(
-	service *Service, usage UsageReader, starter *start.Starter, inband *execution.Inband, guard *idempotency.Guard,
+	service *Service, usage UsageReader, starter *start.Starter, waiters *execution.Waiters, guard *idempotency.Guard,
 	limit start.RunLimiter, check *core.Validator, limits body.Limits, address string, runPages RunPages,
 	prefetches users.Prefetches,
 ) (*App, error) {
@@ -73,7 +73,7 @@ func New(
 	}
 	return &App{
 		service: service, usage: usage, runs: service.runs, starter: starter,
-		starts: start.NewAPI(starter, versions, inband, limit, limits),
+		starts: start.NewAPI(starter, versions, waiters, limit, limits),
 		guard:  guard, check: check, limits: limits, address: address, runPages: runPages, pages: set, files: files,
 		prefetches: prefetches,
 	}, nil

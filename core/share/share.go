@@ -26,6 +26,8 @@ type Places struct {
 	used     int64
 	holdings map[uuid.UUID]*holding
 	waiting  []*waiter
+	// closed is why nobody gets a place any more, and nil while the places are open.
+	closed error
 }
 
 // holding is what an organization has now.
@@ -40,7 +42,9 @@ type waiter struct {
 	memory int64
 	// passed is how often somebody who came later was served before this one.
 	passed int
+	// served is closed when the waiter has its place, or with err set when it will get none.
 	served chan struct{}
+	err    error
 }
 
 // Usage is how much is taken, of how much.
@@ -56,19 +60,21 @@ func New(places int, memory int64, part float64) *Places {
 }
 
 // Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
-// before, with the cause of that.
+// before, with the cause of that, and when the places are closed, with the reason.
 //
 // While another organization waits, one gets at most its part of the places and of the memory; alone it may have all.
 // An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
 // waiting for another one's work. What needs more memory than there is runs alone.
 func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
 	w := &waiter{org: org, memory: min(memory, p.memory), served: make(chan struct{})}
-	p.mu.Lock()
-	p.waiting = append(p.waiting, w)
-	p.serve()
-	p.mu.Unlock()
+	if err := p.join(w); err != nil {
+		return nil, err
+	}
 	select {
 	case <-w.served:
+		if w.err != nil {
+			return nil, w.err
+		}
 		return func() { p.giveBack(w) }, nil
 	case <-ctx.Done():
 	}
@@ -80,10 +86,37 @@ func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(),
 		p.serve()
 	}
 	p.mu.Unlock()
-	if place < 0 {
+	if place < 0 && w.err == nil {
 		p.giveBack(w)
 	}
 	return nil, context.Cause(ctx)
+}
+
+// TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It takes
+// nothing while somebody waits. While another organization has something, one gets at most its part; alone it may take
+// all, and the next organization is given one place beyond the total.
+func (p *Places) TryTake(org uuid.UUID, memory int64) (func(), bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := &waiter{org: org, memory: memory}
+	contested := p.othersHold(org)
+	if p.closed != nil || len(p.waiting) > 0 || !p.hasPlace(w, contested) || !p.hasMemory(w, contested) {
+		return nil, false
+	}
+	p.take(w)
+	return func() { p.giveBack(w) }, true
+}
+
+// Close refuses all that wait, now and from now on, for a reason. What is taken stays taken.
+func (p *Places) Close(reason error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = reason
+	for _, w := range p.waiting {
+		w.err = reason
+		close(w.served)
+	}
+	p.waiting = nil
 }
 
 // Usage returns what is taken now.
@@ -91,6 +124,17 @@ func (p *Places) Usage() Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Usage{Taken: p.taken, Places: p.total, Waiting: len(p.waiting), Used: p.used, Memory: p.memory}
+}
+
+func (p *Places) join(w *waiter) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed != nil {
+		return p.closed
+	}
+	p.waiting = append(p.waiting, w)
+	p.serve()
+	return nil
 }
 
 func (p *Places) giveBack(w *waiter) {
@@ -119,14 +163,18 @@ func (p *Places) serve() {
 			before.passed++
 		}
 		p.waiting = slices.Delete(p.waiting, next, next+1)
-		held := p.holding(w.org)
-		held.places++
-		held.memory += w.memory
-		p.holdings[w.org] = &held
-		p.taken++
-		p.used += w.memory
+		p.take(w)
 		close(w.served)
 	}
+}
+
+func (p *Places) take(w *waiter) {
+	held := p.holding(w.org)
+	held.places++
+	held.memory += w.memory
+	p.holdings[w.org] = &held
+	p.taken++
+	p.used += w.memory
 }
 
 // next returns the waiter whose turn it is, and -1 if none can be served: of the first waiters of all organizations
@@ -139,8 +187,9 @@ func (p *Places) next() int {
 			continue
 		}
 		seen[w.org] = true
-		fits := p.hasPlace(w) && p.hasMemory(w)
-		if !fits && w.passed >= p.patience() && p.hasPlace(w) && p.holding(w.org).memory == 0 {
+		contested := p.othersWait(w.org)
+		fits := p.hasPlace(w, contested) && p.hasMemory(w, contested)
+		if !fits && w.passed >= p.patience() && p.hasPlace(w, contested) && p.holding(w.org).memory == 0 {
 			// It was passed over for long enough: what is given back from now on is kept for it. An organization that
 			// has a part of the memory waits for its own work instead.
 			return -1
@@ -155,19 +204,21 @@ func (p *Places) next() int {
 // patience is how often a waiter is passed over before the memory that is given back is kept for it.
 func (p *Places) patience() int { return 2 * p.total }
 
-func (p *Places) hasPlace(w *waiter) bool {
+// hasPlace reports whether there is a place for a waiter. In a contest an organization gets at most its part.
+func (p *Places) hasPlace(w *waiter, contested bool) bool {
 	held := p.holding(w.org).places
 	switch {
 	case held == 0:
-		return p.taken <= p.total
+		return p.taken <= p.total && p.total > 0
 	case p.taken >= p.total:
 		return false
 	default:
-		return held < Part(p.total, p.part) || !p.othersWait(w.org)
+		return held < max(1, int(float64(p.total)*p.part)) || !contested
 	}
 }
 
-func (p *Places) hasMemory(w *waiter) bool {
+// hasMemory is hasPlace for memory.
+func (p *Places) hasMemory(w *waiter, contested bool) bool {
 	held := p.holding(w.org).memory
 	switch {
 	case w.memory == 0:
@@ -177,15 +228,17 @@ func (p *Places) hasMemory(w *waiter) bool {
 	case p.used+w.memory > p.memory:
 		return false
 	default:
-		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !p.othersWait(w.org)
+		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !contested
 	}
 }
 
-// Part is a part of a number of places, and at least one.
-func Part(places int, part float64) int { return max(1, int(float64(places)*part)) }
-
 func (p *Places) othersWait(org uuid.UUID) bool {
 	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return w.org != org })
+}
+
+func (p *Places) othersHold(org uuid.UUID) bool {
+	_, own := p.holdings[org]
+	return len(p.holdings) > 1 || len(p.holdings) == 1 && !own
 }
 
 func (p *Places) holding(org uuid.UUID) holding {

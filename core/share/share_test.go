@@ -249,3 +249,95 @@ func TestTakeUnderLoad(t *testing.T) {
 		t.Errorf("left behind: %+v", left)
 	}
 }
+
+func TestTryTake(t *testing.T) {
+	t.Parallel()
+
+	t.Run("TakesAllForOneThatIsAlone", func(t *testing.T) {
+		t.Parallel()
+		places, busy := share.New(4, 100, half), uuid.New()
+		for range 4 {
+			if _, ok := places.TryTake(busy, 25); !ok {
+				t.Error("a free place was not taken")
+			}
+		}
+		if _, ok := places.TryTake(busy, 0); ok {
+			t.Error("more places were taken than there are")
+		}
+	})
+
+	t.Run("TakesAPartWhileAnotherOneHasSomething", func(t *testing.T) {
+		t.Parallel()
+		places, busy, other := share.New(4, 160, half), uuid.New(), uuid.New()
+		var leave []func()
+		for range 4 {
+			left, ok := places.TryTake(busy, 40)
+			if !ok {
+				t.Fatal("a free place was not taken")
+			}
+			leave = append(leave, left)
+		}
+		if _, ok := places.TryTake(other, 20); !ok {
+			t.Fatal("the next organization was not given a place beyond the total")
+		}
+		leave[0]()
+		leave[1]()
+		if _, ok := places.TryTake(busy, 0); ok {
+			t.Error("the busy organization has more than its part")
+		}
+		if _, ok := places.TryTake(other, 60); !ok {
+			t.Error("the other organization has less than its part")
+		}
+		leave[2]()
+		if _, ok := places.TryTake(busy, 41); ok {
+			t.Error("the busy organization has more than its part of the memory")
+		}
+		if _, ok := places.TryTake(busy, 40); !ok {
+			t.Error("the busy organization has less than its part")
+		}
+	})
+
+	t.Run("TakesNothingWhereThereIsNothing", func(t *testing.T) {
+		t.Parallel()
+		if _, ok := share.New(0, 0, half).TryTake(uuid.New(), 0); ok {
+			t.Error("a place was taken of none")
+		}
+	})
+
+	t.Run("TakesNothingBeforeThoseWhoWait", func(t *testing.T) {
+		t.Parallel()
+		places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()
+		take(t, places, uuid.New(), 60)
+		waits := queue(t, places, busy, 60)
+		if _, ok := places.TryTake(late, 10); ok {
+			t.Error("somebody was served before the one who waits")
+		}
+		wantWaiting(t, waits, "there is no memory")
+	})
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	places, org, reason := share.New(1, 0, half), uuid.New(), errors.New("closed")
+	leave := take(t, places, org, 0)
+	refused := make(chan error, 1)
+	go func() {
+		_, err := places.Take(t.Context(), org, 0)
+		refused <- err
+	}()
+	coretest.Eventually(t, func() bool { return places.Usage().Waiting == 1 })
+	places.Close(reason)
+	if err := <-refused; !errors.Is(err, reason) {
+		t.Errorf("Take of one who waits = %v, want %v", err, reason)
+	}
+	leave()
+	if _, err := places.Take(t.Context(), org, 0); !errors.Is(err, reason) {
+		t.Errorf("Take = %v, want %v", err, reason)
+	}
+	if _, ok := places.TryTake(org, 0); ok {
+		t.Error("a closed place was taken")
+	}
+	if got := places.Usage(); got.Taken != 0 || got.Waiting != 0 {
+		t.Errorf("usage = %+v, want none", got)
+	}
+}

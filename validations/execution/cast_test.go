@@ -49,7 +49,8 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
-	b.executor, err = New(b.db, cfg, b.runs, b.staged, metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	b.executor, err = New(b.db, cfg, b.runs, b.staged, NewWaiters(b.db), metrics.New("").Runs,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatalf("make executor: %v", err)
 	}
@@ -165,16 +166,21 @@ func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,
 	content validations.Content,
 ) validations.Prepared {
 	tb.Helper()
+	prepared, err := b.prepare(ref, content)
+	if err != nil {
+		tb.Fatalf("prepare run: %v", err)
+	}
+	return prepared
+}
+
+func (b *testBundle) prepare(ref validations.WorkflowRef, content validations.Content) (validations.Prepared, error) {
 	prepared, err := validations.Prepare(validations.Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,
 		RequestID: "r",
 		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, time.Now())
-	if err != nil {
-		tb.Fatalf("prepare run: %v", err)
-	}
 	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
-	return prepared
+	return prepared, err
 }
 
 func (b *testBundle) execute(tb testing.TB, job jobs.Job) {

@@ -63,15 +63,22 @@ func (e *Executor) commitStep(
 	}
 	run.ErrorCount = errorsSoFar
 	e.metrics.Found(report.Errors, report.Warnings, report.Infos)
-	return e.counted(completion{result: done.ending.result, took: written.took}), nil
+	if e.announced(*run, completion{result: done.ending.result, took: written.took}) {
+		return true, nil
+	}
+	// A running run has the progress 1, and one more for each completed step.
+	e.waiters.announce(keyOf(*run), validations.Progress(ordinal+2)) //nolint:gosec // there are 50 steps at most
+	return false, nil
 }
 
-// counted reports whether the run is completed, and counts it in the metrics if so.
-func (e *Executor) counted(completed completion) bool {
+// announced reports whether the run is completed. If so, it is counted in the metrics, and those who wait for its end
+// are released.
+func (e *Executor) announced(run validations.Run, completed completion) bool {
 	if completed.result == "" {
 		return false
 	}
 	e.metrics.Ended(string(completed.result), completed.took)
+	e.waiters.announce(keyOf(run), validations.ProgressCompleted)
 	return true
 }
 
@@ -85,7 +92,7 @@ func (e *Executor) giveUp(
 	if err != nil {
 		return err
 	}
-	e.counted(completed)
+	e.announced(run, completed)
 	e.logNoVerdict(ctx, run, category, text)
 	return nil
 }

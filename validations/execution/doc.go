@@ -1,10 +1,11 @@
-// Package execution executes runs: from a staged job to stored findings, exactly one result for each run.
+// Package execution executes runs: from a lease to stored findings, exactly one result for each run.
 //
 // # What happens, in reading order
 //
-//   - A start has inserted the run and a staged job with the run's epoch (validations.Service.Create). The enqueuer
-//     has moved the job to the queue, and a worker calls Execute (execute.go). Inband does the same in the process of
-//     a request that waits for the result (inband.go).
+//   - A run that its own process executes is born leased: the start has reserved a Place (local.go), its transaction has
+//     inserted the run with the lease of the process (validations.Service.Create), and the document is in memory.
+//   - Any other start has inserted the run and a staged job with the run's epoch. The enqueuer has moved the job to the
+//     queue, and a worker calls Execute (execute.go).
 //   - acquire takes the lease (sql_lease.go): one conditional update raises the epoch, counts the attempt and sets the
 //     time when the lease ends. A job with another epoch, and a run that is leased or completed, change nothing, so
 //     the queue may deliver a job twice, late or never.
@@ -21,11 +22,12 @@
 // # What holds when something fails
 //
 // The sweeper (sql_sweep.go) stages runs again whose job was lost or whose lease has ended, each under a new epoch.
+// A process that stops stages the runs that it has not executed itself (handOver in sql_lease.go).
 // The next execution begins at the recovery point, so a committed step never runs again. After Config.MaxAttempts the
 // run ends in ERROR. A run that the service could not check never ends in FAIL: that result is about the document.
 //
 // Cancel (sql_cancel.go) raises the epoch as well; whatever the old holder still finds is not written.
 //
 // Checker (check.go) runs the same engines without a database, for the check command. Waiters (waiters.go) release
-// requests and streams that wait for the progress of runs.
+// requests and streams that wait for the progress of runs, from memory where the run is executed here.
 package execution

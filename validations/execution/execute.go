@@ -19,20 +19,6 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // is leased or completed, do nothing, so it is safe to deliver a job more than once. An error asks the queue to deliver
 // the job again.
 func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
-	return e.execute(ctx, job, e.places)
-}
-
-// execution is a run whose steps are being executed.
-type execution struct {
-	program
-
-	run      *validations.Run
-	document engines.Document
-	clock    runClock
-	places   *share.Places
-}
-
-func (e *Executor) execute(ctx context.Context, job jobs.Job, places *share.Places) error {
 	held, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
@@ -41,17 +27,45 @@ func (e *Executor) execute(ctx context.Context, job jobs.Job, places *share.Plac
 		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
-	run := held.run
-	err = e.executeLeased(ctx, held, places)
-	if err == nil || errors.Is(err, errLeaseLost) {
-		return nil
-	}
-	e.log.WarnContext(ctx, "run interrupted", "run", run.ID, "attempt", run.Attempts, "error", err)
-	e.release(ctx, run)
+	e.executeHeld(ctx, held, room{engines: e.places, memory: e.memory})
 	return nil
 }
 
-func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.Places) error {
+// room is where the engines of a run compute.
+type room struct {
+	engines *share.Places
+	// memory is nil if the memory for all steps is reserved already.
+	memory *share.Places
+}
+
+// execution is a run whose steps are being executed.
+type execution struct {
+	program
+
+	run      *validations.Run
+	document engines.Document
+	clock    *runClock
+	room     room
+}
+
+// executeHeld executes a run whose lease this process has, and reports whether the run has ended here. It gives the
+// lease back if the run was interrupted.
+func (e *Executor) executeHeld(ctx context.Context, held lease, room room) bool {
+	err := e.executeLeased(ctx, held, room)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, errLeaseLost):
+	case ctx.Err() != nil, errors.Is(err, errStopping):
+		e.handOver(ctx, held.run)
+	default:
+		e.log.WarnContext(ctx, "run interrupted", "run", held.run.ID, "attempt", held.run.Attempts, "error", err)
+		e.release(ctx, held.run)
+	}
+	return false
+}
+
+func (e *Executor) executeLeased(ctx context.Context, held lease, room room) error {
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
 		return e.giveUp(ctx, run, validations.CategorySystemError,
@@ -73,7 +87,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, places *share.
 		return err
 	}
 	x := execution{
-		program: ready, run: &run, document: document, places: places,
+		program: ready, run: &run, document: document, room: room,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
 	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
@@ -106,7 +120,7 @@ func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (b
 		return false, context.Cause(ctx)
 	case ran.exceeded != "":
 		return true, e.giveUp(ctx, *x.run, validations.CategoryTimeout, ran.exceeded)
-	case errors.Is(ran.err, errUnread):
+	case errors.Is(ran.err, errUnread), errors.Is(ran.err, errStopping):
 		return false, ran.err
 	case ran.err != nil:
 		e.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)

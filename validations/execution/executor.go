@@ -58,8 +58,10 @@ type Executor struct {
 	// programs are never invalidated, because a definition never changes under its digest.
 	programs   *lru.Cache[validations.Digest, program]
 	validators *external.Client
+	waiters    *Waiters
 	leases     batcher[jobs.Job, lease]
 	steps      batcher[stepEnd, stepWritten]
+	handOvers  batcher[validations.Run, struct{}]
 	// places are those of the engines of runs from the queue.
 	places *share.Places
 	// memory is the budget of all engines. It has places for all that may run.
@@ -68,23 +70,25 @@ type Executor struct {
 	abandoned atomic.Int64
 }
 
-// New makes an Executor. It wakes staged when it stages jobs.
+// New makes an Executor. It wakes staged when it stages jobs, and tells waiters how far its runs are.
 func New(
-	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, measured *metrics.Runs,
-	log *slog.Logger,
+	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, waiters *Waiters,
+	measured *metrics.Runs, log *slog.Logger,
 ) (*Executor, error) {
 	programs, err := lru.New[validations.Digest, program](cachedPrograms)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
 	e := &Executor{
-		db: database, cfg: cfg, runs: runs, staged: staged, metrics: measured, log: log, programs: programs,
+		db: database, cfg: cfg, runs: runs, staged: staged, waiters: waiters, metrics: measured, log: log,
+		programs:   programs,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
 		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)
+	e.handOvers = newBatcher(func(validations.Run) int { return 1 }, e.handOverAll)
 	return e, nil
 }
 

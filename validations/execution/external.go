@@ -30,7 +30,7 @@ type externalStep struct {
 	ordinal    int
 	engine     *engines.HTTP
 	document   engines.Document
-	clock      runClock
+	clock      *runClock
 }
 
 func (x externalStep) step() validations.Step {
@@ -143,7 +143,7 @@ func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call exter
 		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
 			"promised a later answer, which the workflow does not allow.")
 	}
-	timeout := min(x.engine.CallbackTimeout, time.Until(x.clock.deadline))
+	timeout := min(x.engine.CallbackTimeout, x.clock.left())
 	suspended, err := e.suspendRun(ctx, *x.run, call, timeout)
 	if err != nil || suspended {
 		return suspended, err

@@ -17,11 +17,14 @@ const engineGrace = time.Second
 var errPanic = errors.New("the engine panicked")
 
 // runClock computes the time limits of a run's steps. The time elapsed before this lease comes from the database's
-// clock, so the run's limit holds across crashes and takeovers; from then on the process measures the time.
+// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first step on that
+// has its place here: the wait for it does not count.
 type runClock struct {
 	runLimit  time.Duration
 	stepLimit time.Duration
-	deadline  time.Time
+	elapsed   time.Duration
+	// deadline is zero before the first step.
+	deadline time.Time
 }
 
 // timeLimit is the time left for a step, and the run's error text if the step exceeds it.
@@ -30,15 +33,24 @@ type timeLimit struct {
 	exceeded string
 }
 
-func newRunClock(definition validations.Definition, cfg Config, elapsed time.Duration) runClock {
-	limit := bounded(definition.TimeoutSeconds, cfg.RunTimeout)
-	return runClock{runLimit: limit, stepLimit: cfg.StepTimeout, deadline: time.Now().Add(limit - elapsed)}
+func newRunClock(definition validations.Definition, cfg Config, elapsed time.Duration) *runClock {
+	return &runClock{
+		runLimit: bounded(definition.TimeoutSeconds, cfg.RunTimeout), stepLimit: cfg.StepTimeout, elapsed: elapsed,
+	}
+}
+
+// left returns the time left for the run, and begins to measure it.
+func (c *runClock) left() time.Duration {
+	if c.deadline.IsZero() {
+		c.deadline = time.Now().Add(c.runLimit - c.elapsed)
+	}
+	return time.Until(c.deadline)
 }
 
 // step returns the limit of a step that begins now: its own, or the rest of the run's if that is less.
-func (c runClock) step(step validations.Step) timeLimit {
+func (c *runClock) step(step validations.Step) timeLimit {
 	limit := bounded(step.TimeoutSeconds, c.stepLimit)
-	if left := time.Until(c.deadline); left < limit {
+	if left := c.left(); left < limit {
 		return timeLimit{
 			left, fmt.Sprintf("The run took longer than %s; it was at step %q.", c.runLimit, step.Name),
 		}
@@ -54,9 +66,20 @@ func bounded(seconds int, most time.Duration) time.Duration {
 	return min(time.Duration(seconds)*time.Second, most)
 }
 
-// enginesPerCPU bounds how many engines of queued runs a process runs at once. More engines would only make each other
-// exceed their time limits; runs that wait for the database or for other services need no slot.
-const enginesPerCPU = 4
+const (
+	// enginesPerCPU bounds how many engines of queued runs compute at once. More engines would only make each other
+	// exceed their time limits. There are two, because an engine also waits for the chunks of a large document.
+	enginesPerCPU = 2
+	// localEnginesPerCPU is the same for local runs, whose documents are in memory.
+	localEnginesPerCPU = 1
+)
+
+// Processors returns the GOMAXPROCS of a process that executes runs on so many CPUs: one more for each engine that may
+// compute. Otherwise a request would wait for the time slice of an engine, 10 ms, whenever it goes on after a round trip
+// to the database. With a processor to spare the kernel decides, and it prefers threads that have just woken.
+func Processors(cpus int) int {
+	return cpus * (1 + enginesPerCPU + localEnginesPerCPU)
+}
 
 // engineEnd is what an engine has returned.
 type engineEnd struct {
@@ -75,14 +98,7 @@ type stepRan struct {
 
 // runStep runs the engine of a step once its organization has a place. The step's time limit begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
-	// Memory comes first: a step that waits for it must not take a place from one that needs none.
-	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
-	giveBack, err := e.memory.Take(ctx, x.run.OrgID, weight)
-	if err != nil {
-		return stepRan{engineEnd: engineEnd{err: err}}
-	}
-	defer giveBack()
-	leave, err := x.places.Take(ctx, x.run.OrgID, 0)
+	leave, err := e.enter(ctx, x, ordinal)
 	if err != nil {
 		return stepRan{engineEnd: engineEnd{err: err}}
 	}
@@ -97,6 +113,25 @@ func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRa
 		ran.exceeded = limit.exceeded
 	}
 	return ran
+}
+
+// enter waits for the memory and the place of a step, and returns what gives them back.
+func (e *Executor) enter(ctx context.Context, x execution, ordinal int) (func(), error) {
+	if x.room.memory == nil {
+		return x.room.engines.Take(ctx, x.run.OrgID, 0)
+	}
+	// Memory comes first: a step that waits for it must not take a place from one that needs none.
+	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
+	free, err := x.room.memory.Take(ctx, x.run.OrgID, weight)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := x.room.engines.Take(ctx, x.run.OrgID, 0)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { leave(); free() }, nil
 }
 
 // supervise runs an engine until it returns. An engine that does not return within engineGrace after the end of its

@@ -29,7 +29,8 @@ func (b externalBundle) with(tb testing.TB, keys ...string) *Executor {
 	if cfg.Keys, err = keyring.Parse(strings.Join(keys, ",")); err != nil {
 		tb.Fatal(err)
 	}
-	executor, err := New(b.db, cfg, b.runs, jobs.NewSignal(), metrics.New("").Runs, slog.New(slog.DiscardHandler))
+	executor, err := New(b.db, cfg, b.runs, jobs.NewSignal(), NewWaiters(b.db), metrics.New("").Runs,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

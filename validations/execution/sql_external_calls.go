@@ -131,7 +131,7 @@ func (e *Executor) failCall(ctx context.Context, run validations.Run, call exter
 	if err != nil {
 		return false, err
 	}
-	return e.counted(completed), nil
+	return e.announced(run, completed), nil
 }
 
 // readReceipt reads a call by its id alone: the validator that sends the callback does not say which organization it

@@ -108,25 +108,67 @@ func (e *Executor) lost(ctx context.Context, run validations.Run) bool {
 	return err == nil && tag.RowsAffected() == 0
 }
 
-// release gives the lease back so that the sweeper can stage the run again soon. If it fails, the lease ends by itself.
-//
-// An attempt does not count when the queue or the process ended it, whatever the reason: only failures use attempts up,
-// so neither deployments nor the patience of the queue end a run.
+// release gives the lease of a failed attempt back so that the sweeper can stage the run again soon. If it fails, the
+// lease ends by itself.
 func (e *Executor) release(ctx context.Context, run validations.Run) {
-	notCounted := 0
-	if ctx.Err() != nil {
-		notCounted = 1
-	}
-	// The lease must be given back although the caller's context has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	pause := retryPause * time.Duration(run.Attempts)
 	_, err := e.db.Pool.Exec(ctx, `
-		UPDATE validation_runs SET lease_until = NULL, attempts = attempts - $5::integer,
-			sweep_after = now() + $4::bigint * interval '1 millisecond'
+		UPDATE validation_runs SET lease_until = NULL, sweep_after = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
-		run.OrgID, run.ID, run.Epoch, pause.Milliseconds(), notCounted)
+		run.OrgID, run.ID, run.Epoch, pause.Milliseconds())
 	if err != nil {
 		e.log.WarnContext(ctx, "lease not released", "run", run.ID, "error", err)
 	}
+}
+
+// handOver gives the lease back and stages the run for another process, from its recovery point on. If it fails, the
+// lease ends by itself.
+//
+// The attempt does not count: only failures use attempts up, so neither deployments nor the patience of the queue end a
+// run.
+func (e *Executor) handOver(ctx context.Context, run validations.Run) {
+	// The lease must be given back although the caller's context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	if _, err := e.handOvers.do(ctx, run); err != nil {
+		e.log.WarnContext(ctx, "run not handed over", "run", run.ID, "error", err)
+	}
+}
+
+// handOverAll hands over the runs whose leases were not lost.
+func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]struct{}, error) {
+	_, err := db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
+		rows, err := tx.Query(ctx, `
+			UPDATE validation_runs AS r SET lease_until = NULL, epoch = r.epoch + 1, attempts = r.attempts - 1,
+				started_at = `+unlessUnbegun+`,
+				sweep_after = now() + $4::bigint * interval '1 millisecond'
+			FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) AS held (org_id, id, epoch)
+			WHERE r.org_id = held.org_id AND r.id = held.id AND r.epoch = held.epoch AND r.state = 'RUNNING'
+			RETURNING r.org_id, r.id, r.epoch`,
+			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),
+			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),
+			db.Column(runs, func(run *validations.Run) int { return run.Epoch }), e.cfg.SweepAfter.Milliseconds())
+		if err != nil {
+			return struct{}{}, fmt.Errorf("hand over runs: %w", err)
+		}
+		job := jobs.Job{Kind: validations.JobExecute}
+		var staged []jobs.Job
+		_, err = pgx.ForEachRow(rows, []any{&job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
+			staged = append(staged, job)
+			return nil
+		})
+		if err != nil || len(staged) == 0 {
+			return struct{}{}, err
+		}
+		batch := tx.NewBatch()
+		jobs.Stage(batch, staged...)
+		return struct{}{}, batch.Send(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.staged.Wake()
+	return make([]struct{}, len(runs)), nil
 }

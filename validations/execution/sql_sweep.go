@@ -23,6 +23,10 @@ const (
 	longestWaits = 16
 )
 
+// unlessUnbegun is when a run has started, for the next holder. A run whose lease of birth brought no step to its end
+// counts its time limit anew: it may never have begun, and the wait for the next holder is no part of it.
+const unlessUnbegun = "CASE WHEN r.epoch > 1 OR r.recovery_point > 0 THEN r.started_at END"
+
 // errNotWaiting means that there is no need to requeue a run.
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
@@ -95,6 +99,7 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 			UPDATE validation_runs AS r SET lease_until = NULL,
 				epoch = epoch + CASE WHEN waits THEN 0 ELSE 1 END,
 				sweeps = sweeps + CASE WHEN waits THEN 0 ELSE 1 END,
+				started_at = `+unlessUnbegun+`,
 				sweep_after = now() + CASE
 					WHEN waits THEN least(greatest(now() - created_at, $4::bigint * interval '1 millisecond'),
 						$5::bigint * interval '1 millisecond')

@@ -16,14 +16,16 @@ import (
 // WaitInterval is how often the database is asked about the runs that requests wait for.
 const WaitInterval = 100 * time.Millisecond
 
-// Waiters lets requests wait for the progress of runs. However many requests wait, one query per WaitInterval asks for
-// all of them, and no query is sent while none waits.
+// Waiters lets requests wait for the progress of runs. What this process has committed releases them at once. For the
+// runs of other processes one query per WaitInterval asks, however many requests wait; none is sent while none waits.
 type Waiters struct {
 	db *db.DB
 
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
-	closed  chan struct{}
+	// byRun are the waiters that wait for a run, among others.
+	byRun  map[RunKey]map[*waiter]struct{}
+	closed chan struct{}
 }
 
 // RunKey names a run.
@@ -31,6 +33,8 @@ type RunKey struct {
 	OrgID uuid.UUID
 	ID    uuid.UUID
 }
+
+func keyOf(run validations.Run) RunKey { return RunKey{OrgID: run.OrgID, ID: run.ID} }
 
 // Watch is an event to wait for: that the run's progress is beyond Beyond. If Newer is set, it is that the organization
 // has a run newer than this one.
@@ -49,13 +53,22 @@ type waiter struct {
 
 // NewWaiters makes Waiters. A loop has to call RunOnce every WaitInterval.
 func NewWaiters(database *db.DB) *Waiters {
-	return &Waiters{db: database, waiting: make(map[*waiter]struct{}), closed: make(chan struct{})}
+	return &Waiters{
+		db: database, waiting: make(map[*waiter]struct{}), byRun: make(map[RunKey]map[*waiter]struct{}),
+		closed: make(chan struct{}),
+	}
 }
 
 // AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops. It
 // reports whether the run was completed.
 func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) bool {
 	return w.Await(ctx, run, validations.ProgressCompleted-1, limit)
+}
+
+// AwaitExecuted is AwaitEnd for a run that this process may be executing: the value true of the execution ends the wait
+// as well. A nil channel stands for no execution.
+func (w *Waiters) AwaitExecuted(ctx context.Context, run RunKey, executed <-chan bool, limit time.Duration) bool {
+	return w.await(ctx, []Watch{{RunKey: run, Beyond: validations.ProgressCompleted - 1}}, executed, limit)
 }
 
 // Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
@@ -65,25 +78,33 @@ func (w *Waiters) Await(ctx context.Context, run RunKey, beyond validations.Prog
 
 // AwaitAny is Await for the first of several events.
 func (w *Waiters) AwaitAny(ctx context.Context, watches []Watch, limit time.Duration) bool {
-	return w.await(ctx, watches, limit, func() {})
+	return w.await(ctx, watches, nil, limit)
 }
 
-// await calls begin once the waiter is registered, so that an event which begin causes is not missed.
-func (w *Waiters) await(ctx context.Context, watches []Watch, limit time.Duration, begin func()) bool {
+func (w *Waiters) await(ctx context.Context, watches []Watch, executed <-chan bool, limit time.Duration) bool {
 	own := &waiter{watches: watches, happened: make(chan struct{})}
 	w.enter(own)
 	defer w.leave(own)
-	begin()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	select {
-	case <-own.happened:
-		return true
-	case <-timer.C:
-	case <-w.closed:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-own.happened:
+			return true
+		case completed := <-executed:
+			if completed {
+				return true
+			}
+			// The run goes on elsewhere.
+			executed = nil
+		case <-timer.C:
+			return false
+		case <-w.closed:
+			return false
+		case <-ctx.Done():
+			return false
+		}
 	}
-	return false
 }
 
 // RunOnce asks for all watches with one query and releases the waiters whose event has happened. It always returns 0,
@@ -119,9 +140,24 @@ func (w *Waiters) Open() bool {
 	}
 }
 
-// close releases all waiters, now and from now on. It may be called once.
-func (w *Waiters) close() {
+// Close releases all waiters, now and from now on, so that they do not delay the server's shutdown. It may be called
+// once.
+func (w *Waiters) Close() {
 	close(w.closed)
+}
+
+// announce releases those who wait for less than this progress of the run.
+func (w *Waiters) announce(run RunKey, progress validations.Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.byRun[run] {
+		if slices.ContainsFunc(one.watches, func(watch Watch) bool {
+			return watch.RunKey == run && !watch.Newer && watch.Beyond < progress
+		}) {
+			close(one.happened)
+			w.forget(one)
+		}
+	}
 }
 
 // release ends the waiter's wait. Another goroutine may have done so already.
@@ -130,7 +166,7 @@ func (w *Waiters) release(one *waiter) {
 	defer w.mu.Unlock()
 	if _, waits := w.waiting[one]; waits {
 		close(one.happened)
-		delete(w.waiting, one)
+		w.forget(one)
 	}
 }
 
@@ -138,12 +174,28 @@ func (w *Waiters) enter(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting[one] = struct{}{}
+	for _, watch := range one.watches {
+		if w.byRun[watch.RunKey] == nil {
+			w.byRun[watch.RunKey] = make(map[*waiter]struct{})
+		}
+		w.byRun[watch.RunKey][one] = struct{}{}
+	}
 }
 
 func (w *Waiters) leave(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.forget(one)
+}
+
+func (w *Waiters) forget(one *waiter) {
 	delete(w.waiting, one)
+	for _, watch := range one.watches {
+		delete(w.byRun[watch.RunKey], one)
+		if len(w.byRun[watch.RunKey]) == 0 {
+			delete(w.byRun, watch.RunKey)
+		}
+	}
 }
 
 func (w *Waiters) all() []*waiter {

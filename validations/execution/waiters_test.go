@@ -26,8 +26,8 @@ func (b *testBundle) waited(tb testing.TB, waiters *Waiters, job jobs.Job, beyon
 			<-ticker.C
 		}
 	}()
-	return waiters.await(ctx, []Watch{{RunKey: RunKey{OrgID: job.OrgID, ID: job.SubjectID}, Beyond: beyond}},
-		200*time.Millisecond, begin)
+	begin()
+	return waiters.Await(ctx, RunKey{OrgID: job.OrgID, ID: job.SubjectID}, beyond, 200*time.Millisecond)
 }
 
 func TestWaiters(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWaiters(t *testing.T) {
 	if len(waiters.waiting) != 0 {
 		t.Errorf("still waiting = %d, want 0", len(waiters.waiting))
 	}
-	waiters.close()
+	waiters.Close()
 	if waiters.Open() || b.waited(t, waiters, job, validations.ProgressCompleted, func() {}) {
 		t.Error("a request can wait although the process stops")
 	}

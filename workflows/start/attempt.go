@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // attempt is a start that needs nothing but its commit: every id is chosen and the response is rendered. It carries
@@ -23,6 +24,8 @@ type attempt struct {
 	response      idempotency.Response
 	// overage says that the organization pays for starts beyond its quota.
 	overage bool
+	// place is where this process executes the run; nil if the run is to be staged.
+	place *execution.Place
 
 	outcome
 }
@@ -108,6 +111,9 @@ func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
 
 // size is what the attempt weighs in a batch.
 func (a *attempt) size() int { return len(a.run.Submission.Content) }
+
+// isStaged reports whether the attempt has staged its run.
+func (a *attempt) isStaged() bool { return a.goesOn() && a.place == nil }
 
 // goesOn reports whether the attempt has its key and nothing has refused it.
 func (a *attempt) goesOn() bool { return a.err == nil && a.claimed.Claimed }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +67,9 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 			}
 		}
 	}
-	s.staged.Wake()
+	if slices.ContainsFunc(batch, (*attempt).isStaged) {
+		s.staged.Wake()
+	}
 	return make([]struct{}, len(batch))
 }
 

@@ -2,6 +2,7 @@ package start
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
@@ -29,7 +31,12 @@ type bundle struct {
 	db      *db.DB
 	starter *Starter
 	users   *users.Service
+	// local is closed, so that runs are staged, until a test opens it.
+	local *execution.Local
 }
+
+// localPlaces is how many runs may be executed where they are started.
+const localPlaces = 8
 
 func setup(t *testing.T) bundle {
 	t.Helper()
@@ -45,9 +52,19 @@ func setup(t *testing.T) bundle {
 		t.Fatal(err)
 	}
 	guard := idempotency.NewGuard(database, time.Hour, nil, admin.NewActivity(), measured.Keys)
+	executor, err := execution.New(database, execution.Config{
+		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
+		EngineMemory: 64 << 20, OrgShare: 1,
+	}, runs, staged, execution.NewWaiters(database), measured.Runs, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := execution.NewLocal(executor, localPlaces, time.Minute)
 	return bundle{
-		db: database, users: members,
-		starter: New(database, Config{CommitTimeout: 20 * time.Second}, runs, guard, staged, nil, measured.Starts),
+		db: database, users: members, local: local,
+		starter: New(
+			database, Config{CommitTimeout: 20 * time.Second, EngineMemory: 64 << 20}, runs, guard, local, staged, nil,
+			measured.Starts),
 	}
 }
 

@@ -158,6 +158,7 @@ func (s *Starter) insert(last *db.Batch, attempts []*attempt) {
 	for _, a := range attempts {
 		run := a.run
 		run.Run.UsageMetric, run.Run.UsagePeriod = a.charged.Metric, a.charged.Period
+		run.Lease = a.place.Lease()
 		runs, audits = append(runs, run), append(audits, a.audit)
 	}
 	s.runs.Create(last, runs...)

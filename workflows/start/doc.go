@@ -13,6 +13,8 @@
 //     trips: claim the keys and lock the usage counters and the documents of reruns (with BEGIN), then charge the quota
 //     in order of arrival and insert what was granted (with COMMIT). A lost claim or the first start of a month takes
 //     one more. The finished response is in the key's row from the beginning.
+//     Where the process has a place for it, the run is inserted with the lease of this process in place of a staged
+//     job, and executed after the commit (execution.Local).
 //  5. The answer is written.
 //
 // # Outcomes
@@ -24,7 +26,7 @@
 //     (overage.go).
 //   - The database refused a row, could not answer, or a lock timed out: 500 or 503, and nothing happened.
 //   - The connection or the server was lost during COMMIT: 503 outcome_unknown with the run's id. Only a request with a
-//     key may be repeated.
+//     key may be repeated. Nothing is executed here; if the run is there, the sweeper stages it when its lease ends.
 //
 // # Reading order
 //

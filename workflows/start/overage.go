@@ -44,6 +44,8 @@ func (s *Starter) Flow() idempotency.Flow {
 // startBeyondQuota starts a run that the quota has no room for. The first transaction reserves it under the key and
 // commits all that is needed to go on without the client; the phases behind it charge and launch it.
 func (s *Starter) startBeyondQuota(ctx context.Context, refused *attempt) (Answer, error) {
+	// Its memory must not wait for the billing service.
+	refused.place.Release()
 	a, err := s.reserved(refused)
 	if err != nil {
 		return Answer{}, err
@@ -80,7 +82,8 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 		a.claim.ID, a.claim.Key = id, "sv-"+id.String()
 		a.run.Run.IdempotencyKey, a.run.Run.IdempotencyKeyID = a.claim.Key, &id
 	}
-	a.run.Held = true
+	// Nobody executes it before it is charged.
+	a.run.Held, a.place = true, nil
 	a.claim.Point, a.claim.Lock = pointReserved, s.overage.Engine.Lock()
 	a.claim.Response = idempotency.Response{}
 	a.audit.Action = "run.reserve"

@@ -52,6 +52,9 @@ type PinnedVersion struct {
 type Answer struct {
 	idempotency.Answer
 	RunID uuid.UUID
+	// Executed is closed when this process has executed the new run, and before receives true if the run is completed.
+	// It is nil if the run is left to the workers.
+	Executed <-chan bool
 }
 
 // isNew distinguishes the answer of a new run from a replay, a resumed request and a declined start.

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // Config bounds starts.
@@ -29,6 +30,7 @@ type Starter struct {
 	cfg      Config
 	runs     *validations.Service
 	guard    *idempotency.Guard
+	local    *execution.Local
 	staged   *jobs.Signal
 	// overage is nil where no billing service is configured; then a used-up quota is a refusal.
 	overage *Overage
@@ -38,11 +40,12 @@ type Starter struct {
 
 // New makes a Starter. A nil overage means that there is no billing service.
 func New(
-	database *db.DB, cfg Config, runs *validations.Service, guard *idempotency.Guard, staged *jobs.Signal,
-	overage *Overage, measured *metrics.Starts,
+	database *db.DB, cfg Config, runs *validations.Service, guard *idempotency.Guard, local *execution.Local,
+	staged *jobs.Signal, overage *Overage, measured *metrics.Starts,
 ) *Starter {
 	s := &Starter{
-		database: database, cfg: cfg, runs: runs, guard: guard, staged: staged, overage: overage, metrics: measured,
+		database: database, cfg: cfg, runs: runs, guard: guard, local: local, staged: staged, overage: overage,
+		metrics: measured,
 	}
 	s.batches = coalesce.New(batchLimits(), (*attempt).size, s.commitBatch)
 	measured.Queue(s.batches.Waiting)
@@ -64,6 +67,9 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	a.place = s.local.Reserve(a.run, r.Workflow.Definition)
+	// A commit that is not known to have happened executes nothing: if it has, the lease ends and the sweeper goes on.
+	defer a.place.Release()
 	s.commitShared(ctx, a)
 	answer, err = s.answer(ctx, a)
 	// The figures tell how long documents take to be accepted, and a rerun brings none.
@@ -129,6 +135,7 @@ func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 	}
 	return Answer{
 		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID(),
+		Executed: a.place.Execute(ctx, a.run),
 	}, nil
 }
 

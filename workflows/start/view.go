@@ -27,7 +27,7 @@ type API struct {
 	starter  *Starter
 	versions Versions
 	runs     *validations.Service
-	inband   *execution.Inband
+	waiters  *execution.Waiters
 	guard    *idempotency.Guard
 	limit    RunLimiter
 	limits   body.Limits
@@ -35,10 +35,10 @@ type API struct {
 
 // NewAPI makes the API of a Starter.
 func NewAPI(
-	starter *Starter, versions Versions, inband *execution.Inband, limit RunLimiter, limits body.Limits,
+	starter *Starter, versions Versions, waiters *execution.Waiters, limit RunLimiter, limits body.Limits,
 ) *API {
 	return &API{
-		starter: starter, versions: versions, runs: starter.runs, inband: inband, guard: starter.guard, limit: limit,
+		starter: starter, versions: versions, runs: starter.runs, waiters: waiters, guard: starter.guard, limit: limit,
 		limits: limits,
 	}
 }
@@ -232,11 +232,7 @@ func (a *API) writeWhenCompleted(
 ) error {
 	ctx := c.Request().Context()
 	core.ClearReadDeadline(c)
-	if answer.Replayed {
-		a.inband.Wait(ctx, principal.OrgID, answer.RunID, wait)
-	} else {
-		a.inband.WaitNew(ctx, principal.OrgID, answer.RunID, wait)
-	}
+	a.awaitEnd(ctx, principal.OrgID, answer, wait)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if core.ConfirmAccess(ctx) != nil {
@@ -249,4 +245,16 @@ func (a *API) writeWhenCompleted(
 	answer.WriteHeaders(c)
 	c.Response().Header().Set("Preference-Applied", fmt.Sprintf("wait=%d", int(wait.Seconds())))
 	return c.JSON(answer.Response.Status, run)
+}
+
+// awaitEnd returns when the run is completed, when the wait is over, when the client has gone or when the process stops.
+// It does not wait for a run of the workers that cannot be read.
+func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait time.Duration) {
+	if answer.Executed == nil {
+		run, err := a.runs.Find(ctx, orgID, answer.RunID)
+		if err != nil || run.State == validations.StateCompleted {
+			return
+		}
+	}
+	a.waiters.AwaitExecuted(ctx, execution.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
 }

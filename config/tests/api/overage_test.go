@@ -148,7 +148,7 @@ func TestOverage(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.Waits(t)
-		run := wantFirst(t, s.Do(t, s.Start(t, "wait").With("Prefer", "wait=20")))
+		run := wantFirst(t, s.whileWorking(t, s.Start(t, "wait").With("Prefer", "wait=20")))
 		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
 			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
 		}

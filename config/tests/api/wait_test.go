@@ -11,6 +11,25 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
+// whileWorking sends a start that waits for its run, and executes the run as a worker does.
+func (s *stage) whileWorking(tb testing.TB, c call) answer {
+	tb.Helper()
+	answers := make(chan answer, 1)
+	var request sync.WaitGroup
+	request.Go(func() {
+		if got, err := s.Send(tb.Context(), c); err == nil {
+			answers <- got
+		}
+	})
+	coretest.Eventually(tb, func() bool {
+		s.Work(tb)
+		return coretest.One[int64](tb, s.DB, `SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED'`) > 0
+	})
+	request.Wait()
+	close(answers)
+	return <-answers
+}
+
 func TestStartWait(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -70,24 +89,12 @@ func TestStartWait(t *testing.T) {
 
 func TestStartWaitForTheWorkers(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 	s.Waits(t)
 
 	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
 		t.Parallel()
-		answers := make(chan answer, 1)
-		var request sync.WaitGroup
-		request.Go(func() {
-			if got, err := s.Send(t.Context(), s.Start(t, "w").With("Prefer", "wait=20")); err == nil {
-				answers <- got
-			}
-		})
-		coretest.Eventually(t, func() bool {
-			s.Work(t)
-			return coretest.One[int64](t, s.DB, `SELECT count(*) FROM validation_runs WHERE state = 'COMPLETED'`) > 0
-		})
-		request.Wait()
-		run := fixture.Decoded[validations.RunBody](t, <-answers)
+		run := fixture.Decoded[validations.RunBody](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
 		if run.State != validations.StateCompleted {
 			t.Errorf("state = %s, want COMPLETED", run.State)
 		}
@@ -96,7 +103,7 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 	s.Waits(t)
 	s.Exec(t, `ALTER TABLE findings RENAME TO lost`)
 	got := s.Must(t, http.StatusCreated, s.Start(t, "lost").With("Prefer", "wait=1"))
@@ -111,7 +118,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheTime", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 		s.Waits(t)
 		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "t").With("Prefer", "wait=1")))
@@ -122,7 +129,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheProcess", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.InbandRuns = 0 })
+		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
 		s.Waits(t)()
 		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "p").With("Prefer", "wait=60")))

@@ -41,6 +41,8 @@ type flow struct {
 	part part
 	// boundaries are the commits of the process, by what they write, and its calls, in their order.
 	boundaries []string
+	// whole tells that the process plays all parts, so that it executes the run which it has started.
+	whole bool
 	// goesOn tells that the process then executes the run, whose boundaries are those of another flow.
 	goesOn bool
 	// shared tells that the boundaries are those of several runs at once.
@@ -99,6 +101,15 @@ func requestFlows() []flow {
 				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
 					"insert validation_runs, insert staged_jobs, insert audit_records",
 				handedOver,
+			},
+		},
+		{
+			name: "local", part: web, whole: true, request: startBuilding, status: http.StatusCreated,
+			counts: map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 2},
+			boundaries: []string{
+				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
+					"insert validation_runs, insert audit_records",
+				stepDone, stepDone,
 			},
 		},
 		{

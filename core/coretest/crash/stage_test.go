@@ -127,7 +127,11 @@ func (s *stage) expose(tb testing.TB) {
 	settings := s.through(s.proxy)
 	switch s.flow.part {
 	case web:
-		server := program.Serve(tb, settings, "--only", "web")
+		var args []string
+		if !s.flow.whole {
+			args = []string{"--only", "web"}
+		}
+		server := program.Serve(tb, settings, args...)
 		s.victim, s.front = server.Process, server.URL()
 	case worker:
 		s.victim = s.background(tb, settings)

@@ -14,7 +14,7 @@ import (
 func TestStaleHolder(t *testing.T) {
 	t.Parallel()
 	// The boundaries after which a key or a run is held.
-	holding := map[string][]int{"overage": {2, 3, 4}, "run": {1, 2, 3}, "external": {1, 2, 3, 4}}
+	holding := map[string][]int{"local": {1}, "overage": {2, 3, 4}, "run": {1, 2, 3}, "external": {1, 2, 3, 4}}
 	for _, f := range flows() {
 		for _, number := range holding[f.name] {
 			t.Run(fmt.Sprintf("%s/B%d", f.name, number), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestStaleHolder(t *testing.T) {
 				resume := s.succeed(t)
 				before := s.held(t)
 				s.release(t)
-				if f.part == worker {
+				if f.part == worker || f.whole {
 					// It ends when its handlers have returned, and only then it has tried all that it would.
 					s.victim.Signal(t, syscall.SIGTERM)
 					s.victim.ExitCode(t)
@@ -46,7 +46,11 @@ func TestStaleHolder(t *testing.T) {
 // called.
 func (s *stage) succeed(tb testing.TB) func() {
 	tb.Helper()
-	takeover := map[part]string{web: "update idempotency_keys", worker: leased}[s.flow.part]
+	takeover := leased
+	executes := s.flow.part == worker || s.flow.whole
+	if !executes {
+		takeover = "update idempotency_keys"
+	}
 	taken, goOn := make(chan struct{}), make(chan struct{})
 	stop := once(func() { close(taken); program.Hold(tb, goOn) })
 	proxy := pgproxy.Start(tb, s.database(tb))
@@ -57,7 +61,7 @@ func (s *stage) succeed(tb testing.TB) func() {
 		return pgproxy.Fault{After: stop}
 	})
 	resumed := make(chan struct{})
-	if s.flow.part == worker {
+	if executes {
 		s.background(tb, s.through(proxy))
 		close(resumed)
 	} else {

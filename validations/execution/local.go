@@ -1,0 +1,215 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/share"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// errStopping means that the process stops and hands over the runs that it has not executed.
+var errStopping = errors.New("the process stops")
+
+// Local executes runs in the process that has started them. The start's own transaction writes the lease, so there is
+// no staged job and nothing is read back. What Local has no place for is staged and left to the workers.
+type Local struct {
+	executor *Executor
+	grace    time.Duration
+	// places are those of runs from before their commit to their end.
+	places *share.Places
+	// engines are the places to compute. They are not shared with the runs from the queue, so neither waits for the
+	// other.
+	engines *share.Places
+
+	mu sync.Mutex
+	// open is set while places can be reserved.
+	open bool
+	// begun holds what ends each execution.
+	begun map[*Place]context.CancelCauseFunc
+	// reserved counts the places that were not given back.
+	reserved sync.WaitGroup
+}
+
+// NewLocal makes a Local with places for this many runs, which can be reserved once it is open. When the process stops,
+// runs that have begun may go on for the grace.
+func NewLocal(executor *Executor, places int, grace time.Duration) *Local {
+	return &Local{
+		executor: executor, grace: grace, places: share.New(places, 0, executor.cfg.OrgShare),
+		engines: share.New(localEnginesPerCPU*runtime.GOMAXPROCS(0), 0, executor.cfg.OrgShare),
+		begun:   make(map[*Place]context.CancelCauseFunc),
+	}
+}
+
+// Open lets places be reserved. The caller has to call Run.
+func (l *Local) Open() { l.setOpen(true) }
+
+// Run waits until ctx ends. Then it hands over the runs that wait for an engine, gives the others the grace to end,
+// hands over what is left, and returns.
+func (l *Local) Run(ctx context.Context) error {
+	<-ctx.Done()
+	l.setOpen(false)
+	l.engines.Close(errStopping)
+	ended := time.AfterFunc(l.grace, l.interrupt)
+	defer ended.Stop()
+	l.reserved.Wait()
+	return nil
+}
+
+func (l *Local) setOpen(open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = open
+}
+
+// interrupt ends the executions that have outlasted the grace. Each hands its run over.
+func (l *Local) interrupt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, end := range l.begun {
+		end(errStopping)
+	}
+}
+
+// Place is the right to execute one run in this process. It is reserved before the transaction that creates the run,
+// and given back by Release or when the execution has ended.
+type Place struct {
+	local *Local
+	// giveBack returns the place and the memory of its run.
+	giveBack func()
+	// reservedAt is before the beginning of the run's lease.
+	reservedAt time.Time
+	// used is set when the place was given back, or its execution will do that.
+	used bool
+}
+
+// Reserve reserves a place for a run that is about to be created, or returns nil if the run is to be staged: no place
+// or no memory for its engines is free at once, its document is not in memory, or one of its steps calls an external
+// validator.
+func (l *Local) Reserve(run validations.Prepared, definition validations.Definition) *Place {
+	weight, fits := localWeight(run.Submission, definition)
+	if !fits {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.open {
+		return nil
+	}
+	giveBack, ok := l.take(run.Run.OrgID, weight)
+	if !ok {
+		return nil
+	}
+	l.reserved.Add(1)
+	return &Place{local: l, giveBack: giveBack, reservedAt: time.Now()}
+}
+
+// localWeight returns the memory that the heaviest step needs, and whether all steps can be executed here.
+func localWeight(document validations.Submission, definition validations.Definition) (int64, bool) {
+	calls := func(step validations.Step) bool { return step.Type == engines.KindHTTP }
+	if document.Content == nil || slices.ContainsFunc(definition.Steps, calls) {
+		return 0, false
+	}
+	heaviest := int64(0)
+	for _, step := range definition.Steps {
+		heaviest = max(heaviest, engines.Weight(step.Type, document.MediaType, document.Size))
+	}
+	return heaviest, true
+}
+
+// take takes a place, and the memory if there is need of any.
+func (l *Local) take(org uuid.UUID, weight int64) (func(), bool) {
+	leave, ok := l.places.TryTake(org, 0)
+	if !ok || weight == 0 {
+		return leave, ok
+	}
+	free, ok := l.executor.memory.TryTake(org, weight)
+	if !ok {
+		leave()
+		return nil, false
+	}
+	return func() { free(); leave() }, true
+}
+
+// Lease is how long the place's run may be executed from its creation on, and 0 for no place.
+func (p *Place) Lease() time.Duration {
+	if p == nil {
+		return 0
+	}
+	return p.local.executor.cfg.Lease
+}
+
+// Release gives the place back unless Execute has taken it over. It is for a start that has failed or was refused, or
+// whose outcome is unknown.
+func (p *Place) Release() {
+	if p == nil || p.used {
+		return
+	}
+	p.used = true
+	p.giveBack()
+	p.local.reserved.Done()
+}
+
+// Execute executes the place's run beside the caller, once it was created for certain. The returned channel is closed
+// when the execution has ended, and before receives true if the run is completed. It is nil for no place.
+func (p *Place) Execute(ctx context.Context, run validations.Prepared) <-chan bool {
+	if p == nil {
+		return nil
+	}
+	p.used = true
+	completed := make(chan bool, 1)
+	// The execution goes on when the request has ended.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	p.local.add(p, cancel)
+	go func() {
+		defer p.local.reserved.Done()
+		defer p.giveBack()
+		defer close(completed)
+		defer cancel(nil)
+		defer p.local.remove(p)
+		completed <- p.execute(ctx, run)
+	}()
+	return completed
+}
+
+func (l *Local) add(p *Place, end context.CancelCauseFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun[p] = end
+}
+
+func (l *Local) remove(p *Place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.begun, p)
+}
+
+// execute reports whether the run is completed. A panic is a failed attempt, as it is in a worker.
+//
+// If the commit was slow, or the process was frozen, the lease may be nearly over or the run taken over. Then the lease
+// is renewed before anything is computed, which fails if another holder has raised the epoch.
+func (p *Place) execute(ctx context.Context, created validations.Prepared) bool {
+	e := p.local.executor
+	run := created.Run
+	run.Attempts = 1
+	defer func() {
+		if reason := recover(); reason != nil {
+			e.log.ErrorContext(ctx, "local execution panicked", "org", run.OrgID, "run", run.ID, "reason", reason,
+				"stack", string(debug.Stack()))
+			e.release(ctx, run)
+		}
+	}()
+	if time.Since(p.reservedAt) > e.cfg.Lease/heartbeatsPerLease && e.lost(ctx, run) {
+		return false
+	}
+	e.metrics.Began(time.Since(run.CreatedAt))
+	return e.executeHeld(ctx, lease{run: run, submission: created.Submission}, room{engines: p.local.engines})
+}

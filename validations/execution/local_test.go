@@ -1,0 +1,372 @@
+package execution
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/share"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// localCast is a Local that is open, with what tests count on.
+type localCast struct {
+	*testBundle
+
+	local *Local
+	// stop ends the process, and returns when Local has ended.
+	stop func()
+}
+
+// setupLocal makes a Local of so many places and one engine.
+func setupLocal(tb testing.TB, cfg Config, places int, grace time.Duration) localCast {
+	tb.Helper()
+	b := setup(tb, cfg)
+	l := NewLocal(b.executor, places, grace)
+	l.engines = share.New(1, 0, cfg.OrgShare)
+	l.Open()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = l.Run(ctx) // It returns nil.
+	}()
+	stop := sync.OnceFunc(func() { cancel(); <-ended })
+	tb.Cleanup(stop)
+	return localCast{testBundle: b, local: l, stop: stop}
+}
+
+// localRun is a run on its way to its execution.
+type localRun struct {
+	validations.Prepared
+
+	place *Place
+}
+
+func (r localRun) job() jobs.Job {
+	return jobs.Job{OrgID: r.Run.OrgID, SubjectID: r.Run.ID}
+}
+
+// reserve reserves a place for a run of the workflow. It has none if there was none.
+func (c localCast) reserve(tb testing.TB, ref validations.WorkflowRef) localRun {
+	tb.Helper()
+	prepared := c.prepared(tb, ref, validations.InlineContent([]byte("{}")))
+	return localRun{prepared, c.local.Reserve(prepared, ref.Definition)}
+}
+
+// insert inserts the run, as the transaction of its start does.
+func (c localCast) insert(tb testing.TB, r localRun) {
+	tb.Helper()
+	r.Lease = r.place.Lease()
+	_, err := db.InTx(tb.Context(), c.db, func(tx db.Tx) (struct{}, error) {
+		batch := tx.NewBatch()
+		c.runs.Create(batch, r.Prepared)
+		return struct{}{}, batch.Send(tb.Context())
+	})
+	if err != nil {
+		tb.Fatalf("create run: %v", err)
+	}
+}
+
+// begin starts a run of the workflow here.
+func (c localCast) begin(tb testing.TB, ref validations.WorkflowRef) (localRun, <-chan bool) {
+	tb.Helper()
+	r := c.reserve(tb, ref)
+	if r.place == nil {
+		tb.Fatal("there is no place")
+	}
+	c.insert(tb, r)
+	return r, r.place.Execute(tb.Context(), r.Prepared)
+}
+
+// awaitClosed waits until no place can be reserved.
+func (c localCast) awaitClosed(tb testing.TB) {
+	tb.Helper()
+	coretest.Eventually(tb, func() bool {
+		r := c.reserve(tb, validations.WorkflowRef{})
+		r.place.Release()
+		return r.place == nil
+	})
+}
+
+func (c localCast) checkFree(tb testing.TB) {
+	tb.Helper()
+	coretest.Eventually(tb, func() bool {
+		return c.local.places.Usage().Taken == 0 && c.executor.memory.Usage().Taken == 0
+	})
+}
+
+// bornLeased is a run that its own process holds.
+func bornLeased() runRow {
+	return runRow{
+		State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 1, Attempts: 1,
+		Leased: true, Swept: true,
+	}
+}
+
+// passed is a run of one step that has passed under the epoch.
+func passed(epoch, attempts int) runRow {
+	return runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: epoch, Attempts: attempts,
+	}
+}
+
+func (c localCast) wantStaged(tb testing.TB, r localRun, epochs ...int) {
+	tb.Helper()
+	got := one[[]int](tb, c.testBundle,
+		`SELECT coalesce(array_agg(epoch ORDER BY id), '{}') FROM staged_jobs WHERE subject_id = $1`, r.Run.ID)
+	if len(got) != len(epochs) || len(got) > 0 && got[0] != epochs[0] {
+		tb.Errorf("epochs of staged jobs = %v, want %v", got, epochs)
+	}
+}
+
+func TestLocalExecutesWhatItHasStarted(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	var document []byte
+	ref := c.workflow(t, validations.Definition{},
+		func(_ context.Context, doc engines.Document) (engines.Report, error) {
+			document = make([]byte, doc.Size)
+			_, err := doc.Content.ReadAt(document, 0)
+			return engines.Report{}, err
+		})
+	r := c.reserve(t, ref)
+	c.insert(t, r)
+	c.wantRun(t, r.job(), bornLeased(), "")
+	if !one[bool](t, c.testBundle, `SELECT lease_until BETWEEN now() + interval '30 seconds'
+		AND now() + interval '1 minute'
+		AND sweep_after = lease_until AND started_at <= now() FROM validation_runs`) {
+		t.Error("the lease does not last for a minute")
+	}
+	// The document comes from memory.
+	c.exec(t, `UPDATE submissions SET content = 'ab'`)
+	if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed {
+		t.Error("the run is not completed")
+	}
+	if !bytes.Equal(document, []byte("{}")) {
+		t.Errorf("document = %q, want {}", document)
+	}
+	c.wantRun(t, r.job(), passed(1, 1), "0 PASSED")
+	c.wantStaged(t, r)
+	c.checkFree(t)
+}
+
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	of := func(kind string) validations.Definition {
+		return validations.Definition{Steps: []validations.Step{{Type: engines.KindTable}, {Type: kind}}}
+	}
+	prepared := func(org uuid.UUID, size int) validations.Prepared {
+		return validations.Prepared{
+			Run: validations.Run{OrgID: org},
+			Submission: validations.Submission{
+				MediaType: "application/json", Content: make([]byte, size), Size: int64(size),
+			},
+		}
+	}
+	open := func(tb testing.TB) localCast { tb.Helper(); return setupLocal(tb, testConfig(), 4, time.Minute) }
+	reserve := func(tb testing.TB, c localCast, run validations.Prepared, kind string) *Place {
+		tb.Helper()
+		place := c.local.Reserve(run, of(kind))
+		tb.Cleanup(place.Release)
+		return place
+	}
+
+	t.Run("SharesPlaces", func(t *testing.T) {
+		t.Parallel()
+		c, busy := open(t), uuid.New()
+		first := reserve(t, c, prepared(busy, 2), engines.KindTable)
+		for range 3 {
+			if reserve(t, c, prepared(busy, 2), engines.KindTable) == nil {
+				t.Error("an organization that is alone has not all places")
+			}
+		}
+		if reserve(t, c, prepared(busy, 2), engines.KindTable) != nil {
+			t.Error("there are more than four places")
+		}
+		if reserve(t, c, prepared(uuid.New(), 2), engines.KindTable) == nil {
+			t.Error("another organization has no place")
+		}
+		first.Release()
+		if reserve(t, c, prepared(busy, 2), engines.KindTable) != nil {
+			t.Error("the busy organization has more than half of the places")
+		}
+	})
+
+	t.Run("ReservesMemoryForTheHeaviestStep", func(t *testing.T) {
+		t.Parallel()
+		c := open(t)
+		// The budget of 64 MiB, at 80 bytes for each byte of JSON.
+		const most = 64 << 20 / 80
+		org := uuid.New()
+		place := reserve(t, c, prepared(org, most), engines.KindRules)
+		if place == nil || reserve(t, c, prepared(org, 1), engines.KindRules) != nil {
+			t.Error("the memory is not what the heaviest step needs")
+		}
+		if reserve(t, c, prepared(org, 1), engines.KindTable) == nil {
+			t.Error("a document that needs no memory has no place")
+		}
+		place.Release()
+		if reserve(t, c, prepared(org, most), engines.KindRules) == nil {
+			t.Error("the memory was not given back")
+		}
+	})
+
+	t.Run("LeavesMemoryToThoseWhoWaitForIt", func(t *testing.T) {
+		t.Parallel()
+		c := open(t)
+		if _, err := c.executor.memory.Take(t.Context(), uuid.New(), 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _, _ = c.executor.memory.Take(ctx, uuid.New(), 64<<20) }()
+		coretest.Eventually(t, func() bool { return c.executor.memory.Usage().Waiting == 1 })
+		if reserve(t, c, prepared(uuid.New(), 2), engines.KindRules) != nil {
+			t.Error("a local run was served before the one that waits")
+		}
+	})
+
+	t.Run("LeavesToTheWorkersWhatItCannotDo", func(t *testing.T) {
+		t.Parallel()
+		c, org := open(t), uuid.New()
+		if reserve(t, c, prepared(org, 2), engines.KindHTTP) != nil {
+			t.Error("a run that calls another service has a place")
+		}
+		chunked := prepared(org, 2)
+		chunked.Submission.Content = nil
+		if reserve(t, c, chunked, engines.KindTable) != nil {
+			t.Error("a run whose document is not in memory has a place")
+		}
+		c.stop()
+		if reserve(t, c, prepared(org, 2), engines.KindTable) != nil {
+			t.Error("a process that stops has a place")
+		}
+	})
+}
+
+// TestTheTimeOfALocalRunBeginsWithItsExecution passes the time limit before a run is executed for the first time.
+func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	ref := c.workflow(t, validations.Definition{TimeoutSeconds: 20}, passing)
+	r := c.reserve(t, ref)
+	c.insert(t, r)
+	r.place.Release()
+	c.exec(t, `UPDATE validation_runs SET started_at = now() - interval '40 seconds', lease_until = now(),
+		sweep_after = now()`)
+	c.sweep(t, 1)
+	job := r.job()
+	job.Epoch = 2
+	c.execute(t, job)
+	c.wantRun(t, job, passed(3, 2), "0 PASSED")
+	if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
+		t.Error("the time of a run begins before its first step has a place")
+	}
+}
+
+func TestAPanicFailsTheAttempt(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	ref := c.workflow(t, validations.Definition{}, passing)
+	// The definition has no step for the engine.
+	c.executor.programs.Add(ref.Digest, program{engines: []engines.Engine{engine(passing)}})
+	r, ended := c.begin(t, ref)
+	if completed := <-ended; completed {
+		t.Error("the run is completed")
+	}
+	want := bornLeased()
+	want.Leased = false
+	c.wantRun(t, r.job(), want, "")
+	c.checkFree(t)
+}
+
+// Places that are not used must not be lost: there are few of them.
+func TestPlacesAreGivenBack(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	for _, step := range []engine{passing, failing, panicking, broken} {
+		ref := c.workflow(t, validations.Definition{}, step)
+		c.reserve(t, ref).place.Release()
+		_, ended := c.begin(t, ref)
+		<-ended
+	}
+	c.checkFree(t)
+}
+
+// TestQueuedRunsGoOnBesideLocalOnes fills every place and every engine of local runs with those of one organization.
+func TestQueuedRunsGoOnBesideLocalOnes(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 8, time.Minute)
+	ref := c.workflow(t, validations.Definition{}, deaf(t))
+	for range 8 {
+		c.begin(t, ref)
+	}
+	if r := c.reserve(t, ref); r.place != nil {
+		t.Fatal("a place is left")
+	}
+	own := c.start(t, passing)
+	c.execute(t, own)
+	c.wantRun(t, own, passed(2, 1), "0 PASSED")
+	other := *c.testBundle
+	other.orgID = uuid.New()
+	c.exec(t, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'other', 'Other')`, other.orgID)
+	job := other.start(t, passing)
+	other.execute(t, job)
+	other.wantRun(t, job, passed(2, 1), "0 PASSED")
+	local := localCast{testBundle: &other, local: c.local}
+	// Its engine is one above the limit, because it has none.
+	_, ended := local.begin(t, local.workflow(t, validations.Definition{}, passing))
+	if completed := <-ended; !completed {
+		t.Error("another organization's local run is not completed")
+	}
+}
+
+func TestWaitersOfThisProcessNeedNoQuery(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	free := make(chan struct{})
+	job := b.start(t, passing, func(context.Context, engines.Document) (engines.Report, error) {
+		<-free
+		return engines.Report{}, nil
+	})
+	waiters, run := b.executor.waiters, RunKey{OrgID: job.OrgID, ID: job.SubjectID}
+	canceled := b.start(t, passing)
+	var waits sync.WaitGroup
+	for _, tt := range []struct {
+		run    RunKey
+		beyond validations.Progress
+	}{
+		{run, 1},
+		{run, validations.ProgressCompleted - 1},
+		{RunKey{OrgID: b.orgID, ID: canceled.SubjectID}, validations.ProgressCompleted - 1},
+	} {
+		waits.Go(func() {
+			if !waiters.Await(t.Context(), tt.run, tt.beyond, time.Minute) {
+				t.Errorf("nobody was told of the progress beyond %d", tt.beyond)
+			}
+			if tt.beyond == 1 {
+				close(free)
+			}
+		})
+	}
+	coretest.Eventually(t, func() bool { return len(waiters.all()) == 3 })
+	b.execute(t, job)
+	if err := b.executor.Cancel(t.Context(), core.Principal{OrgID: b.orgID}, canceled.SubjectID, "r"); err != nil {
+		t.Error(err)
+	}
+	waits.Wait()
+	if len(waiters.waiting) != 0 || len(waiters.byRun) != 0 {
+		t.Errorf("still waiting = %d, %d, want none", len(waiters.waiting), len(waiters.byRun))
+	}
+}
