@@ -2,8 +2,8 @@
 //
 // # What happens, in reading order
 //
-//   - A run that its own process executes is born leased: the start has reserved a Place (local.go), its transaction has
-//     inserted the run with the lease of the process (validations.Service.Create), and the document is in memory.
+//   - A run that its own process executes is born leased: the start has reserved a Place (local.go), its transaction
+//     has inserted the run with the lease of the process (validations.Service.Create), and the document is in memory.
 //   - Any other start has inserted the run and a staged job with the run's epoch. The enqueuer has moved the job to the
 //     queue, and a worker calls Execute (execute.go).
 //   - acquire takes the lease (sql_lease.go): one conditional update raises the epoch, counts the attempt and sets the

@@ -17,8 +17,8 @@ const engineGrace = time.Second
 var errPanic = errors.New("the engine panicked")
 
 // runClock computes the time limits of a run's steps. The time elapsed before this lease comes from the database's
-// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first step on that
-// has its place here: the wait for it does not count.
+// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first
+// step on that has its place here: the wait for it does not count.
 type runClock struct {
 	runLimit  time.Duration
 	stepLimit time.Duration
@@ -75,8 +75,8 @@ const (
 )
 
 // Processors returns the GOMAXPROCS of a process that executes runs on so many CPUs: one more for each engine that may
-// compute. Otherwise a request would wait for the time slice of an engine, 10 ms, whenever it goes on after a round trip
-// to the database. With a processor to spare the kernel decides, and it prefers threads that have just woken.
+// compute. Otherwise a request would wait for the time slice of an engine, 10 ms, whenever it goes on after a round
+// trip to the database. With a processor to spare the kernel decides, and it prefers threads that have just woken.
 func Processors(cpus int) int {
 	return cpus * (1 + enginesPerCPU + localEnginesPerCPU)
 }

@@ -25,7 +25,7 @@ import (
 func TestModelOfRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	ref := b.workflow(t, validations.Definition{}, passing, passing)
+	ref := b.workflow(t, validations.Definition{}, passing, failing)
 	rapid.Check(t, func(t *rapid.T) {
 		w := &runWorld{testBundle: b, t: t, ref: ref, model: make(map[uuid.UUID]modelRun)}
 		w.exec(`DELETE FROM validation_runs`)

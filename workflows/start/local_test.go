@@ -1,6 +1,7 @@
 package start
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"testing"
@@ -52,7 +53,8 @@ func (b bundle) wantLocal(t *testing.T, tn tenant) {
 		t.Error("the run is not completed")
 	}
 	got := coretest.One[string](t, b.db, `SELECT state || ' ' || result || ' ' || epoch || ' ' || attempts || ' ' ||
-		(SELECT count(*) FROM staged_jobs WHERE subject_id = r.id) FROM validation_runs AS r WHERE id = $1`, answer.RunID)
+		(SELECT count(*) FROM staged_jobs WHERE subject_id = r.id)
+		FROM validation_runs AS r WHERE id = $1`, answer.RunID)
 	if want := "COMPLETED PASS 1 1 0"; got != want {
 		t.Errorf("run = %s, want %s", got, want)
 	}
@@ -102,7 +104,7 @@ func TestStartsAreExecutedHere(t *testing.T) {
 		}
 		again, err := b.starter.Start(t.Context(), request)
 		if err != nil || !again.Replayed || again.Executed != nil ||
-			string(again.Response.Body) != string(first.Response.Body) {
+			!bytes.Equal(again.Response.Body, first.Response.Body) {
 			t.Errorf("replay = %+v, %v, want the first answer", again, err)
 		}
 	})
@@ -115,7 +117,8 @@ func TestStartsGivePlacesBack(t *testing.T) {
 		"QuotaUsedUp": func(t *testing.T, b bundle, _ tenant) {
 			t.Helper()
 			poor := b.tenant(t, 0)
-			if _, err := b.starter.Start(t.Context(), poor.request("", `"a"`)); !core.HasCode(err, core.CodeQuotaExceeded) {
+			_, err := b.starter.Start(t.Context(), poor.request("", `"a"`))
+			if !core.HasCode(err, core.CodeQuotaExceeded) {
 				t.Errorf("err = %v, want %s", err, core.CodeQuotaExceeded)
 			}
 		},

@@ -247,8 +247,8 @@ func (a *API) writeWhenCompleted(
 	return c.JSON(answer.Response.Status, run)
 }
 
-// awaitEnd returns when the run is completed, when the wait is over, when the client has gone or when the process stops.
-// It does not wait for a run of the workers that cannot be read.
+// awaitEnd returns when the run is completed, the wait is over, the client has gone or the process stops. It does not
+// wait for a run of the workers that cannot be read.
 func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait time.Duration) {
 	if answer.Executed == nil {
 		run, err := a.runs.Find(ctx, orgID, answer.RunID)
