@@ -231,7 +231,7 @@ func TestV1ShowsTheRowsOfTables(t *testing.T) {
 	}
 
 	waited := call{Method: http.MethodPost, Path: cli.workflowsAddress() + "meter-readings/runs/", Token: cli.token}
-	s.Waits(t)
+	s.ExecutesLocally(t)
 	got := s.Must(t, http.StatusCreated, waited.WithBody("text/csv", table).With("Prefer", "wait=20"))
 	if run := readV1[v1Run](t, "POST with Prefer", got.Body); !strings.Contains(run.print(), "ERROR  row 4, kwh  ") {
 		t.Errorf("findings of the run that was waited for =\n%s\nwant their rows", run.print())

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -33,7 +32,7 @@ func (s *stage) whileWorking(tb testing.TB, c call) answer {
 func TestStartWait(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.Waits(t)
+	s.ExecutesLocally(t)
 
 	t.Run("AnswersWithTheCompletedRun", func(t *testing.T) {
 		t.Parallel()
@@ -89,7 +88,7 @@ func TestStartWait(t *testing.T) {
 
 func TestStartWaitForTheWorkers(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
+	s := setup(t)
 	s.Waits(t)
 
 	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
+	s := setup(t)
 	s.Waits(t)
 	s.Exec(t, `ALTER TABLE findings RENAME TO lost`)
 	got := s.Must(t, http.StatusCreated, s.Start(t, "lost").With("Prefer", "wait=1"))
@@ -118,7 +117,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheTime", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
+		s := setup(t)
 		s.Waits(t)
 		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "t").With("Prefer", "wait=1")))
@@ -129,7 +128,7 @@ func TestStartWaitEnds(t *testing.T) {
 
 	t.Run("WithTheProcess", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, func(settings *config.Settings) { settings.LocalRuns = 0 })
+		s := setup(t)
 		s.Waits(t)()
 		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "p").With("Prefer", "wait=60")))

@@ -73,7 +73,7 @@ func TestStartLatency(t *testing.T) {
 	t.Run("CountsEachNewStartOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.Waits(t)
+		s.ExecutesLocally(t)
 		s.Started(t, s.Start(t, "k"))
 		s.Started(t, s.Start(t, ""))
 		s.Started(t, s.Start(t, "k"))

@@ -78,7 +78,8 @@ func always() []invariant {
 			SELECT s.run_id, s.ordinal FROM step_runs AS s
 			JOIN validation_runs AS r ON r.org_id = s.org_id AND r.id = s.run_id
 			LEFT JOIN findings AS f ON f.org_id = s.org_id AND f.run_id = s.run_id AND f.step_ordinal = s.ordinal
-			WHERE NOT s.truncated AND r.findings_purged_at IS NULL GROUP BY s.org_id, s.id
+			WHERE NOT s.truncated AND r.findings_purged_at IS NULL
+				GROUP BY s.run_id, s.ordinal, s.error_count, s.warning_count, s.info_count
 			HAVING s.error_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'ERROR'), 0)
 				OR s.warning_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'WARNING'), 0)
 				OR s.info_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'INFO'), 0)`},
