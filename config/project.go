@@ -115,12 +115,10 @@ func NewProject(
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
 	limits := start.Config{CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory}
-	starter := start.New(
-		database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
+	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
-	p.users, err = users.New(p.userService, guard, p.inspector, check, runs,
-		ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst))
-	if err != nil {
+	signIns := ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst)
+	if p.users, err = users.New(p.userService, guard, p.inspector, check, runs, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.validations, err = web.New(web.Deps{

@@ -20,7 +20,8 @@ func TestRequestLogNamesWho(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	var lines bytes.Buffer
-	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, slog.New(slog.NewJSONHandler(&lines, nil)))
+	log := slog.New(slog.NewJSONHandler(&lines, nil))
+	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,8 @@ func TestRequestLogNamesWho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokenID := dbtest.One[string](t, s.DB, "SELECT id::text FROM api_tokens WHERE role = 'executor' AND org_id = $1", s.Harbour.ID)
+	tokenID := dbtest.One[string](t, s.DB,
+		"SELECT id::text FROM api_tokens WHERE role = 'executor' AND org_id = $1", s.Harbour.ID)
 	// logged sends a request and returns the fields of its line that say who and what.
 	logged := func(c call) map[string]any {
 		t.Helper()
@@ -43,7 +45,8 @@ func TestRequestLogNamesWho(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatalf("log = %s: %v", lines.String(), err)
 		}
-		if strings.Contains(lines.String(), "logged-key") || strings.Contains(lines.String(), c.Token) && c.Token != "" {
+		logged := lines.String()
+		if strings.Contains(logged, "logged-key") || strings.Contains(logged, c.Token) && c.Token != "" {
 			t.Errorf("log = %s, want neither the key nor the token", lines.String())
 		}
 		for _, name := range []string{"time", "level", "msg", "method", "route", "bytes_out", "ms", "request_id"} {
@@ -93,7 +96,8 @@ func TestRequestLogNamesWhoIsLimited(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.001 })
 	var lines bytes.Buffer
-	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, slog.New(slog.NewTextHandler(&lines, nil)))
+	log := slog.New(slog.NewTextHandler(&lines, nil))
+	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func TestSuspendedOrganizationOnlyReads(t *testing.T) {
 	s.Must(t, http.StatusOK, call{Path: "/api/runs/" + run.ID.String() + "/", Token: start.Token})
 	s.Must(t, http.StatusCreated, s.Start(t, "").By(s.Tiny.Tokens.Executor))
 	s.Work(t) // What was accepted is executed.
-	if state := dbtest.One[string](t, s.DB, "SELECT state FROM validation_runs WHERE id = $1", run.ID); state != "COMPLETED" {
+	state := dbtest.One[string](t, s.DB, "SELECT state FROM validation_runs WHERE id = $1", run.ID)
+	if state != "COMPLETED" {
 		t.Errorf("state of the run = %s, want COMPLETED", state)
 	}
 	if list := operator.Must(t, "org", "list"); !strings.Contains(list, "suspended since") {

@@ -103,8 +103,8 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 // is no token.
 const memberQuery = `
 	SELECT '00000000-0000-0000-0000-000000000000'::uuid, m.role, m.role AS role, u.id, u.email, u.name,
-		o.id, o.slug, o.name, o.overage_billing, o.key_required, coalesce(extract(epoch FROM o.key_lifetime), 0)::float8,
-		o.suspended_at IS NOT NULL
+		o.id, o.slug, o.name, o.overage_billing, o.key_required,
+		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8, o.suspended_at IS NOT NULL
 	FROM sessions AS s
 	JOIN users AS u ON u.id = s.user_id
 	JOIN memberships AS m ON m.user_id = u.id

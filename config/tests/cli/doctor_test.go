@@ -65,7 +65,8 @@ func TestDoctor(t *testing.T) {
 		d := setupDesk(t, address, s.Harbour.Tokens.Viewer,
 			"DATABASE_URL=postgres://app:hunter2@127.0.0.1:1/app", "REDIS_URL=redis://:hunter2@127.0.0.1:1")
 		got := d.run(t.Context(), "doctor")
-		got.want(t, 3, "SV110  error", "start the server, or correct its host and port", "SV111  error", "set REDIS_URL")
+		got.want(t, 3, "SV110  error", "start the server, or correct its host and port",
+			"SV111  error", "set REDIS_URL")
 		if strings.Contains(got.output+got.message, "hunter2") {
 			t.Errorf("output = %s, message = %s, want no password", got.output, got.message)
 		}

@@ -18,8 +18,8 @@ const (
 	rollingClients = 16
 	// rollingStarts is how many requests the clients send at least while processes are replaced.
 	rollingStarts = 10_000
-	// rollingDelay is longer than nginx keeps idle connections in this test, and than the two seconds for which it leaves
-	// a process alone that it could not reach.
+	// rollingDelay is longer than nginx keeps idle connections in this test. It is also longer than the two seconds for
+	// which nginx leaves a process alone that it could not reach.
 	rollingDelay = "SV_SHUTDOWN_DELAY=5s"
 )
 
