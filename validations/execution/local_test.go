@@ -269,10 +269,27 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	job := r.job()
 	job.Epoch = 2
 	c.execute(t, job)
-	c.wantRun(t, job, passed(3, 2), "0 PASSED")
+	c.wantRun(t, job, passed(3, 1), "0 PASSED")
 	if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
 		t.Error("the time of a run begins before its first step has a place")
 	}
+}
+
+// TestALeaseOfBirthIsNoAttempt lets the process of a start die before the run has its turn.
+func TestALeaseOfBirthIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.MaxAttempts = 1
+	c := setupLocal(t, cfg, 4, time.Minute)
+	r := c.reserve(t, c.workflow(t, validations.Definition{}, passing))
+	c.insert(t, r)
+	r.place.Release()
+	c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
+	c.sweep(t, 1)
+	job := r.job()
+	job.Epoch = 2
+	c.execute(t, job)
+	c.wantRun(t, job, passed(3, 1), "0 PASSED")
 }
 
 func TestAPanicFailsTheAttempt(t *testing.T) {

@@ -58,6 +58,8 @@ type modelRun struct {
 	Point    int
 	Attempts int
 	Leased   bool
+	// Lapsed says that the lease has ended and was not given back.
+	Lapsed bool
 	// Staged says that there is a job of the run's epoch.
 	Staged bool
 	// Due says that the sweeper looks at the run.
@@ -148,7 +150,7 @@ func (w *runWorld) deliver(t *rapid.T) {
 	if !due {
 		return
 	}
-	run.State, run.Leased, run.Due = validations.StateRunning, true, false
+	run.State, run.Leased, run.Lapsed, run.Due = validations.StateRunning, true, false, false
 	run.Epoch, run.Attempts = run.Epoch+1, run.Attempts+1
 	if held := leases[0].run; held.Epoch != run.Epoch || held.RecoveryPoint != run.Point {
 		t.Fatalf("lease = %+v, want that of %+v", held, run)
@@ -188,7 +190,7 @@ func (w *runWorld) step(t *rapid.T) {
 	}
 	run.Point, run.Steps = run.Point+1, run.Steps+1
 	if last {
-		run.State, run.Leased, run.Due = validations.StateCompleted, false, false
+		run.State, run.Leased, run.Lapsed, run.Due = validations.StateCompleted, false, false, false
 	} else {
 		h.point++
 		w.holders = append(w.holders, h)
@@ -205,7 +207,8 @@ func (w *runWorld) handOverOne(t *rapid.T) {
 		t.Fatal(err)
 	}
 	if run := w.model[h.id]; w.holds(h) {
-		run.Leased, run.Epoch, run.Attempts, run.Due = false, run.Epoch+1, run.Attempts-1, false
+		run.Leased, run.Lapsed, run.Due = false, false, false
+		run.Epoch, run.Attempts = run.Epoch+1, run.Attempts-1
 		w.stage(h.id, &run)
 		w.model[h.id] = run
 	}
@@ -218,7 +221,7 @@ func (w *runWorld) fail(t *rapid.T) {
 	// So many attempts make a pause that outlasts the test.
 	w.executor.release(t.Context(), validations.Run{OrgID: w.orgID, ID: h.id, Epoch: h.epoch, Attempts: 1000})
 	if run := w.model[h.id]; w.holds(h) {
-		run.Leased, run.Due = false, false
+		run.Leased, run.Lapsed, run.Due = false, false, false
 		w.model[h.id] = run
 	}
 }
@@ -231,7 +234,7 @@ func (w *runWorld) renew(t *rapid.T) {
 		t.Fatalf("lost = %t, want %t", lost, !holds)
 	} else if holds {
 		run := w.model[h.id]
-		run.Leased, run.Due = true, false
+		run.Leased, run.Lapsed, run.Due = true, false, false
 		w.model[h.id] = run
 	}
 }
@@ -251,7 +254,7 @@ func (w *runWorld) endLease(t *rapid.T) {
 	}
 	w.exec(`UPDATE validation_runs SET sweep_after = now(),
 		lease_until = CASE WHEN lease_until IS NOT NULL THEN now() END WHERE id = $1`, id)
-	run.Leased, run.Due = false, true
+	run.Leased, run.Lapsed, run.Due = false, run.Leased || run.Lapsed, true
 	w.model[id] = run
 }
 
@@ -266,6 +269,10 @@ func (w *runWorld) sweepAll(t *rapid.T) {
 			continue
 		}
 		run.Due = false
+		if run.Epoch == 1 && run.Point == 0 && run.Lapsed {
+			run.Attempts = 0
+		}
+		run.Lapsed = false
 		// A run whose job is staged is left alone.
 		if !run.Staged {
 			run.Epoch++
@@ -294,7 +301,7 @@ func (w *runWorld) cancel(t *rapid.T) {
 		t.Fatal(err)
 	}
 	run.State, run.Epoch = validations.StateCompleted, run.Epoch+1
-	run.Leased, run.Staged, run.Due = false, false, false
+	run.Leased, run.Lapsed, run.Staged, run.Due = false, false, false, false
 	w.model[id] = run
 }
 
@@ -302,6 +309,7 @@ func (w *runWorld) cancel(t *rapid.T) {
 func (w *runWorld) check(t *rapid.T) {
 	rows, err := w.db.Pool.Query(t.Context(), `
 		SELECT id, state, epoch, recovery_point, attempts, coalesce(lease_until > now(), false),
+			coalesce(lease_until <= now(), false),
 			EXISTS (SELECT FROM staged_jobs AS j WHERE j.subject_id = r.id AND j.epoch = r.epoch),
 			coalesce(sweep_after <= now(), false),
 			(SELECT count(*) FROM step_runs AS s WHERE s.run_id = r.id),
@@ -315,7 +323,8 @@ func (w *runWorld) check(t *rapid.T) {
 	var run modelRun
 	var stuck bool
 	_, err = pgx.ForEachRow(rows, []any{
-		&id, &run.State, &run.Epoch, &run.Point, &run.Attempts, &run.Leased, &run.Staged, &run.Due, &run.Steps, &stuck,
+		&id, &run.State, &run.Epoch, &run.Point, &run.Attempts, &run.Leased, &run.Lapsed, &run.Staged,
+		&run.Due, &run.Steps, &stuck,
 	}, func() error {
 		found[id] = run
 		if stuck {

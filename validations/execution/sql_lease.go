@@ -145,7 +145,8 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 				started_at = `+unlessUnbegun+`,
 				sweep_after = now() + $4::bigint * interval '1 millisecond'
 			FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) AS held (org_id, id, epoch)
-			WHERE r.org_id = held.org_id AND r.id = held.id AND r.epoch = held.epoch AND r.state = 'RUNNING'
+			WHERE (r.org_id, r.id) BETWEEN (held.org_id, held.id) AND (held.org_id, held.id)
+				AND r.epoch = held.epoch AND r.state = 'RUNNING'
 			RETURNING r.org_id, r.id, r.epoch`,
 			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),
 			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),

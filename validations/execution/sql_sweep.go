@@ -27,6 +27,12 @@ const (
 // counts its time limit anew: it may never have begun, and the wait for the next holder is no part of it.
 const unlessUnbegun = "CASE WHEN r.epoch > 1 OR r.recovery_point > 0 THEN r.started_at END"
 
+// unlessNeverBegun is how often a run was begun, for the next holder. A lease of birth that has ended by itself does not
+// count: its process may have died, or may not have learned of the commit, before the run had its turn. So a document that
+// ends processes has one attempt more.
+const unlessNeverBegun = `CASE WHEN r.epoch > 1 OR r.recovery_point > 0 OR r.lease_until IS NULL
+	THEN r.attempts ELSE 0 END`
+
 // errNotWaiting means that there is no need to requeue a run.
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
@@ -99,7 +105,7 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 			UPDATE validation_runs AS r SET lease_until = NULL,
 				epoch = epoch + CASE WHEN waits THEN 0 ELSE 1 END,
 				sweeps = sweeps + CASE WHEN waits THEN 0 ELSE 1 END,
-				started_at = `+unlessUnbegun+`,
+				started_at = `+unlessUnbegun+`, attempts = `+unlessNeverBegun+`,
 				sweep_after = now() + CASE
 					WHEN waits THEN least(greatest(now() - created_at, $4::bigint * interval '1 millisecond'),
 						$5::bigint * interval '1 millisecond')
