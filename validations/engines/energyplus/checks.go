@@ -16,10 +16,15 @@ var modelVersion = regexp.MustCompile(`^(\d{1,3}\.\d{1,3})(?:\.[0-9.]*)?$`)
 // nameSet holds the names of a group as they are written, by what they are compared as.
 type nameSet map[string]string
 
+// always is the message of what a model can fail only a few times.
+func always(message string) func() string {
+	return func() string { return message }
+}
+
 func (r *modelRun) checkEncoding() {
 	if r.model.brokenAt >= 0 {
 		message := "the text is not UTF-8; characters other than ASCII may be misread"
-		r.find(checkEncoding, "encoding", modelPlace{offset: r.model.brokenAt}, message)
+		r.find(checkEncoding, "encoding", modelPlace{offset: r.model.brokenAt}, always(message))
 	}
 }
 
@@ -27,17 +32,17 @@ func (r *modelRun) checkVersion() {
 	objects := r.ofClass("Version")
 	if len(objects) == 0 {
 		message := "the model does not say which version of EnergyPlus it is for"
-		r.find(checkVersion, "version_missing", modelPlace{none: true}, message)
+		r.find(checkVersion, "version_missing", modelPlace{none: true}, always(message))
 		return
 	}
 	version, at := r.version()
 	if version == "" {
-		r.find(checkVersion, "version_unsupported", at, "this is no version of EnergyPlus, such as 23.2")
+		r.find(checkVersion, "version_unsupported", at, always("this is no version of EnergyPlus, such as 23.2"))
 		return
 	}
 	if !slices.Contains(r.engine.versions, version) {
 		message := fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
-		r.find(checkVersion, "version_unsupported", at, message)
+		r.find(checkVersion, "version_unsupported", at, always(message))
 	}
 }
 
@@ -74,13 +79,15 @@ func (r *modelRun) checkRequired() {
 	for _, alternatives := range r.engine.required {
 		if !slices.ContainsFunc(alternatives, func(class string) bool { return present[foldName(class)] > 0 }) {
 			message := "the model has no object of the class " + strings.Join(alternatives, " or ")
-			r.find(checkRequiredObjects, "required_object", modelPlace{none: true}, message)
+			r.find(checkRequiredObjects, "required_object", modelPlace{none: true}, always(message))
 		}
 	}
 	for _, class := range []string{"Version", "Building", "GlobalGeometryRules", "Timestep", "SimulationControl"} {
 		if present[foldName(class)] > 1 {
 			for _, o := range r.ofClass(class)[1:] {
-				r.find(checkRequiredObjects, "repeated_object", o.place, "a model has one object of the class "+class)
+				r.find(checkRequiredObjects, "repeated_object", o.place, func() string {
+					return "a model has one object of the class " + class
+				})
 			}
 		}
 	}
@@ -94,7 +101,9 @@ func (r *modelRun) checkNames() {
 		if o.name == "" {
 			// Some classes may do without a name; those that others refer to may not.
 			if o.group != "" {
-				r.find(checkUniqueNames, "name_missing", o.place, "this "+engine.Clip(o.class)+" has no name")
+				r.find(checkUniqueNames, "name_missing", o.place, func() string {
+					return "this " + engine.Clip(o.class) + " has no name"
+				})
 			}
 			continue
 		}
@@ -103,7 +112,7 @@ func (r *modelRun) checkNames() {
 			at.set = o.key
 		}
 		if other, taken := first[at]; taken {
-			r.find(checkUniqueNames, "duplicate_name", o.place, r.duplicate(o.name, other))
+			r.find(checkUniqueNames, "duplicate_name", o.place, func() string { return r.duplicate(o.name, other) })
 			continue
 		}
 		first[at] = o
@@ -146,11 +155,14 @@ func (r *modelRun) checkReferences() {
 					continue
 				}
 				code := "unknown_" + strings.ReplaceAll(string(ref.to[0]), " ", "_")
-				message := fmt.Sprintf("there is no %s %s", ref.to[0], engine.Quote(field.text))
-				if near := groups[ref.to[0]].nearest(field.text); near != "" && !r.full("energyplus."+code) {
-					message += "; did you mean " + near + "?"
-				}
-				r.find(checkReferences, code, r.fieldPlace(o, field, ref.names[min(i, len(ref.names)-1)]), message)
+				at := r.fieldPlace(o, field, ref.names[min(i, len(ref.names)-1)])
+				r.find(checkReferences, code, at, func() string {
+					message := fmt.Sprintf("there is no %s %s", ref.to[0], engine.Quote(field.text))
+					if near := groups[ref.to[0]].nearest(field.text); near != "" {
+						message += "; did you mean " + near + "?"
+					}
+					return message
+				})
 			}
 		}
 	}
@@ -197,9 +209,7 @@ func (r *modelRun) fieldPlace(o *modelObject, field modelField, name string) mod
 	if r.model.format == formatEpJSON {
 		return field.place
 	}
-	at := modelPlace{offset: field.place.offset, path: slices.Clone(o.place.path)}
-	at.path = append(at.path, name)
-	return at
+	return modelPlace{offset: field.place.offset, path: slices.Concat(o.place.path, []string{name})}
 }
 
 // checkZones looks for zones that no surface belongs to.
@@ -219,8 +229,9 @@ func (r *modelRun) checkZones() {
 	}
 	for _, o := range r.ofClass("Zone") {
 		if o.name != "" && !bounded[foldName(o.name)] {
-			message := "no surface belongs to the zone " + engine.Quote(o.name)
-			r.find(checkZoneSurfaces, "zone_without_surfaces", o.place, message)
+			r.find(checkZoneSurfaces, "zone_without_surfaces", o.place, func() string {
+				return "no surface belongs to the zone " + engine.Quote(o.name)
+			})
 		}
 	}
 }
@@ -236,10 +247,13 @@ func (r *modelRun) checkFieldCounts() {
 		}
 		switch n := o.count(); {
 		case o.spec.most > 0 && n > o.spec.most:
-			message := engine.AtMost(n, o.spec.most, "field", "fields") + "; is a semicolon missing?"
-			r.find(checkFieldCounts, "field_count", o.place, message)
+			r.find(checkFieldCounts, "field_count", o.place, func() string {
+				return engine.AtMost(n, o.spec.most, "field", "fields") + "; is a semicolon missing?"
+			})
 		case n < o.spec.fewest:
-			r.find(checkFieldCounts, "field_count", o.place, engine.AtLeast(n, o.spec.fewest, "field", "fields"))
+			r.find(checkFieldCounts, "field_count", o.place, func() string {
+				return engine.AtLeast(n, o.spec.fewest, "field", "fields")
+			})
 		}
 	}
 }

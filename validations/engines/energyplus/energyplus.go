@@ -41,7 +41,7 @@ type modelRun struct {
 	issues []modelIssue
 	// found counts the findings of each code, unlisted has those that are only counted.
 	found    map[string]int
-	unlisted map[string]engine.Finding
+	unlisted map[string]*engine.Finding
 }
 
 // modelIssue is a finding whose line is not known yet.
@@ -99,7 +99,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
+	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]*engine.Finding{}}
 	for _, check := range []func(){
 		r.checkEncoding, r.checkVersion, r.checkRequired, r.checkNames, r.checkReferences, r.checkZones,
 		r.checkFieldCounts,
@@ -161,25 +161,34 @@ func looksLikeIDF(doc engine.Document) (bool, error) {
 	return !strings.HasPrefix(strings.TrimLeft(string(engine.TrimBOM(head)), " \t\r\n"), "{"), nil
 }
 
-// find adds a finding of a check, unless the check is off. What comes too often is only counted.
-func (r *modelRun) find(check, code string, at modelPlace, message string) {
+// find adds a finding of a check, unless the check is off. What comes too often is only counted, without a message.
+func (r *modelRun) find(check, code string, at modelPlace, message func() string) {
 	severity, on := r.engine.severities[check]
 	if !on {
 		return
 	}
 	code = "energyplus." + code
-	f := engine.Finding{Severity: severity, Code: code, Message: message, Path: engine.Pointer(at.path...)}
 	if r.full(code) {
-		f.Count = r.unlisted[code].Count + 1
-		r.unlisted[code] = f
+		r.countUnlisted(severity, code, at)
 		return
 	}
+	f := engine.Finding{Severity: severity, Code: code, Message: message(), Path: engine.Pointer(at.path...)}
 	r.found[code]++
 	one := modelIssue{finding: f, place: at, at: engine.Position{Offset: at.offset}}
 	if at.none {
 		one.at = engine.Position{Line: engine.LineUnknown}
 	}
 	r.issues = append(r.issues, one)
+}
+
+// countUnlisted remembers where the first of them is.
+func (r *modelRun) countUnlisted(severity engine.Severity, code string, at modelPlace) {
+	f := r.unlisted[code]
+	if f == nil {
+		f = &engine.Finding{Severity: severity, Code: code, Path: engine.Pointer(at.path...)}
+		r.unlisted[code] = f
+	}
+	f.Count++
 }
 
 // full says that more findings of a code are only counted.

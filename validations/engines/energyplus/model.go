@@ -188,6 +188,6 @@ func (r *modelRun) report(c *engine.Collector) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(r.unlisted)) {
 		f := r.unlisted[code]
-		c.AddFolded("", f, f.Count, nil)
+		c.AddFolded("", *f, f.Count, nil)
 	}
 }
