@@ -23,9 +23,13 @@ func BenchmarkSchemaOfAValidDocument(b *testing.B) {
 			`{"id": 1, "name": "a room", "area": 20.5, "height": 2.5, "use": "office", "heated": true,
 				"at": {"x": 1, "y": 2}, "tags": ["a", "b"]}`,
 		},
-		"Numbers": {`{"items": {"items": {"type": "number", "minimum": 0}}}`, `[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]`},
-		"Maps": {`{"items": {"additionalProperties": {"type": "number"}}}`,
-			`{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9, "j": 10, "k": 11, "l": 12}`},
+		"Numbers": {
+			`{"items": {"items": {"type": "number", "minimum": 0}}}`, `[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]`,
+		},
+		"Maps": {
+			`{"items": {"additionalProperties": {"type": "number"}}}`,
+			`{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9, "j": 10, "k": 11, "l": 12}`,
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			e, faults := engines.Compile(engines.KindJSONSchema, []byte(schemaStep(tt.schema)), engines.DefaultLimits())

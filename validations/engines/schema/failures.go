@@ -110,7 +110,7 @@ func (m *members) Validate(ctx *jsonschema.ValidatorContext, v any) {
 }
 
 // evaluateKnown says whether the schema knows the member, and whether the evaluation goes on.
-func (m *members) evaluateKnown(ctx *jsonschema.ValidatorContext, name string, value any) (known, more bool) {
+func (m *members) evaluateKnown(ctx *jsonschema.ValidatorContext, name string, value any) (bool, bool) {
 	schema, known := m.named[name]
 	if known && !m.meter.evaluate(ctx, schema, value, name) {
 		return true, false
@@ -162,8 +162,8 @@ func (i *items) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// evaluate counts the memory of what a value fails at a path below that of the context. What failed inside of rules that
-// are satisfied, as an alternative does, is forgotten. It answers false where other values need no evaluation.
+// evaluate counts the memory of what a value fails at a path below that of the context. What failed inside of rules
+// that are satisfied, as an alternative does, is forgotten. It answers false where other values need no evaluation.
 func (m *meter) evaluate(ctx *jsonschema.ValidatorContext, schema *jsonschema.Schema, v any, path ...string) bool {
 	if m.stopped {
 		ctx.AddErr(errNotCounted)
@@ -185,7 +185,8 @@ func (m *meter) evaluate(ctx *jsonschema.ValidatorContext, schema *jsonschema.Sc
 	return failure.ErrorKind != nil
 }
 
-// memoryOf is the memory of a failure at the depth, without the failures of the values below and of branches with parts.
+// memoryOf is the memory of a failure at the depth, without the failures of the values below and of branches with
+// parts.
 func memoryOf(failure *jsonschema.ValidationError, depth int) int64 {
 	words := depth
 	switch k := failure.ErrorKind.(type) {

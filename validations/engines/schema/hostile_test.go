@@ -136,7 +136,9 @@ func TestTooManyFailuresEndTheCheck(t *testing.T) {
 		"OfReferences": {`{"items": {"$ref": "#/$defs/a"}, "$defs": {"a": ` + each + `}}`, `1`},
 		"OfGroups": {`{"items": {"$ref": "#/$defs/a"}, "$defs": {"a": ` +
 			strings.ReplaceAll(each, `5`, `5, "multipleOf": 3`) + `}}`, `1`},
-		"OfDoubles":    {`{"items": {"$ref": "#/$defs/0"}, "$defs": {` + doubles.String() + `"7": {"minimum": 5}}}`, `1`},
+		"OfDoubles": {
+			`{"items": {"$ref": "#/$defs/0"}, "$defs": {` + doubles.String() + `"7": {"minimum": 5}}}`, `1`,
+		},
 		"OfMembers":    {`{"items": {"properties": {"a": ` + each + `}}}`, `{"a":1}`},
 		"OfPatterns":   {`{"items": {"patternProperties": {"a": ` + each + `}}}`, `{"a":1}`},
 		"OfOthers":     {`{"items": {"additionalProperties": ` + each + `}}`, `{"a":1}`},
