@@ -113,6 +113,7 @@ func (h *hotPath) run(tb testing.TB) {
 	h.Must(tb, http.StatusCreated, h.Rerun(key+"-again", first.ID))
 	h.Do(tb, call{Path: validations.RunAddress(failed.ID), Token: h.Harbour.Tokens.Executor})
 	h.Do(tb, call{Path: validations.RunAddress(failed.ID) + "findings/", Token: h.Harbour.Tokens.Executor})
+	h.Keys(tb, "/api/idempotency-keys/?key="+key)
 	h.Flush(tb)
 	for _, id := range []uuid.UUID{first.ID, failed.ID} {
 		h.Exec(tb, `UPDATE validation_runs SET ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,

@@ -13,7 +13,14 @@ import (
 )
 
 // entryQuery reads entries; $1 is the organization and $2 the completer's most attempts.
-const entryQuery = `
+const entryQuery = entryColumns + `idempotency_keys` + entryActivity
+
+// namedEntryQuery is entryQuery for the few entries of the key $4. They are found first, without comparing ids, so that
+// no plan looks through all keys of the organization in the order of their ids.
+const namedEntryQuery = entryColumns +
+	`(SELECT * FROM idempotency_keys WHERE org_id = $1 AND key = $4 OFFSET 0)` + entryActivity
+
+const entryColumns = `
 	SELECT * FROM (
 		SELECT k.id, k.key, k.endpoint, CASE
 				WHEN k.recovery_point = 'finished' AND k.expires_at <= now() THEN 'expired'
@@ -25,7 +32,9 @@ const entryQuery = `
 			k.epoch, k.attempts, k.last_error, k.created_at, k.finished_at, k.expires_at, k.locked_until,
 			coalesce(a.replays, 0), coalesce(a.mismatches, 0), coalesce(a.conflicts, 0),
 			a.last_replay_at, a.last_refusal_at
-		FROM idempotency_keys AS k LEFT JOIN LATERAL (` + activityOfKey + `) AS a ON true
+		FROM `
+
+const entryActivity = ` AS k LEFT JOIN LATERAL (` + activityOfKey + `) AS a ON true
 		WHERE k.org_id = $1) AS e`
 
 // activityOfKey is for a lateral join: its limit makes the planner look up one key after the other.
@@ -37,7 +46,11 @@ func (i *Inspector) queueEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
 	comparison, order, from := cursor.Window()
-	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entryQuery+` WHERE id `+comparison+` $3
+	query := entryQuery
+	if filter.Key != "" {
+		query = namedEntryQuery
+	}
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), query+` WHERE id `+comparison+` $3
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
 		rareState(State(filter.State))+`
 		ORDER BY id `+order+` LIMIT $7`,

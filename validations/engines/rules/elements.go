@@ -70,12 +70,20 @@ func poll(o *operand, decide func(c *census) outcome) operator {
 		for i, item := range items {
 			found := outcome{verdict: verdictOpen, message: "has no " + path.text}
 			if value, known := path.find(item); known {
-				found = check(s.with(value))
+				found = check(s.with(value).quieter(c))
 			}
 			c.count(i, path, found)
 		}
 		return decide(c)
 	}
+}
+
+// quieter asks for no message where the list already has one.
+func (s subject) quieter(c *census) subject {
+	for verdict, n := range c.counts {
+		s.quiet[verdict] = s.quiet[verdict] || n > 0
+	}
+	return s
 }
 
 func (c *census) count(i int, path treePath, found outcome) {

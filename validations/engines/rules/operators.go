@@ -38,6 +38,8 @@ type subject struct {
 	value          any
 	textual        bool
 	maxPatternWork int64
+	// quiet has the verdicts that are only counted from now on, and need no message.
+	quiet [verdictOpen + 1]bool
 }
 
 // operatorApproxEq is the only operator with a tolerance.
@@ -81,16 +83,22 @@ var operators = map[string]operatorCompiler{
 	"none": noElement,
 }
 
-// judge makes the message only where it is needed.
-func judge(holds bool, message func() string) outcome {
+// judge makes the message only where it is shown.
+func (s subject) judge(holds bool, message func() string) outcome {
 	if holds {
 		return outcome{}
+	}
+	if s.quiet[verdictFails] {
+		return outcome{verdict: verdictFails}
 	}
 	return outcome{verdict: verdictFails, message: message()}
 }
 
 // misfit is the outcome for a value of another type than the operator takes.
 func (s subject) misfit(want string) outcome {
+	if s.quiet[verdictOpen] {
+		return outcome{verdict: verdictOpen}
+	}
 	return outcome{verdict: verdictOpen, message: "wants " + want + ", found " + s.kind()}
 }
 
@@ -210,14 +218,14 @@ func equal(o *operand) operator {
 	want := canonical(o.any())
 	shown := subject{value: o.value}.shown()
 	return func(s subject) outcome {
-		return judge(s.equals(want), func() string { return s.shown() + " is not " + shown })
+		return s.judge(s.equals(want), func() string { return s.shown() + " is not " + shown })
 	}
 }
 
 func different(o *operand) operator {
 	refused := canonical(o.any())
 	return func(s subject) outcome {
-		return judge(!s.equals(refused), func() string { return s.shown() + " is not allowed" })
+		return s.judge(!s.equals(refused), func() string { return s.shown() + " is not allowed" })
 	}
 }
 
@@ -236,7 +244,7 @@ func among(o *operand) operator {
 	forms, list := members(o)
 	return func(s subject) outcome {
 		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
-		return judge(known, func() string { return s.shown() + " is not one of " + list })
+		return s.judge(known, func() string { return s.shown() + " is not one of " + list })
 	}
 }
 
@@ -244,7 +252,7 @@ func notAmong(o *operand) operator {
 	forms, _ := members(o)
 	return func(s subject) outcome {
 		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
-		return judge(!known, func() string { return s.shown() + " is not allowed" })
+		return s.judge(!known, func() string { return s.shown() + " is not allowed" })
 	}
 }
 
@@ -257,7 +265,7 @@ func ordered(words string, holds func(comparison int) bool) operatorCompiler {
 			if !ok {
 				return s.misfit("a number")
 			}
-			return judge(holds(number.compare(limit)), func() string { return s.shown() + " " + words + " " + shown })
+			return s.judge(holds(number.compare(limit)), func() string { return s.shown() + " " + words + " " + shown })
 		}
 	}
 }
@@ -269,7 +277,7 @@ func between(o *operand) operator {
 		if !ok {
 			return s.misfit("a number")
 		}
-		return judge(number.compare(low) >= 0 && number.compare(high) <= 0, func() string {
+		return s.judge(number.compare(low) >= 0 && number.compare(high) <= 0, func() string {
 			return fmt.Sprintf("%s is not from %v to %v", s.shown(), low.float(), high.float())
 		})
 	}
@@ -282,7 +290,7 @@ func approximately(o *operand) operator {
 		if !ok {
 			return s.misfit("a number")
 		}
-		return judge(math.Abs(number.float()-center) <= tolerance, func() string {
+		return s.judge(math.Abs(number.float()-center) <= tolerance, func() string {
 			return fmt.Sprintf("%s is more than %v away from %v", s.shown(), tolerance, center)
 		})
 	}
@@ -301,9 +309,9 @@ func contains(o *operand) operator {
 			if !isText {
 				return s.misfit("a list")
 			}
-			return judge(strings.Contains(v, part), missing)
+			return s.judge(strings.Contains(v, part), missing)
 		case []any:
-			return judge(slices.ContainsFunc(v, func(item any) bool { return s.with(item).equals(form) }), missing)
+			return s.judge(slices.ContainsFunc(v, func(item any) bool { return s.with(item).equals(form) }), missing)
 		default:
 			return s.misfit("a string or a list")
 		}
@@ -318,7 +326,7 @@ func textual(words string, holds func(text, part string) bool) operatorCompiler 
 			if !ok {
 				return s.misfit("a string")
 			}
-			return judge(holds(text, part), func() string {
+			return s.judge(holds(text, part), func() string {
 				return engine.Quote(text) + " " + words + " " + engine.Quote(part)
 			})
 		}
@@ -335,7 +343,7 @@ func matches(o *operand) operator {
 		if p.Work(text) > s.maxPatternWork {
 			return outcome{verdict: verdictOpen, message: "the pattern costs too much on a text of this length"}
 		}
-		return judge(p.RE.MatchString(text), func() string {
+		return s.judge(p.RE.MatchString(text), func() string {
 			return engine.Quote(text) + " does not match " + engine.Clip(p.RE.String())
 		})
 	}
@@ -343,13 +351,13 @@ func matches(o *operand) operator {
 
 func null(*operand) operator {
 	return func(s subject) outcome {
-		return judge(s.value == nil, func() string { return s.shown() + " is not null" })
+		return s.judge(s.value == nil, func() string { return s.shown() + " is not null" })
 	}
 }
 
 func notNull(*operand) operator {
 	return func(s subject) outcome {
-		return judge(s.value != nil, func() string { return "is null" })
+		return s.judge(s.value != nil, func() string { return "is null" })
 	}
 }
 
@@ -377,7 +385,7 @@ func empty(*operand) operator {
 		if !ok {
 			return s.misfit(sizedTypes)
 		}
-		return judge(length == 0, func() string { return s.shown() + " is not empty" })
+		return s.judge(length == 0, func() string { return s.shown() + " is not empty" })
 	}
 }
 
@@ -387,7 +395,7 @@ func notEmpty(*operand) operator {
 		if !ok {
 			return s.misfit(sizedTypes)
 		}
-		return judge(length > 0, func() string { return "is empty" })
+		return s.judge(length > 0, func() string { return "is empty" })
 	}
 }
 
@@ -399,7 +407,7 @@ func sized(words string, holds func(got, want int) bool) operatorCompiler {
 			if !ok || s.value == nil {
 				return s.misfit(sizedTypes)
 			}
-			return judge(holds(got, want), func() string {
+			return s.judge(holds(got, want), func() string {
 				return fmt.Sprintf("has %s, %s %d", engine.Plural(got, unit, unit+"s"), words, want)
 			})
 		}
@@ -410,7 +418,7 @@ func typed(o *operand) operator {
 	want := o.types()
 	return func(s subject) outcome {
 		fits := slices.ContainsFunc(s.types(), func(name string) bool { return slices.Contains(want, name) })
-		return judge(fits, func() string { return s.kind() + " is not of type " + strings.Join(want, " or ") })
+		return s.judge(fits, func() string { return s.kind() + " is not of type " + strings.Join(want, " or ") })
 	}
 }
 
@@ -424,7 +432,7 @@ func dated(words string, holds func(value, limit instant) bool) operatorCompiler
 			if !ok {
 				return s.misfit("a date or a date-time")
 			}
-			return judge(holds(found, limit), func() string { return text + " " + words + " " + shown })
+			return s.judge(holds(found, limit), func() string { return text + " " + words + " " + shown })
 		}
 	}
 }
@@ -437,7 +445,7 @@ func within(o *operand) operator {
 		if !ok {
 			return s.misfit("a date or a date-time")
 		}
-		return judge(!found.time.Before(from) && !found.time.After(to), func() string {
+		return s.judge(!found.time.Before(from) && !found.time.After(to), func() string {
 			return text + " is outside of the period"
 		})
 	}

@@ -121,7 +121,7 @@ func (s *ruleSpot) check(ctx context.Context) error {
 		}
 		return nil
 	case placeClosed:
-		s.leaveOpen(subject{value: s.place.value}.kind() + " has no elements")
+		s.leaveOpen(func() string { return subject{value: s.place.value}.kind() + " has no elements" })
 		return nil
 	default:
 	}
@@ -137,10 +137,13 @@ func (s *ruleSpot) check(ctx context.Context) error {
 }
 
 func (s *ruleSpot) checkValue(ctx context.Context) error {
-	found := s.rule.check(subject{s.place.value, s.run.document.Textual, s.run.limits.MaxPatternWork})
+	found := s.rule.check(subject{
+		value: s.place.value, textual: s.run.document.Textual, maxPatternWork: s.run.limits.MaxPatternWork,
+		quiet: [...]bool{verdictFails: s.failed.full(s.run.limits), verdictOpen: s.open.full(s.run.limits)},
+	})
 	switch found.verdict {
 	case verdictOpen:
-		s.leaveOpen(found.message)
+		s.leaveOpen(func() string { return found.message })
 	case verdictFails:
 		return s.failWith(ctx, found)
 	default:
@@ -152,7 +155,7 @@ func (s *ruleSpot) checkValue(ctx context.Context) error {
 func (s *ruleSpot) guarded(ctx context.Context) (bool, error) {
 	applies, reason, err := s.rule.guard.Holds(ctx, s.variables())
 	if reason != "" {
-		s.leaveOpen(s.rule.guard.explain(s, reason))
+		s.leaveOpen(func() string { return s.rule.guard.explain(s, reason) })
 	}
 	return applies, err
 }
@@ -163,12 +166,16 @@ func (s *ruleSpot) checkCondition(ctx context.Context) error {
 	case err != nil:
 		return err
 	case reason != "":
-		s.leaveOpen(s.rule.condition.explain(s, reason))
+		s.leaveOpen(func() string { return s.rule.condition.explain(s, reason) })
 		return nil
 	case holds:
 		return nil
 	}
-	return s.failWith(ctx, outcome{message: "the rule " + s.rule.id + " does not hold"})
+	found := outcome{verdict: verdictFails}
+	if !s.failed.full(s.run.limits) {
+		found.message = "the rule " + s.rule.id + " does not hold"
+	}
+	return s.failWith(ctx, found)
 }
 
 // failWith uses the message of the rule where it has one. It is only made where it is shown.
@@ -189,8 +196,12 @@ func (s *ruleSpot) fail(below []string, message string) {
 	s.failed.add(s.run.limits, s.place, below, message)
 }
 
-func (s *ruleSpot) leaveOpen(reason string) {
-	s.open.add(s.run.limits, s.place, nil, "not evaluated: "+reason)
+func (s *ruleSpot) leaveOpen(reason func() string) {
+	message := ""
+	if !s.open.full(s.run.limits) {
+		message = "not evaluated: " + reason()
+	}
+	s.open.add(s.run.limits, s.place, nil, message)
 }
 
 func (s *ruleSpot) variables() map[string]any {

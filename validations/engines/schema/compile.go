@@ -146,13 +146,14 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 		return nil, s.compileFault(err)
 	}
 	compiled := &compiledSchema{root: root, meter: m, byLocation: map[string]*jsonschema.Schema{}}
-	compiled.guard(root)
+	roots := []*jsonschema.Schema{root}
 	for _, fragment := range s.anchors {
 		// What looks like an anchor may stand in an example, where it is no schema and need not compile.
 		if anchored, err := compiler.Compile(schemaURL + "#" + fragment); err == nil {
-			compiled.guard(anchored)
+			roots = append(roots, anchored)
 		}
 	}
+	compiled.guard(roots)
 	return compiled, nil
 }
 

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"reflect"
+	"slices"
+	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -24,16 +26,19 @@ const tooManyFailures = "not evaluated to the end: the document fails the schema
 // errNotCounted stands for all that is not evaluated any more.
 var errNotCounted = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}
 
-// counted evaluates the rules of a schema and counts the memory of the failures that the library keeps of it. A few
-// hundred bytes of schema would otherwise let a small document fail millions of times.
-type counted struct {
+// A few hundred bytes of schema would let a small document fail millions of times. So the memory of failures is counted
+// wherever they can multiply: members and items are evaluated here instead of in the library, which costs a valid
+// document nothing, and a branch is wrapped. What a schema fails besides, its own keywords bound.
+
+// branch is a schema that others apply beside others, as anyOf does, or in a loop of the library.
+type branch struct {
 	rules *jsonschema.Schema
 	meter *meter
 }
 
-// countFailures moves all that a schema demands behind a counter, and returns it. What other schemas refer to is still
+// countBranch moves all that a schema demands behind a counter, and returns it. What other schemas refer to is still
 // the schema itself.
-func countFailures(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
+func countBranch(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
 	rules := *schema
 	fields := reflect.ValueOf(schema).Elem()
 	for i := range fields.NumField() {
@@ -45,29 +50,143 @@ func countFailures(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
 			fields.Field(i).SetZero()
 		}
 	}
-	schema.Extensions = []jsonschema.SchemaExt{&counted{rules: &rules, meter: m}}
+	schema.Extensions = []jsonschema.SchemaExt{&branch{rules: &rules, meter: m}}
 	return &rules
 }
 
-// Validate evaluates the rules. What failed inside of rules that are satisfied, as an alternative does, is forgotten.
-func (c *counted) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	if c.meter.stopped {
-		ctx.AddErr(errNotCounted)
+// Validate evaluates the branch.
+func (b *branch) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	b.meter.evaluate(ctx, b.rules, v)
+}
+
+// members evaluates the members of objects.
+type members struct {
+	named    map[string]*jsonschema.Schema
+	patterns map[jsonschema.Regexp]*jsonschema.Schema
+	// others is a schema, false, or nil for all that the others leave.
+	others any
+	meter  *meter
+}
+
+// countMembers takes the evaluation of members over from the library.
+func countMembers(schema *jsonschema.Schema, m *meter) {
+	if schema.Properties == nil && schema.PatternProperties == nil && schema.AdditionalProperties == nil {
 		return
 	}
-	before := c.meter.failures
-	err := ctx.Validate(c.rules, v, nil)
-	if err == nil {
-		c.meter.failures = before
+	schema.Extensions = append(schema.Extensions,
+		&members{schema.Properties, schema.PatternProperties, schema.AdditionalProperties, m})
+	schema.Properties, schema.PatternProperties, schema.AdditionalProperties = nil, nil, nil
+}
+
+// Validate evaluates the members of an object.
+func (m *members) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	object, ok := v.(map[string]any)
+	if !ok {
 		return
 	}
-	ctx.AddErr(err)
-	if failure, ok := err.(*jsonschema.ValidationError); ok { //nolint:errorlint // the library never wraps it
-		c.meter.fail(memoryOf(failure, len(ctx.ValueLocation())))
+	var surplus []string
+	for name, value := range object {
+		known, more := m.evaluateKnown(ctx, name, value)
+		if !known {
+			switch others := m.others.(type) {
+			case *jsonschema.Schema:
+				more = m.meter.evaluate(ctx, others, value, name)
+			case bool:
+				if !others {
+					surplus = append(surplus, name)
+				}
+			}
+		}
+		if !more {
+			return
+		}
+		if known || m.others != nil {
+			ctx.EvaluatedProp(name)
+		}
+	}
+	if len(surplus) > 0 {
+		ctx.AddError(&kind.AdditionalProperties{Properties: surplus})
 	}
 }
 
-// memoryOf is the memory of a failure at the depth, without the failures of the values below.
+// evaluateKnown says whether the schema knows the member, and whether the evaluation goes on.
+func (m *members) evaluateKnown(ctx *jsonschema.ValidatorContext, name string, value any) (bool, bool) {
+	schema, known := m.named[name]
+	if known && !m.meter.evaluate(ctx, schema, value, name) {
+		return true, false
+	}
+	for pattern, schema := range m.patterns {
+		if !pattern.MatchString(name) {
+			continue
+		}
+		known = true
+		if !m.meter.evaluate(ctx, schema, value, name) {
+			return true, false
+		}
+	}
+	return known, true
+}
+
+// items evaluates the items of lists.
+type items struct {
+	first []*jsonschema.Schema
+	// rest is nil where nothing is demanded of the rest.
+	rest  *jsonschema.Schema
+	meter *meter
+}
+
+// countItems takes the evaluation of items over from the library, except the lists of items of old drafts.
+func countItems(schema *jsonschema.Schema, m *meter) {
+	counted := &items{schema.PrefixItems, schema.Items2020, m}
+	if all, ok := schema.Items.(*jsonschema.Schema); ok {
+		counted.rest = all
+		schema.Items, schema.AdditionalItems = nil, nil
+	}
+	if counted.rest != nil || len(counted.first) > 0 {
+		schema.PrefixItems, schema.Items2020 = nil, nil
+		schema.Extensions = append(schema.Extensions, counted)
+	}
+}
+
+// Validate evaluates the items of a list.
+func (i *items) Validate(ctx *jsonschema.ValidatorContext, v any) {
+	list, _ := v.([]any)
+	for at, item := range list {
+		schema := i.rest
+		if at < len(i.first) {
+			schema = i.first[at]
+		}
+		if schema == nil || !i.meter.evaluate(ctx, schema, item, strconv.Itoa(at)) {
+			return
+		}
+	}
+}
+
+// evaluate counts the memory of what a value fails at a path below that of the context. What failed inside of rules
+// that are satisfied, as an alternative does, is forgotten. It answers false where other values need no evaluation.
+func (m *meter) evaluate(ctx *jsonschema.ValidatorContext, schema *jsonschema.Schema, v any, path ...string) bool {
+	if m.stopped {
+		ctx.AddErr(errNotCounted)
+		return false
+	}
+	before := m.failures
+	err := ctx.Validate(schema, v, path)
+	if err == nil {
+		m.failures = before
+		return true
+	}
+	ctx.AddErr(err)
+	failure, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // the library never wraps it
+	if !ok {
+		return false
+	}
+	m.fail(memoryOf(failure, len(ctx.ValueLocation())+len(path)))
+	// A failure without a kind is one of rules of which nothing else is asked than whether they are satisfied.
+	return failure.ErrorKind != nil
+}
+
+// memoryOf is the memory of a failure at the depth, without the failures of the values below and of branches with
+// parts.
 func memoryOf(failure *jsonschema.ValidationError, depth int) int64 {
 	words := depth
 	switch k := failure.ErrorKind.(type) {
@@ -86,9 +205,26 @@ func memoryOf(failure *jsonschema.ValidationError, depth int) int64 {
 	}
 	total := failureBytes + int64(words)*wordBytes
 	for _, cause := range failure.Causes {
-		if len(cause.InstanceLocation) == depth && len(cause.Causes) == 0 {
+		if len(cause.InstanceLocation) == depth && (groups(failure.ErrorKind) || isFlat(cause)) {
 			total += memoryOf(cause, depth)
 		}
 	}
 	return total
+}
+
+// groups says whether a failure is nothing but its causes.
+func groups(k jsonschema.ErrorKind) bool {
+	switch k.(type) {
+	case *kind.Group, *kind.Reference:
+		return true
+	default:
+		return false
+	}
+}
+
+// isFlat says whether the causes of a failure have none themselves. Those of branches that do are already counted.
+func isFlat(failure *jsonschema.ValidationError) bool {
+	return !slices.ContainsFunc(failure.Causes, func(cause *jsonschema.ValidationError) bool {
+		return len(cause.Causes) > 0
+	})
 }

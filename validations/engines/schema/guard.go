@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -90,38 +91,41 @@ func (p *meteredPattern) MatchString(text string) bool {
 	return !p.meter.charge(work/patternWorkShare) || p.pattern.RE.MatchString(text)
 }
 
-// guard makes a schema and all it leads to charge the meter, before its evaluation as a part of its format, and after a
-// failed one. Once the meter has stopped nothing more is evaluated, so a run unwinds quickly.
-func (s *compiledSchema) guard(root *jsonschema.Schema) {
-	for queue := []application{{schema: root}}; len(queue) > 0; queue = queue[1:] {
-		next := queue[0]
-		if next.schema == nil || s.byLocation[next.schema.Location] != nil {
+// guard makes schemas and all they lead to charge the meter, before their evaluation as a part of their format, and for
+// what they fail. Once the meter has stopped nothing more is evaluated, so a run unwinds quickly.
+func (s *compiledSchema) guard(roots []*jsonschema.Schema) {
+	branches := map[*jsonschema.Schema]bool{}
+	for queue := roots; len(queue) > 0; queue = queue[1:] {
+		schema := queue[0]
+		if schema == nil || s.byLocation[schema.Location] != nil {
 			continue
 		}
-		same, below := sameValueSchemas(next.schema), belowSchemas(next.schema)
-		rules := next.schema
-		// The counter around what refers to a schema without parts counts its failures as well.
-		if !next.sameValue || hasAny(same) || hasAny(below) {
-			rules = countFailures(next.schema, s.meter)
+		s.byLocation[schema.Location] = schema
+		for _, looped := range loopedSchemas(schema) {
+			branches[looped] = true
 		}
-		s.byLocation[rules.Location] = rules
-		for _, schema := range same {
-			queue = append(queue, application{schema: schema, sameValue: true})
+		for _, applied := range branchSchemas(schema) {
+			// What refers to a branch without parts counts its failures as its own.
+			branches[applied] = applied != nil && (branches[applied] || hasAny(partsOf(applied)))
 		}
-		for _, schema := range below {
-			queue = append(queue, application{schema: schema})
-		}
-		if rules.Bool == nil {
-			s.meterSchema(rules, int64(1+len(same)+len(rules.PatternProperties)))
-			guardNames(rules)
-		}
+		queue = append(queue, partsOf(schema)...)
 	}
-}
-
-// application is a schema that another one applies, to its own value or to a part of it.
-type application struct {
-	schema    *jsonschema.Schema
-	sameValue bool
+	for location, schema := range s.byLocation {
+		original := *schema
+		s.byLocation[location] = &original
+		rules := schema
+		if branches[schema] {
+			rules = countBranch(schema, s.meter)
+		}
+		if rules.Bool != nil {
+			continue
+		}
+		same := len(referredSchemas(rules)) + len(branchSchemas(rules))
+		s.meterSchema(rules, int64(1+same+len(rules.PatternProperties)))
+		guardNames(rules, s.meter)
+		countMembers(rules, s.meter)
+		countItems(rules, s.meter)
+	}
 }
 
 func hasAny(schemas []*jsonschema.Schema) bool {
@@ -168,11 +172,12 @@ func extent(v any) int64 {
 // names replaces the library's check of property names, which reports places that later checks have overwritten.
 type names struct {
 	schema *jsonschema.Schema
+	meter  *meter
 }
 
-func guardNames(schema *jsonschema.Schema) {
+func guardNames(schema *jsonschema.Schema, m *meter) {
 	if schema.PropertyNames != nil {
-		schema.Extensions = append(schema.Extensions, &names{schema.PropertyNames})
+		schema.Extensions = append(schema.Extensions, &names{schema.PropertyNames, m})
 		schema.PropertyNames = nil
 	}
 }
@@ -183,44 +188,61 @@ func (n *names) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	if !ok {
 		return
 	}
+	depth := int64(len(ctx.ValueLocation()))
 	for name := range members {
-		if err := n.schema.Validate(name); err != nil {
+		before := n.meter.failures
+		err := n.schema.Validate(name)
+		n.meter.failures = before
+		if err != nil {
 			ctx.AddError(&kind.PropertyNames{Property: name})
+			n.meter.fail(failureBytes + depth*wordBytes)
 		}
 	}
 }
 
-// sameValueSchemas are the schemas that are applied to the same value.
-func sameValueSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
-	found := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
+// partsOf are all schemas that a schema applies.
+func partsOf(s *jsonschema.Schema) []*jsonschema.Schema {
+	return slices.Concat(referredSchemas(s), branchSchemas(s), loopedSchemas(s), partSchemas(s))
+}
+
+// referredSchemas are applied to the same value in place of the schema.
+func referredSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	found := []*jsonschema.Schema{s.Ref, s.RecursiveRef}
 	if s.DynamicRef != nil {
 		found = append(found, s.DynamicRef.Ref)
 	}
-	found = append(append(append(found, s.AllOf...), s.AnyOf...), s.OneOf...)
-	for _, schema := range s.DependentSchemas {
-		found = append(found, schema)
-	}
+	return found
+}
+
+// branchSchemas are applied to the same value beside the schema.
+func branchSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	found := slices.Concat([]*jsonschema.Schema{s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+	found = slices.AppendSeq(found, maps.Values(s.DependentSchemas))
 	for _, dependency := range s.Dependencies {
 		found = appendSchema(found, dependency)
 	}
 	return found
 }
 
-// belowSchemas are the schemas that are applied to members, items and names.
-func belowSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
-	found := []*jsonschema.Schema{
-		s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema,
+// loopedSchemas are applied to members and items by the library.
+func loopedSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	found := []*jsonschema.Schema{s.UnevaluatedProperties, s.Contains, s.UnevaluatedItems, s.ContentSchema}
+	if several, ok := s.Items.([]*jsonschema.Schema); ok {
+		found = appendSchema(append(found, several...), s.AdditionalItems)
 	}
-	found = append(found, s.PrefixItems...)
-	for _, schema := range s.Properties {
-		found = append(found, schema)
-	}
-	for _, schema := range s.PatternProperties {
-		found = append(found, schema)
-	}
+	return found
+}
+
+// partSchemas are applied to members, items and names, and counted there.
+func partSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	found := append([]*jsonschema.Schema{s.PropertyNames, s.Items2020}, s.PrefixItems...)
+	found = slices.AppendSeq(found, maps.Values(s.Properties))
+	found = slices.AppendSeq(found, maps.Values(s.PatternProperties))
 	found = appendSchema(found, s.AdditionalProperties)
-	found = appendSchema(found, s.AdditionalItems)
-	return appendSchema(found, s.Items)
+	if _, several := s.Items.([]*jsonschema.Schema); !several {
+		found = appendSchema(found, s.Items)
+	}
+	return found
 }
 
 // appendSchema takes the fields that hold a schema, several, or none.

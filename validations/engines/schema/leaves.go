@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +63,7 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 			queue = append(queue, e.Causes...)
 			continue
 		}
-		if e == errNotCounted {
+		if e == errNotCounted || stopped(e) {
 			continue
 		}
 		listed := s.describe(document, e, maxLeaves-len(found.list))
@@ -73,6 +74,12 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 		}
 	}
 	return found
+}
+
+// stopped says whether a failure is none of the document's, but where the meter has ended the check.
+func stopped(e *jsonschema.ValidationError) bool {
+	format, ok := e.ErrorKind.(*kind.Format)
+	return ok && errors.Is(format.Err, errStopped)
 }
 
 // codePrefix begins the codes of failures; the keyword that failed follows.

@@ -31,6 +31,7 @@ const (
 type column struct {
 	name      string
 	kind      columnType
+	typeCode  string
 	required  bool
 	unique    bool
 	minimum   *bound
@@ -64,6 +65,7 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 	c := &column{
 		name:      field.Name,
 		kind:      columnType(field.Type),
+		typeCode:  "csv.type." + field.Type,
 		required:  field.Constraints.Required,
 		unique:    field.Constraints.Unique,
 		minLength: field.Constraints.MinLength,
@@ -249,8 +251,16 @@ func (c *column) native(value cell) any {
 	}
 }
 
-// typeFault returns the code and the message for a value that is none of the type.
-func (c *column) typeFault(text string) (string, string) {
+// wording makes the message of a finding about a value. It captures nothing, so that it costs nothing where the finding
+// is only counted.
+type wording func(c *column, value cell) string
+
+func missingValue(c *column, _ cell) string {
+	return c.name + " is missing"
+}
+
+// wrongType is the wording for a value that is none of the type.
+func wrongType(c *column, value cell) string {
 	wanted := map[columnType]string{
 		typeNumber:   "is not a number",
 		typeInteger:  "is not an integer",
@@ -258,16 +268,20 @@ func (c *column) typeFault(text string) (string, string) {
 		typeDate:     "is not a valid date",
 		typeDatetime: "is not a valid date-time",
 	}
-	return "csv.type." + string(c.kind), c.name + " " + engine.Quote(text) + " " + wanted[c.kind]
+	return c.name + " " + engine.Quote(value.text) + " " + wanted[c.kind]
 }
 
 // violations calls found for each constraint that a value breaks.
-func (c *column) violations(value cell, maxWork int64, found func(code, message string)) {
+func (c *column) violations(value cell, maxWork int64, found func(code string, words wording)) {
 	if c.minimum != nil && c.compare(value, c.minimum.value) < 0 {
-		found("csv.minimum", c.name+" "+engine.Clip(value.text)+" is less than "+c.minimum.text)
+		found("csv.minimum", func(c *column, value cell) string {
+			return c.name + " " + engine.Clip(value.text) + " is less than " + c.minimum.text
+		})
 	}
 	if c.maximum != nil && c.compare(value, c.maximum.value) > 0 {
-		found("csv.maximum", c.name+" "+engine.Clip(value.text)+" is more than "+c.maximum.text)
+		found("csv.maximum", func(c *column, value cell) string {
+			return c.name + " " + engine.Clip(value.text) + " is more than " + c.maximum.text
+		})
 	}
 	if c.minLength != nil || c.maxLength != nil {
 		c.lengthViolations(value, found)
@@ -276,26 +290,39 @@ func (c *column) violations(value cell, maxWork int64, found func(code, message 
 		c.patternViolation(value, maxWork, found)
 	}
 	if len(c.enum) > 0 && !slices.ContainsFunc(c.enum, func(e cell) bool { return c.same(e, value) }) {
-		found("csv.enum", c.name+" "+engine.Quote(value.text)+" is not one of "+c.enumText)
+		found("csv.enum", func(c *column, value cell) string {
+			return c.name + " " + engine.Quote(value.text) + " is not one of " + c.enumText
+		})
 	}
 }
 
-func (c *column) lengthViolations(value cell, found func(code, message string)) {
+func (c *column) lengthViolations(value cell, found func(code string, words wording)) {
 	length := utf8.RuneCountInString(value.text)
-	subject := c.name + " " + engine.Quote(value.text) + " "
 	if c.minLength != nil && length < *c.minLength {
-		found("csv.min_length", subject+engine.AtLeast(length, *c.minLength, "character", "characters"))
+		found("csv.min_length", func(c *column, value cell) string {
+			length := utf8.RuneCountInString(value.text)
+			return c.name + " " + engine.Quote(value.text) + " " +
+				engine.AtLeast(length, *c.minLength, "character", "characters")
+		})
 	}
 	if c.maxLength != nil && length > *c.maxLength {
-		found("csv.max_length", subject+engine.AtMost(length, *c.maxLength, "character", "characters"))
+		found("csv.max_length", func(c *column, value cell) string {
+			length := utf8.RuneCountInString(value.text)
+			return c.name + " " + engine.Quote(value.text) + " " +
+				engine.AtMost(length, *c.maxLength, "character", "characters")
+		})
 	}
 }
 
-func (c *column) patternViolation(value cell, maxWork int64, found func(code, message string)) {
+func (c *column) patternViolation(value cell, maxWork int64, found func(code string, words wording)) {
 	switch {
 	case c.pattern.Work(value.text) > maxWork:
-		found("csv.pattern", c.name+" was not evaluated: the pattern costs too much on a text of this length")
+		found("csv.pattern", func(c *column, _ cell) string {
+			return c.name + " was not evaluated: the pattern costs too much on a text of this length"
+		})
 	case !c.pattern.RE.MatchString(value.text):
-		found("csv.pattern", c.name+" "+engine.Quote(value.text)+" does not match "+c.pattern.RE.String())
+		found("csv.pattern", func(c *column, value cell) string {
+			return c.name + " " + engine.Quote(value.text) + " does not match " + c.pattern.RE.String()
+		})
 	}
 }

@@ -199,19 +199,36 @@ func (r *run) find(path string, offset int, f engine.Finding) {
 	r.collector.Add(path, f)
 }
 
+// findValue reports an error about a value.
+func (r *run) findValue(i int, value cell, code string, words wording) {
+	column := r.engine.columns[i]
+	f := engine.Finding{Code: code}
+	if !r.full(code, column.name) {
+		f.Message = words(column, value)
+	}
+	r.find(column.name, r.starts[i], f)
+}
+
+// full says whether errors of a code are only counted from now on.
+func (r *run) full(code, path string) bool {
+	return r.collector.Full(engine.CheckKey{Code: code, Path: path, Severity: engine.SeverityError})
+}
+
 func (r *run) checkRow(ctx context.Context) error {
 	if at := engine.BadTextAt(r.reader.raw); at >= 0 {
 		r.find("", at, engine.Finding{Code: "csv.encoding", Message: "the row is not text in the table's encoding"})
 		return nil
 	}
 	if got, want := len(r.reader.cells), len(r.order); got != want {
-		message := fmt.Sprintf("row has %s, ", engine.Plural(got, "field", "fields"))
-		if r.engine.dialect.hasHeader() {
-			message += fmt.Sprintf("header has %d", want)
-		} else {
-			message += fmt.Sprintf("schema has %d", want)
+		f := engine.Finding{Code: "csv.row.field_count"}
+		if !r.full(f.Code, "") {
+			wanted := "schema"
+			if r.engine.dialect.hasHeader() {
+				wanted = "header"
+			}
+			f.Message = fmt.Sprintf("row has %s, %s has %d", engine.Plural(got, "field", "fields"), wanted, want)
 		}
-		r.find("", 0, engine.Finding{Code: "csv.row.field_count", Message: message})
+		r.find("", 0, f)
 		return nil
 	}
 	r.count++
@@ -236,19 +253,18 @@ func (r *run) checkCell(i int, text string) {
 	if slices.Contains(r.engine.missing, text) {
 		r.cells[i] = cell{missing: true, broken: column.required}
 		if column.required {
-			r.find(column.name, r.starts[i], engine.Finding{Code: "csv.required", Message: column.name + " is missing"})
+			r.findValue(i, r.cells[i], "csv.required", missingValue)
 		}
 		return
 	}
 	value := column.parse(text)
 	r.cells[i] = value
 	if value.broken {
-		code, message := column.typeFault(text)
-		r.find(column.name, r.starts[i], engine.Finding{Code: code, Message: message})
+		r.findValue(i, value, column.typeCode, wrongType)
 		return
 	}
-	column.violations(value, r.engine.limits.MaxPatternWork, func(code, message string) {
-		r.find(column.name, r.starts[i], engine.Finding{Code: code, Message: message})
+	column.violations(value, r.engine.limits.MaxPatternWork, func(code string, words wording) {
+		r.findValue(i, value, code, words)
 	})
 	r.aggregates[i].add(value.number)
 	if r.unique[i] != nil {
@@ -273,8 +289,9 @@ func (r *run) checkPrimaryKey() {
 			return
 		}
 		if value.missing {
-			message := columns[i].name + " is part of the primary key and is missing"
-			r.find(columns[i].name, r.starts[i], engine.Finding{Code: "csv.primary_key", Message: message})
+			r.findValue(i, value, "csv.primary_key", func(c *column, _ cell) string {
+				return c.name + " is part of the primary key and is missing"
+			})
 			return
 		}
 		r.key = columns[i].appendKey(r.key, value)
@@ -294,6 +311,10 @@ func (r *run) checkDuplicate(s *seen, i int, code string, message func(line int)
 		limited := "duplicates were looked for up to here only: the memory for it is spent"
 		r.find(name, r.starts[i], engine.Finding{Code: "csv.limit.unique", Message: limited})
 	case line > 0:
-		r.find(name, r.starts[i], engine.Finding{Code: code, Message: message(line)})
+		f := engine.Finding{Code: code}
+		if !r.full(code, name) {
+			f.Message = message(line)
+		}
+		r.find(name, r.starts[i], f)
 	}
 }
