@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -57,6 +59,7 @@ type Executor struct {
 	log     *slog.Logger
 	// programs are never invalidated, because a definition never changes under its digest.
 	programs   *lru.Cache[validations.Digest, program]
+	compiling  singleflight.Group
 	validators *external.Client
 	waiters    *Waiters
 	leases     batcher[jobs.Job, lease]
@@ -103,13 +106,26 @@ type program struct {
 	engines    []engines.Engine
 }
 
-// program returns the compiled definition of a run, from the cache if it is there.
+// program returns the compiled definition of a run, from the cache if it is there. Runs that need the same one at once
+// share one compilation, because hundreds may begin together.
 func (e *Executor) program(ctx context.Context, run validations.Run) (program, error) {
 	digest := validations.Digest(run.DefinitionDigest)
 	if cached, ok := e.programs.Get(digest); ok {
 		return cached, nil
 	}
-	definition, err := e.runs.Definition(ctx, run.OrgID, digest)
+	key := string(append(run.OrgID[:], digest[:]...))
+	compiled, err, _ := e.compiling.Do(key, func() (any, error) {
+		return e.compile(context.WithoutCancel(ctx), run.OrgID, digest)
+	})
+	if err != nil {
+		return program{}, err //nolint:wrapcheck // It is that of compile.
+	}
+	return compiled.(program), nil //nolint:forcetypeassert // compile returns no other type.
+}
+
+// compile puts the compiled definition into the cache, and returns it.
+func (e *Executor) compile(ctx context.Context, orgID uuid.UUID, digest validations.Digest) (program, error) {
+	definition, err := e.runs.Definition(ctx, orgID, digest)
 	if err != nil {
 		return program{}, err
 	}
