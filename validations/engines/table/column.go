@@ -38,6 +38,8 @@ type column struct {
 	minLength *int
 	maxLength *int
 	pattern   *engine.Pattern
+	// patternText is the pattern as the schema has it, without the anchors.
+	patternText string
 	enum      []cell
 	enumText  string
 }
@@ -89,12 +91,12 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 	faults = append(faults, found...)
 	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
 	if field.Constraints.Pattern != "" {
-		p, err := engine.CompilePattern(field.Constraints.Pattern, limits)
+		p, err := engine.CompileWholePattern(field.Constraints.Pattern, limits)
 		if err != nil {
 			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
 			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
 		}
-		c.pattern = &p
+		c.pattern, c.patternText = &p, field.Constraints.Pattern
 	}
 	return c, faults
 }
@@ -296,6 +298,6 @@ func (c *column) patternViolation(value cell, maxWork int64, found func(code, me
 	case c.pattern.Work(value.text) > maxWork:
 		found("csv.pattern", c.name+" was not evaluated: the pattern costs too much on a text of this length")
 	case !c.pattern.RE.MatchString(value.text):
-		found("csv.pattern", c.name+" "+engine.Quote(value.text)+" does not match "+c.pattern.RE.String())
+		found("csv.pattern", c.name+" "+engine.Quote(value.text)+" does not match "+c.patternText)
 	}
 }

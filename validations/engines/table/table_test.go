@@ -100,6 +100,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			`v "abc" has 3 characters, at most 2 allowed`,
 		},
 		{"Pattern", "string", `"pattern": "^a+$"`, []string{"aa"}, "b", "csv.pattern", `v "b" does not match ^a+$`},
+		{
+			"PatternIsOfTheWholeValue", "string", `"pattern": "[0-9]{2}|x"`,
+			[]string{"12", "x"},
+			"x12y", "csv.pattern",
+			`v "x12y" does not match [0-9]{2}|x`,
+		},
 		{"Enum", "string", `"enum": ["A", "B"]`, []string{"A"}, "C", "csv.enum", `v "C" is not one of A, B`},
 		{
 			"EnumOfNumbers", "number", `"enum": [1, 2.5]`,
