@@ -74,15 +74,12 @@ func newRun(e *Engine, reader *csvReader, c *engine.Collector) *run {
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.
 func (r *run) read(ctx context.Context) error {
-	if done, err := r.readHeader(); done || err != nil {
+	if done, err := r.readHeader(ctx); done || err != nil {
 		return err
 	}
 	r.disableRules()
 	for {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("check table: %w", err)
-		}
-		err := r.reader.next()
+		err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
 			r.complete = true
 			return nil
@@ -106,8 +103,33 @@ func (r *run) read(ctx context.Context) error {
 	}
 }
 
+// next reads the next record that has text, and reports the blank lines before it. Those at the end of the file mean
+// nothing, since many programs write them.
+func (r *run) next(ctx context.Context) error {
+	first, blank := 0, 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("check table: %w", err)
+		}
+		err := r.reader.next()
+		if err == nil && r.reader.blank() {
+			if blank == 0 {
+				first = r.reader.line
+			}
+			blank++
+			continue
+		}
+		if blank > 0 && !errors.Is(err, io.EOF) {
+			f := engine.Failure("csv.row.blank", engine.Plural(blank, "blank line", "blank lines")+" among the rows")
+			f.Line, f.Column = first, 1
+			r.collector.Add("", f)
+		}
+		return err
+	}
+}
+
 // readHeader answers whether there is nothing to read behind it.
-func (r *run) readHeader() (bool, error) {
+func (r *run) readHeader(ctx context.Context) (bool, error) {
 	if !r.engine.dialect.hasHeader() {
 		for i := range r.engine.columns {
 			r.order = append(r.order, i)
@@ -115,7 +137,7 @@ func (r *run) readHeader() (bool, error) {
 		}
 		return false, nil
 	}
-	err := r.reader.next()
+	err := r.next(ctx)
 	switch {
 	case errors.Is(err, io.EOF):
 		r.complete = true

@@ -240,7 +240,17 @@ func TestTableDialects(t *testing.T) {
 		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
 		{
 			"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv",
-			[]brief{{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`}},
+			[]brief{
+				{"csv.row.blank", "", 4, 1, 0, "1 blank line among the rows"},
+				{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`},
+			},
+		},
+		{
+			"BlankLines", `{}`, "\na,b\nx,1\n\n\r\ny,2\n\n\n", "text/csv",
+			[]brief{
+				{"csv.row.blank", "", 1, 1, 0, "1 blank line among the rows"},
+				{"csv.row.blank", "", 4, 1, 0, "2 blank lines among the rows"},
+			},
 		},
 		{"QuotedLines", `{}`, "a,b\n\"x\ny\"\"\",q\nz,w\n", "text/csv", []brief{
 			{"csv.type.integer", "b", 3, 6, 1, `b "q" is not an integer`},
