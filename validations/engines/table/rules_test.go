@@ -50,6 +50,11 @@ func TestTableRules(t *testing.T) {
 			[]brief{broken, {"rule.sums", "", 0, 0, 0, "8 1 4 2.5 4"}},
 		},
 		{
+			"AggregatesCompareWithWholeNumbers",
+			`"dataset_rules": [{"id": "sums", "assert": "columns.low.sum > 8 && columns.n.count >= 4"}]`,
+			[]brief{broken, {"rule.sums", "", 0, 0, 0, "the rule sums does not hold"}},
+		},
+		{
 			"Counts", `"dataset_rules": [{"id": "most", "counts": {"yes": "row.ok", "late": "row.n > 2"},
 				"assert": "share(counts.yes, count) < 0.5",
 				"message": "{counts.yes} or {percent(counts.yes, rows)} %, {counts.late} late"}]`,
