@@ -69,8 +69,7 @@ func compile(env *cel.Env, source string, limits engine.Limits) (*Expression, er
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
-		message := engine.ClipTo(first.Message, 2*engine.MaxQuoted)
-		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, message)
+		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, plainWords(first.Message))
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
