@@ -73,6 +73,21 @@ func newCSVReader(source io.Reader, dialect csvDialect, limits engine.Limits) (*
 	return r, nil
 }
 
+// foreignFormat names the format of a file by its first bytes, where it is one that people rename to .csv.
+func foreignFormat(head []byte) string {
+	for _, known := range []struct{ magic, name string }{
+		{"PK\x03\x04", "a spreadsheet (.xlsx, .ods) or a ZIP archive; export the sheet as CSV"},
+		{"\xd0\xcf\x11\xe0", "a spreadsheet of Excel (.xls); export the sheet as CSV"},
+		{"\x1f\x8b", "a file compressed by gzip; decompress it"},
+		{"PAR1", "Parquet; export the table as CSV"},
+	} {
+		if bytes.HasPrefix(head, []byte(known.magic)) {
+			return known.name
+		}
+	}
+	return ""
+}
+
 // blank says that the current record is a line without any text.
 func (r *csvReader) blank() bool {
 	return len(r.raw) == 0

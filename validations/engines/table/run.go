@@ -138,6 +138,11 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	err := r.next(ctx)
+	if what := foreignFormat(r.reader.raw); what != "" {
+		message := "the file is no CSV: it looks like " + what
+		r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
+		return true, nil
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		r.complete = true
@@ -150,13 +155,37 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	if at := engine.BadTextAt(r.reader.raw); at >= 0 {
 		message := "the header is not text in the table's encoding"
 		if engine.IsUTF16(r.reader.raw) {
-			message += "; it looks like UTF-16, save the table as UTF-8"
+			message += "; it looks like UTF-16, leave encoding out of the dialect"
 		}
 		r.find("", at, engine.Finding{Code: "csv.encoding", Message: message})
 		return true, nil
 	}
+	if found := r.likelyDelimiter(); found != "" {
+		message := "the columns look separated by " + found + "; set delimiter in the dialect of the step"
+		r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
+		return true, nil
+	}
 	r.checkHeader()
 	return false, nil
+}
+
+// likelyDelimiter names the delimiter of a header that is one field only because it has another one than the dialect.
+func (r *run) likelyDelimiter() string {
+	cells, columns := r.reader.cells, r.engine.columns
+	if len(cells) != 1 || columnIndex(columns, string(cells[0].text)) >= 0 {
+		return ""
+	}
+	for _, other := range []struct{ delimiter, name string }{
+		{";", "semicolons"}, {"\t", "tabs"}, {"|", "vertical bars"}, {",", "commas"},
+	} {
+		names := strings.Split(string(cells[0].text), other.delimiter)
+		if len(names) > 1 && slices.ContainsFunc(names, func(name string) bool {
+			return columnIndex(columns, strings.Trim(name, `"`)) >= 0
+		}) {
+			return other.name
+		}
+	}
+	return ""
 }
 
 func (r *run) checkHeader() {

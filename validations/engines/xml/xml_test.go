@@ -2,6 +2,7 @@ package xml_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -85,6 +87,16 @@ func TestWellFormedness(t *testing.T) {
 		"QuotesInside":  "<a b='\"' c=\"'>\"\n/>",
 		"ProcessingMid": "<a><?php echo '<b>' ?></a>",
 	}
+	declared := utf16.Encode([]rune("\ufeff<?xml version=\"1.0\" encoding=\"UTF-16\"?><straße>ä</straße>"))
+	for name, order := range map[string]binary.AppendByteOrder{
+		"UTF16": binary.LittleEndian, "UTF16BigEndian": binary.BigEndian,
+	} {
+		wide := []byte{}
+		for _, unit := range declared {
+			wide = order.AppendUint16(wide, unit)
+		}
+		good[name] = string(wide)
+	}
 	for name, document := range good {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,13 +137,13 @@ func TestWellFormedness(t *testing.T) {
 		{"LessThan", "<a>1 < 2</a>", "xml.malformed", 1, 6, "not valid XML: expected element name after <"},
 		{
 			"Encoding", `<?xml version="1.0" encoding="EBCDIC"?><a/>`, "xml.encoding", 1, 1,
-			`the encoding "EBCDIC" is not read; use utf-8, iso-8859-1 or windows-1252`,
+			`the encoding "EBCDIC" is not read; use utf-8, utf-16, iso-8859-1 or windows-1252`,
 		},
 		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not in its encoding, or holds NUL"},
 		{"NUL", "<a>\x00</a>", "xml.encoding", 1, 4, "the text is not in its encoding, or holds NUL"},
 		{
-			"UTF16", "\xff\xfe<\x00a\x00", "xml.encoding", 1, 1,
-			"UTF-16 is not read; use utf-8, iso-8859-1 or windows-1252",
+			"UTF16WithoutMark", `<?xml version="1.0" encoding="UTF-16"?><a/>`, "xml.encoding", 1, 1,
+			"the declaration says UTF-16, but the text has no byte order mark of UTF-16",
 		},
 		{"Control", "<a>\x01</a>", "xml.malformed", 1, 4, "not valid XML: illegal character code U+0001"},
 		{"ByNumber", "<a>&#0;</a>", "xml.malformed", 1, 7, "not valid XML: illegal character code U+0000"},
