@@ -389,6 +389,15 @@ func TestXMLSchemaAtWork(t *testing.T) {
 	})
 }
 
+func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"
+		targetNamespace="meters"><xs:element name="m" type="xs:int"/></xs:schema>`))
+	same(t, []brief{}, briefs(run(t, engine, []byte(`<m xmlns="meters">5</m>`), xmlType)))
+	report := run(t, engine, []byte(`<m xmlns="meters">x</m>`), xmlType)
+	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is no int`}}, briefs(report))
+}
+
 func TestXMLSchemaThatBurns(t *testing.T) {
 	t.Parallel()
 	// The validator's own engine for patterns goes back and forth without end.
