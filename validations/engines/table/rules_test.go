@@ -93,7 +93,7 @@ func TestTableConfigurations(t *testing.T) {
 	dataset := func(body string) string { return `{` + schema + `, "dataset_rules": [{"id": "r", ` + body + `}]}` }
 	tests := []struct{ name, config, pointer string }{
 		{"NoFields", `{"schema": {"fields": []}}`, "/schema/fields"},
-		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "year"}]}}`, "/schema/fields/0/type"},
+		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "geojson"}]}}`, "/schema/fields/0/type"},
 		{"UnknownMember", `{"schema": {"fields": [], "foreignKeys": []}}`, "/schema/foreignKeys"},
 		{
 			"SameNameTwice",
@@ -101,7 +101,7 @@ func TestTableConfigurations(t *testing.T) {
 			"/schema/fields/1/name",
 		},
 		{
-			"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "%d"}]}}`,
+			"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "DD.MM.YYYY"}]}}`,
 			"/schema/fields/0/format",
 		},
 		{"MinimumOfStrings", oneColumn("string", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},
