@@ -35,8 +35,8 @@ func DecoderFor(name string) (func(io.Reader) io.Reader, bool) {
 	}
 }
 
-// decodeUTF16 reads UTF-16 in the order of bytes that its mark says. What is no character becomes NUL, which every reader
-// refuses: the library's U+FFFD would be taken for text.
+// decodeUTF16 reads UTF-16 in the order of bytes that its mark says. What is no character becomes NUL, which every
+// reader refuses: the library's U+FFFD would be taken for text.
 func decodeUTF16(r io.Reader) io.Reader {
 	replaced := runes.Map(func(char rune) rune {
 		if char == utf8.RuneError {

@@ -164,8 +164,8 @@ func IndexedName(call ast.CallExpr) (string, bool) {
 	return string(name), ok
 }
 
-// sizes gives the cost estimate the expected sizes of texts, lists and objects. They are those of ordinary documents, so
-// that two lists can be joined: the estimate is for clear messages, the limit at run time bounds what is larger.
+// sizes gives the cost estimate the expected sizes of texts, lists and objects. They are those of ordinary documents,
+// so that two lists can be joined: the estimate is for clear messages, the limit at run time bounds what is larger.
 type sizes struct{}
 
 // EstimateSize answers the size of what is not written in the expression itself.

@@ -20,7 +20,10 @@ var rephrasings = []rephrasing{
 		`$1 does not take a decimal and a whole number; write whole numbers with a point, as in 2.0`,
 	),
 	say(`found no matching overload for '_(\S+)_' applied to '\((\S+), (\S+)\)'`, `$1 does not take $2 and $3`),
-	say(`Syntax error: mismatched input '<EOF>' expecting .*`, `the expression ends where a value or a bracket is missing`),
+	say(
+		`Syntax error: mismatched input '<EOF>' expecting .*`,
+		`the expression ends where a value or a bracket is missing`,
+	),
 	say(`Syntax error: missing '(.)' at '<EOF>'`, `the expression ends without the closing $1`),
 	say(`Syntax error: mismatched input 'and' expecting .*`, `"and" is no operator; use &&`),
 	say(`Syntax error: mismatched input 'or' expecting .*`, `"or" is no operator; use ||`),

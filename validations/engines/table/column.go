@@ -129,10 +129,6 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 
 // compileFormat reads how values are written.
 func (c *column) compileFormat(field fieldConfig, at string) []engine.ConfigError {
-	faults := []engine.ConfigError{}
-	refuse := func(member, detail string) {
-		faults = append(faults, engine.NewConfigError(at+"/"+member, "schema.format", detail))
-	}
 	c.trueValues, c.falseValues = field.TrueValues, field.FalseValues
 	if c.trueValues == nil {
 		c.trueValues = defaultTrue
@@ -146,24 +142,41 @@ func (c *column) compileFormat(field fieldConfig, at string) []engine.ConfigErro
 		c.numbers = newNumberFormat(decimalChar, field.GroupChar, bare)
 	}
 	if decimalChar == field.GroupChar || strings.ContainsAny(decimalChar+field.GroupChar, "0123456789+-") {
-		refuse("groupChar", "decimalChar and groupChar must differ and be neither digits nor signs")
+		detail := "decimalChar and groupChar must differ and be neither digits nor signs"
+		return engine.Refuse(at+"/groupChar", "schema.format", detail)
 	}
-	c.format = field.Format
-	var err error
-	switch isDefault := c.format == "" || c.format == "default"; {
-	case c.kind.isTime() && c.kind != typeYearMonth:
-		if c.times, err = compileTimeFormat(c.kind, c.format); err != nil {
-			refuse("format", err.Error())
+	if detail := c.compileNamedFormat(field.Format); detail != "" {
+		return engine.Refuse(at+"/format", "schema.format", detail)
+	}
+	return nil
+}
+
+// compileNamedFormat reads the member format and returns what is wrong with it, if anything.
+func (c *column) compileNamedFormat(format string) string {
+	c.format = format
+	if c.kind.isTime() && c.kind != typeYearMonth {
+		var err error
+		if c.times, err = compileTimeFormat(c.kind, format); err != nil {
+			return err.Error()
 		}
-	case isDefault:
-	case c.kind == typeString && stringFormats[c.format] == nil:
-		refuse("format", "use default, email, uri, uuid or binary")
-	case c.kind == typeGeopoint && c.format != "array" && c.format != "object":
-		refuse("format", "use default, array or object")
-	case c.kind != typeString && c.kind != typeGeopoint:
-		refuse("format", "this type has the default format only")
+		return ""
 	}
-	return faults
+	if format == "" || format == "default" {
+		return ""
+	}
+	switch c.kind {
+	case typeString:
+		if stringFormats[format] == nil {
+			return "use default, email, uri, uuid or binary"
+		}
+	case typeGeopoint:
+		if format != "array" && format != "object" {
+			return "use default, array or object"
+		}
+	default:
+		return "this type has the default format only"
+	}
+	return ""
 }
 
 // parse reads a text as the column's type.
@@ -178,24 +191,16 @@ func (c *column) parse(text string) cell {
 	case typeNumber, typeInteger:
 		err = c.parseNumber(&value)
 	case typeYear:
-		if !yearPattern.MatchString(text) {
-			err = errNotOfType
-		} else {
-			value.whole, err = strconv.ParseInt(text, 10, 64)
-		}
+		value.whole, err = parseYear(text)
 	case typeBoolean:
 		value.truth, err = c.parseTruth(text)
-	case typeDate, typeDatetime:
+	case typeDate, typeDatetime, typeYearMonth:
 		value.when, err = c.times.parse(c.kind, text)
 	case typeTime:
 		value.when, err = c.times.parse(c.kind, text)
 		value.canonical = value.when.Format("15:04:05.999999999")
-	case typeYearMonth:
-		value.when, err = c.times.parse(c.kind, text)
-	case typeObject:
-		value.canonical, err = parseJSON(text, '{')
-	case typeArray:
-		value.canonical, err = parseJSON(text, '[')
+	case typeObject, typeArray:
+		value.canonical, err = parseJSON(text, c.kind)
 	case typeGeopoint:
 		value.canonical, err = parseGeopoint(text, c.format)
 	case typeAny:

@@ -31,7 +31,7 @@ type schemaConfig struct {
 
 // schemaAnnotations are members for people and other programs, which are ignored.
 type schemaAnnotations struct {
-	Schema       json.RawMessage `json:"$schema,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	Schema       json.RawMessage `json:"$schema,omitempty"`
 	Name         json.RawMessage `json:"name,omitempty"`
 	Title        json.RawMessage `json:"title,omitempty"`
 	Description  json.RawMessage `json:"description,omitempty"`
@@ -72,10 +72,10 @@ type constraints struct {
 	Unique           bool              `json:"unique,omitempty"`
 	Minimum          json.RawMessage   `json:"minimum,omitempty"`
 	Maximum          json.RawMessage   `json:"maximum,omitempty"`
-	ExclusiveMinimum json.RawMessage   `json:"exclusiveMinimum,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	ExclusiveMaximum json.RawMessage   `json:"exclusiveMaximum,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	MinLength        *int              `json:"minLength,omitempty"`        //nolint:tagliatelle // Table Schema's own name
-	MaxLength        *int              `json:"maxLength,omitempty"`        //nolint:tagliatelle // Table Schema's own name
+	ExclusiveMinimum json.RawMessage   `json:"exclusiveMinimum,omitempty"` //nolint:tagliatelle // of Table Schema
+	ExclusiveMaximum json.RawMessage   `json:"exclusiveMaximum,omitempty"` //nolint:tagliatelle // of Table Schema
+	MinLength        *int              `json:"minLength,omitempty"`        //nolint:tagliatelle // of Table Schema
+	MaxLength        *int              `json:"maxLength,omitempty"`        //nolint:tagliatelle // of Table Schema
 	Pattern          string            `json:"pattern,omitempty"`
 	Enum             []json.RawMessage `json:"enum,omitempty"`
 }

@@ -58,10 +58,10 @@ func compileTimeFormat(kind columnType, format string) (timeFormat, error) {
 }
 
 func anyLayouts(kind columnType) []string {
-	switch kind {
-	case typeDate:
+	if kind == typeDate {
 		return anyDate
-	case typeTime:
+	}
+	if kind == typeTime {
 		return anyTime
 	}
 	var layouts []string
@@ -79,41 +79,48 @@ func anyLayouts(kind columnType) []string {
 
 // layoutOf turns a pattern of strptime into a layout of the package time.
 func layoutOf(format string) (string, error) {
+	// The package time takes decimals behind seconds by itself.
+	format = strings.ReplaceAll(format, "%S.%f", "%S")
 	var layout strings.Builder
 	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			if !isLiteral(format, i) {
-				return "", fmt.Errorf("%q cannot stand between directives", format[i:i+1])
+		if format[i] == '%' {
+			i++
+			if i == len(format) {
+				return "", errDirective
 			}
-			layout.WriteByte(format[i])
+			part, err := layoutPart(format, i)
+			if err != nil {
+				return "", err
+			}
+			layout.WriteString(part)
 			continue
 		}
-		i++
-		if i == len(format) {
-			return "", errDirective
+		if !isLiteral(format, i) {
+			return "", fmt.Errorf("%q cannot stand between directives", format[i:i+1])
 		}
-		directive, known := directives[format[i]]
-		// An underscore before a day would be read as a space in the layout.
-		touching := i > 1 && (isDirective(format[:i-1]) || format[i-2] == '_') || strings.HasPrefix(format[i+1:], "%")
-		switch {
-		case format[i] == '%':
-			layout.WriteByte('%')
-		case format[i] == 'z':
-			layout.WriteString(zones[2])
-		case format[i] == 'f' && strings.HasSuffix(format[:i-1], "%S."):
-			// The package time takes decimals behind seconds by itself, so the point is taken back.
-			kept := strings.TrimSuffix(layout.String(), ".")
-			layout.Reset()
-			layout.WriteString(kept)
-		case !known:
-			return "", errDirective
-		case touching:
-			layout.WriteString(directive.fixed)
-		default:
-			layout.WriteString(directive.loose)
-		}
+		layout.WriteByte(format[i])
 	}
 	return layout.String(), nil
+}
+
+// layoutPart is the layout of the directive whose letter is at an offset.
+func layoutPart(format string, i int) (string, error) {
+	switch format[i] {
+	case '%':
+		return "%", nil
+	case 'z':
+		return zones[2], nil
+	}
+	directive, known := directives[format[i]]
+	if !known {
+		return "", errDirective
+	}
+	// An underscore before a day would be read as a space in the layout.
+	before, behind := format[:i-1], format[i+1:]
+	if isDirective(before) || strings.HasSuffix(before, "_") || strings.HasPrefix(behind, "%") {
+		return directive.fixed, nil
+	}
+	return directive.loose, nil
 }
 
 // isLiteral says whether a byte means itself in a layout: digits do not, nor words such as Jan or PM.

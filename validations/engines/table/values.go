@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -22,9 +23,9 @@ var errNotOfType = errors.New("not of the type")
 
 // Patterns of years, UUIDs, and of what may stand around a number that is not bare.
 var (
-	yearPattern = regexp.MustCompile(`^-?[0-9]{4,9}$`)
+	yearPattern = regexp.MustCompile(`^-?\d{4,9}$`)
 	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	aroundPlain = regexp.MustCompile(`^[^0-9+\-.,]*(.*[0-9])[^0-9]*$`)
+	aroundPlain = regexp.MustCompile(`^[^0-9+\-.,]*(.*\d)\D*$`)
 )
 
 // stringFormats are the formats of strings in Table Schema beside the default.
@@ -41,6 +42,13 @@ var stringFormats = map[string]func(text string) bool{
 	"binary": func(text string) bool { _, err := base64.StdEncoding.DecodeString(text); return err == nil },
 }
 
+func parseYear(text string) (int64, error) {
+	if !yearPattern.MatchString(text) {
+		return 0, errNotOfType
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
 // numberFormat is how numbers are written that a computer would write otherwise.
 type numberFormat struct {
 	decimalChar string
@@ -54,7 +62,7 @@ func newNumberFormat(decimalChar, groupChar string, bare bool) *numberFormat {
 	f := &numberFormat{decimalChar: decimalChar, groupChar: groupChar, bare: bare}
 	if groupChar != "" {
 		group := regexp.QuoteMeta(groupChar)
-		f.grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(?:` + group + `[0-9]{2,3})*` + group + `[0-9]{3}(?:[^0-9].*)?$`)
+		f.grouped = regexp.MustCompile(`^[+-]?\d{1,3}(?:` + group + `\d{2,3})*` + group + `\d{3}(?:\D.*)?$`)
 	}
 	return f
 }
@@ -83,46 +91,57 @@ func (f *numberFormat) plain(text string) (string, bool) {
 }
 
 // parseJSON reads an object or a list and returns it in the canonical form of RFC 8785.
-func parseJSON(text string, kind jsontext.Kind) (string, error) {
+func parseJSON(text string, kind columnType) (string, error) {
+	opening := map[columnType]jsontext.Kind{typeObject: jsontext.KindBeginObject, typeArray: jsontext.KindBeginArray}
 	value := jsontext.Value(text)
-	if value.Kind() != kind {
+	if value.Kind() != opening[kind] {
 		return "", errNotOfType
 	}
-	value = slices.Clone(value)
 	if err := value.Canonicalize(); err != nil {
 		return "", errNotOfType
 	}
 	return string(value), nil
 }
 
-// parseGeopoint reads a longitude and a latitude in degrees: as "lon, lat", as a list, or as an object with lon and lat.
+// parseGeopoint reads a longitude and a latitude in degrees: "lon, lat", a list, or an object with lon and lat.
 func parseGeopoint(text, format string) (string, error) {
-	var lon, lat string
+	lon, lat, err := splitGeopoint(text, format)
+	if err != nil {
+		return "", err
+	}
+	const maxLongitude, maxLatitude = 180, 90
+	east, err := parseNumber(strings.TrimSpace(lon))
+	if err != nil || math.Abs(east) > maxLongitude {
+		return "", errNotOfType
+	}
+	north, err := parseNumber(strings.TrimSpace(lat))
+	if err != nil || math.Abs(north) > maxLatitude {
+		return "", errNotOfType
+	}
+	return fmt.Sprintf("%v,%v", east, north), nil
+}
+
+func splitGeopoint(text, format string) (string, string, error) {
 	switch format {
 	case "array":
 		var pair []json.Number
 		if err := json.Unmarshal([]byte(text), &pair); err != nil || len(pair) != 2 {
-			return "", errNotOfType
+			return "", "", errNotOfType
 		}
-		lon, lat = pair[0].String(), pair[1].String()
+		return pair[0].String(), pair[1].String(), nil
 	case "object":
-		var point struct{ Lon, Lat json.Number }
-		if err := json.Unmarshal([]byte(text), &point); err != nil {
-			return "", errNotOfType
+		var point struct {
+			Lon json.Number `json:"lon"`
+			Lat json.Number `json:"lat"`
 		}
-		lon, lat = point.Lon.String(), point.Lat.String()
+		if err := json.Unmarshal([]byte(text), &point); err != nil {
+			return "", "", errNotOfType
+		}
+		return point.Lon.String(), point.Lat.String(), nil
 	default:
-		lon, lat, _ = strings.Cut(text, ",")
+		lon, lat, _ := strings.Cut(text, ",")
+		return lon, lat, nil
 	}
-	east, err := parseNumber(strings.TrimSpace(lon))
-	if err != nil || east < -180 || east > 180 {
-		return "", errNotOfType
-	}
-	north, err := parseNumber(strings.TrimSpace(lat))
-	if err != nil || north < -90 || north > 90 {
-		return "", errNotOfType
-	}
-	return fmt.Sprintf("%v,%v", east, north), nil
 }
 
 // parseNumber accepts decimal numbers; Go would also take hexadecimal ones, underscores, infinities and NaN.

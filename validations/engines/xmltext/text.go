@@ -23,7 +23,8 @@ var (
 const utf16 = "utf-16"
 
 // Decode returns a document as UTF-8 with its declaration blanked out, so that every reader sees the same characters at
-// the same lines and columns. A byte order mark of UTF-16 decides over the declaration. The text is also returned beside a fault.
+// the same lines and columns. A byte order mark of UTF-16 decides over the declaration. The text is also returned
+// beside a fault.
 func Decode(content []byte) ([]byte, *engine.ReadError) {
 	wide := engine.IsUTF16(content)
 	if wide {
