@@ -8,10 +8,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 )
 
-// KnownEncodings names the encodings of tables for messages.
-const KnownEncodings = "utf-8, iso-8859-1 or windows-1252"
+// KnownEncodings names the encodings of tables and of XML for messages.
+const KnownEncodings = "utf-8, utf-16, iso-8859-1 or windows-1252"
 
 // BOM is the byte order mark that some programs write at the start of a text in UTF-8.
 const BOM = "\xef\xbb\xbf"
@@ -25,9 +28,24 @@ func DecoderFor(name string) (func(io.Reader) io.Reader, bool) {
 		return charmap.ISO8859_1.NewDecoder().Reader, true
 	case "windows-1252", "cp1252":
 		return charmap.Windows1252.NewDecoder().Reader, true
+	case "utf-16", "utf16":
+		return decodeUTF16, true
 	default:
 		return nil, false
 	}
+}
+
+// decodeUTF16 reads UTF-16 in the order of bytes that its mark says. What is no character becomes NUL, which every
+// reader refuses: the library's U+FFFD would be taken for text.
+func decodeUTF16(r io.Reader) io.Reader {
+	replaced := runes.Map(func(char rune) rune {
+		if char == utf8.RuneError {
+			return 0
+		}
+		return char
+	})
+	decoder := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
+	return transform.NewReader(r, transform.Chain(decoder, replaced))
 }
 
 // IsUTF16 says whether a text begins with the byte order mark of UTF-16, which spreadsheets and Windows write.

@@ -22,7 +22,7 @@ const (
 	maxExpressionNodes  = 2000
 	maxRegexProgram     = 1000
 	interruptEvery      = 100
-	expectedTextChars   = 1024
+	expectedSize        = 100
 	maxComprehensions   = 2
 	noOverloadErrorText = "no such overload"
 )
@@ -45,6 +45,7 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 	options := append([]cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
+		cel.CrossTypeNumericComparisons(true),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxComprehensions)),
@@ -68,8 +69,7 @@ func compile(env *cel.Env, source string, limits engine.Limits) (*Expression, er
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
-		message := engine.ClipTo(first.Message, 2*engine.MaxQuoted)
-		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, message)
+		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, plainWords(first.Message))
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
@@ -164,7 +164,8 @@ func IndexedName(call ast.CallExpr) (string, bool) {
 	return string(name), ok
 }
 
-// sizes gives the cost estimate the expected sizes of values. The limit at run time bounds larger ones.
+// sizes gives the cost estimate the expected sizes of texts, lists and objects. They are those of ordinary documents,
+// so that two lists can be joined: the estimate is for clear messages, the limit at run time bounds what is larger.
 type sizes struct{}
 
 // EstimateSize answers the size of what is not written in the expression itself.
@@ -172,11 +173,7 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	if node.ComputedSize() != nil {
 		return nil
 	}
-	const expectedMembers = 100
-	if node.Type() != nil && node.Type().Kind() == types.MapKind {
-		return &cost.SizeEstimate{Max: expectedMembers}
-	}
-	return &cost.SizeEstimate{Max: expectedTextChars}
+	return &cost.SizeEstimate{Max: expectedSize}
 }
 
 // EstimateCallCost leaves functions to their defaults.

@@ -299,6 +299,19 @@ func TestRuleExpressions(t *testing.T) {
 			"not evaluated: a list holds something that is no number",
 		}},
 		{"ListOfOne", `"assert": "each(doc.floor) == [40.0] && each(doc.zones).size() == 2"`, []string{}},
+		{
+			"Join", `"path": "/zones", "assert": "value.all(z, doc.zones.exists(other, other.id == z.id))"`,
+			[]string{},
+		},
+		{
+			"JoinWithAList", `"assert": "doc.zones.all(z, z.id in doc.zones.map(o, o.id) && z.area < 20.2)"`,
+			[]string{"the rule r does not hold"},
+		},
+		{
+			"Pairs", `"path": "/zones", "assert": "value.all(a, value.all(b, a.id == b.id || a.area != b.area))"`,
+			[]string{},
+		},
+		{"WholeNumbersCompareWithDoubles", `"assert": "sum(doc.zones.map(z, z.area)) > 40"`, []string{}},
 		{"Equality", `"assert": "doc.zones[0] == {'id': 'a', 'area': 20.0, 'kind': 'x'}"`, []string{}},
 	}
 	for _, tt := range tests {

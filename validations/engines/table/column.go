@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -25,37 +25,66 @@ const (
 	typeBoolean  columnType = "boolean"
 	typeDate     columnType = "date"
 	typeDatetime columnType = "datetime"
+
+	typeTime      columnType = "time"
+	typeYear      columnType = "year"
+	typeYearMonth columnType = "yearmonth"
+	typeObject    columnType = "object"
+	typeArray     columnType = "array"
+	typeGeopoint  columnType = "geopoint"
+	typeAny       columnType = "any"
 )
+
+// columnTypes are all types, with the words for a value that is of another one.
+var columnTypes = map[columnType]string{
+	typeString:    "",
+	typeNumber:    "is not a number",
+	typeInteger:   "is not an integer",
+	typeBoolean:   "is not true or false",
+	typeDate:      "is not a valid date",
+	typeDatetime:  "is not a valid date-time",
+	typeTime:      "is not a valid time",
+	typeYear:      "is not a valid year",
+	typeYearMonth: "is not a valid month of a year",
+	typeObject:    "is not a JSON object",
+	typeArray:     "is not a JSON array",
+	typeGeopoint:  "is not a valid point",
+	typeAny:       "",
+}
 
 // column is what one column must satisfy.
 type column struct {
-	name      string
-	kind      columnType
+	name string
+	kind columnType
+	// format is that of strings and geopoints; times and numbers have theirs compiled.
+	format      string
+	times       timeFormat
+	numbers     *numberFormat
+	trueValues  []string
+	falseValues []string
+	// typeCode is the code of a value that is none of the type.
 	typeCode  string
 	required  bool
 	unique    bool
-	minimum   *bound
-	maximum   *bound
+	bounds    []bound
 	minLength *int
 	maxLength *int
 	pattern   *engine.Pattern
-	enum      []cell
-	enumText  string
-}
-
-// bound is a limit with the words that the configuration has for it.
-type bound struct {
-	value cell
-	text  string
+	// patternText is the pattern as the schema has it, without the anchors.
+	patternText string
+	enum        []cell
+	enumText    string
 }
 
 // cell is one value of a table, in the field that fits the type of its column.
 type cell struct {
-	text   string
-	number float64
-	whole  int64
-	truth  bool
-	when   time.Time
+	text string
+	// canonical is the text by which values of types without a field of their own are the same.
+	canonical string
+	number    float64
+	whole     int64
+	truth     bool
+	when      time.Time
 	// missing says that there is no value, broken that there is one but it is none of the column's type.
 	missing bool
 	broken  bool
@@ -65,128 +94,140 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 	c := &column{
 		name:      field.Name,
 		kind:      columnType(field.Type),
-		typeCode:  "csv.type." + field.Type,
 		required:  field.Constraints.Required,
 		unique:    field.Constraints.Unique,
 		minLength: field.Constraints.MinLength,
 		maxLength: field.Constraints.MaxLength,
 	}
-	kinds := []columnType{typeString, typeNumber, typeInteger, typeBoolean, typeDate, typeDatetime}
-	if !slices.Contains(kinds, c.kind) {
-		return c, engine.Refuse(at+"/type", "schema.type", "use string, number, integer, boolean, date or datetime")
+	if c.kind == "" {
+		c.kind = typeString
 	}
-	faults := []engine.ConfigError{}
-	if field.Format != "" && field.Format != "default" {
-		detail := "only the default format is supported"
-		faults = append(faults, engine.NewConfigError(at+"/format", "schema.format", detail))
+	c.typeCode = "csv.type." + string(c.kind)
+	if _, known := columnTypes[c.kind]; !known {
+		names := slices.Sorted(maps.Keys(columnTypes))
+		return c, engine.Refuse(at+"/type", "schema.type", fmt.Sprintf("use one of %v", names))
 	}
+	faults := c.compileFormat(field, at)
 	at += "/constraints"
 	if (c.minLength != nil || c.maxLength != nil) && c.kind != typeString {
 		faults = append(faults, engine.NewConfigError(at, "schema.constraint", "only strings have a length"))
 	}
-	var found []engine.ConfigError
-	c.minimum, found = c.compileBound(field.Constraints.Minimum, at+"/minimum")
-	faults = append(faults, found...)
-	c.maximum, found = c.compileBound(field.Constraints.Maximum, at+"/maximum")
-	faults = append(faults, found...)
+	for i, raw := range []json.RawMessage{
+		field.Constraints.Minimum, field.Constraints.Maximum,
+		field.Constraints.ExclusiveMinimum, field.Constraints.ExclusiveMaximum,
+	} {
+		faults = append(faults, c.compileBound(raw, boundKinds[i], at)...)
+	}
 	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
 	if field.Constraints.Pattern != "" {
-		p, err := engine.CompilePattern(field.Constraints.Pattern, limits)
+		p, err := engine.CompileWholePattern(field.Constraints.Pattern, limits)
 		if err != nil {
 			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
 			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
 		}
-		c.pattern = &p
+		c.pattern, c.patternText = &p, field.Constraints.Pattern
 	}
 	return c, faults
 }
 
-func (c *column) compileBound(raw json.RawMessage, at string) (*bound, []engine.ConfigError) {
-	if len(raw) == 0 {
-		return nil, nil
+// compileFormat reads how values are written.
+func (c *column) compileFormat(field fieldConfig, at string) []engine.ConfigError {
+	c.trueValues, c.falseValues = field.TrueValues, field.FalseValues
+	if c.trueValues == nil {
+		c.trueValues = defaultTrue
 	}
-	if c.kind == typeString || c.kind == typeBoolean {
-		return nil, engine.Refuse(at, "schema.constraint", "only numbers and times have a minimum and a maximum")
+	if c.falseValues == nil {
+		c.falseValues = defaultFalse
 	}
-	text := scalarText(raw)
-	value := c.parse(text)
-	if value.broken {
-		return nil, engine.Refuse(at, "schema.constraint", engine.Quote(text)+" is not of the field's type")
+	decimalChar := cmp.Or(field.DecimalChar, ".")
+	bare := field.BareNumber == nil || *field.BareNumber
+	if decimalChar != "." || field.GroupChar != "" || !bare {
+		c.numbers = newNumberFormat(decimalChar, field.GroupChar, bare)
 	}
-	return &bound{value: value, text: text}, nil
-}
-
-func (c *column) compileEnum(raw []json.RawMessage, at string) []engine.ConfigError {
-	const most = 1000
-	if len(raw) > most {
-		return engine.Refuse(at, "schema.constraint", fmt.Sprintf("at most %d values are allowed", most))
+	if decimalChar == field.GroupChar || strings.ContainsAny(decimalChar+field.GroupChar, "0123456789+-") {
+		detail := "decimalChar and groupChar must differ and be neither digits nor signs"
+		return engine.Refuse(at+"/groupChar", "schema.format", detail)
 	}
-	texts := []string{}
-	for i, item := range raw {
-		text := scalarText(item)
-		value := c.parse(text)
-		if value.broken {
-			return engine.Refuse(at+engine.Pointer(strconv.Itoa(i)), "schema.constraint", "is not of the field's type")
-		}
-		c.enum = append(c.enum, value)
-		texts = append(texts, text)
-	}
-	const shown = 10
-	c.enumText = strings.Join(texts[:min(shown, len(texts))], ", ")
-	if more := len(texts) - shown; more > 0 {
-		c.enumText += fmt.Sprintf(", %d more", more)
+	if detail := c.compileNamedFormat(field.Format); detail != "" {
+		return engine.Refuse(at+"/format", "schema.format", detail)
 	}
 	return nil
 }
 
-// scalarText is a value of the configuration as a cell would have it.
-func scalarText(raw json.RawMessage) string {
-	var text string
-	if err := json.Unmarshal(raw, &text); err == nil {
-		return text
+// compileNamedFormat reads the member format and returns what is wrong with it, if anything.
+func (c *column) compileNamedFormat(format string) string {
+	c.format = format
+	if c.kind.isTime() && c.kind != typeYearMonth {
+		var err error
+		if c.times, err = compileTimeFormat(c.kind, format); err != nil {
+			return err.Error()
+		}
+		return ""
 	}
-	return string(raw)
+	if format == "" || format == "default" {
+		return ""
+	}
+	switch c.kind {
+	case typeString:
+		if stringFormats[format] == nil {
+			return "use default, email, uri, uuid or binary"
+		}
+	case typeGeopoint:
+		if format != "array" && format != "object" {
+			return "use default, array or object"
+		}
+	default:
+		return "this type has the default format only"
+	}
+	return ""
 }
 
 // parse reads a text as the column's type.
 func (c *column) parse(text string) cell {
-	value := cell{text: text}
+	value := cell{text: text, canonical: text}
 	var err error
 	switch c.kind {
 	case typeString:
-	case typeNumber:
-		value.number, err = parseNumber(text)
-	case typeInteger:
-		value.whole, err = strconv.ParseInt(text, 10, 64)
-		value.number = float64(value.whole)
+		if holds := stringFormats[c.format]; holds != nil && !holds(text) {
+			err = errNotOfType
+		}
+	case typeNumber, typeInteger:
+		err = c.parseNumber(&value)
+	case typeYear:
+		value.whole, err = parseYear(text)
 	case typeBoolean:
-		value.truth, err = parseTruth(text)
-	case typeDate:
-		value.when, err = time.Parse(time.DateOnly, text)
-	case typeDatetime:
-		value.when, err = engine.ParseDateTime(text)
+		value.truth, err = c.parseTruth(text)
+	case typeDate, typeDatetime, typeYearMonth:
+		value.when, err = c.times.parse(c.kind, text)
+	case typeTime:
+		value.when, err = c.times.parse(c.kind, text)
+		value.canonical = value.when.Format("15:04:05.999999999")
+	case typeObject, typeArray:
+		value.canonical, err = parseJSON(text, c.kind)
+	case typeGeopoint:
+		value.canonical, err = parseGeopoint(text, c.format)
+	case typeAny:
 	}
 	value.broken = err != nil
 	return value
 }
 
-// parseNumber accepts decimal numbers; Go would also take hexadecimal ones, underscores, infinities and NaN.
-func parseNumber(text string) (float64, error) {
-	if strings.Trim(text, "0123456789+-.eE") != "" || !engine.NumberInRange(text) {
-		return 0, strconv.ErrSyntax
+func (c *column) parseNumber(value *cell) error {
+	text := value.text
+	if c.numbers != nil {
+		var ok bool
+		if text, ok = c.numbers.plain(text); !ok {
+			return errNotOfType
+		}
 	}
-	return strconv.ParseFloat(text, 64)
-}
-
-func parseTruth(text string) (bool, error) {
-	switch text {
-	case "true", "True", "TRUE", "1":
-		return true, nil
-	case "false", "False", "FALSE", "0":
-		return false, nil
-	default:
-		return false, strconv.ErrSyntax
+	var err error
+	if c.kind == typeNumber {
+		value.number, err = parseNumber(text)
+		return err
 	}
+	value.whole, err = strconv.ParseInt(text, 10, 64)
+	value.number = float64(value.whole)
+	return err
 }
 
 // compare orders two values of the column.
@@ -194,12 +235,12 @@ func (c *column) compare(a, b cell) int {
 	switch c.kind {
 	case typeNumber:
 		return cmp.Compare(a.number, b.number)
-	case typeInteger:
+	case typeInteger, typeYear:
 		return cmp.Compare(a.whole, b.whole)
-	case typeDate, typeDatetime:
+	case typeDate, typeDatetime, typeTime, typeYearMonth:
 		return a.when.Compare(b.when)
 	default:
-		return strings.Compare(a.text, b.text)
+		return strings.Compare(a.canonical, b.canonical)
 	}
 }
 
@@ -217,15 +258,15 @@ func (c *column) appendKey(key []byte, value cell) []byte {
 	case typeNumber:
 		// Adding zero makes -0 and 0 one value.
 		return binary.LittleEndian.AppendUint64(key, math.Float64bits(value.number+0))
-	case typeInteger:
+	case typeInteger, typeYear:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
-	case typeDate, typeDatetime:
+	case typeDate, typeDatetime, typeTime, typeYearMonth:
 		return value.when.UTC().AppendFormat(key, time.RFC3339Nano)
 	case typeBoolean:
 		return strconv.AppendBool(key, value.truth)
 	default:
-		key = binary.AppendUvarint(key, uint64(len(value.text)))
-		return append(key, value.text...)
+		key = binary.AppendUvarint(key, uint64(len(value.canonical)))
+		return append(key, value.canonical...)
 	}
 }
 
@@ -240,19 +281,21 @@ func (c *column) native(value cell) any {
 	switch c.kind {
 	case typeNumber:
 		return value.number
-	case typeInteger:
+	case typeInteger, typeYear:
 		return value.whole
 	case typeBoolean:
 		return value.truth
 	case typeDate, typeDatetime:
 		return value.when
+	case typeTime:
+		return value.canonical
 	default:
 		return value.text
 	}
 }
 
-// wording makes the message of a finding about a value. It captures nothing, so that it costs nothing where the finding
-// is only counted.
+// wording makes the message of a finding about a value. Those of a column are made once, so that nothing is spent where a
+// finding is only counted.
 type wording func(c *column, value cell) string
 
 func missingValue(c *column, _ cell) string {
@@ -261,68 +304,9 @@ func missingValue(c *column, _ cell) string {
 
 // wrongType is the wording for a value that is none of the type.
 func wrongType(c *column, value cell) string {
-	wanted := map[columnType]string{
-		typeNumber:   "is not a number",
-		typeInteger:  "is not an integer",
-		typeBoolean:  "is not true or false",
-		typeDate:     "is not a valid date",
-		typeDatetime: "is not a valid date-time",
+	words := columnTypes[c.kind]
+	if c.kind == typeString {
+		words = "is not a valid " + c.format
 	}
-	return c.name + " " + engine.Quote(value.text) + " " + wanted[c.kind]
-}
-
-// violations calls found for each constraint that a value breaks.
-func (c *column) violations(value cell, maxWork int64, found func(code string, words wording)) {
-	if c.minimum != nil && c.compare(value, c.minimum.value) < 0 {
-		found("csv.minimum", func(c *column, value cell) string {
-			return c.name + " " + engine.Clip(value.text) + " is less than " + c.minimum.text
-		})
-	}
-	if c.maximum != nil && c.compare(value, c.maximum.value) > 0 {
-		found("csv.maximum", func(c *column, value cell) string {
-			return c.name + " " + engine.Clip(value.text) + " is more than " + c.maximum.text
-		})
-	}
-	if c.minLength != nil || c.maxLength != nil {
-		c.lengthViolations(value, found)
-	}
-	if c.pattern != nil {
-		c.patternViolation(value, maxWork, found)
-	}
-	if len(c.enum) > 0 && !slices.ContainsFunc(c.enum, func(e cell) bool { return c.same(e, value) }) {
-		found("csv.enum", func(c *column, value cell) string {
-			return c.name + " " + engine.Quote(value.text) + " is not one of " + c.enumText
-		})
-	}
-}
-
-func (c *column) lengthViolations(value cell, found func(code string, words wording)) {
-	length := utf8.RuneCountInString(value.text)
-	if c.minLength != nil && length < *c.minLength {
-		found("csv.min_length", func(c *column, value cell) string {
-			length := utf8.RuneCountInString(value.text)
-			return c.name + " " + engine.Quote(value.text) + " " +
-				engine.AtLeast(length, *c.minLength, "character", "characters")
-		})
-	}
-	if c.maxLength != nil && length > *c.maxLength {
-		found("csv.max_length", func(c *column, value cell) string {
-			length := utf8.RuneCountInString(value.text)
-			return c.name + " " + engine.Quote(value.text) + " " +
-				engine.AtMost(length, *c.maxLength, "character", "characters")
-		})
-	}
-}
-
-func (c *column) patternViolation(value cell, maxWork int64, found func(code string, words wording)) {
-	switch {
-	case c.pattern.Work(value.text) > maxWork:
-		found("csv.pattern", func(c *column, _ cell) string {
-			return c.name + " was not evaluated: the pattern costs too much on a text of this length"
-		})
-	case !c.pattern.RE.MatchString(value.text):
-		found("csv.pattern", func(c *column, value cell) string {
-			return c.name + " " + engine.Quote(value.text) + " does not match " + c.pattern.RE.String()
-		})
-	}
+	return c.name + " " + engine.Quote(value.text) + " " + words
 }

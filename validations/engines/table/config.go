@@ -22,31 +22,62 @@ type stepConfig struct {
 
 // tableSchema is the part of Table Schema that is checked. Its names are those of that specification.
 type schemaConfig struct {
-	Title         string          `json:"title,omitempty"`
-	Description   string          `json:"description,omitempty"`
+	schemaAnnotations
+
 	Fields        []fieldConfig   `json:"fields"`
 	PrimaryKey    json.RawMessage `json:"primaryKey,omitempty"`    //nolint:tagliatelle // Table Schema's own name
 	MissingValues []string        `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
 }
 
+// schemaAnnotations are members for people and other programs, which are ignored.
+type schemaAnnotations struct {
+	Schema       json.RawMessage `json:"$schema,omitempty"`
+	Name         json.RawMessage `json:"name,omitempty"`
+	Title        json.RawMessage `json:"title,omitempty"`
+	Description  json.RawMessage `json:"description,omitempty"`
+	Homepage     json.RawMessage `json:"homepage,omitempty"`
+	Version      json.RawMessage `json:"version,omitempty"`
+	Created      json.RawMessage `json:"created,omitempty"`
+	Keywords     json.RawMessage `json:"keywords,omitempty"`
+	Sources      json.RawMessage `json:"sources,omitempty"`
+	Licenses     json.RawMessage `json:"licenses,omitempty"`
+	Contributors json.RawMessage `json:"contributors,omitempty"`
+}
+
+// fieldAnnotations are those of a field.
+type fieldAnnotations struct {
+	Title       json.RawMessage `json:"title,omitempty"`
+	Description json.RawMessage `json:"description,omitempty"`
+	RDFType     json.RawMessage `json:"rdfType,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	Example     json.RawMessage `json:"example,omitempty"`
+	Examples    json.RawMessage `json:"examples,omitempty"`
+}
+
 type fieldConfig struct {
+	fieldAnnotations
+
 	Name        string      `json:"name"`
-	Type        string      `json:"type"`
+	Type        string      `json:"type,omitempty"`
 	Format      string      `json:"format,omitempty"`
-	Title       string      `json:"title,omitempty"`
-	Description string      `json:"description,omitempty"`
+	DecimalChar string      `json:"decimalChar,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	GroupChar   string      `json:"groupChar,omitempty"`   //nolint:tagliatelle // Table Schema's own name
+	BareNumber  *bool       `json:"bareNumber,omitempty"`  //nolint:tagliatelle // Table Schema's own name
+	TrueValues  []string    `json:"trueValues,omitempty"`  //nolint:tagliatelle // Table Schema's own name
+	FalseValues []string    `json:"falseValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
 	Constraints constraints `json:"constraints,omitzero"`
 }
 
 type constraints struct {
-	Required  bool              `json:"required,omitempty"`
-	Unique    bool              `json:"unique,omitempty"`
-	Minimum   json.RawMessage   `json:"minimum,omitempty"`
-	Maximum   json.RawMessage   `json:"maximum,omitempty"`
-	MinLength *int              `json:"minLength,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	MaxLength *int              `json:"maxLength,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	Pattern   string            `json:"pattern,omitempty"`
-	Enum      []json.RawMessage `json:"enum,omitempty"`
+	Required         bool              `json:"required,omitempty"`
+	Unique           bool              `json:"unique,omitempty"`
+	Minimum          json.RawMessage   `json:"minimum,omitempty"`
+	Maximum          json.RawMessage   `json:"maximum,omitempty"`
+	ExclusiveMinimum json.RawMessage   `json:"exclusiveMinimum,omitempty"` //nolint:tagliatelle // of Table Schema
+	ExclusiveMaximum json.RawMessage   `json:"exclusiveMaximum,omitempty"` //nolint:tagliatelle // of Table Schema
+	MinLength        *int              `json:"minLength,omitempty"`        //nolint:tagliatelle // of Table Schema
+	MaxLength        *int              `json:"maxLength,omitempty"`        //nolint:tagliatelle // of Table Schema
+	Pattern          string            `json:"pattern,omitempty"`
+	Enum             []json.RawMessage `json:"enum,omitempty"`
 }
 
 // dialectConfig overrides what the media type and the name of the file say.

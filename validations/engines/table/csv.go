@@ -73,17 +73,24 @@ func newCSVReader(source io.Reader, dialect csvDialect, limits engine.Limits) (*
 	return r, nil
 }
 
-// next reads one record, passing over empty lines. It returns io.EOF at the end and *csvError for a record that cannot
-// be read.
-func (r *csvReader) next() error {
-	for {
-		if err := r.record(); err != nil {
-			return err
-		}
-		if len(r.raw) > 0 {
-			return nil
+// foreignFormat names the format of a file by its first bytes, where it is one that people rename to .csv.
+func foreignFormat(head []byte) string {
+	for _, known := range []struct{ magic, name string }{
+		{"PK\x03\x04", "a spreadsheet (.xlsx, .ods) or a ZIP archive; export the sheet as CSV"},
+		{"\xd0\xcf\x11\xe0", "a spreadsheet of Excel (.xls); export the sheet as CSV"},
+		{"\x1f\x8b", "a file compressed by gzip; decompress it"},
+		{"PAR1", "Parquet; export the table as CSV"},
+	} {
+		if bytes.HasPrefix(head, []byte(known.magic)) {
+			return known.name
 		}
 	}
+	return ""
+}
+
+// blank says that the current record is a line without any text.
+func (r *csvReader) blank() bool {
+	return len(r.raw) == 0
 }
 
 // place fills in where a cell of the current record is.
@@ -106,8 +113,9 @@ func (r *csvReader) place(f engine.Finding, start, maxExcerpt int) engine.Findin
 	return f
 }
 
-// record reads up to the end of a line that no quote holds open.
-func (r *csvReader) record() error {
+// next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *csvError
+// for a record that cannot be read.
+func (r *csvReader) next() error {
 	r.line = r.nextLine
 	r.raw, r.values = r.raw[:0], r.values[:0]
 	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]

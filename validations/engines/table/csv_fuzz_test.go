@@ -67,6 +67,9 @@ func readRecords(t *testing.T, text string, limits engine.Limits) ([][]string, b
 		if err != nil {
 			t.Fatalf("error = %v, want none of the reader's own", err)
 		}
+		if reader.blank() {
+			continue
+		}
 		var record []string
 		for _, field := range reader.cells {
 			record = append(record, string(field.text))

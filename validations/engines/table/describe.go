@@ -47,6 +47,8 @@ func (f fieldConfig) words() string {
 		{c.Unique, "each value once"},
 		{len(c.Minimum) > 0, "at least " + engine.Plain(c.Minimum)},
 		{len(c.Maximum) > 0, "at most " + engine.Plain(c.Maximum)},
+		{len(c.ExclusiveMinimum) > 0, "more than " + engine.Plain(c.ExclusiveMinimum)},
+		{len(c.ExclusiveMaximum) > 0, "less than " + engine.Plain(c.ExclusiveMaximum)},
 		{c.Pattern != "", "like " + c.Pattern},
 		{len(c.Enum) > 0, "one of " + strings.Join(allPlain(c.Enum), ", ")},
 	} {

@@ -37,10 +37,14 @@ func TestHostileTables(t *testing.T) {
 			brief{"csv.encoding", "", 1, 1, 0, "the header is not text in the table's encoding"},
 		},
 		{
-			"UTF16", "\xff\xfea\x00\n\x00",
+			"LoneSurrogate", "\xff\xfea\x00\x00\xd8\n\x00",
+			brief{"csv.encoding", "", 1, 2, 0, "the header is not text in the table's encoding"},
+		},
+		{
+			"Spreadsheet", "PK\x03\x04\x14\x00\"\n",
 			brief{
-				"csv.encoding", "", 1, 1, 0,
-				"the header is not text in the table's encoding; it looks like UTF-16, save the table as UTF-8",
+				"csv.encoding", "", 1, 1, 0, "the file is no CSV: it looks like a spreadsheet (.xlsx, .ods) " +
+					"or a ZIP archive; export the sheet as CSV",
 			},
 		},
 	}

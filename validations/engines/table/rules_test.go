@@ -50,6 +50,11 @@ func TestTableRules(t *testing.T) {
 			[]brief{broken, {"rule.sums", "", 0, 0, 0, "8 1 4 2.5 4"}},
 		},
 		{
+			"AggregatesCompareWithWholeNumbers",
+			`"dataset_rules": [{"id": "sums", "assert": "columns.low.sum > 8 && columns.n.count >= 4"}]`,
+			[]brief{broken, {"rule.sums", "", 0, 0, 0, "the rule sums does not hold"}},
+		},
+		{
 			"Counts", `"dataset_rules": [{"id": "most", "counts": {"yes": "row.ok", "late": "row.n > 2"},
 				"assert": "share(counts.yes, count) < 0.5",
 				"message": "{counts.yes} or {percent(counts.yes, rows)} %, {counts.late} late"}]`,
@@ -88,7 +93,7 @@ func TestTableConfigurations(t *testing.T) {
 	dataset := func(body string) string { return `{` + schema + `, "dataset_rules": [{"id": "r", ` + body + `}]}` }
 	tests := []struct{ name, config, pointer string }{
 		{"NoFields", `{"schema": {"fields": []}}`, "/schema/fields"},
-		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "year"}]}}`, "/schema/fields/0/type"},
+		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "geojson"}]}}`, "/schema/fields/0/type"},
 		{"UnknownMember", `{"schema": {"fields": [], "foreignKeys": []}}`, "/schema/foreignKeys"},
 		{
 			"SameNameTwice",
@@ -96,7 +101,7 @@ func TestTableConfigurations(t *testing.T) {
 			"/schema/fields/1/name",
 		},
 		{
-			"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "%d"}]}}`,
+			"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "DD.MM.YYYY"}]}}`,
 			"/schema/fields/0/format",
 		},
 		{"MinimumOfStrings", oneColumn("string", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},

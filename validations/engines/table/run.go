@@ -74,15 +74,12 @@ func newRun(e *Engine, reader *csvReader, c *engine.Collector) *run {
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.
 func (r *run) read(ctx context.Context) error {
-	if done, err := r.readHeader(); done || err != nil {
+	if done, err := r.readHeader(ctx); done || err != nil {
 		return err
 	}
 	r.disableRules()
 	for {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("check table: %w", err)
-		}
-		err := r.reader.next()
+		err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
 			r.complete = true
 			return nil
@@ -106,8 +103,33 @@ func (r *run) read(ctx context.Context) error {
 	}
 }
 
+// next reads the next record that has text, and reports the blank lines before it. Those at the end of the file mean
+// nothing, since many programs write them.
+func (r *run) next(ctx context.Context) error {
+	first, blank := 0, 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("check table: %w", err)
+		}
+		err := r.reader.next()
+		if err == nil && r.reader.blank() {
+			if blank == 0 {
+				first = r.reader.line
+			}
+			blank++
+			continue
+		}
+		if blank > 0 && !errors.Is(err, io.EOF) {
+			f := engine.Failure("csv.row.blank", engine.Plural(blank, "blank line", "blank lines")+" among the rows")
+			f.Line, f.Column = first, 1
+			r.collector.Add("", f)
+		}
+		return err
+	}
+}
+
 // readHeader answers whether there is nothing to read behind it.
-func (r *run) readHeader() (bool, error) {
+func (r *run) readHeader(ctx context.Context) (bool, error) {
 	if !r.engine.dialect.hasHeader() {
 		for i := range r.engine.columns {
 			r.order = append(r.order, i)
@@ -115,7 +137,12 @@ func (r *run) readHeader() (bool, error) {
 		}
 		return false, nil
 	}
-	err := r.reader.next()
+	err := r.next(ctx)
+	if what := foreignFormat(r.reader.raw); what != "" {
+		message := "the file is no CSV: it looks like " + what
+		r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
+		return true, nil
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		r.complete = true
@@ -128,13 +155,37 @@ func (r *run) readHeader() (bool, error) {
 	if at := engine.BadTextAt(r.reader.raw); at >= 0 {
 		message := "the header is not text in the table's encoding"
 		if engine.IsUTF16(r.reader.raw) {
-			message += "; it looks like UTF-16, save the table as UTF-8"
+			message += "; it looks like UTF-16, leave encoding out of the dialect"
 		}
 		r.find("", at, engine.Finding{Code: "csv.encoding", Message: message})
 		return true, nil
 	}
+	if found := r.likelyDelimiter(); found != "" {
+		message := "the columns look separated by " + found + "; set delimiter in the dialect of the step"
+		r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
+		return true, nil
+	}
 	r.checkHeader()
 	return false, nil
+}
+
+// likelyDelimiter names the delimiter of a header that is one field only because it has another one than the dialect.
+func (r *run) likelyDelimiter() string {
+	cells, columns := r.reader.cells, r.engine.columns
+	if len(cells) != 1 || columnIndex(columns, string(cells[0].text)) >= 0 {
+		return ""
+	}
+	for _, other := range []struct{ delimiter, name string }{
+		{";", "semicolons"}, {"\t", "tabs"}, {"|", "vertical bars"}, {",", "commas"},
+	} {
+		names := strings.Split(string(cells[0].text), other.delimiter)
+		if len(names) > 1 && slices.ContainsFunc(names, func(name string) bool {
+			return columnIndex(columns, strings.Trim(name, `"`)) >= 0
+		}) {
+			return other.name
+		}
+	}
+	return ""
 }
 
 func (r *run) checkHeader() {

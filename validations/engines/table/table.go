@@ -81,11 +81,15 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", engine.Failure("csv.limit.bytes", message))
 		return c.Finish(), nil
 	}
-	decode, known := engine.DecoderFor(e.dialect.Encoding)
-	if !known {
-		return engine.Report{}, fmt.Errorf("unknown encoding %q in a compiled table", e.dialect.Encoding)
-	}
 	content := io.NewSectionReader(doc.Content, 0, doc.Size)
+	encoding, err := e.encoding(content)
+	if err != nil {
+		return engine.Report{}, err
+	}
+	decode, known := engine.DecoderFor(encoding)
+	if !known {
+		return engine.Report{}, fmt.Errorf("unknown encoding %q in a compiled table", encoding)
+	}
 	reader, err := newCSVReader(decode(content), e.dialect.dialect(doc), e.limits)
 	if err != nil {
 		return engine.Report{}, err
@@ -103,4 +107,19 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	return c.Finish(), nil
+}
+
+// encoding is the dialect's, else UTF-16 where the file has its byte order mark, as spreadsheets write "Unicode text".
+func (e *Engine) encoding(content io.ReaderAt) (string, error) {
+	if e.dialect.Encoding != "" {
+		return e.dialect.Encoding, nil
+	}
+	var mark [2]byte
+	if _, err := content.ReadAt(mark[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read table: %w", err)
+	}
+	if engine.IsUTF16(mark[:]) {
+		return "utf-16", nil
+	}
+	return "", nil
 }

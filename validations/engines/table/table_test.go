@@ -100,6 +100,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			`v "abc" has 3 characters, at most 2 allowed`,
 		},
 		{"Pattern", "string", `"pattern": "^a+$"`, []string{"aa"}, "b", "csv.pattern", `v "b" does not match ^a+$`},
+		{
+			"PatternIsOfTheWholeValue", "string", `"pattern": "[0-9]{2}|x"`,
+			[]string{"12", "x"},
+			"x12y", "csv.pattern",
+			`v "x12y" does not match [0-9]{2}|x`,
+		},
 		{"Enum", "string", `"enum": ["A", "B"]`, []string{"A"}, "C", "csv.enum", `v "C" is not one of A, B`},
 		{
 			"EnumOfNumbers", "number", `"enum": [1, 2.5]`,
@@ -231,10 +237,40 @@ func TestTableDialects(t *testing.T) {
 			"Latin1", `{"encoding": "iso-8859-1"}`, "a,b\n\xe9\xe9,z\n", "text/csv",
 			[]brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}},
 		},
+		{
+			"UTF16", `{}`, "\xff\xfea\x00\t\x00b\x00\n\x00\xe9\x00\t\x00z\x00\n\x00", "text/tab-separated-values",
+			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "z" is not an integer`}},
+		},
+		{
+			"UTF16BigEndian", `{"encoding": "utf-16"}`, "\xfe\xff\x00a\x00,\x00b\x00\n\x00x\x00,\x00z", "text/csv",
+			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "z" is not an integer`}},
+		},
+		{
+			"UTF16IsSaidToBeUTF8", `{"encoding": "utf-8"}`, "\xff\xfea\x00", "text/csv", []brief{{
+				"csv.encoding", "", 1, 1, 0, "the header is not text in the table's encoding; it looks like UTF-16, " +
+					"leave encoding out of the dialect",
+			}},
+		},
+		{
+			"OtherDelimiter", `{}`, "\"a;b\"\nx;1\n", "text/csv", []brief{{
+				"csv.header.delimiter", "", 1, 1, 0,
+				"the columns look separated by semicolons; set delimiter in the dialect of the step",
+			}},
+		},
 		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
 		{
 			"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv",
-			[]brief{{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`}},
+			[]brief{
+				{"csv.row.blank", "", 4, 1, 0, "1 blank line among the rows"},
+				{"csv.type.integer", "b", 5, 3, 3, `b "q" is not an integer`},
+			},
+		},
+		{
+			"BlankLines", `{}`, "\na,b\nx,1\n\n\r\ny,2\n\n\n", "text/csv",
+			[]brief{
+				{"csv.row.blank", "", 1, 1, 0, "1 blank line among the rows"},
+				{"csv.row.blank", "", 4, 1, 0, "2 blank lines among the rows"},
+			},
 		},
 		{"QuotedLines", `{}`, "a,b\n\"x\ny\"\"\",q\nz,w\n", "text/csv", []brief{
 			{"csv.type.integer", "b", 3, 6, 1, `b "q" is not an integer`},

@@ -44,7 +44,7 @@ func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 		return nil, &engine.ReadError{Code: "yaml.too_large", Message: tooManyValues(limits)}
 	}
 	var document yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(forParser(text)))
 	if err := decoder.Decode(&document); err != nil {
 		return nil, yamlFault(err)
 	}

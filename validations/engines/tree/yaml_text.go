@@ -28,7 +28,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	}
 	var document yaml.Node
 	if err == nil {
-		err = yaml.Unmarshal(engine.TrimBOM(content), &document)
+		err = yaml.Unmarshal(forParser(engine.TrimBOM(content)), &document)
 	}
 	w := &nodeWriter{limit: limits.MaxTreeBytes}
 	if err == nil {

@@ -2,6 +2,7 @@ package xml_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -85,6 +87,10 @@ func TestWellFormedness(t *testing.T) {
 		"QuotesInside":  "<a b='\"' c=\"'>\"\n/>",
 		"ProcessingMid": "<a><?php echo '<b>' ?></a>",
 	}
+	for _, unit := range utf16.Encode([]rune("\ufeff<?xml version=\"1.0\" encoding=\"UTF-16\"?><straße>ä</straße>")) {
+		good["UTF16"] = string(binary.LittleEndian.AppendUint16([]byte(good["UTF16"]), unit))
+		good["UTF16BigEndian"] = string(binary.BigEndian.AppendUint16([]byte(good["UTF16BigEndian"]), unit))
+	}
 	for name, document := range good {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,13 +131,13 @@ func TestWellFormedness(t *testing.T) {
 		{"LessThan", "<a>1 < 2</a>", "xml.malformed", 1, 6, "not valid XML: expected element name after <"},
 		{
 			"Encoding", `<?xml version="1.0" encoding="EBCDIC"?><a/>`, "xml.encoding", 1, 1,
-			`the encoding "EBCDIC" is not read; use utf-8, iso-8859-1 or windows-1252`,
+			`the encoding "EBCDIC" is not read; use utf-8, utf-16, iso-8859-1 or windows-1252`,
 		},
 		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not in its encoding, or holds NUL"},
 		{"NUL", "<a>\x00</a>", "xml.encoding", 1, 4, "the text is not in its encoding, or holds NUL"},
 		{
-			"UTF16", "\xff\xfe<\x00a\x00", "xml.encoding", 1, 1,
-			"UTF-16 is not read; use utf-8, iso-8859-1 or windows-1252",
+			"UTF16WithoutMark", `<?xml version="1.0" encoding="UTF-16"?><a/>`, "xml.encoding", 1, 1,
+			"the declaration says UTF-16, but the text has no byte order mark of UTF-16",
 		},
 		{"Control", "<a>\x01</a>", "xml.malformed", 1, 4, "not valid XML: illegal character code U+0001"},
 		{"ByNumber", "<a>&#0;</a>", "xml.malformed", 1, 7, "not valid XML: illegal character code U+0000"},
@@ -375,6 +381,15 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		report := run(t, engine, []byte("<a>;$(id)\n-:9: out of memory</a>"), xmlType)
 		same(t, 1, report.Errors)
 	})
+}
+
+func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"
+		targetNamespace="meters"><xs:element name="m" type="xs:int"/></xs:schema>`))
+	same(t, []brief{}, briefs(run(t, engine, []byte(`<m xmlns="meters">5</m>`), xmlType)))
+	report := run(t, engine, []byte(`<m xmlns="meters">x</m>`), xmlType)
+	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is no int`}}, briefs(report))
 }
 
 func TestXMLSchemaThatBurns(t *testing.T) {

@@ -17,13 +17,22 @@ var (
 	declarationStart = regexp.MustCompile(`^<\?xml\s`)
 	encodingName     = regexp.MustCompile(`encoding\s*=\s*["']([^"']*)`)
 	asciiName        = regexp.MustCompile(`^(?i:us-ascii|ascii)$`)
+	utf16Name        = regexp.MustCompile(`^(?i:utf-16(?:le|be)?)$`)
 )
 
+const utf16 = "utf-16"
+
 // Decode returns a document as UTF-8 with its declaration blanked out, so that every reader sees the same characters at
-// the same lines and columns. The text is also returned beside a fault.
+// the same lines and columns. A byte order mark of UTF-16 decides over the declaration. The text is also returned
+// beside a fault.
 func Decode(content []byte) ([]byte, *engine.ReadError) {
-	if engine.IsUTF16(content) {
-		return content, engine.ReadErrorAt("xml.encoding", "UTF-16 is not read; use "+engine.KnownEncodings, 0)
+	wide := engine.IsUTF16(content)
+	if wide {
+		text, fault := toUTF8(content, utf16)
+		if fault != nil {
+			return content, fault
+		}
+		content = text
 	}
 	content = engine.TrimBOM(content)
 	declared := declaration.Find(content)
@@ -34,6 +43,13 @@ func Decode(content []byte) ([]byte, *engine.ReadError) {
 	name := ""
 	if found := encodingName.FindSubmatch(declared); found != nil {
 		name = string(found[1])
+	}
+	if utf16Name.MatchString(name) {
+		if !wide {
+			message := "the declaration says " + name + ", but the text has no byte order mark of UTF-16"
+			return content, &engine.ReadError{Code: "xml.encoding", Message: message}
+		}
+		name = ""
 	}
 	text, fault := toUTF8(content, name)
 	if fault != nil {

@@ -1,0 +1,148 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// bound is a limit with the words that the configuration has for it.
+type bound struct {
+	value cell
+	kind  boundKind
+	words wording
+}
+
+// boundKind is which values a bound refuses, and how that is said.
+type boundKind struct {
+	name, code, words string
+	// sign is that of a comparison with the bound that fails; exclusive says that equality fails, too.
+	sign      int
+	exclusive bool
+}
+
+var boundKinds = []boundKind{
+	{"minimum", "csv.minimum", " is less than ", -1, false},
+	{"maximum", "csv.maximum", " is more than ", 1, false},
+	{"exclusiveMinimum", "csv.minimum", " is not more than ", -1, true},
+	{"exclusiveMaximum", "csv.maximum", " is not less than ", 1, true},
+}
+
+func (c *column) compileBound(raw json.RawMessage, kind boundKind, at string) []engine.ConfigError {
+	if len(raw) == 0 {
+		return nil
+	}
+	at += "/" + kind.name
+	if !c.kind.isTime() && !slices.Contains([]columnType{typeNumber, typeInteger, typeYear}, c.kind) {
+		return engine.Refuse(at, "schema.constraint", "only numbers and times have a minimum and a maximum")
+	}
+	text := scalarText(raw)
+	value := c.literal(text)
+	if value.broken {
+		return engine.Refuse(at, "schema.constraint", engine.Quote(text)+" is not of the field's type")
+	}
+	c.bounds = append(c.bounds, bound{value: value, kind: kind, words: func(c *column, value cell) string {
+		return c.name + " " + engine.Clip(value.text) + kind.words + text
+	}})
+	return nil
+}
+
+// literal reads a value of the configuration: written as in the table, or else as in JSON.
+func (c *column) literal(text string) cell {
+	value := c.parse(text)
+	if value.broken {
+		plain := column{kind: c.kind, trueValues: defaultTrue, falseValues: defaultFalse}
+		value = plain.parse(text)
+	}
+	return value
+}
+
+func (c *column) compileEnum(raw []json.RawMessage, at string) []engine.ConfigError {
+	const most = 1000
+	if len(raw) > most {
+		return engine.Refuse(at, "schema.constraint", fmt.Sprintf("at most %d values are allowed", most))
+	}
+	texts := []string{}
+	for i, item := range raw {
+		text := scalarText(item)
+		value := c.literal(text)
+		if value.broken {
+			return engine.Refuse(at+engine.Pointer(strconv.Itoa(i)), "schema.constraint", "is not of the field's type")
+		}
+		c.enum = append(c.enum, value)
+		texts = append(texts, text)
+	}
+	const shown = 10
+	c.enumText = strings.Join(texts[:min(shown, len(texts))], ", ")
+	if more := len(texts) - shown; more > 0 {
+		c.enumText += fmt.Sprintf(", %d more", more)
+	}
+	return nil
+}
+
+// scalarText is a value of the configuration as a cell would have it.
+func scalarText(raw json.RawMessage) string {
+	var text string
+	if err := json.Unmarshal(raw, &text); err == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// violations calls found for each constraint that a value breaks.
+func (c *column) violations(value cell, maxWork int64, found func(code string, words wording)) {
+	for i := range c.bounds {
+		b := &c.bounds[i]
+		order := c.compare(value, b.value)
+		if order == b.kind.sign || order == 0 && b.kind.exclusive {
+			found(b.kind.code, b.words)
+		}
+	}
+	if c.minLength != nil || c.maxLength != nil {
+		c.lengthViolations(value, found)
+	}
+	if c.pattern != nil {
+		c.patternViolation(value, maxWork, found)
+	}
+	if len(c.enum) > 0 && !slices.ContainsFunc(c.enum, func(e cell) bool { return c.same(e, value) }) {
+		found("csv.enum", func(c *column, value cell) string {
+			return c.name + " " + engine.Quote(value.text) + " is not one of " + c.enumText
+		})
+	}
+}
+
+func (c *column) lengthViolations(value cell, found func(code string, words wording)) {
+	length := utf8.RuneCountInString(value.text)
+	if c.minLength != nil && length < *c.minLength {
+		found("csv.min_length", func(c *column, value cell) string {
+			length := utf8.RuneCountInString(value.text)
+			return c.name + " " + engine.Quote(value.text) + " " +
+				engine.AtLeast(length, *c.minLength, "character", "characters")
+		})
+	}
+	if c.maxLength != nil && length > *c.maxLength {
+		found("csv.max_length", func(c *column, value cell) string {
+			length := utf8.RuneCountInString(value.text)
+			return c.name + " " + engine.Quote(value.text) + " " +
+				engine.AtMost(length, *c.maxLength, "character", "characters")
+		})
+	}
+}
+
+func (c *column) patternViolation(value cell, maxWork int64, found func(code string, words wording)) {
+	switch {
+	case c.pattern.Work(value.text) > maxWork:
+		found("csv.pattern", func(c *column, _ cell) string {
+			return c.name + " was not evaluated: the pattern costs too much on a text of this length"
+		})
+	case !c.pattern.RE.MatchString(value.text):
+		found("csv.pattern", func(c *column, value cell) string {
+			return c.name + " " + engine.Quote(value.text) + " does not match " + c.patternText
+		})
+	}
+}

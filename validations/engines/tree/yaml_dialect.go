@@ -1,0 +1,45 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"unicode/utf16"
+)
+
+// Patterns of what the parser refuses although it is YAML 1.2: the directive, and pairs of surrogates in JSON.
+var (
+	versionDirective = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%YAML[ \t]+1\.2[ \t\r\n]`)
+	jsonEscape       = regexp.MustCompile(`\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\.`)
+)
+
+// forParser writes a text as the parser, which is one of YAML 1.1, takes it. Lines stay as they are; columns move by
+// two behind a character that JSON escapes as a pair of surrogates.
+func forParser(text []byte) []byte {
+	if at := versionDirective.FindIndex(text); at != nil {
+		text = bytes.Clone(text)
+		// The match ends with the 2 and one space.
+		text[at[1]-2] = '1'
+	}
+	// Outside of JSON a backslash may be text, so only JSON is rewritten.
+	if !bytes.Contains(bytes.ToLower(text), []byte(`\ud`)) || !json.Valid(text) {
+		return text
+	}
+	return jsonEscape.ReplaceAllFunc(text, func(escape []byte) []byte {
+		pair := jsonEscape.FindSubmatch(escape)
+		if pair[1] == nil {
+			return escape
+		}
+		return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(surrogate(pair[1]), surrogate(pair[2])))
+	})
+}
+
+func surrogate(digits []byte) rune {
+	unit, err := strconv.ParseUint(string(digits), 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(unit)
+}
