@@ -85,7 +85,7 @@ func TestKeyPage(t *testing.T) {
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/"
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
-	fixture.Shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
+	fixture.Shows(t, html, "Replayed 3×", "<b>Received · Locked · Finished</b>", "3 times; this was the last",
 		"A different request also used this key",
 		"once for another request", fixture.HarbourPages+"runs/"+run.ID.String()+"/")
 	fixture.Hides(t, html, "Stored response", "Release")
