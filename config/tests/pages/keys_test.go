@@ -55,7 +55,7 @@ func TestKeysPage(t *testing.T) {
 	}
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
 	fixture.Shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs",
-		"Likely duplicates", `Start a run<br><span class="muted mono">workflow_start</span>`,
+		"Likely duplicates", `<td>Start a run · <a href="`,
 		`<option value="in_progress">In progress</option>`)
 	fixture.Hides(t, html, "<b> & a")
 	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=finished", viewer))
