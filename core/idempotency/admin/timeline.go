@@ -94,10 +94,12 @@ func (e Entry) finalEvents() []timelineEvent {
 		events[0] = timelineEvent{e.LockedUntil, "locked_until", "at recovery point " + string(e.Point)}
 	}
 	if e.Replays > 0 {
-		events = append(events, timelineEvent{notBefore(e.FinishedAt, e.LastReplayAt), "replayed", times(e.Replays) + lastOf(e.Replays)})
+		at := notBefore(e.FinishedAt, e.LastReplayAt)
+		events = append(events, timelineEvent{at, "replayed", times(e.Replays) + lastOf(e.Replays)})
 	}
 	if refused := e.Mismatches + e.Conflicts; refused > 0 {
-		events = append(events, timelineEvent{notBefore(&e.CreatedAt, e.LastRefusalAt), "refused", e.refusals() + lastOf(refused)})
+		at := notBefore(&e.CreatedAt, e.LastRefusalAt)
+		events = append(events, timelineEvent{at, "refused", e.refusals() + lastOf(refused)})
 	}
 	return append(events, timelineEvent{&e.ExpiresAt, "expires", "the key is forgotten"})
 }
