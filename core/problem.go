@@ -39,6 +39,10 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
 		if c.Response().Committed {
+			// Every client that leaves a stream of events ends it this way.
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return
+			}
 			log.WarnContext(ctx, "failed after the answer had begun", "error", err)
 			return
 		}

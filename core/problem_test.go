@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,6 +117,28 @@ func TestHandleErrorHasSpecialAnswers(t *testing.T) {
 		answer := handle(t, http.MethodHead, core.NotFound("run"))
 		if answer.Code != http.StatusNotFound || answer.Body.Len() != 0 {
 			t.Errorf("answer = %d %q, want 404 without a body", answer.Code, answer.Body)
+		}
+	})
+
+	t.Run("NoWarningOfAClientThatLeavesAStream", func(t *testing.T) {
+		t.Parallel()
+		for name, left := range map[string]bool{"left": true, "stayed": false} {
+			var logged bytes.Buffer
+			ctx, leave := context.WithCancel(t.Context())
+			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+			c := echo.New().NewContext(request, httptest.NewRecorder())
+			if err := c.String(http.StatusOK, "begun"); err != nil {
+				t.Fatal(err)
+			}
+			if left {
+				leave()
+			}
+			log := slog.New(slog.NewTextHandler(&logged, nil))
+			core.HandleError(log, core.WriteProblem)(errors.New("write failed"), c)
+			leave()
+			if quiet := logged.Len() == 0; quiet != left {
+				t.Errorf("the client has %s: log = %q", name, logged.String())
+			}
 		}
 	})
 

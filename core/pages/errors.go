@@ -13,7 +13,7 @@ import (
 
 // WriteErrors returns a writer that shows errors as pages: those of the dashboard to everybody, and others to browsers.
 // It leaves the rest to next, and all errors of the API, whose addresses begin with api. Who has no session is sent to
-// sign in and comes back afterwards.
+// sign in and comes back afterwards; a form stays on the page of the error, to be sent again.
 func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 	own, err := Parse(layouts, "templates/errors")
 	if err != nil {
@@ -33,11 +33,22 @@ func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 			return
 		}
 		err.SetRetryAfter(c.Response().Header())
-		problem := err.Problem(core.RequestID(request.Context()))
-		if own.Render(c, problem.Status, "error", Page{Title: problem.Title, Data: problem}) != nil {
+		shown := errorPage{Problem: err.Problem(core.RequestID(request.Context()))}
+		if err.Code == core.CodeNotAuthenticated {
+			shown.Resend = newResend(c)
+		}
+		if own.Render(c, shown.Status, "error", Page{Title: shown.Title, Data: shown}) != nil {
 			next(c, err)
 		}
 	}, nil
+}
+
+// errorPage is an error as a page.
+type errorPage struct {
+	core.Problem
+
+	// Resend is the form of a visitor without a session; nil if it cannot be sent again from the page.
+	Resend *resend
 }
 
 // isBrowser tells browsers from programs, which do not ask for HTML.

@@ -26,11 +26,16 @@ type entry struct {
 	Current bool
 }
 
-// navigation lists what the visitor may see.
+// navigation lists what the visitor may see. Pages outside of an organization have the entries of the one that the
+// visitor used last, as the way back.
 func navigation(principal core.Principal, visitor Visitor, current Section) []entry {
+	slug, role := principal.OrgSlug, principal.Role
+	if slug == "" {
+		slug, role = visitor.Home, visitor.roleIn(visitor.Home)
+	}
 	var entries []entry
-	if principal.OrgSlug != "" {
-		base := Base(principal.OrgSlug)
+	if slug != "" {
+		base := Base(slug)
 		entries = []entry{
 			{Title: SectionOverview, Address: base},
 			{Title: SectionRuns, Address: base + "runs/"},
@@ -40,7 +45,7 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 			{Title: SectionTokens, Address: base + "tokens/"},
 			{Title: SectionMembers, Address: base + "members/"},
 		}
-		if principal.Role.Allows(core.RoleAdmin) {
+		if role.Allows(core.RoleAdmin) {
 			entries = append(entries, entry{Title: SectionAudit, Address: base + "audit/"})
 		}
 	}

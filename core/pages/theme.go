@@ -49,13 +49,13 @@ func hasShortcut(c echo.Context) bool {
 
 // setShortcut is POST /app/shortcut/.
 func setShortcut(c echo.Context) error {
-	notice := "The key / leads to the search box."
+	notice := "Press / to go to the search box."
 	switch chosen := c.FormValue("shortcut"); chosen {
 	case "on":
 		SetCookie(c, shortcutCookie, "", 0)
 	case "off":
 		SetCookie(c, shortcutCookie, chosen, choiceLife)
-		notice = "The key / does nothing now."
+		notice = "The / key is off."
 	default:
 		return core.InvalidParameter("shortcut", "must be one of on, off")
 	}

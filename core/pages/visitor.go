@@ -22,6 +22,16 @@ type Visitor struct {
 	Home string
 }
 
+// roleIn returns the visitor's role in an organization; "" for an organization of others.
+func (v Visitor) roleIn(slug string) core.Role {
+	for _, org := range v.Orgs {
+		if org.Slug == slug {
+			return org.Role
+		}
+	}
+	return ""
+}
+
 // Organization is one that a visitor may switch to.
 type Organization struct {
 	Slug string

@@ -55,7 +55,7 @@ func TestKeysPage(t *testing.T) {
 	}
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
 	fixture.Shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs",
-		"Likely duplicates", `Start a run<br><span class="muted mono">workflow_start</span>`,
+		"Likely duplicates", `<td>Start a run · <a href="`,
 		`<option value="in_progress">In progress</option>`)
 	fixture.Hides(t, html, "<b> & a")
 	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=finished", viewer))
@@ -85,7 +85,7 @@ func TestKeyPage(t *testing.T) {
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/"
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
-	fixture.Shows(t, html, "Replayed 3×", "Received", "Locked", "Finished", "3 times; this was the last",
+	fixture.Shows(t, html, "Replayed 3×", "<b>Received · Locked · Finished</b>", "3 times; this was the last",
 		"A different request also used this key",
 		"once for another request", fixture.HarbourPages+"runs/"+run.ID.String()+"/")
 	fixture.Hides(t, html, "Stored response", "Release")

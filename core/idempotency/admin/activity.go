@@ -48,16 +48,23 @@ func (a *Activity) Repeated(orgID uuid.UUID, record *idempotency.Record, err err
 	default:
 		return
 	}
+	at := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts.addDay(day)
 	if record == nil {
 		return
 	}
-	a.counts.addKey(keyCounts{
+	key := keyCounts{
 		keyID:   keyID{orgID: orgID, id: record.ID},
 		replays: day.replayed, mismatches: day.reused, conflicts: day.inProgress,
-	})
+	}
+	if err == nil {
+		key.lastReplay = at
+	} else {
+		key.lastRefusal = at
+	}
+	a.counts.addKey(key)
 	// Only a replay of a request that has created something has avoided a second creation.
 	if err == nil && record.Subject != uuid.Nil {
 		a.counts.hour(orgID).replays++
@@ -145,6 +152,9 @@ type keyID struct {
 type keyCounts struct {
 	keyID
 	replays, mismatches, conflicts int64
+	// lastReplay and lastRefusal are read from the process's clock; zero where there was none. Only their age is
+	// written, because the clocks of processes differ.
+	lastReplay, lastRefusal time.Time
 }
 
 func (c *counts) addKey(key keyCounts) {
@@ -157,7 +167,16 @@ func (c *counts) addKey(key keyCounts) {
 	sum.replays += key.replays
 	sum.mismatches += key.mismatches
 	sum.conflicts += key.conflicts
+	sum.lastReplay = later(sum.lastReplay, key.lastReplay)
+	sum.lastRefusal = later(sum.lastRefusal, key.lastRefusal)
 	c.keys[key.keyID] = sum
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // dayCounts are what an organization's requests got from their keys.

@@ -108,6 +108,41 @@ func TestActivity(t *testing.T) {
 	})
 }
 
+// TestRepetitionsKeepTheirTimes flushes a replay and a refusal together, after both and in two processes.
+func TestRepetitionsKeepTheirTimes(t *testing.T) {
+	t.Parallel()
+	database := coretest.OpenDatabase(t)
+	clock := func() time.Time { return coretest.One[time.Time](t, database, `SELECT clock_timestamp()`) }
+	record := finishedRecord(uuid.New())
+	other := newClaim(record.OrgID, "k", "b").Fingerprint
+	early, late := admin.NewActivity(), admin.NewActivity()
+	repeat := func(activity *admin.Activity) {
+		guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
+		_, err := guard.Answer(record, record.Fingerprint)
+		checkCode(t, err, "")
+		_, err = guard.Answer(record, other)
+		checkCode(t, err, core.CodeKeyReused)
+	}
+	lastOf := func() (time.Time, time.Time) {
+		const query = `FROM key_activity WHERE key_id = $1`
+		return coretest.One[time.Time](t, database, `SELECT last_replay_at `+query, record.ID),
+			coretest.One[time.Time](t, database, `SELECT last_refusal_at `+query, record.ID)
+	}
+
+	repeat(early)
+	repeat(late)
+	after := clock()
+	mustFlush(t, late, database)
+	replayed, refused := lastOf()
+	if replayed.After(after) || refused.After(after) {
+		t.Errorf("replayed at %s, refused at %s, want both before %s", replayed, refused, after)
+	}
+	mustFlush(t, early, database)
+	if again, same := lastOf(); again.Before(replayed) || same.Before(refused) {
+		t.Errorf("replayed at %s, refused at %s, want the last: %s and %s", again, same, replayed, refused)
+	}
+}
+
 func TestActivityIsBounded(t *testing.T) {
 	t.Parallel()
 	const tracked = 100_000

@@ -103,20 +103,33 @@ func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
 	if len(report.responses) > 0 {
 		page.Response = &report.responses[0]
 	}
-	var before time.Time
-	for i, event := range e.events() {
-		row := timelineRow{At: *event.at, Clock: event.at.UTC().Format(clock), Detail: event.detail}
+	page.Timeline = timelineRows(e)
+	return page
+}
+
+// timelineRows returns the rows of a key's timeline. What one transaction has done has one time, and is one row.
+func timelineRows(e Entry) []timelineRow {
+	var rows []timelineRow
+	for _, event := range e.events() {
+		tone, title := eventWords(event.event)
+		row := timelineRow{
+			At: *event.at, Clock: event.at.UTC().Format(clock), Tone: tone, Title: title, Detail: event.detail,
+		}
 		if event.at.UTC().Format(time.DateOnly) != e.CreatedAt.UTC().Format(time.DateOnly) {
 			row.Clock = event.at.UTC().Format(otherDay)
 		}
-		row.Tone, row.Title = eventWords(event.event)
-		if i > 0 {
-			row.Since = "+" + pages.Took(event.at.Sub(before))
+		if len(rows) > 0 {
+			last := &rows[len(rows)-1]
+			if last.At.Equal(row.At) {
+				last.Tone, last.Title = tone, last.Title+" · "+title
+				last.Detail += "; " + event.detail
+				continue
+			}
+			row.Since = "+" + pages.Took(row.At.Sub(last.At))
 		}
-		before = *event.at
-		page.Timeline = append(page.Timeline, row)
+		rows = append(rows, row)
 	}
-	return page
+	return rows
 }
 
 // eventWords returns the tone and the title of an event.

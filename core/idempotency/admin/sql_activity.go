@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,24 +24,37 @@ func writeCounts(ctx context.Context, database *db.DB, taken counts) error {
 	return err
 }
 
-// upsertKeys adds the repetitions of each key. The key may be gone by now; Purge then deletes its row.
+// upsertKeys adds the repetitions of each key. The key may be gone by now; Purge then deletes its row. The time of a
+// repetition is the database's now() less its age. The transaction has begun, so the age is read after now() and the
+// time is never after the repetition; greatest keeps a later one that another process has written.
 func upsertKeys(batch *db.Batch, counted []keyCounts) {
 	batch.Queue(`
 		INSERT INTO key_activity AS a (org_id, key_id, replays, mismatches, conflicts, last_replay_at, last_refusal_at)
-		SELECT org_id, key_id, replays, mismatches, conflicts, CASE WHEN replays > 0 THEN now() END,
-			CASE WHEN mismatches + conflicts > 0 THEN now() END
-		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])
-			AS c (org_id, key_id, replays, mismatches, conflicts)
+		SELECT org_id, key_id, replays, mismatches, conflicts, now() - make_interval(secs => replayed),
+			now() - make_interval(secs => refused)
+		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::float8[], $7::float8[])
+			AS c (org_id, key_id, replays, mismatches, conflicts, replayed, refused)
 		ORDER BY org_id, key_id
 		ON CONFLICT ON CONSTRAINT key_activity_pkey DO UPDATE SET replays = a.replays + excluded.replays,
 			mismatches = a.mismatches + excluded.mismatches, conflicts = a.conflicts + excluded.conflicts,
-			last_replay_at = coalesce(excluded.last_replay_at, a.last_replay_at),
-			last_refusal_at = coalesce(excluded.last_refusal_at, a.last_refusal_at)`,
+			last_replay_at = greatest(excluded.last_replay_at, a.last_replay_at),
+			last_refusal_at = greatest(excluded.last_refusal_at, a.last_refusal_at)`,
 		db.IDColumn(counted, func(k *keyCounts) *uuid.UUID { return &k.orgID }),
 		db.IDColumn(counted, func(k *keyCounts) *uuid.UUID { return &k.id }),
 		db.Column(counted, func(k *keyCounts) int64 { return k.replays }),
 		db.Column(counted, func(k *keyCounts) int64 { return k.mismatches }),
-		db.Column(counted, func(k *keyCounts) int64 { return k.conflicts }))
+		db.Column(counted, func(k *keyCounts) int64 { return k.conflicts }),
+		db.Column(counted, func(k *keyCounts) *float64 { return age(k.lastReplay) }),
+		db.Column(counted, func(k *keyCounts) *float64 { return age(k.lastRefusal) }))
+}
+
+// age is how many seconds ago a time was; nil for the zero time.
+func age(at time.Time) *float64 {
+	if at.IsZero() {
+		return nil
+	}
+	seconds := time.Since(at).Seconds()
+	return &seconds
 }
 
 // upsertDays adds to the day on which the counts are written, by the clock of the database.

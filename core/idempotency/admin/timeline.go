@@ -94,12 +94,23 @@ func (e Entry) finalEvents() []timelineEvent {
 		events[0] = timelineEvent{e.LockedUntil, "locked_until", "at recovery point " + string(e.Point)}
 	}
 	if e.Replays > 0 {
-		events = append(events, timelineEvent{e.LastReplayAt, "replayed", times(e.Replays) + lastOf(e.Replays)})
+		at := notBefore(e.FinishedAt, e.LastReplayAt)
+		events = append(events, timelineEvent{at, "replayed", times(e.Replays) + lastOf(e.Replays)})
 	}
 	if refused := e.Mismatches + e.Conflicts; refused > 0 {
-		events = append(events, timelineEvent{e.LastRefusalAt, "refused", e.refusals() + lastOf(refused)})
+		at := notBefore(&e.CreatedAt, e.LastRefusalAt)
+		events = append(events, timelineEvent{at, "refused", e.refusals() + lastOf(refused)})
 	}
 	return append(events, timelineEvent{&e.ExpiresAt, "expires", "the key is forgotten"})
+}
+
+// notBefore returns at, or its cause if that is later. The time of a repetition is computed from its age and may be off
+// by a millisecond, which must not put an answer before the request.
+func notBefore(cause, at *time.Time) *time.Time {
+	if cause != nil && at != nil && at.Before(*cause) {
+		return cause
+	}
+	return at
 }
 
 // refusals says what the key was refused for, and how often.

@@ -24,6 +24,21 @@
     announce("Copied");
   });
 
+  // Menus close by Escape, which leads back to their button, and by a click elsewhere.
+  const menus = "details.orgs[open], details.account[open]";
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of document.querySelectorAll(menus)) {
+      if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+      menu.open = false;
+    }
+  });
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll(menus)) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+
   /** Adds what only the script can do to a part of the page. */
   function enhance(part) {
     // Browsers let pages write there over encrypted connections alone, and on the machine itself.

@@ -1,0 +1,40 @@
+package pages
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// TestAccountPageLeadsBack demands the navigation of the organization that the visitor used last.
+func TestAccountPageLeadsBack(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, role := range []core.Role{core.RoleViewer, core.RoleAdmin} {
+		session := s.Visitor(t, role)
+		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, session))
+		html := s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session))
+		fixture.Shows(t, html, `<a href="`+fixture.HarbourPages+`runs/">Runs</a>`)
+		if audit := `<a href="` + fixture.HarbourPages + `audit/">`; role == core.RoleAdmin {
+			fixture.Shows(t, html, audit)
+		} else {
+			fixture.Hides(t, html, audit)
+		}
+	}
+}
+
+func TestProblemOfAFormIsShownOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	executor := s.Visitor(t, core.RoleExecutor)
+	form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, executor)))
+	form = form.File("", "application/octet-stream", "")
+	html := s.Visit(t, http.StatusBadRequest, form.To(t, fixture.LaunchMeters, executor))
+	fixture.Shows(t, html,
+		`Choose a file, or paste a text. <a href="/docs/errors/invalid_payload/">Help with this error</a>`)
+	fixture.Hides(t, html, `<a href="#file">`)
+	html = s.Visit(t, http.StatusUnauthorized, fixture.SignIn("nobody@harbour-energy.example", "wrong"))
+	fixture.Shows(t, html, `<a href="/docs/errors/not_authenticated/">Help with this error</a>`)
+}
