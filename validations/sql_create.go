@@ -32,8 +32,8 @@ func queueSubmissions(batch *db.Batch, prepared []Prepared) {
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
-// queueRuns inserts the runs. A lease begins when the row is inserted and not when the transaction began, which may have
-// waited for locks.
+// queueRuns inserts the runs. A lease begins when the row is inserted and not when the transaction began, which may
+// have waited for locks.
 func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,

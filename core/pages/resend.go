@@ -16,8 +16,8 @@ const maxResend = 2<<20 + 128<<10
 // passwordForms is the part of the dashboard whose forms hold passwords, which are never written into a page.
 const passwordForms = Root + "account/"
 
-// resend is a form that came without a session. The page of the error has a copy of it, so that the visitor can sign in
-// in another tab and send it again.
+// resend is a form that came without a session. The page of the error has a copy of it, so that the visitor can use
+// another tab to sign in, and send it again.
 type resend struct {
 	Action    string
 	Multipart bool

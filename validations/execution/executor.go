@@ -114,13 +114,11 @@ func (e *Executor) program(ctx context.Context, run validations.Run) (program, e
 		return cached, nil
 	}
 	key := string(append(run.OrgID[:], digest[:]...))
-	compiled, err, _ := e.compiling.Do(key, func() (any, error) {
+	shared, err, _ := e.compiling.Do(key, func() (any, error) {
 		return e.compile(context.WithoutCancel(ctx), run.OrgID, digest)
 	})
-	if err != nil {
-		return program{}, err //nolint:wrapcheck // It is that of compile.
-	}
-	return compiled.(program), nil //nolint:forcetypeassert // compile returns no other type.
+	compiled, _ := shared.(program) // There is no other type.
+	return compiled, err            //nolint:wrapcheck // It is that of compile.
 }
 
 // compile puts the compiled definition into the cache, and returns it.

@@ -49,13 +49,13 @@ func TestLocalStops(t *testing.T) {
 			t.Error("the run that had begun is not completed")
 		}
 		c.stop()
-		c.wantRun(t, r.job(), passed(1, 1), "0 PASSED")
+		c.wantRun(t, r.job(), passed(1), "0 PASSED")
 		c.checkFree(t)
 		for _, waits := range waiting {
 			job := waits.job()
 			job.Epoch = 2
 			c.execute(t, job)
-			c.wantRun(t, job, passed(3, 1), "0 PASSED")
+			c.wantRun(t, job, passed(3), "0 PASSED")
 		}
 	})
 

@@ -114,10 +114,10 @@ func bornLeased() runRow {
 }
 
 // passed is a run of one step that has passed under the epoch.
-func passed(epoch, attempts int) runRow {
+func passed(epoch int) runRow {
 	return runRow{
 		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-		Epoch: epoch, Attempts: attempts,
+		Epoch: epoch, Attempts: 1,
 	}
 }
 
@@ -156,7 +156,7 @@ func TestLocalExecutesWhatItHasStarted(t *testing.T) {
 	if !bytes.Equal(document, []byte("{}")) {
 		t.Errorf("document = %q, want {}", document)
 	}
-	c.wantRun(t, r.job(), passed(1, 1), "0 PASSED")
+	c.wantRun(t, r.job(), passed(1), "0 PASSED")
 	c.wantStaged(t, r)
 	c.checkFree(t)
 }
@@ -269,7 +269,7 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	job := r.job()
 	job.Epoch = 2
 	c.execute(t, job)
-	c.wantRun(t, job, passed(3, 1), "0 PASSED")
+	c.wantRun(t, job, passed(3), "0 PASSED")
 	if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
 		t.Error("the time of a run begins before its first step has a place")
 	}
@@ -289,7 +289,7 @@ func TestALeaseOfBirthIsNoAttempt(t *testing.T) {
 	job := r.job()
 	job.Epoch = 2
 	c.execute(t, job)
-	c.wantRun(t, job, passed(3, 1), "0 PASSED")
+	c.wantRun(t, job, passed(3), "0 PASSED")
 }
 
 func TestAPanicFailsTheAttempt(t *testing.T) {
@@ -334,13 +334,13 @@ func TestQueuedRunsGoOnBesideLocalOnes(t *testing.T) {
 	}
 	own := c.start(t, passing)
 	c.execute(t, own)
-	c.wantRun(t, own, passed(2, 1), "0 PASSED")
+	c.wantRun(t, own, passed(2), "0 PASSED")
 	other := *c.testBundle
 	other.orgID = uuid.New()
 	c.exec(t, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'other', 'Other')`, other.orgID)
 	job := other.start(t, passing)
 	other.execute(t, job)
-	other.wantRun(t, job, passed(2, 1), "0 PASSED")
+	other.wantRun(t, job, passed(2), "0 PASSED")
 	local := localCast{testBundle: &other, local: c.local}
 	// Its engine is one above the limit, because it has none.
 	_, ended := local.begin(t, local.workflow(t, validations.Definition{}, passing))

@@ -27,9 +27,9 @@ const (
 // counts its time limit anew: it may never have begun, and the wait for the next holder is no part of it.
 const unlessUnbegun = "CASE WHEN r.epoch > 1 OR r.recovery_point > 0 THEN r.started_at END"
 
-// unlessNeverBegun is how often a run was begun, for the next holder. A lease of birth that has ended by itself does not
-// count: its process may have died, or may not have learned of the commit, before the run had its turn. So a document that
-// ends processes has one attempt more.
+// unlessNeverBegun is how often a run was begun, for the next holder. A lease of birth that has ended by itself does
+// not count: its process may have died, or may not have learned of the commit, before the run had its turn. So a
+// document that ends processes has one attempt more.
 const unlessNeverBegun = `CASE WHEN r.epoch > 1 OR r.recovery_point > 0 OR r.lease_until IS NULL
 	THEN r.attempts ELSE 0 END`
 

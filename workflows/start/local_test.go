@@ -133,7 +133,10 @@ func TestStartsGivePlacesBack(t *testing.T) {
 			t.Helper()
 			starter := *b.starter
 			starter.batches = coalesce.New(coalesce.Limits{Batches: 1, Members: 1}, (*attempt).size,
-				func(ctx context.Context, batch []*attempt) []struct{} { b.starter.commitBatch(ctx, batch); return nil })
+				func(ctx context.Context, batch []*attempt) []struct{} {
+					b.starter.commitBatch(ctx, batch)
+					return nil
+				})
 			_, err := starter.Start(t.Context(), tn.request("", `"a"`))
 			if !core.HasCode(err, core.CodeOutcomeUnknown) {
 				t.Errorf("err = %v, want %s", err, core.CodeOutcomeUnknown)

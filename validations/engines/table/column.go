@@ -294,8 +294,8 @@ func (c *column) native(value cell) any {
 	}
 }
 
-// wording makes the message of a finding about a value. Those of a column are made once, so that nothing is spent where a
-// finding is only counted.
+// wording makes the message of a finding about a value. Those of a column are made once, so that nothing is spent where
+// a finding is only counted.
 type wording func(c *column, value cell) string
 
 func missingValue(c *column, _ cell) string {
