@@ -26,8 +26,9 @@ const (
 	// then, because its silence alone does not make the client look for another.
 	clusterReload = 2 * time.Second
 
-	// idlePoll is how often an idle worker looks for new tasks.
-	idlePoll = 100 * time.Millisecond
+	// idlePoll is the pause of a worker that has found the queue empty. The enqueuer fills it just in time, so workers
+	// find it empty often: with 100 ms one worker process executed 710 runs a second, with 10 ms 1,459.
+	idlePoll = 10 * time.Millisecond
 	// waitingPoll is short, as the in-process Redis answers an idle worker only when there is something to do.
 	waitingPoll = 2 * time.Millisecond
 )
