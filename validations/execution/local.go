@@ -158,8 +158,9 @@ func (p *Place) Release() {
 	p.local.reserved.Done()
 }
 
-// Execute executes the place's run beside the caller, once it was created for certain. The returned channel is closed
-// when the execution has ended, and before receives true if the run is completed. It is nil for no place.
+// Execute executes the place's run beside the caller, once it was created for certain. When the execution has ended and
+// the place is free again, the returned channel receives whether the run is completed, and is closed. It is nil for no
+// place.
 func (p *Place) Execute(ctx context.Context, run validations.Prepared) <-chan bool {
 	if p == nil {
 		return nil
@@ -171,11 +172,12 @@ func (p *Place) Execute(ctx context.Context, run validations.Prepared) <-chan bo
 	p.local.add(p, cancel)
 	go func() {
 		defer p.local.reserved.Done()
-		defer p.giveBack()
 		defer close(completed)
-		defer cancel(nil)
-		defer p.local.remove(p)
-		completed <- p.execute(ctx, run)
+		ended := p.execute(ctx, run)
+		p.local.remove(p)
+		cancel(nil)
+		p.giveBack()
+		completed <- ended
 	}()
 	return completed
 }
