@@ -67,45 +67,47 @@ func TestStartsAreExecutedHere(t *testing.T) {
 	tn := b.tenant(t, 100)
 	b.wantLocal(t, tn)
 
-	t.Run("ManyAtOnce", func(t *testing.T) {
-		var starts sync.WaitGroup
-		const n = 3 * localPlaces
-		for range n {
-			starts.Go(func() {
-				answer, err := b.starter.Start(t.Context(), tn.request(uuid.NewString(), `1`))
-				if err != nil {
-					t.Error(err)
-				}
-				if answer.Executed != nil {
-					<-answer.Executed
-				}
-			})
-		}
-		starts.Wait()
-		// Each run either has a result or a job.
-		if got := coretest.One[int](t, b.db, `SELECT count(*) FROM validation_runs AS r WHERE definition_digest = $1
-			AND idempotency_key NOT IN ('', 'pending') AND (result = 'FAIL') = EXISTS (
-				SELECT FROM staged_jobs AS j WHERE j.subject_id = r.id)`, tn.workflow.Digest[:]); got != 0 {
-			t.Errorf("runs with both or neither = %d, want 0", got)
-		}
-	})
+	var starts sync.WaitGroup
+	const n = 3 * localPlaces
+	for range n {
+		starts.Go(func() {
+			answer, err := b.starter.Start(t.Context(), tn.request(uuid.NewString(), `1`))
+			if err != nil {
+				t.Error(err)
+			}
+			if answer.Executed != nil {
+				<-answer.Executed
+			}
+		})
+	}
+	starts.Wait()
+	// Each run either has a result or a job.
+	if got := coretest.One[int](t, b.db, `SELECT count(*) FROM validation_runs AS r WHERE definition_digest = $1
+		AND idempotency_key <> '' AND (result = 'FAIL') = EXISTS (
+			SELECT FROM staged_jobs AS j WHERE j.subject_id = r.id)`, tn.workflow.Digest[:]); got != 0 {
+		t.Errorf("runs with both or neither = %d, want 0", got)
+	}
+}
 
-	t.Run("AnswersArePendingAndStored", func(t *testing.T) {
-		request := tn.request("pending", `"a"`)
-		first, err := b.starter.Start(t.Context(), request)
-		if err != nil || first.Executed == nil {
-			t.Fatalf("start = %v, want a run that is executed here", err)
-		}
-		<-first.Executed
-		if request.Stored, err = b.starter.Lookup(t.Context(), tn.principal.OrgID, Endpoint, request.Key); err != nil {
-			t.Fatal(err)
-		}
-		again, err := b.starter.Start(t.Context(), request)
-		if err != nil || !again.Replayed || again.Executed != nil ||
-			!bytes.Equal(again.Response.Body, first.Response.Body) {
-			t.Errorf("replay = %+v, %v, want the first answer", again, err)
-		}
-	})
+func TestAnswersOfRunsExecutedHere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.executesLocally(t)
+	tn := b.tenant(t, 100)
+	request := tn.request("pending", `"a"`)
+	first, err := b.starter.Start(t.Context(), request)
+	if err != nil || first.Executed == nil {
+		t.Fatalf("start = %v, want a run that is executed here", err)
+	}
+	<-first.Executed
+	if request.Stored, err = b.starter.Lookup(t.Context(), tn.principal.OrgID, Endpoint, request.Key); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.starter.Start(t.Context(), request)
+	if err != nil || !again.Replayed || again.Executed != nil ||
+		!bytes.Equal(again.Response.Body, first.Response.Body) {
+		t.Errorf("replay = %+v, %v, want the first answer", again, err)
+	}
 }
 
 // TestStartsGivePlacesBack lets more starts fail than there are places.
