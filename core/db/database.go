@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -44,6 +44,8 @@ type DB struct {
 
 	begin begin
 	loads *coalesce.Batcher[*Loader, error]
+	// statements are those of look-ups, by their queries. There is one for each kind of look-up.
+	statements sync.Map
 }
 
 const (
@@ -52,6 +54,8 @@ const (
 	// tcpUserTimeout bounds how long sent data may stay unacknowledged before the connection is dead.
 	tcpUserTimeout = 20 * time.Second
 	connectTimeout = 5 * time.Second
+	// applicationName tells the server whose connections these are, unless the URL says so.
+	applicationName = "simplevalidations"
 )
 
 // Open opens the pool and checks that the database answers.
@@ -62,6 +66,9 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	pgxConfig.MaxConns = cfg.MaxConns
 	pgxConfig.ConnConfig.ConnectTimeout = connectTimeout
+	if parameters := pgxConfig.ConnConfig.RuntimeParams; parameters["application_name"] == "" {
+		parameters["application_name"] = applicationName
+	}
 	if cfg.Pooled && pgxConfig.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		pgxConfig.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
@@ -71,8 +78,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return isAlive(conn.PgConn().Conn()), nil
 	}
 	pgxConfig.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Without it ids travel as text through database/sql's Valuer, which costs a tenth of a start's CPU.
-		pgxuuid.Register(conn.TypeMap())
+		registerIDs(conn.TypeMap())
 		if cfg.Pooled {
 			return nil
 		}

@@ -84,7 +84,7 @@ func (db *DB) loadTogether(ctx context.Context, loaders []*Loader) []error {
 	failures := make([]error, len(loaders))
 	var batch pgx.Batch
 	for _, q := range questions(loaders) {
-		batch.Queue(q.statement(), q.arguments()...).Query(func(rows pgx.Rows) error {
+		batch.Queue(db.statement(q), q.arguments()...).Query(func(rows pgx.Rows) error {
 			return q.answer(rows, failures)
 		})
 	}
@@ -130,6 +130,18 @@ func questions(loaders []*Loader) []*question {
 		}
 	}
 	return all
+}
+
+// statement returns the question's statement, which is written once.
+func (db *DB) statement(q *question) string {
+	query := q.asked[0].query
+	known, _ := db.statements.Load(query)
+	statement, ok := known.(string)
+	if !ok {
+		statement = q.statement()
+		db.statements.Store(query, statement)
+	}
+	return statement
 }
 
 // statement finds the rows one by one, so that each uses the same index whatever the tables hold and however many are

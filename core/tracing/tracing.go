@@ -1,0 +1,219 @@
+// Package tracing records spans of what the service does and sends them to a receiver of OpenTelemetry.
+//
+// A nil Tracer is off: its methods do nothing and allocate nothing, so that those who trace need not ask. The SDK is
+// used without its globals, except for its error handler, which it has no other place for.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names the instrumentation in every span.
+const scope = "github.com/simplevalidations/simplevalidations"
+
+// Tracer makes spans.
+type Tracer struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+}
+
+// Open makes a Tracer that sends spans to the endpoint, such as http://collector:4318, in the background. The OTEL_
+// variables of the environment count, too: headers, certificates, the sampler and attributes of the resource. An empty
+// endpoint is no tracing.
+func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tracer, error) {
+	if endpoint == "" {
+		return nil, nil //nolint:nilnil // a nil Tracer is off
+	}
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
+	if err != nil {
+		return nil, fmt.Errorf("make the exporter of traces: %w", err)
+	}
+	described, err := resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(
+		attribute.String("service.name", "simplevalidations"), attribute.String("service.version", version),
+	), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("describe the process for traces: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.WarnContext(ctx, "traces could not be sent", "error", err)
+	}))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))
+	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(version))}, nil
+}
+
+// On reports whether anything is traced.
+func (t *Tracer) On() bool { return t != nil }
+
+// Close sends the spans that have ended and stops.
+func (t *Tracer) Close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("send the last traces: %w", err)
+	}
+	return nil
+}
+
+// Flush sends the spans that have ended.
+func (t *Tracer) Flush(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	if err := t.provider.ForceFlush(ctx); err != nil {
+		return fmt.Errorf("send traces: %w", err)
+	}
+	return nil
+}
+
+// Span is a part of a trace; the zero Span is none.
+type Span struct {
+	span trace.Span
+}
+
+// Start begins a span below the one of the context.
+func (t *Tracer) Start(ctx context.Context, name string) (context.Context, Span) {
+	if t == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, name)
+	return ctx, Span{span}
+}
+
+// Serve begins the span of a request, below the one that the client has named.
+func (t *Tracer) Serve(ctx context.Context, name string, header http.Header) (context.Context, Span) {
+	if t == nil {
+		return ctx, Span{}
+	}
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
+	return ctx, Span{span}
+}
+
+// Call begins the span of a call of another service, and names it to the other service.
+func (t *Tracer) Call(ctx context.Context, name string, header http.Header) (context.Context, Span) {
+	if t == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
+	return ctx, Span{span}
+}
+
+// Join begins a span below one of another process, which Parent has told.
+func (t *Tracer) Join(ctx context.Context, name, parent string) (context.Context, Span) {
+	if t == nil {
+		return ctx, Span{}
+	}
+	ctx, span := t.tracer.Start(joined(ctx, parent), name, trace.WithSpanKind(trace.SpanKindConsumer))
+	return ctx, Span{span}
+}
+
+// Waited records a span of another process that has ended now and took this long.
+func (t *Tracer) Waited(ctx context.Context, name, parent string, took time.Duration) {
+	if t == nil {
+		return
+	}
+	_, span := t.tracer.Start(joined(ctx, parent), name, trace.WithTimestamp(time.Now().Add(-took)))
+	span.End()
+}
+
+func joined(ctx context.Context, parent string) context.Context {
+	if parent == "" {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent})
+}
+
+// Place is where a span is, for a link to it. The zero Place is nowhere.
+type Place struct {
+	at trace.SpanContext
+}
+
+// PlaceOf returns the place of the context's span if it is sampled.
+func (t *Tracer) PlaceOf(ctx context.Context) Place {
+	if t == nil {
+		return Place{}
+	}
+	at := trace.SpanContextFromContext(ctx)
+	if !at.IsSampled() {
+		return Place{}
+	}
+	return Place{at}
+}
+
+// Together begins a span of work for many traces: below the first place, with links to all of them. Without any place
+// it is no span.
+func (t *Tracer) Together(ctx context.Context, name string, places []Place) (context.Context, Span) {
+	if t == nil {
+		return ctx, Span{}
+	}
+	var links []trace.Link
+	for _, place := range places {
+		if place.at.IsValid() {
+			links = append(links, trace.Link{SpanContext: place.at})
+		}
+	}
+	if len(links) == 0 {
+		return ctx, Span{}
+	}
+	ctx = trace.ContextWithSpanContext(ctx, links[0].SpanContext)
+	ctx, span := t.tracer.Start(ctx, name, trace.WithLinks(links...))
+	return ctx, Span{span}
+}
+
+// Parent tells the context's span to another process: a W3C traceparent, or nothing.
+func (t *Tracer) Parent(ctx context.Context) string {
+	if t == nil {
+		return ""
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
+}
+
+// On reports whether the span is recorded, so that what describes it need not be made otherwise.
+func (s Span) On() bool { return s.span != nil && s.span.IsRecording() }
+
+// Set describes the span.
+func (s Span) Set(key, value string) {
+	if s.span != nil {
+		s.span.SetAttributes(attribute.String(key, value))
+	}
+}
+
+// SetInt describes the span with a number.
+func (s Span) SetInt(key string, value int) {
+	if s.span != nil {
+		s.span.SetAttributes(attribute.Int(key, value))
+	}
+}
+
+// Fail says that what the span is of has failed.
+func (s Span) Fail(why string) {
+	if s.span != nil {
+		s.span.SetStatus(codes.Error, why)
+	}
+}
+
+// End ends the span.
+func (s Span) End() {
+	if s.span != nil {
+		s.span.End()
+	}
+}
