@@ -46,7 +46,8 @@ test: ## run the tests on a private PostgreSQL, with the race detector where gor
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
-	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer promtool chromium npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer promtool chromium \
+		npm skopeo umoci systemd
 	$(TEST) -race -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients
@@ -99,6 +100,15 @@ fmt: $(LINT) ## format the code and sort its imports
 .PHONY: build
 build: ## build bin/simplevalidations, one static file
 	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
+
+# A version that is no tag, such as VERSION=1.2.3-rc1, can be built from any commit.
+.PHONY: release
+release: ## build the release into build/release: archives, OCI image, bills of materials, checksums
+	go run ./config/release -version '$(VERSION)' -out build/release
+
+.PHONY: settle
+settle: ## record the migrations as they are now, which is part of a release: from then on they never change
+	cd migrations && sha256sum [0-9]*.sql > settled.txt
 
 .PHONY: build-clients
 build-clients: ## build the packages of the clients into build/clients
