@@ -19,6 +19,9 @@ const (
 	CSV  = "text/csv"
 	TSV  = "text/tab-separated-values"
 	Text = "text/plain"
+	// JSONLines has one JSON value on each line (jsonlines.org); it is not JSON.
+	JSONLines = "application/jsonl"
+	XLSX      = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	// Binary says nothing about a document: clients declare it for what they do not know.
 	Binary = "application/octet-stream"
 
@@ -58,7 +61,7 @@ func (s Sent) isVague() bool {
 	case "", Binary:
 		return true
 	case excel:
-		return slices.ContainsFunc(OfName(s.Filename), func(t string) bool { return t == CSV || t == TSV })
+		return slices.ContainsFunc(OfName(s.Filename), func(t string) bool { return t == CSV || t == TSV || t == XLSX })
 	default:
 		return false
 	}
@@ -77,8 +80,11 @@ var endings = []ending{
 	{".geojson", []string{"application/geo+json", JSON}},
 	{".yaml", []string{YAML}},
 	{".yml", []string{YAML}},
+	{".jsonl", []string{JSONLines, Text}},
+	{".ndjson", []string{JSONLines, Text}},
 	{".csv", []string{CSV, Text}},
 	{".tsv", []string{TSV, Text}},
+	{".xlsx", []string{XLSX}},
 	{".xml", []string{XML}},
 	{".idf", []string{Text, Binary}},
 	{".txt", []string{Text}},
@@ -158,6 +164,9 @@ func canonical(base string) string {
 	case "application/csv", "application/x-csv", "text/x-csv", "text/comma-separated-values",
 		"text/x-comma-separated-values":
 		return CSV
+	case "application/x-ndjson", "application/ndjson", "application/x-jsonlines", "application/jsonlines",
+		"application/x-jsonl":
+		return JSONLines
 	case "application/x-zip-compressed", "application/x-zip":
 		return zip
 	default:

@@ -29,6 +29,8 @@ type (
 	Limits = engine.Limits
 	// Promise is one thing that a step demands of documents, for people to read.
 	Promise = engine.Promise
+	// YAMLText is a file that was read by ReadYAML.
+	YAMLText = tree.YAMLText
 	// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.
 	HTTP = http.Engine
 )
@@ -68,4 +70,9 @@ func NewDocument(content []byte, mediaType, filename string) Document {
 // cannot be read.
 func ReadYAML(content []byte, limits Limits) (tree.YAMLText, *Finding) {
 	return tree.ReadYAML(content, limits)
+}
+
+// Pointer is the JSON pointer of these members.
+func Pointer(tokens ...string) string {
+	return engine.Pointer(tokens...)
 }

@@ -3,6 +3,7 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -67,12 +68,35 @@ func Describe(name string, config json.RawMessage) []Promise {
 func Check(ctx context.Context, name string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
 	e, faults := Compile(name, config, limits)
 	if len(faults) > 0 {
-		return faults, nil
+		return append(faults, behind(name, config, limits, faults)...), nil
 	}
 	if tried, ok := e.(engine.Tried); ok {
 		return tried.Try(ctx)
 	}
 	return nil, nil
+}
+
+// maxRepairs bounds how often a configuration is compiled to find what is wrong with it.
+const maxRepairs = 20
+
+// behind returns the faults that others hide: a configuration is not read beyond a member that is unknown or of the
+// wrong type, so it is compiled again without it.
+func behind(name string, config json.RawMessage, limits Limits, faults []ConfigError) []ConfigError {
+	var more []ConfigError
+	for range maxRepairs {
+		repaired, ok := engine.Repair(config, faults)
+		if !ok {
+			break
+		}
+		config = repaired
+		_, faults = Compile(name, config, limits)
+		for _, fault := range faults {
+			if !slices.Contains(more, fault) {
+				more = append(more, fault)
+			}
+		}
+	}
+	return more
 }
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may

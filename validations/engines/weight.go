@@ -1,6 +1,10 @@
 package engines
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+)
 
 // weight is what a kind of document costs in memory while an engine holds it as a tree. The factors are those of the
 // densest documents, measured by TestWeight.
@@ -26,6 +30,8 @@ var (
 	energyPlusWeight = weight{perByte: 96, values: 448 * mebibyte}
 	// xmlWeight includes the child process that checks by XML Schema.
 	xmlWeight = weight{perByte: 32, values: 512 * mebibyte}
+	// workbookWeight is that of the texts which the cells of a workbook share.
+	workbookWeight = weight{perByte: 40, values: 160 * mebibyte, least: 10 * mebibyte}
 	// textWeight is that of a document which is sent to another service.
 	textWeight = weight{perByte: 2, values: 0}
 )
@@ -35,7 +41,7 @@ func (w weight) of(size int64) int64 {
 }
 
 // Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as
-// streams, such as tables, need none that is worth counting.
+// streams, such as tables of text, need none that is worth counting.
 func Weight(kind, mediaType string, size int64) int64 {
 	switch kind {
 	case KindJSONSchema, KindRules:
@@ -46,6 +52,11 @@ func Weight(kind, mediaType string, size int64) int64 {
 		return xmlWeight.of(size)
 	case KindHTTP:
 		return textWeight.of(size)
+	case KindTable:
+		if mediatype.Canonical(strings.ToLower(mediaType)) == mediatype.XLSX {
+			return workbookWeight.of(size)
+		}
+		return 0
 	default:
 		return 0
 	}

@@ -22,9 +22,9 @@ func CSV(v Verdict) ([]byte, error) {
 	})
 	for f := range v.items() {
 		err = errors.Join(err, w.Write([]string{
-			cell(f.document.Name), cell(f.document.Run), cell(f.step.Name), string(f.Severity), cell(f.Code),
-			cell(f.Message), cell(f.Path), known(f.Line), known(f.Column), known(f.Row), strconv.Itoa(f.Count),
-			cell(f.Excerpt), cell(f.AssertionID),
+			Cell(f.document.Name), Cell(f.document.Run), Cell(f.step.Name), string(f.Severity), Cell(f.Code),
+			Cell(f.Message), Cell(f.Path), known(f.Line), known(f.Column), known(f.Row), strconv.Itoa(f.Count),
+			Cell(f.Excerpt), Cell(f.AssertionID),
 		}))
 	}
 	w.Flush()
@@ -34,9 +34,9 @@ func CSV(v Verdict) ([]byte, error) {
 	return table.Bytes(), nil
 }
 
-// cell escapes a text that begins like a formula. Spreadsheets skip spaces of all kinds and what has no width, and take
+// Cell escapes a text that begins like a formula. Spreadsheets skip spaces of all kinds and what has no width, and take
 // full-width forms for the signs.
-func cell(text string) string {
+func Cell(text string) string {
 	text = Clean(text)
 	shown := strings.TrimLeftFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar

@@ -28,6 +28,7 @@ type Output struct {
 	failOn      string
 	maxFindings int
 	noColor     bool
+	quiet       bool
 }
 
 // Terminal is the environment of a command.
@@ -52,6 +53,7 @@ func (o *Output) Bind(command *cobra.Command) {
 	flags.StringVar(&o.failOn, "fail-on", string(FailOnError),
 		"lowest severity for exit code 1: error, warning or never")
 	flags.IntVar(&o.maxFindings, "max-findings", defaultFindings, "maximum findings in text, 0 for all")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "write no text about documents without findings")
 	flags.BoolVar(&o.noColor, "no-color", false, "write text without colors")
 	CompleteFlag(command, "format", Formats()...)
 	CompleteFlag(command, "fail-on", FailOnError, FailOnWarning, FailNever)
@@ -103,7 +105,7 @@ func (o *Output) Format(terminal Terminal) Format {
 
 // Write writes the verdict to standard output and to the files, and in GitHub Actions to the summary of the step.
 func (o *Output) Write(v Verdict, terminal Terminal) error {
-	plain := TextOptions{MaxFindings: o.maxFindings}
+	plain := TextOptions{MaxFindings: o.maxFindings, Quiet: o.quiet}
 	for _, file := range o.files {
 		format, name, err := parseFile(file)
 		if err == nil {

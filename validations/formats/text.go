@@ -15,6 +15,8 @@ type TextOptions struct {
 	// MaxFindings bounds the findings that are shown. 0 means all.
 	MaxFindings int
 	Color       bool
+	// Quiet leaves out the documents that passed without findings and without skipped steps.
+	Quiet bool
 }
 
 // The colors of terminals.
@@ -39,7 +41,9 @@ type textWriter struct {
 func Text(v Verdict, options TextOptions) []byte {
 	w := &textWriter{options: options}
 	for i := range v.Documents {
-		w.document(&v.Documents[i])
+		if !options.Quiet || v.Documents[i].deservesWords() {
+			w.document(&v.Documents[i])
+		}
 	}
 	if len(v.Documents) > 1 {
 		failed := 0
@@ -128,6 +132,9 @@ func Mark(f engines.Finding) (int, int) {
 	if f.Column == 0 {
 		return 0, 0
 	}
+	if WholeLine(f) {
+		return 0, utf8.RuneCountInString(f.Excerpt)
+	}
 	// In the excerpt of a long line, the finding is in the middle.
 	at := min(f.Column-1, engines.DefaultLimits().MaxExcerpt/2)
 	excerpt := []rune(f.Excerpt)
@@ -136,6 +143,9 @@ func Mark(f engines.Finding) (int, int) {
 	}
 	return at, valueLength(string(excerpt[at:]))
 }
+
+// WholeLine reports whether a finding is about a whole line, although it has the column of the line's beginning.
+func WholeLine(f engines.Finding) bool { return f.Column == 0 || f.Code == "csv.row.field_count" }
 
 // valueLength returns the length of the value at the beginning of a text: up to its closing quote, or up to a
 // separator. The length of an object or a list is that of its bracket.

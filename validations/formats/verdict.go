@@ -130,3 +130,8 @@ func (v Verdict) items() iter.Seq[item] {
 func Clean(text string) string {
 	return cli.Clean(text)
 }
+
+// deservesWords says that there is something to tell of the document besides that it passed.
+func (d Document) deservesWords() bool {
+	return d.Result != ResultPass || d.skipped() > 0 || d.Counts() != Counts{}
+}

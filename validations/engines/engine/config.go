@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -23,17 +24,101 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 	}
 	if semantic, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		if errors.Is(err, jsonv2.ErrUnknownName) {
-			return []ConfigError{{string(semantic.JSONPointer), "config.unknown", "is not known here"}}
+			return []ConfigError{unknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
 		detail := fmt.Sprintf("a JSON %s does not fit here", kindName(semantic.JSONKind))
-		return []ConfigError{{string(semantic.JSONPointer), "config.type", detail}}
+		return Refuse(string(semantic.JSONPointer), codeType, detail)
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		detail := "not valid JSON: " + Clip(syntactic.Err.Error())
-		return []ConfigError{{string(syntactic.JSONPointer), "config.malformed", detail}}
+		return Refuse(string(syntactic.JSONPointer), "config.malformed", detail)
 	}
-	return []ConfigError{{"", "config.malformed", Clip(err.Error())}}
+	return Refuse("", "config.malformed", Clip(err.Error()))
 }
+
+// The codes of faults that are about one member, without which the rest of a configuration can be checked.
+const (
+	codeUnknown = "config.unknown"
+	codeType    = "config.type"
+)
+
+// unknownMember is the fault of a member that a struct does not have, with the one that may be meant.
+func unknownMember(pointer string, of reflect.Type) ConfigError {
+	fault := NewConfigError(pointer, codeUnknown, "is not known here")
+	if of == nil || of.Kind() != reflect.Struct {
+		return fault
+	}
+	var names []string
+	for _, field := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	if fault.Meant = Nearest(lastToken(pointer), names); fault.Meant != "" {
+		fault.Detail += "; did you mean " + fault.Meant + "?"
+	}
+	return fault
+}
+
+// Repair returns a configuration without the members that are unknown or of the wrong type, so that the rest can be
+// checked as well. A member whose name is a slip gets the name that is meant. It returns false if there is nothing to
+// repair.
+func Repair(config json.RawMessage, faults []ConfigError) (json.RawMessage, bool) {
+	decoder := json.NewDecoder(bytes.NewReader(config))
+	decoder.UseNumber() // Numbers keep their digits.
+	var root any
+	if decoder.Decode(&root) != nil {
+		return nil, false
+	}
+	repaired := false
+	for _, fault := range faults {
+		if (fault.Code == codeUnknown || fault.Code == codeType) && fault.Pointer != "" {
+			repaired = repairMember(root, fault) || repaired
+		}
+	}
+	if !repaired {
+		return nil, false
+	}
+	text, err := json.Marshal(root)
+	return text, err == nil
+}
+
+// repairMember drops or renames one member of an object.
+func repairMember(root any, fault ConfigError) bool {
+	pointer := jsontext.Pointer(fault.Pointer)
+	parent := valueAt(root, pointer.Parent())
+	object, ok := parent.(map[string]any)
+	name := pointer.LastToken()
+	value, there := object[name]
+	if !ok || !there {
+		return false
+	}
+	delete(object, name)
+	if _, taken := object[fault.Meant]; fault.Meant != "" && !taken {
+		object[fault.Meant] = value
+	}
+	return true
+}
+
+func valueAt(value any, pointer jsontext.Pointer) any {
+	for token := range pointer.Tokens() {
+		switch inside := value.(type) {
+		case map[string]any:
+			value = inside[token]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(inside) {
+				return nil
+			}
+			value = inside[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+func lastToken(pointer string) string { return jsontext.Pointer(pointer).LastToken() }
 
 func kindName(kind jsontext.Kind) string {
 	switch kind {

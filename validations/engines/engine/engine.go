@@ -93,6 +93,8 @@ type ConfigError struct {
 	Pointer string
 	Code    string
 	Detail  string
+	// Meant is the name that an unknown member was probably to have; "" if none is like it.
+	Meant string
 }
 
 // NewConfigError returns a fault of the value that a JSON pointer leads to.

@@ -36,6 +36,8 @@ type Limits struct {
 	MaxTableBytes int64
 	MaxRows       int
 	MaxColumns    int
+	// MaxSharedBytes is the size of the texts that the cells of a workbook share, which are held in memory.
+	MaxSharedBytes int64
 	// MaxRecordBytes is the length of one row; it ends a quoted field that is never closed.
 	MaxRecordBytes int
 	// MaxUniqueBytes is the memory for finding duplicates. A million values take 21 MiB.
@@ -77,6 +79,7 @@ func DefaultLimits() Limits {
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,
 		MaxColumns:     1000,
+		MaxSharedBytes: 64 * mebibyte,
 		MaxRecordBytes: mebibyte,
 		MaxUniqueBytes: 24 * mebibyte,
 

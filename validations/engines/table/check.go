@@ -3,16 +3,19 @@ package table
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// aggregate is what dataset rules see of a column of numbers.
+// aggregate is what dataset rules see of a column of numbers or times.
 type aggregate struct {
 	count   int
 	sum     float64
 	minimum float64
 	maximum float64
+	// first and last are the earliest and the latest time.
+	first, last time.Time
 }
 
 // tallyOfRows is how many rows met a condition, and the first of them.
@@ -23,18 +26,33 @@ type tallyOfRows struct {
 	reason string
 }
 
-func (a *aggregate) add(value float64) {
+func (a *aggregate) add(value cell) {
 	if a.count == 0 {
-		a.minimum, a.maximum = value, value
+		a.minimum, a.maximum = value.number, value.number
+		a.first, a.last = value.when, value.when
 	}
 	a.count++
-	a.sum += value
-	a.minimum, a.maximum = min(a.minimum, value), max(a.maximum, value)
+	a.sum += value.number
+	a.minimum, a.maximum = min(a.minimum, value.number), max(a.maximum, value.number)
+	if value.when.Before(a.first) {
+		a.first = value.when
+	}
+	if value.when.After(a.last) {
+		a.last = value.when
+	}
 }
 
-// values are the aggregates as expressions see them. Without values there is neither minimum, maximum nor mean.
-func (a *aggregate) values() map[string]float64 {
-	values := map[string]float64{"count": float64(a.count), "sum": a.sum}
+// values are the aggregates as expressions see them. Without values there is neither minimum, maximum nor mean, and
+// times have no sum.
+func (a *aggregate) values(c *column) map[string]any {
+	values := map[string]any{"count": float64(a.count)}
+	if c.timed() {
+		if a.count > 0 {
+			values["min"], values["max"] = a.first, a.last
+		}
+		return values
+	}
+	values["sum"] = a.sum
 	if a.count > 0 {
 		values["min"], values["max"], values["mean"] = a.minimum, a.maximum, a.sum/float64(a.count)
 	}
@@ -74,7 +92,7 @@ func (r *run) notEvaluated(id, reason string) {
 func (r *run) checkRules(ctx context.Context) error {
 	for i := range r.engine.rowRules {
 		rule := &r.engine.rowRules[i]
-		if r.disabled[i] || r.anyBroken(rule.columns) {
+		if r.disabled[i] || r.anyBroken(rule.columns) || !r.recall(i) {
 			continue
 		}
 		if rule.when != nil {
@@ -146,8 +164,17 @@ func (r *run) anyBroken(columns []int) bool {
 // countRow evaluates the conditions of dataset rules on the current row.
 func (r *run) countRow(ctx context.Context) error {
 	for i, rule := range r.engine.datasetRules {
+		tallies := r.counts[i]
+		if len(rule.group) > 0 {
+			group, ok := r.groupOf(i)
+			if !ok {
+				continue
+			}
+			group.add(r, &r.engine.datasetRules[i])
+			tallies = group.counts
+		}
 		for j, counted := range rule.counts {
-			tally := &r.counts[i][j]
+			tally := &tallies[j]
 			if tally.reason != "" || r.anyBroken(counted.columns) {
 				continue
 			}
@@ -174,66 +201,4 @@ func (t *tallyOfRows) add(met bool, row int) {
 	if len(t.sampleRows) < engine.MaxSampleRows {
 		t.sampleRows = append(t.sampleRows, row)
 	}
-}
-
-// checkDataset evaluates the rules on the whole table. A table that was not read to its end has no verdict on them.
-func (r *run) checkDataset(ctx context.Context) error {
-	for i := range r.engine.datasetRules {
-		rule := &r.engine.datasetRules[i]
-		if reason := r.datasetObstacle(i); reason != "" {
-			r.notEvaluated(rule.id, reason)
-			continue
-		}
-		variables := r.datasetVariables(i)
-		holds, reason, err := rule.assert.Holds(ctx, variables)
-		if err != nil {
-			return err
-		}
-		if reason != "" {
-			r.notEvaluated(rule.id, reason)
-			continue
-		}
-		if holds {
-			continue
-		}
-		message, err := rule.message.Render(ctx, variables)
-		if err != nil {
-			return err
-		}
-		f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, Message: message, AssertionID: rule.id}
-		if len(rule.counts) == 1 {
-			f.SampleRows = r.counts[i][0].sampleRows
-		}
-		r.collector.Add("", f)
-	}
-	return nil
-}
-
-func (r *run) datasetObstacle(i int) string {
-	rule := &r.engine.datasetRules[i]
-	if !r.complete {
-		return "the table was not read to its end"
-	}
-	if lacking := r.lacking(rule.columns); lacking != "" {
-		return "it needs the column " + engine.Clip(lacking) + ", which is missing"
-	}
-	for j, tally := range r.counts[i] {
-		if tally.reason != "" {
-			return "count " + engine.Clip(rule.counts[j].name) + ": " + tally.reason
-		}
-	}
-	return ""
-}
-
-func (r *run) datasetVariables(i int) map[string]any {
-	rule := &r.engine.datasetRules[i]
-	counts := map[string]int64{}
-	for j, counted := range rule.counts {
-		counts[counted.name] = int64(r.counts[i][j].count)
-	}
-	columns := map[string]map[string]float64{}
-	for _, column := range rule.columns {
-		columns[r.engine.columns[column].name] = r.aggregates[column].values()
-	}
-	return map[string]any{"rows": int64(r.row), "count": int64(r.count), "counts": counts, "columns": columns}
 }

@@ -105,7 +105,15 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 	c.typeCode = "csv.type." + string(c.kind)
 	if _, known := columnTypes[c.kind]; !known {
 		names := slices.Sorted(maps.Keys(columnTypes))
-		return c, engine.Refuse(at+"/type", "schema.type", fmt.Sprintf("use one of %v", names))
+		detail := fmt.Sprintf("use one of %v", names)
+		candidates := make([]string, len(names))
+		for i, name := range names {
+			candidates[i] = string(name)
+		}
+		if meant := engine.Nearest(field.Type, candidates); meant != "" {
+			detail = "did you mean " + meant + "? " + detail
+		}
+		return c, engine.Refuse(at+"/type", "schema.type", detail)
 	}
 	faults := c.compileFormat(field, at)
 	at += "/constraints"
@@ -180,6 +188,77 @@ func (c *column) compileNamedFormat(format string) string {
 		return "this type has the default format only"
 	}
 	return ""
+}
+
+// read reads a value as the column's type. A text of a typed file is read as one of CSV, as Table Schema has it.
+func (c *column) read(f field, text string) cell {
+	switch f.native {
+	case nativeNumber:
+		return c.readNumber(text, f.shown)
+	case nativeTruth:
+		isOther := c.kind != typeBoolean && c.kind != typeAny
+		return cell{text: text, canonical: text, truth: text == "true", broken: isOther}
+	case nativeTime:
+		return c.readTime(text, f.when)
+	case nativeJSON:
+		if c.kind != typeObject && c.kind != typeArray && c.kind != typeGeopoint && c.kind != typeAny {
+			return cell{text: text, broken: true}
+		}
+	default:
+	}
+	return c.parse(text)
+}
+
+// readNumber reads a number of a typed file. Columns of strings take those of spreadsheets as they are shown.
+func (c *column) readNumber(text, shown string) cell {
+	value := cell{text: text, canonical: text}
+	var err error
+	switch c.kind {
+	case typeNumber:
+		value.number, err = parseNumber(text)
+	case typeInteger, typeYear:
+		// Spreadsheets have no integers, and JSON writes some as 5.0.
+		value.number, err = parseNumber(text)
+		value.whole = int64(value.number)
+		const exact = 1 << 53
+		if value.number != math.Trunc(value.number) || math.Abs(value.number) > exact {
+			value.whole, err = strconv.ParseInt(text, 10, 64)
+			value.number = float64(value.whole)
+		}
+	case typeAny:
+	case typeString:
+		if shown == "" {
+			value.broken = true
+			return value
+		}
+		return c.parse(shown)
+	case typeBoolean, typeDate, typeDatetime, typeTime, typeYearMonth, typeObject, typeArray, typeGeopoint:
+		err = errNotOfType
+	}
+	value.broken = err != nil
+	return value
+}
+
+// readTime reads a time of a typed file. A date is a time at midnight.
+func (c *column) readTime(text string, when time.Time) cell {
+	value := cell{text: text, canonical: text, when: when}
+	midnight := when.Equal(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
+	switch c.kind {
+	case typeDatetime, typeAny:
+	case typeDate:
+		value.broken = !midnight
+	case typeYearMonth:
+		value.broken = !midnight || when.Day() != 1
+	case typeTime:
+		clock := when.Sub(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
+		value.when = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock)
+		value.canonical = value.when.Format("15:04:05.999999999")
+	case typeString:
+		return c.parse(text)
+	case typeNumber, typeInteger, typeYear, typeBoolean, typeObject, typeArray, typeGeopoint:
+		value.broken = true
+	}
+	return value
 }
 
 // parse reads a text as the column's type.
@@ -302,11 +381,18 @@ func missingValue(c *column, _ cell) string {
 	return c.name + " is missing"
 }
 
+func failedFormula(c *column, value cell) string {
+	return c.name + " has no value: its formula ended with " + engine.Quote(value.text)
+}
+
 // wrongType is the wording for a value that is none of the type.
 func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
 	if c.kind == typeString {
-		words = "is not a valid " + c.format
+		words = "is not a string"
+		if stringFormats[c.format] != nil {
+			words = "is not a valid " + c.format
+		}
 	}
 	return c.name + " " + engine.Quote(value.text) + " " + words
 }

@@ -27,6 +27,10 @@ type schemaConfig struct {
 	Fields        []fieldConfig   `json:"fields"`
 	PrimaryKey    json.RawMessage `json:"primaryKey,omitempty"`    //nolint:tagliatelle // Table Schema's own name
 	MissingValues []string        `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
+
+	UniqueKeys  []json.RawMessage  `json:"uniqueKeys,omitempty"`  //nolint:tagliatelle // Table Schema's own name
+	ForeignKeys []foreignKeyConfig `json:"foreignKeys,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	FieldsMatch json.RawMessage    `json:"fieldsMatch,omitempty"` //nolint:tagliatelle // Table Schema's own name
 }
 
 // schemaAnnotations are members for people and other programs, which are ignored.
@@ -86,6 +90,8 @@ type dialectConfig struct {
 	Quote     *string `json:"quote,omitempty"`
 	Encoding  string  `json:"encoding,omitempty"`
 	Header    *bool   `json:"header,omitempty"`
+	// Sheet is the name of a sheet of a spreadsheet; without it the first one is checked.
+	Sheet string `json:"sheet,omitempty"`
 }
 
 // rowRuleConfig is a rule that must hold for every row for which When holds.
@@ -96,6 +102,8 @@ type rowRuleConfig struct {
 	Severity engine.Severity `json:"severity,omitempty"`
 	Column   string          `json:"column,omitempty"`
 	When     string          `json:"when,omitempty"`
+	// Group names columns: previous is then the row before that has the same values in them.
+	Group []string `json:"group,omitempty"`
 }
 
 // datasetRuleConfig is a rule that must hold for the table as a whole. Counts names conditions on rows; the rule sees
@@ -106,6 +114,8 @@ type datasetRuleConfig struct {
 	Message  string            `json:"message,omitempty"`
 	Severity engine.Severity   `json:"severity,omitempty"`
 	Counts   map[string]string `json:"counts,omitempty"`
+	// Group names columns: the rule must then hold for the rows of each combination of their values.
+	Group []string `json:"group,omitempty"`
 }
 
 // checkDialect returns what is wrong with a dialect.
@@ -173,30 +183,6 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []eng
 		columns = append(columns, c)
 	}
 	return columns, faults
-}
-
-// primaryKey returns the columns of the key, which the specification allows to be one name or a list of names.
-func (s schemaConfig) primaryKey(columns []*column) ([]int, []engine.ConfigError) {
-	if len(s.PrimaryKey) == 0 {
-		return nil, nil
-	}
-	var list []string
-	var one string
-	if err := json.Unmarshal(s.PrimaryKey, &one); err == nil {
-		list = []string{one}
-	} else if err := json.Unmarshal(s.PrimaryKey, &list); err != nil {
-		return nil, engine.Refuse("/schema/primaryKey", "schema.primary_key", "use a name or a list of names")
-	}
-	key := []int{}
-	for _, name := range list {
-		i := columnIndex(columns, name)
-		if i < 0 {
-			detail := "there is no field " + engine.Quote(name)
-			return nil, engine.Refuse("/schema/primaryKey", "schema.primary_key", detail)
-		}
-		key = append(key, i)
-	}
-	return key, nil
 }
 
 func columnIndex(columns []*column, name string) int {

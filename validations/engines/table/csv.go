@@ -17,28 +17,6 @@ type csvDialect struct {
 	quote     byte
 }
 
-// csvCell is one field of a record. Its text is valid until the next record is read.
-type csvCell struct {
-	text []byte
-	// start is the offset of the field in the record, its quote included.
-	start int
-}
-
-// csvError is why the rest of a table cannot be read, or why one record cannot.
-type csvError struct {
-	code    string
-	message string
-	// offset is where in the record the reason lies.
-	offset int
-	// final says that nothing after it can be read.
-	final bool
-}
-
-// Error makes it an error of the reader.
-func (e *csvError) Error() string {
-	return e.message
-}
-
 // csvReader reads records one by one and keeps only the current one. The standard library's reader has no bound on a
 // field and counts columns in bytes.
 type csvReader struct {
@@ -55,7 +33,7 @@ type csvReader struct {
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
-	cells  []csvCell
+	cells  []field
 }
 
 func newCSVReader(source io.Reader, dialect csvDialect, limits engine.Limits) (*csvReader, error) {
@@ -73,10 +51,20 @@ func newCSVReader(source io.Reader, dialect csvDialect, limits engine.Limits) (*
 	return r, nil
 }
 
+// at is the line on which the current record begins.
+func (r *csvReader) at() int {
+	return r.line
+}
+
+// fields are those of the current record. A field's start is its offset in the record, its quote included.
+func (r *csvReader) fields() []field {
+	return r.cells
+}
+
 // foreignFormat names the format of a file by its first bytes, where it is one that people rename to .csv.
 func foreignFormat(head []byte) string {
 	for _, known := range []struct{ magic, name string }{
-		{"PK\x03\x04", "a spreadsheet (.xlsx, .ods) or a ZIP archive; export the sheet as CSV"},
+		{"PK\x03\x04", "a spreadsheet (.xlsx, .ods) or a ZIP archive; send .xlsx as such, or export the sheet as CSV"},
 		{"\xd0\xcf\x11\xe0", "a spreadsheet of Excel (.xls); export the sheet as CSV"},
 		{"\x1f\x8b", "a file compressed by gzip; decompress it"},
 		{"PAR1", "Parquet; export the table as CSV"},
@@ -94,7 +82,8 @@ func (r *csvReader) blank() bool {
 }
 
 // place fills in where a cell of the current record is.
-func (r *csvReader) place(f engine.Finding, start, maxExcerpt int) engine.Finding {
+func (r *csvReader) place(f engine.Finding, start int) engine.Finding {
+	start = min(start, len(r.raw))
 	begin, line := 0, r.line
 	for _, lineStart := range r.lineStarts {
 		if lineStart > start {
@@ -109,11 +98,11 @@ func (r *csvReader) place(f engine.Finding, start, maxExcerpt int) engine.Findin
 	}
 	f.Line = line
 	f.Column = utf8.RuneCount(r.raw[begin:start]) + 1
-	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, maxExcerpt)
+	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, r.limits.MaxExcerpt)
 	return f
 }
 
-// next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *csvError
+// next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *rowError
 // for a record that cannot be read.
 func (r *csvReader) next() error {
 	r.line = r.nextLine
@@ -129,13 +118,16 @@ func (r *csvReader) next() error {
 		}
 		if len(r.cells) >= r.limits.MaxColumns {
 			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
-			return &csvError{code: "csv.limit.columns", message: message, final: true}
+			return &rowError{code: "csv.limit.columns", message: message, final: true}
 		}
 	}
 	begin := 0
 	for i, end := range r.ends {
 		r.cells[i].text = r.values[begin:end:end]
 		begin = end
+	}
+	if at := engine.BadTextAt(r.raw); at >= 0 {
+		return &rowError{code: "csv.encoding", message: "the row is not text in the table's encoding", offset: at}
 	}
 	return nil
 }
@@ -171,7 +163,7 @@ func (r *csvReader) cell() (bool, error) {
 }
 
 func (r *csvReader) endCell(start int) {
-	r.cells = append(r.cells, csvCell{start: start})
+	r.cells = append(r.cells, field{start: start})
 	r.ends = append(r.ends, len(r.values))
 }
 
@@ -193,7 +185,7 @@ func (r *csvReader) quoted(start int) (byte, error) {
 		b, err := r.byte()
 		if errors.Is(err, io.EOF) {
 			message := "a quoted field is not closed"
-			return 0, &csvError{code: "csv.malformed", message: message, offset: start, final: true}
+			return 0, &rowError{code: "csv.malformed", message: message, offset: start, final: true}
 		}
 		if err != nil {
 			return 0, err
@@ -221,7 +213,7 @@ func (r *csvReader) quoted(start int) (byte, error) {
 
 // skipLine passes over the rest of a line that has text behind a closing quote.
 func (r *csvReader) skipLine(offset int) error {
-	malformed := &csvError{code: "csv.malformed", message: "text follows the end of a quoted field", offset: offset}
+	malformed := &rowError{code: "csv.malformed", message: "text follows the end of a quoted field", offset: offset}
 	for {
 		b, err := r.byte()
 		if errors.Is(err, io.EOF) {
@@ -270,7 +262,7 @@ func (r *csvReader) byte() (byte, error) {
 	}
 	if len(r.raw) >= r.limits.MaxRecordBytes {
 		message := fmt.Sprintf("row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
-		return 0, &csvError{code: "csv.limit.record", message: message, final: true}
+		return 0, &rowError{code: "csv.limit.record", message: message, final: true}
 	}
 	r.raw = append(r.raw, b)
 	return b, nil

@@ -56,9 +56,9 @@ func readRecords(t *testing.T, text string, limits engine.Limits) ([][]string, b
 		if errors.Is(err, io.EOF) {
 			return records, clean
 		}
-		if fault, ok := errors.AsType[*csvError](err); ok {
+		if fault, ok := errors.AsType[*rowError](err); ok {
 			clean = false
-			reader.place(engine.Finding{}, min(fault.offset, len(reader.raw)), limits.MaxExcerpt)
+			reader.place(engine.Finding{}, min(fault.offset, len(reader.raw)))
 			if fault.final {
 				return records, false
 			}
@@ -73,7 +73,7 @@ func readRecords(t *testing.T, text string, limits engine.Limits) ([][]string, b
 		var record []string
 		for _, field := range reader.cells {
 			record = append(record, string(field.text))
-			placed := reader.place(engine.Finding{}, field.start, limits.MaxExcerpt)
+			placed := reader.place(engine.Finding{}, field.start)
 			if placed.Line < reader.line || placed.Column < 1 || !utf8.ValidString(placed.Excerpt) {
 				t.Errorf("field %q of %q is at %d:%d", field.text, text, placed.Line, placed.Column)
 			}

@@ -22,6 +22,19 @@ func Describe(config json.RawMessage) []engine.Promise {
 			Subject: strings.Join(key, ", "), Words: "unique in every row",
 		})
 	}
+	for _, raw := range c.Schema.UniqueKeys {
+		promises = append(promises, engine.Promise{
+			Subject: strings.Join(engine.TextsOf(raw), ", "), Words: "unique in every row that has it",
+		})
+	}
+	for _, key := range c.Schema.ForeignKeys {
+		if key.Reference.Resource == "" {
+			target := strings.Join(engine.TextsOf(key.Reference.Fields), ", ")
+			promises = append(promises, engine.Promise{
+				Subject: strings.Join(engine.TextsOf(key.Fields), ", "), Words: "a value of " + target + " in some row",
+			})
+		}
+	}
 	for _, rule := range c.RowRules {
 		assert := engine.Conditional(rule.Assert, rule.When)
 		promises = append(promises, engine.RulePromise(rule.ID, rule.Message, assert, rule.Severity))

@@ -25,6 +25,9 @@ type rowRule struct {
 	shown []int
 	// column is what a finding points at, -1 for the row.
 	column int
+	// previous are the columns that it reads of the row before, among those with the same values in group.
+	previous []int
+	group    []int
 }
 
 // datasetRule is a compiled datasetRuleConfig.
@@ -36,6 +39,8 @@ type datasetRule struct {
 	counts   []rowCount
 	// columns are those whose aggregates the rule reads.
 	columns []int
+	// group are the columns whose values make groups, none for a rule on the whole table.
+	group []int
 }
 
 // rowCount counts the rows that meet a condition.
@@ -55,7 +60,7 @@ type ruleCompiler struct {
 
 func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, error) {
 	texts := cel.MapType(cel.StringType, cel.DynType)
-	row, err := expression.NewEnv(limits, cel.Variable("row", texts))
+	row, err := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,8 @@ func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, er
 		cel.Variable("rows", cel.IntType),
 		cel.Variable("count", cel.IntType),
 		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
-		cel.Variable("columns", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DoubleType))),
+		cel.Variable("columns", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DynType))),
+		cel.Variable("group", texts),
 	)
 	if err != nil {
 		return nil, err
@@ -94,7 +100,30 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 	for _, e := range rule.message.Expressions() {
 		rule.shown = union(rule.shown, c.rowColumns(e, engine.ItemPointer(list, i, "message")))
 	}
+	for _, e := range append(rule.message.Expressions(), rule.assert, rule.when) {
+		rule.previous = union(rule.previous, c.columnsOf("previous", e, engine.ItemPointer(list, i, "assert")))
+	}
+	rule.group = c.groupColumns(config.Group, engine.ItemPointer(list, i, "group"))
+	if len(rule.group) > 0 && len(rule.previous) == 0 {
+		c.Fault(engine.ItemPointer(list, i, "group"), "the rule does not read previous, so it needs no group")
+	}
+	rule.columns = union(rule.columns, union(rule.previous, rule.group))
+	rule.shown = union(rule.shown, rule.columns)
 	return rule
+}
+
+// groupColumns are the columns that a rule groups rows by.
+func (c *ruleCompiler) groupColumns(names []string, at string) []int {
+	columns := []int{}
+	for _, name := range names {
+		i := columnIndex(c.columns, name)
+		if i < 0 {
+			c.Fault(at, "there is no field "+engine.Quote(name))
+			continue
+		}
+		columns = append(columns, i)
+	}
+	return columns
 }
 
 func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule {
@@ -104,8 +133,12 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	for _, name := range slices.Sorted(maps.Keys(config.Counts)) {
 		at := engine.ItemPointer(list, i, "counts") + engine.Pointer(name)
 		condition := c.Condition(c.row, config.Counts[name], at)
+		if len(c.columnsOf("previous", condition, at)) > 0 {
+			c.Fault(at, "only row rules have a previous row")
+		}
 		rule.counts = append(rule.counts, rowCount{name, condition, c.rowColumns(condition, at)})
 	}
+	rule.group = c.groupColumns(config.Group, engine.ItemPointer(list, i, "group"))
 	if len(rule.counts) > c.Limits.MaxRules {
 		c.Fault(engine.ItemPointer(list, i, "counts"), fmt.Sprintf("at most %d counts are allowed", c.Limits.MaxRules))
 	}
@@ -121,11 +154,16 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 
 // rowColumns are the columns an expression reads: all where it uses the row as a whole.
 func (c *ruleCompiler) rowColumns(e *expression.Expression, at string) []int {
+	return c.columnsOf("row", e, at)
+}
+
+// columnsOf are the columns that an expression reads of a row.
+func (c *ruleCompiler) columnsOf(row string, e *expression.Expression, at string) []int {
 	if e == nil {
 		return nil
 	}
 	found := []int{}
-	used := e.Reads("row")
+	used := e.Reads(row)
 	for i, column := range c.columns {
 		if used.Whole || slices.Contains(used.Names, column.name) {
 			found = append(found, i)
@@ -156,8 +194,8 @@ func (c *ruleCompiler) datasetColumns(e *expression.Expression, counts map[strin
 	found := []int{}
 	for _, name := range used.Names {
 		i := columnIndex(c.columns, name)
-		if i < 0 || !c.columns[i].numeric() {
-			c.Fault(at, "there is no field "+engine.Quote(name)+" with numbers")
+		if i < 0 || !c.columns[i].numeric() && !c.columns[i].timed() {
+			c.Fault(at, "there is no field "+engine.Quote(name)+" with numbers or times")
 			continue
 		}
 		found = append(found, i)
@@ -167,6 +205,11 @@ func (c *ruleCompiler) datasetColumns(e *expression.Expression, counts map[strin
 
 func (c *column) numeric() bool {
 	return c.kind == typeNumber || c.kind == typeInteger
+}
+
+// timed says that rules see the values of the column as timestamps.
+func (c *column) timed() bool {
+	return c.kind == typeDate || c.kind == typeDatetime
 }
 
 func union(a, b []int) []int {

@@ -94,7 +94,7 @@ func TestTableConfigurations(t *testing.T) {
 	tests := []struct{ name, config, pointer string }{
 		{"NoFields", `{"schema": {"fields": []}}`, "/schema/fields"},
 		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "geojson"}]}}`, "/schema/fields/0/type"},
-		{"UnknownMember", `{"schema": {"fields": [], "foreignKeys": []}}`, "/schema/foreignKeys"},
+		{"UnknownMember", `{"schema": {"fields": [], "foreignKey": []}}`, "/schema/foreignKey"},
 		{
 			"SameNameTwice",
 			`{"schema": {"fields": [{"name": "a", "type": "date"}, {"name": "a", "type": "date"}]}}`,

@@ -1,4 +1,4 @@
-// Package table is the engine of table steps: it checks CSV and its relatives row by row, in bounded memory.
+// Package table is the engine of table steps: it checks CSV, XLSX and JSON Lines row by row, in bounded memory.
 package table
 
 import (
@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// Engine checks tables of text row by row, with no more than one row in memory.
+// Engine checks tables row by row, with no more than one row in memory.
 type Engine struct {
 	columns      []*column
-	primaryKey   []int
+	keys         []rowKey
+	foreignKeys  []foreignKey
+	match        fieldsMatch
 	missing      []string
 	dialect      dialectConfig
 	rowRules     []rowRule
@@ -34,18 +37,22 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	key, faults := c.Schema.primaryKey(columns)
-	faults = append(faults, checkDialect(c.Dialect)...)
+	keys, faults := c.Schema.compileKeys(columns)
+	foreignKeys, found := c.Schema.compileForeignKeys(columns)
+	match, unknown := c.Schema.compileMatch()
+	faults = slices.Concat(faults, found, unknown, checkDialect(c.Dialect))
 	if len(c.RowRules)+len(c.DatasetRules) > limits.MaxRules {
 		detail := fmt.Sprintf("at most %d rules are allowed", limits.MaxRules)
 		return nil, append(faults, engine.NewConfigError("/row_rules", "rule.too_many", detail))
 	}
 	e := &Engine{
-		columns:    columns,
-		primaryKey: key,
-		missing:    c.Schema.MissingValues,
-		dialect:    c.Dialect,
-		limits:     limits,
+		columns:     columns,
+		keys:        keys,
+		foreignKeys: foreignKeys,
+		match:       match,
+		missing:     c.Schema.MissingValues,
+		dialect:     c.Dialect,
+		limits:      limits,
 	}
 	if e.missing == nil {
 		e.missing = []string{""}
@@ -82,31 +89,39 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return c.Finish(), nil
 	}
 	content := io.NewSectionReader(doc.Content, 0, doc.Size)
-	encoding, err := e.encoding(content)
+	records, err := e.open(doc, content)
+	if fault, ok := errors.AsType[*rowError](err); ok {
+		c.Add("", engine.Failure(fault.code, fault.message))
+		return c.Finish(), nil
+	}
 	if err != nil {
 		return engine.Report{}, err
 	}
-	decode, known := engine.DecoderFor(encoding)
-	if !known {
-		return engine.Report{}, fmt.Errorf("unknown encoding %q in a compiled table", encoding)
-	}
-	reader, err := newCSVReader(decode(content), e.dialect.dialect(doc), e.limits)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	run := newRun(e, reader, c)
+	run := newRun(e, records, c)
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
 	}
 	if run.complete {
-		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < doc.Size {
-			return engine.Report{}, fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		if err := wholeRead(records, content); err != nil {
+			return engine.Report{}, err
 		}
 	}
+	run.concludeReferences()
 	if err := run.checkDataset(ctx); err != nil {
 		return engine.Report{}, err
 	}
 	return c.Finish(), nil
+}
+
+// wholeRead makes sure that a table of text that ended was read to the end of its document.
+func wholeRead(records source, content *io.SectionReader) error {
+	switch records.(type) {
+	case *csvReader, *jsonLines:
+		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < content.Size() {
+			return fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+	}
+	return nil
 }
 
 // encoding is the dialect's, else UTF-16 where the file has its byte order mark, as spreadsheets write "Unicode text".

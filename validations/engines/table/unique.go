@@ -43,6 +43,22 @@ func (u *uniqueness) newSeen() *seen {
 	return &seen{shared: u}
 }
 
+// take takes memory from the budget, or answers that too little is left.
+func (u *uniqueness) take(bytes int64) bool {
+	if u.left < bytes {
+		return false
+	}
+	u.left -= bytes
+	return true
+}
+
+// has says whether the value was seen.
+func (s *seen) has(key []byte) bool {
+	hash := max(1, maphash.Bytes(s.shared.seed, key))
+	target := &s.shards[hash%shards]
+	return len(target.hashes) > 0 && target.hashes[target.find(hash)] == hash
+}
+
 // first returns the line of the same value before, 0 where there was none. It answers false once, for the value at
 // which the memory is spent.
 func (s *seen) first(key []byte, line int) (int, bool) {
@@ -68,10 +84,9 @@ func (s *seen) first(key []byte, line int) (int, bool) {
 func (s *seen) grow(target *shard) bool {
 	size := max(firstSlots, len(target.hashes)*3/2)
 	cost := int64(size-len(target.hashes)) * slotBytes
-	if s.shared.left < cost {
+	if !s.shared.take(cost) {
 		return false
 	}
-	s.shared.left -= cost
 	old := *target
 	*target = shard{hashes: make([]uint64, size), lines: make([]uint32, size), used: old.used}
 	for i, hash := range old.hashes {

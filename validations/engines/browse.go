@@ -1,0 +1,37 @@
+package engines
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+)
+
+// Records reads the rows of a table one by one.
+type Records = table.Records
+
+// Record is a row of a table.
+type Record = table.Record
+
+// OpenRecords reads a table from a source in UTF-8, as a table step with the configuration does.
+func OpenRecords(source io.Reader, config json.RawMessage, document Document) (*Records, error) {
+	return table.OpenRecords(source, config, document)
+}
+
+// IsCSV reports whether a document that a table step checks has its rows as lines of text.
+func IsCSV(document Document) bool { return table.IsCSV(document) }
+
+// TableEncoding is the encoding in which a table step with the configuration reads a document.
+func TableEncoding(config json.RawMessage, content io.ReaderAt) (string, error) {
+	return table.Encoding(config, content)
+}
+
+// Decode turns a text of the named encoding into UTF-8. It returns the source itself for an encoding that is not known.
+func Decode(source io.Reader, encoding string) io.Reader {
+	decode, known := engine.DecoderFor(encoding)
+	if !known {
+		return source
+	}
+	return decode(source)
+}

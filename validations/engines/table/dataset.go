@@ -1,0 +1,116 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// tally is what a dataset rule knows of the rows that it judges: all, or those of one group.
+type tally struct {
+	rows, count int
+	counts      []tallyOfRows
+	// aggregates are those of the columns of the rule.
+	aggregates []aggregate
+	// group are the values that make the group, by the names of their columns, and row its first row.
+	group map[string]any
+	row   int
+}
+
+// checkDataset evaluates the rules on the whole table. A table that was not read to its end has no verdict on them.
+func (r *run) checkDataset(ctx context.Context) error {
+	for i := range r.engine.datasetRules {
+		rule := &r.engine.datasetRules[i]
+		if reason := r.datasetObstacle(i); reason != "" {
+			r.notEvaluated(rule.id, reason)
+			continue
+		}
+		for _, judged := range r.tallies(i) {
+			if err := r.checkTally(ctx, rule, judged); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tallies are what a rule has to judge: the whole table, or its groups in the order in which they begin.
+func (r *run) tallies(i int) []*tally {
+	rule := &r.engine.datasetRules[i]
+	if len(rule.group) > 0 {
+		byRow := func(a, b *tally) int { return cmp.Compare(a.row, b.row) }
+		return slices.SortedFunc(maps.Values(r.groups[i].known), byRow)
+	}
+	whole := &tally{rows: r.row, count: r.count, counts: r.counts[i]}
+	for _, column := range rule.columns {
+		whole.aggregates = append(whole.aggregates, r.aggregates[column])
+	}
+	return []*tally{whole}
+}
+
+func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) error {
+	for j, counted := range judged.counts {
+		if counted.reason != "" {
+			r.notEvaluated(rule.id, "count "+engine.Clip(rule.counts[j].name)+": "+counted.reason)
+			return nil
+		}
+	}
+	variables := r.datasetVariables(rule, judged)
+	holds, reason, err := rule.assert.Holds(ctx, variables)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		r.notEvaluated(rule.id, reason)
+		return nil
+	}
+	if holds {
+		return nil
+	}
+	message, err := rule.message.Render(ctx, variables)
+	if err != nil {
+		return err
+	}
+	f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, Message: message, AssertionID: rule.id}
+	if len(rule.counts) == 1 {
+		f.SampleRows = judged.counts[0].sampleRows
+	}
+	if judged.group != nil && f.SampleRows == nil {
+		f.SampleRows = []int{judged.row}
+	}
+	r.collector.Add("", f)
+	return nil
+}
+
+func (r *run) datasetObstacle(i int) string {
+	rule := &r.engine.datasetRules[i]
+	if !r.complete {
+		return "the table was not read to its end"
+	}
+	if lacking := r.lacking(union(rule.columns, rule.group)); lacking != "" {
+		return "it needs the column " + engine.Clip(lacking) + ", which is missing"
+	}
+	if len(rule.group) > 0 && r.groups[i].stopped {
+		return "the table has too many groups: the memory for them is spent"
+	}
+	return ""
+}
+
+func (r *run) datasetVariables(rule *datasetRule, judged *tally) map[string]any {
+	counts := map[string]int64{}
+	for j, counted := range rule.counts {
+		counts[counted.name] = int64(judged.counts[j].count)
+	}
+	columns := map[string]map[string]any{}
+	for j, at := range rule.columns {
+		column := r.engine.columns[at]
+		columns[column.name] = judged.aggregates[j].values(column)
+	}
+	return map[string]any{
+		"rows": int64(judged.rows), "count": int64(judged.count), "counts": counts, "columns": columns,
+		"group": judged.group,
+	}
+}

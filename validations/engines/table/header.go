@@ -1,0 +1,217 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// readHeader answers whether there is nothing to read after it.
+func (r *run) readHeader(ctx context.Context) (bool, error) {
+	_, isKeyed := r.records.(keyed)
+	if isKeyed || !r.engine.dialect.hasHeader() {
+		for i := range r.engine.columns {
+			r.order = append(r.order, i)
+			r.present[i] = true
+		}
+		return false, nil
+	}
+	err := r.next(ctx)
+	text, isText := r.records.(*csvReader)
+	if isText {
+		if what := foreignFormat(text.raw); what != "" {
+			message := "the file is no CSV: it looks like " + what
+			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
+			return true, nil
+		}
+	}
+	if err != nil {
+		return r.noHeader(err)
+	}
+	if isText {
+		if found := r.likelyDelimiter(); found != "" {
+			message := "the columns look separated by " + found + "; set delimiter in the dialect of the step"
+			r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
+			return true, nil
+		}
+	}
+	r.checkHeader(r.records.fields())
+	return false, nil
+}
+
+// noHeader reports why the header cannot be read. Without it nothing else can.
+func (r *run) noHeader(err error) (bool, error) {
+	if errors.Is(err, io.EOF) {
+		r.complete = true
+		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
+		return true, nil
+	}
+	fault, ok := errors.AsType[*rowError](err)
+	if text, isText := r.records.(*csvReader); ok && isText && fault.code == "csv.encoding" {
+		fault.message = "the header is not text in the table's encoding"
+		if engine.IsUTF16(text.raw) {
+			fault.message += "; it looks like UTF-16, leave encoding out of the dialect"
+		}
+	}
+	_, err = r.unreadable(err)
+	return true, err
+}
+
+// likelyDelimiter names the delimiter of a header that is one field only because it has another one than the dialect.
+func (r *run) likelyDelimiter() string {
+	cells, columns := r.records.fields(), r.engine.columns
+	if len(cells) != 1 || columnIndex(columns, string(cells[0].text)) >= 0 {
+		return ""
+	}
+	for _, other := range []struct{ delimiter, name string }{
+		{";", "semicolons"}, {"\t", "tabs"}, {"|", "vertical bars"}, {",", "commas"},
+	} {
+		names := strings.Split(string(cells[0].text), other.delimiter)
+		if len(names) > 1 && slices.ContainsFunc(names, func(name string) bool {
+			return columnIndex(columns, strings.Trim(name, `"`)) >= 0
+		}) {
+			return other.name
+		}
+	}
+	return ""
+}
+
+func (r *run) checkHeader(names []field) {
+	if r.engine.match == matchExact {
+		r.checkOrder(names)
+	}
+	unknown := r.assign(names)
+	missing := []string{}
+	for i, column := range r.engine.columns {
+		if !r.present[i] {
+			missing = append(missing, column.name)
+		}
+	}
+	if !r.engine.match.allowsUnknown() {
+		for _, name := range unknown {
+			r.findUnknown(name, missing)
+		}
+	}
+	if r.engine.match == matchPartial && len(missing) == len(r.engine.columns) {
+		message := "the header has no column of the schema"
+		r.find("", 0, engine.Finding{Code: "csv.header.missing", Message: message})
+	}
+	if r.engine.match.allowsMissing() {
+		return
+	}
+	for _, name := range missing {
+		message := "the header lacks the column " + engine.Clip(name)
+		r.find(name, 0, engine.Finding{Code: "csv.header.missing", Message: message})
+	}
+}
+
+// assign gives each field of the file the column of its name. It returns the names that are none of a column.
+func (r *run) assign(names []field) []field {
+	unknown := []field{}
+	for i, field := range names {
+		name := string(field.text)
+		at := columnIndex(r.engine.columns, name)
+		switch {
+		case name == "":
+			message := fmt.Sprintf("field %d of the header has no name", i+1)
+			r.find("", field.start, engine.Finding{Code: "csv.header.empty", Message: message})
+		case at < 0:
+			unknown = append(unknown, field)
+		case r.present[at]:
+			at = -1
+			message := engine.Clip(name) + " occurs twice"
+			r.find(name, field.start, engine.Finding{Code: "csv.header.duplicate", Message: message})
+		default:
+			r.present[at] = true
+		}
+		r.order = append(r.order, at)
+	}
+	return unknown
+}
+
+// findUnknown reports a name that is none of a column, with the one of the missing columns that may be meant.
+func (r *run) findUnknown(name field, missing []string) {
+	text := string(name.text)
+	message := engine.Clip(text) + " is " + engine.NotAllowed(text, missing)
+	r.find(engine.Clip(text), name.start, engine.Finding{Code: "csv.header.unknown", Message: message})
+}
+
+// checkOrder reports the first name of a header that is in another place than in the schema.
+func (r *run) checkOrder(names []field) {
+	for i, name := range names {
+		text := string(name.text)
+		if at := columnIndex(r.engine.columns, text); at >= 0 && at != i {
+			message := fmt.Sprintf("%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
+			r.find(engine.Clip(text), name.start, engine.Finding{Code: "csv.header.order", Message: message})
+			return
+		}
+	}
+}
+
+// checkMembers reports the names of a record's members that are none of a column, each once.
+func (r *run) checkMembers() {
+	records, isKeyed := r.records.(keyed)
+	if !isKeyed || r.engine.match.allowsUnknown() {
+		return
+	}
+	for _, name := range records.unknown() {
+		text := string(name.text)
+		if r.members[text] || len(r.members) >= r.engine.limits.MaxColumns {
+			continue
+		}
+		r.members[text] = true
+		r.findUnknown(name, namesOfColumns(r.engine.columns))
+	}
+}
+
+func namesOfColumns(columns []*column) []string {
+	names := make([]string, 0, len(columns))
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// fieldsMatch says how the columns of a file and the fields of the schema may differ, as Table Schema has it.
+type fieldsMatch string
+
+const (
+	// matchEqual is the default: the same columns in any order. That of the specification is exact, which few files
+	// of people keep.
+	matchEqual    fieldsMatch = "equal"
+	matchExact    fieldsMatch = "exact"
+	matchSubset   fieldsMatch = "subset"
+	matchSuperset fieldsMatch = "superset"
+	matchPartial  fieldsMatch = "partial"
+)
+
+// allowsUnknown says that the file may have columns that the schema lacks.
+func (m fieldsMatch) allowsUnknown() bool {
+	return m == matchSubset || m == matchPartial
+}
+
+// allowsMissing says that the file may lack columns of the schema.
+func (m fieldsMatch) allowsMissing() bool {
+	return m == matchSuperset || m == matchPartial
+}
+
+// compileMatch reads the member fieldsMatch, a word or a list with one.
+func (s *schemaConfig) compileMatch() (fieldsMatch, []engine.ConfigError) {
+	if len(s.FieldsMatch) == 0 {
+		return matchEqual, nil
+	}
+	words := engine.TextsOf(s.FieldsMatch)
+	if len(words) == 1 {
+		switch match := fieldsMatch(words[0]); match {
+		case matchEqual, matchExact, matchSubset, matchSuperset, matchPartial:
+			return match, nil
+		}
+	}
+	detail := "use exact, equal, subset, superset or partial"
+	return matchEqual, engine.Refuse("/schema/fieldsMatch", "schema.fields_match", detail)
+}

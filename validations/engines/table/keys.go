@@ -1,0 +1,223 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// rowKey is a list of columns whose values together occur once.
+type rowKey struct {
+	columns []int
+	names   string
+	code    string
+	// complete says that no part of the key may be missing. Of other keys, incomplete ones are not compared.
+	complete bool
+}
+
+// foreignKey is a list of columns whose values occur together in the target columns of some row.
+type foreignKey struct {
+	columns, target []int
+	names           string
+	targetNames     string
+	// resource is the name of another table, empty for this one.
+	resource string
+}
+
+// foreignKeyConfig is a reference of Table Schema.
+type foreignKeyConfig struct {
+	Fields    json.RawMessage `json:"fields"`
+	Reference struct {
+		Resource string          `json:"resource,omitempty"`
+		Fields   json.RawMessage `json:"fields"`
+	} `json:"reference"`
+}
+
+// compileKeys returns the keys of a schema, or what is wrong with them.
+func (s *schemaConfig) compileKeys(columns []*column) ([]rowKey, []engine.ConfigError) {
+	var keys []rowKey
+	var faults []engine.ConfigError
+	if len(s.PrimaryKey) > 0 {
+		key, found := keyColumns(s.PrimaryKey, columns, "/schema/primaryKey", "schema.primary_key")
+		keys = append(keys, rowKey{key, namesOf(columns, key), "csv.primary_key", true})
+		faults = append(faults, found...)
+	}
+	for i, raw := range s.UniqueKeys {
+		at := engine.Pointer("schema", "uniqueKeys", strconv.Itoa(i))
+		key, found := keyColumns(raw, columns, at, "schema.unique_key")
+		keys = append(keys, rowKey{key, namesOf(columns, key), "csv.unique_key", false})
+		faults = append(faults, found...)
+	}
+	return keys, faults
+}
+
+func (s *schemaConfig) compileForeignKeys(columns []*column) ([]foreignKey, []engine.ConfigError) {
+	const code = "schema.foreign_key"
+	var keys []foreignKey
+	var faults []engine.ConfigError
+	for i, config := range s.ForeignKeys {
+		at := engine.Pointer("schema", "foreignKeys", strconv.Itoa(i))
+		from, found := keyColumns(config.Fields, columns, at+"/fields", code)
+		faults = append(faults, found...)
+		key := foreignKey{columns: from, names: namesOf(columns, from), resource: config.Reference.Resource}
+		if key.resource == "" {
+			key.target, found = keyColumns(config.Reference.Fields, columns, at+"/reference/fields", code)
+			key.targetNames = namesOf(columns, key.target)
+			faults = append(faults, found...)
+			if len(found) == 0 && len(key.target) != len(key.columns) {
+				detail := "name as many fields as the key has"
+				faults = append(faults, engine.NewConfigError(at+"/reference/fields", code, detail))
+			}
+		}
+		keys = append(keys, key)
+	}
+	return keys, faults
+}
+
+// keyColumns reads the columns of a key, which the specification allows to be one name or a list of names.
+func keyColumns(raw json.RawMessage, columns []*column, at, code string) ([]int, []engine.ConfigError) {
+	var list []string
+	var one string
+	if err := json.Unmarshal(raw, &one); err == nil {
+		list = []string{one}
+	} else if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
+		return nil, engine.Refuse(at, code, "use a name or a list of names")
+	}
+	key := []int{}
+	for _, name := range list {
+		i := columnIndex(columns, name)
+		if i < 0 {
+			return nil, engine.Refuse(at, code, "there is no field "+engine.Quote(name))
+		}
+		key = append(key, i)
+	}
+	return key, nil
+}
+
+func namesOf(columns []*column, key []int) string {
+	names := make([]string, 0, len(key))
+	for _, i := range key {
+		names = append(names, columns[i].name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keyOf writes the values of some columns into r.key. It answers which of them is missing, -1 for none, and whether the
+// key can be compared at all: a broken value has its own finding.
+func (r *run) keyOf(columns []int) (int, bool) {
+	r.key = r.key[:0]
+	for _, i := range columns {
+		value := r.cells[i]
+		if !r.present[i] || value.broken {
+			return -1, false
+		}
+		if value.missing {
+			return i, true
+		}
+		r.key = r.engine.columns[i].appendKey(r.key, value)
+	}
+	return -1, true
+}
+
+func (r *run) checkKeys() {
+	for i, key := range r.engine.keys {
+		missing, whole := r.keyOf(key.columns)
+		switch {
+		case !whole:
+		case missing < 0:
+			r.checkDuplicate(r.keys[i], key.columns[0], key.code, func(line int) string {
+				return fmt.Sprintf("duplicate of line %d (%s)", line, key.names)
+			})
+		case key.complete:
+			r.findValue(missing, r.cells[missing], key.code, func(c *column, _ cell) string {
+				return c.name + " is part of the primary key and is missing"
+			})
+		}
+	}
+}
+
+// references are what is known of one foreign key while the table is read.
+type references struct {
+	targets *seen
+	// open are the keys that no row before had, and where they stood first.
+	open map[string]reference
+	// stopped says that the memory was spent.
+	stopped bool
+}
+
+type reference struct {
+	row, line int
+	text      string
+}
+
+// referenceBytes is what an open reference takes besides its key and its text.
+const referenceBytes = 96
+
+func (r *run) checkReferences() {
+	for i, key := range r.engine.foreignKeys {
+		state := r.references[i]
+		if key.resource != "" || state.stopped {
+			continue
+		}
+		if missing, whole := r.keyOf(key.target); whole && missing < 0 {
+			delete(state.open, string(r.key))
+			if _, remembered := state.targets.first(r.key, r.records.at()); !remembered {
+				r.stopReferences(state, key)
+				continue
+			}
+		}
+		missing, whole := r.keyOf(key.columns)
+		if !whole || missing >= 0 || state.targets.has(r.key) {
+			continue
+		}
+		if _, known := state.open[string(r.key)]; known {
+			continue
+		}
+		text := r.cells[key.columns[0]].text
+		if !r.budget.take(int64(referenceBytes + len(r.key) + len(text))) {
+			r.stopReferences(state, key)
+			continue
+		}
+		state.open[string(r.key)] = reference{r.row, r.records.at(), text}
+	}
+}
+
+func (r *run) stopReferences(state *references, key foreignKey) {
+	state.stopped, state.open = true, nil
+	limited := "references were looked for up to here only: the memory for it is spent"
+	at := key.columns[0]
+	r.find(r.engine.columns[at].name, r.starts[at], engine.Finding{Code: "csv.limit.unique", Message: limited})
+}
+
+// concludeReferences reports the references that no row answered. Only a table that was read to its end has all rows.
+func (r *run) concludeReferences() {
+	for i, key := range r.engine.foreignKeys {
+		state, name := r.references[i], r.engine.columns[key.columns[0]].name
+		switch {
+		case key.resource != "":
+			message := fmt.Sprintf("references of %s to the table %s are not checked: a step has one table",
+				key.names, engine.Quote(key.resource))
+			r.collector.Add(name, engine.Finding{
+				Severity: engine.SeverityInfo, Code: "csv.foreign_key.not_checked", Message: message, Path: name,
+			})
+			continue
+		case !r.complete || state.stopped:
+			continue
+		}
+		open := slices.SortedFunc(maps.Values(state.open), func(a, b reference) int { return a.row - b.row })
+		for _, one := range open {
+			f := engine.Failure("csv.foreign_key", "")
+			f.Path, f.Line, f.Row, f.Column = name, one.line, one.row, 1
+			if !r.full(f.Code, name) {
+				f.Message = fmt.Sprintf("%s %s is not a value of %s in any row",
+					key.names, engine.Quote(one.text), key.targetNames)
+			}
+			r.collector.Add(name, f)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Records reads the rows of a table as a step reads them, for those who want to look at the table.
+type Records struct {
+	reader *csvReader
+	// Columns are the names of the columns: the header's, or the schema's if the table has no header.
+	Columns []string
+	// Header reports whether the first record is the header.
+	Header bool
+}
+
+// Record is a row. Its cells are valid until the next record is read.
+type Record struct {
+	// Line is the line on which the record begins, and Last the one on which it ends.
+	Line, Last int
+	Cells      []string
+	// Broken says that the record could not be split, and has all of its text in one cell.
+	Broken bool
+}
+
+// IsCSV reports whether a document is a table whose rows are lines of text.
+func IsCSV(doc engine.Document) bool { return formatOf(doc) == formatCSV }
+
+// Encoding is the encoding of a table that a step with this configuration checks. A configuration that cannot be read
+// is taken for an empty one.
+func Encoding(config json.RawMessage, content io.ReaderAt) (string, error) {
+	return (&Engine{dialect: readLoosely(config).Dialect}).encoding(content)
+}
+
+// OpenRecords reads a table from a source in UTF-8. The document says which dialect the configuration means.
+func OpenRecords(source io.Reader, config json.RawMessage, doc engine.Document) (*Records, error) {
+	read := readLoosely(config)
+	reader, err := newCSVReader(source, read.Dialect.dialect(doc), engine.DefaultLimits())
+	if err != nil {
+		return nil, err
+	}
+	records := &Records{reader: reader, Header: read.Dialect.hasHeader()}
+	if !records.Header {
+		for _, field := range read.Schema.Fields {
+			records.Columns = append(records.Columns, field.Name)
+		}
+		return records, nil
+	}
+	header, err := records.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	records.Columns = header.Cells
+	return records, nil
+}
+
+// Next reads a record that is no blank line. The error is io.EOF at the end of the table, and where nothing more can be
+// read of it.
+func (r *Records) Next() (Record, error) {
+	for {
+		err := r.reader.next()
+		record := Record{Line: r.reader.line, Last: max(r.reader.line, r.reader.nextLine-1)}
+		if fault, ok := errors.AsType[*rowError](err); ok {
+			if fault.final {
+				return Record{}, io.EOF
+			}
+			record.Cells, record.Broken = []string{string(r.reader.raw)}, true
+			return record, nil
+		}
+		if err != nil {
+			return Record{}, err
+		}
+		if r.reader.blank() {
+			continue
+		}
+		for _, field := range r.reader.cells {
+			record.Cells = append(record.Cells, string(field.text))
+		}
+		return record, nil
+	}
+}
+
+// SkipTo passes over the records that end before a line.
+func (r *Records) SkipTo(line int) error {
+	for r.reader.nextLine < line {
+		err := r.reader.next()
+		if fault, ok := errors.AsType[*rowError](err); ok && !fault.final {
+			continue
+		} else if ok {
+			return io.EOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readLoosely(config json.RawMessage) stepConfig {
+	var read stepConfig
+	if err := json.Unmarshal(config, &read); err != nil {
+		return stepConfig{}
+	}
+	return read
+}

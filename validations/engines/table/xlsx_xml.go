@@ -1,0 +1,111 @@
+package table
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// xmlParts reads the XML of one part of a workbook as a stream. One token takes a bounded amount of memory.
+type xmlParts struct {
+	decoder *xml.Decoder
+	source  *boundedReader
+}
+
+// boundedReader gives an error where more is read than was allowed since the last time.
+type boundedReader struct {
+	source      io.Reader
+	left, limit int
+}
+
+var errTokenTooLong = errors.New("a text or tag is too long")
+
+// Read reads no more than is left.
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTokenTooLong
+	}
+	n, err := b.source.Read(p)
+	b.left -= n
+	return n, err
+}
+
+func newXMLParts(content io.Reader, maxToken int) *xmlParts {
+	source := &boundedReader{source: content, left: maxToken, limit: maxToken}
+	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
+}
+
+// token returns the next token, io.EOF after the last one, and *rowError for what is no XML.
+func (p *xmlParts) token() (xml.Token, error) {
+	p.source.left = p.source.limit
+	token, err := p.decoder.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case err != nil:
+		return nil, malformedWorkbook(err)
+	}
+	if _, isDirective := token.(xml.Directive); isDirective {
+		return nil, malformedWorkbook(errors.New("its XML has a document type"))
+	}
+	return token, nil
+}
+
+// element reads to the start of the next element of a name, and returns io.EOF at the end of its parent or of the part.
+func (p *xmlParts) element(name, parent string) (xml.StartElement, error) {
+	for {
+		token, err := p.token()
+		if err != nil {
+			return xml.StartElement{}, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == name {
+				return t, nil
+			}
+		case xml.EndElement:
+			if t.Name.Local == parent {
+				return xml.StartElement{}, io.EOF
+			}
+		}
+	}
+}
+
+// each calls visit for the start of every element of a name, or of all for "".
+func (p *xmlParts) each(name string, visit func(xml.StartElement) error) error {
+	for {
+		token, err := p.token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if start, ok := token.(xml.StartElement); ok && (name == "" || start.Name.Local == name) {
+			if err := visit(start); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// toEnd reads what is left, so that damage after the last row is found as well.
+func (p *xmlParts) toEnd() error {
+	for {
+		if _, err := p.token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("after the last row: %w", err)
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}
