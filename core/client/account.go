@@ -22,6 +22,24 @@ func (c *Client) Me(ctx context.Context) (Me, error) {
 	return get[Me](ctx, c, "/api/me/")
 }
 
+// Organization reads the settings of the organization.
+func (c *Client) Organization(ctx context.Context) (OrganizationSettings, error) {
+	return get[OrganizationSettings](ctx, c, "/api/organization/")
+}
+
+// ChangeOrganization changes settings of the organization. To repeat it changes nothing.
+func (c *Client) ChangeOrganization(ctx context.Context, change OrganizationChange) (OrganizationSettings, error) {
+	content, err := json.Marshal(change)
+	if err != nil {
+		return OrganizationSettings{}, fmt.Errorf("write the change: %w", err)
+	}
+	changed, _, err := call[OrganizationSettings](ctx, c, request{
+		method: http.MethodPatch, path: "/api/organization/",
+		header: http.Header{"Content-Type": {"application/json"}}, body: bytesBody(content),
+	})
+	return changed, err
+}
+
 // Usage reads how many runs the organization has used this month.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	return get[Usage](ctx, c, "/api/usage/")

@@ -70,6 +70,13 @@ func (c *Client) Report(ctx context.Context, id string, form Report) ([]byte, er
 	return got.body, err
 }
 
+// Document reads the document of a run, byte for byte. A document that is no longer kept is refused with
+// ErrDocumentGone.
+func (c *Client) Document(ctx context.Context, id string) ([]byte, error) {
+	got, err := c.send(ctx, request{method: http.MethodGet, path: runPath(id) + "document/content/"})
+	return got.body, err
+}
+
 func runPath(id string) string { return "/api/runs/" + url.PathEscape(id) + "/" }
 
 func queryTime(at time.Time) string {

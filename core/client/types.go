@@ -310,6 +310,34 @@ type Organization struct {
 	Name string `json:"name"`
 }
 
+// OrganizationSettings is an organization with its settings. A period is nil where the one of the service applies, and
+// 0 where something is kept for ever.
+type OrganizationSettings struct {
+	ID                  string `json:"id"`
+	Slug                string `json:"slug"`
+	Name                string `json:"name"`
+	CreatedAt           Time   `json:"created_at"`
+	Suspended           bool   `json:"suspended"`
+	KeyRequired         bool   `json:"key_required"`
+	KeyLifetimeMS       *int64 `json:"key_lifetime_ms"`
+	ContentRetentionMS  *int64 `json:"content_retention_ms"`
+	FindingsRetentionMS *int64 `json:"findings_retention_ms"`
+	// RunQuota is nil where there is no limit.
+	RunQuota  *int64 `json:"run_quota"`
+	Overage   bool   `json:"overage"`
+	MaxTokens int    `json:"max_tokens"`
+}
+
+// OrganizationChange says what of the settings to change. What is nil stays as it is; a period that points to nil
+// becomes the one of the service.
+type OrganizationChange struct {
+	Name                *string `json:"name,omitempty"`
+	KeyRequired         *bool   `json:"key_required,omitempty"`
+	KeyLifetimeMS       **int64 `json:"key_lifetime_ms,omitempty"`
+	ContentRetentionMS  **int64 `json:"content_retention_ms,omitempty"`
+	FindingsRetentionMS **int64 `json:"findings_retention_ms,omitempty"`
+}
+
 // Usage is what the organization has used in the current month.
 type Usage struct {
 	Metric string `json:"metric"`

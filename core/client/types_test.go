@@ -58,12 +58,15 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 		"Run": client.Run{}, "Counts": client.Counts{}, "Step": client.Step{}, "Issue": client.Issue{},
 		"Finding": client.Finding{}, "Workflow": client.Workflow{}, "WorkflowStep": client.WorkflowStep{},
 		"WorkflowImport": client.WorkflowImport{}, "Me": client.Me{}, "Organization": client.Organization{},
+		"OrganizationSettings": client.OrganizationSettings{}, "OrganizationChange": client.OrganizationChange{},
 		"Usage": client.Usage{}, "DayUsage": client.DayUsage{}, "WorkflowUsage": client.WorkflowUsage{},
 		"Readiness": client.Readiness{}, "Problem": client.Problem{}, "FieldError": client.FieldError{},
 		"Token": client.Token{}, "TokenSecret": client.TokenSecret{}, "TokenDraft": client.TokenDraft{},
 		"TokenRotation": client.TokenRotation{}, "Member": client.Member{}, "MemberDraft": client.MemberDraft{},
 		"Invitation": client.Invitation{}, "InvitationLink": client.InvitationLink{},
 		"MemberChange": client.MemberChange{}, "AuditRecord": client.AuditRecord{},
+		"LoggedRequest": client.LoggedRequest{}, "LoggedRequestDetail": client.LoggedRequestDetail{},
+		"LoggedHeader": client.LoggedHeader{},
 	} {
 		want := slices.Sorted(maps.Keys(schemas[name].Properties))
 		if diff := cmp.Diff(want, members(reflect.TypeOf(value))); diff != "" {

@@ -21,6 +21,8 @@ type Metrics struct {
 	Starts *Starts
 	Runs   *Runs
 	Purges *Purges
+	// Requests measures the log of requests.
+	Requests *Requests
 
 	registry *prometheus.Registry
 	version  string
@@ -33,7 +35,7 @@ func New(version string) *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Metrics{
 		HTTP: newHTTP(registry), Keys: newKeys(registry), Starts: newStarts(registry), Runs: newRuns(registry),
-		Purges: newPurges(registry), registry: registry, version: version,
+		Purges: newPurges(registry), Requests: newRequests(registry), registry: registry, version: version,
 	}
 }
 

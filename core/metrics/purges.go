@@ -10,6 +10,7 @@ const (
 	KindKey      Kind = "idempotency_key"
 	KindDocument Kind = "document"
 	KindFindings Kind = "findings"
+	KindRequest  Kind = "request"
 )
 
 // Purges counts what is deleted.
@@ -22,7 +23,7 @@ func newPurges(registry *prometheus.Registry) *Purges {
 		Name: "sv_reaper_deleted_total", Help: "What was deleted because its time was over.",
 	}, []string{"kind"})
 	registry.MustRegister(deleted)
-	return &Purges{deleted: resolved(deleted, KindKey, KindDocument, KindFindings)}
+	return &Purges{deleted: resolved(deleted, KindKey, KindDocument, KindFindings, KindRequest)}
 }
 
 // Deleted counts what was deleted.

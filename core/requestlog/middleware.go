@@ -1,0 +1,196 @@
+package requestlog
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+)
+
+const (
+	// digestedBody is the largest body whose digest is computed.
+	digestedBody = 1 << 20
+	// maxPath is how many characters of a path are kept.
+	maxPath = 500
+)
+
+// Describe says what only the routes know of a request that was answered.
+type Describe struct {
+	// Logs reports whether the request belongs into the log if it is an organization's.
+	Logs func(c echo.Context) bool
+	// Endpoint is the operation of the route; "" for a route that takes no keys.
+	Endpoint func(c echo.Context) idempotency.Endpoint
+	// Run is the run that the request has started or is about; the zero UUID where there is none.
+	Run func(c echo.Context) uuid.UUID
+	// Token is the digest of the request's token, if it has one.
+	Token func(header http.Header) (Digest, bool)
+}
+
+// Record returns the middleware that collects requests. It stands around those that find out who has sent them.
+func (l *Log) Record(describe Describe) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if isRead(c.Request().Method) || !describe.Logs(c) {
+				return next(c)
+			}
+			body := watch(c.Request())
+			err := next(c)
+			l.record(c, describe, body, err)
+			return err
+		}
+	}
+}
+
+// isRead reports whether requests of the method change nothing.
+func isRead(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, err error) {
+	ctx := c.Request().Context()
+	entry := Entry{
+		At: core.ReceivedAt(c), Status: c.Response().Status, Endpoint: describe.Endpoint(c),
+		Replayed: c.Response().Header().Get(idempotency.HeaderReplayed) != "",
+	}
+	entry.Took = time.Since(entry.At)
+	problem := problemOf(c, err)
+	if problem != nil {
+		entry.Code = problem.Code
+		if err != nil {
+			entry.Status = problem.Code.Spec().Status
+		}
+	}
+	if principal, known := core.PrincipalFrom(ctx); known && principal.OrgID != uuid.Nil {
+		entry.OrgID, entry.TokenID = principal.OrgID, principal.TokenID
+		if entry.Code != "" {
+			l.count(entry)
+		}
+		if l.admit(entry.OrgID, entry.kind()) {
+			entry.complete(c, describe, body, problem)
+			l.add(entry)
+		}
+		return
+	}
+	// A token that was revoked or has expired still tells whose request this was.
+	token, given := describe.Token(c.Request().Header)
+	if given && entry.Code != "" && l.admitStranger() {
+		entry.complete(c, describe, body, problem)
+		l.addStranger(entry, token)
+	}
+}
+
+// problemOf is why a request was refused: the error of its view, or what a page has told in its own way.
+func problemOf(c echo.Context, err error) *core.Error {
+	switch {
+	case err == nil:
+		return core.RefusalOf(c)
+	case errors.Is(c.Request().Context().Err(), context.Canceled):
+		return core.NewError(core.CodeRequestTimeout, "The client disconnected.")
+	default:
+		return core.AsError(err)
+	}
+}
+
+func (e *Entry) kind() kind {
+	switch {
+	case e.Code != "":
+		return refusal
+	case e.Replayed:
+		return replay
+	default:
+		return ordinary
+	}
+}
+
+// complete fills in what only the log itself needs.
+func (e *Entry) complete(c echo.Context, describe Describe, body *watchedBody, problem *core.Error) {
+	request, answer := c.Request(), c.Response().Header()
+	e.Method = request.Method
+	e.Path = core.StorableUpTo(request.URL.EscapedPath(), maxPath)
+	e.Key = answer.Get(idempotency.Header)
+	if key, given, err := idempotency.ParseKey(http.Header{idempotency.Header: {e.Key}}); given && err == nil {
+		e.Key = key // As it is stored: without the quotation marks that it may have come with.
+	}
+	// An address that cannot be parsed stays zero, which means that it is not known.
+	e.Address, _ = netip.ParseAddr(c.RealIP())
+	e.Address = e.Address.WithZone("")
+	e.RequestID = core.RequestID(request.Context())
+	e.OriginalRequestID = answer.Get(idempotency.HeaderOriginal)
+	e.RunID = describe.Run(c)
+	e.Headers = keep(request.Header)
+	e.BodySize, e.BodyDigest = body.read()
+	if problem == nil {
+		return
+	}
+	shown := problem.Problem(e.RequestID)
+	e.Problem = &shown
+	if e.OriginalRequestID == "" {
+		e.OriginalRequestID = problem.OriginalRequestID
+	}
+	if id, ok := core.ParseID(problem.RunID); ok {
+		e.RunID = id
+	}
+}
+
+// watchedBody counts what is read of a body, and digests a body that is not large.
+type watchedBody struct {
+	io.ReadCloser
+
+	size  int64
+	sum   hash.Hash
+	ended bool
+}
+
+// watch puts a watchedBody into the request; nil for a request without a body.
+func watch(request *http.Request) *watchedBody {
+	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
+		return nil
+	}
+	body := &watchedBody{ReadCloser: request.Body}
+	if request.ContentLength <= digestedBody {
+		body.sum = sha256.New()
+	}
+	request.Body = body
+	return body
+}
+
+// Read reads the body itself.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.size += int64(n)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	if b.size > digestedBody {
+		b.sum = nil
+	}
+	if b.sum != nil {
+		b.sum.Write(p[:n])
+	}
+	return n, err //nolint:wrapcheck // a reader's errors are compared
+}
+
+// read returns how much was read, and the digest where that is all.
+func (b *watchedBody) read() (int64, *Digest) {
+	if b == nil || b.sum == nil || !b.ended {
+		return b.bytes(), nil
+	}
+	var digest Digest
+	b.sum.Sum(digest[:0])
+	return b.size, &digest
+}
+
+func (b *watchedBody) bytes() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.size
+}

@@ -1,0 +1,168 @@
+package requestlog
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// requestsPage is GET /app/orgs/{org}/requests/.
+func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
+	ctx := c.Request().Context()
+	query, cursor, err := a.pageQuery(c)
+	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
+	if refusal := pages.Refusal(err); refusal != nil {
+		return a.renderRequests(c, pages.RefusalStatus(c, refusal), requestsView{Filter: query, Problem: refusal})
+	}
+	if err != nil {
+		return err
+	}
+	found, err := a.reader.List(ctx, principal, query.Filter, cursor)
+	if err != nil {
+		return err
+	}
+	address := *c.Request().URL
+	page := core.NewPage(cursor, found.Requests, func(r Request) uuid.UUID { return r.ID }, address).
+		GoesOn(cursor, found.Stopped, address)
+	labels, err := a.labels(ctx, principal.OrgID, page.Results)
+	if err != nil {
+		return err
+	}
+	refusals, err := a.reader.Refusals(ctx, principal.OrgID, 1)
+	if err != nil {
+		return err
+	}
+	view := requestsView{
+		Page: core.MapPage(page, func(r Request) requestRow { return newRequestRow(r, labels) }), Filter: query,
+		Filtered: query.Filter != Filter{}, OnlyStarts: !seesAll(principal), First: query.Cursor == "",
+	}
+	if found.Stopped != uuid.Nil {
+		view.Compared = MaxCompared
+	}
+	for _, refusal := range refusals {
+		view.Refusals = append(view.Refusals, RefusalCount{
+			Code: refusal.Code, Title: refusal.Code.Spec().Title, Starts: refusal.Starts,
+			Others: refusal.Others,
+		})
+	}
+	return a.renderRequests(c, http.StatusOK, view)
+}
+
+func (a *App) renderRequests(c echo.Context, status int, view requestsView) error {
+	return a.pages.Render(c, status, "requests", pages.Page{
+		Title: "Requests", Section: pages.SectionRequests, Data: view,
+	})
+}
+
+// pageQuery reads the query with times as people write them.
+func (a *App) pageQuery(c echo.Context) (requestsQuery, core.Cursor, error) {
+	var query requestsQuery
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
+		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	for _, text := range []*string{&query.Key, &query.Code, &query.Token, &query.Run} {
+		*text = strings.TrimSpace(*text)
+	}
+	var err error
+	if query.Since, err = pages.ReadTime("since", query.Since); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if query.Until, err = pages.ReadTime("until", query.Until); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if err := a.check.Query(&query); err != nil {
+		return query, core.Cursor{}, err
+	}
+	cursor, err := query.Parse()
+	return query, cursor, err
+}
+
+func (a *App) labels(ctx context.Context, orgID uuid.UUID, requests []Request) (map[uuid.UUID]string, error) {
+	var ids []uuid.UUID
+	for _, request := range requests {
+		if request.TokenID != uuid.Nil {
+			ids = append(ids, request.TokenID)
+		}
+	}
+	if len(ids) == 0 {
+		return map[uuid.UUID]string{}, nil
+	}
+	return a.tokens.TokenLabels(ctx, orgID, ids)
+}
+
+// requestsView lists requests.
+type requestsView struct {
+	core.Page[requestRow]
+	Filter   requestsQuery
+	Filtered bool
+	// OnlyStarts says that the visitor's role sees only requests that start runs.
+	OnlyStarts bool
+	First      bool
+	// Compared is how many requests were compared for a page that is not full although older ones are left; 0 for every
+	// other page.
+	Compared int64
+	Refusals []RefusalCount
+	// Problem is what is wrong with the filter. Then nothing else is set.
+	Problem *core.Error
+}
+
+// Statuses are the choices of the filter.
+func (v requestsView) Statuses() []statusChoice {
+	choices := []statusChoice{
+		{Value: "", Text: "any"},
+		{Value: "2xx", Text: "2xx answered"},
+		{Value: "3xx", Text: "3xx redirected"},
+		{Value: "4xx", Text: "4xx refused"},
+		{Value: "5xx", Text: "5xx failed"},
+	}
+	for i := range choices {
+		choices[i].Chosen = choices[i].Value == v.Filter.Status
+	}
+	return choices
+}
+
+type statusChoice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// SinceField and UntilField are the times as the form shows them.
+func (v requestsView) SinceField() string { return pages.TimeField(v.Filter.Since) }
+
+// UntilField is the end of the period.
+func (v requestsView) UntilField() string { return pages.TimeField(v.Filter.Until) }
+
+// requestRow is a row of the list.
+type requestRow struct {
+	Request
+	Pill pages.Pill
+	// Token is the label of the token.
+	Token string
+	// KeyQuery leads to the requests with the same key.
+	KeyQuery string
+}
+
+func newRequestRow(r Request, labels map[uuid.UUID]string) requestRow {
+	row := requestRow{Request: r, Pill: StatusPill(r), Token: labels[r.TokenID]}
+	if r.Key != "" {
+		row.KeyQuery = "?" + url.Values{"key": {r.Key}}.Encode()
+	}
+	return row
+}
+
+// Millis is how long the request took.
+func (r requestRow) Millis() string { return pages.Took(r.Took.Round(time.Microsecond)) }
+
+// HasRun reports whether the request is about a run.
+func (r requestRow) HasRun() bool { return r.RunID != uuid.Nil }
+
+// HasToken reports whether the request came with a token.
+func (r requestRow) HasToken() bool { return r.TokenID != uuid.Nil }
