@@ -67,40 +67,89 @@ type Edge struct {
 func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
-			if err != nil {
+			authenticate := a.admitToken
+			if onBehalf(c.Request().Context()) {
+				authenticate = a.serveVisitor
+			}
+			if err := authenticate(c, edge, prefetches.of(c)); err != nil {
 				return err
 			}
-			digest := tokenDigest(sha256.Sum256([]byte(secret)))
-			principal, err := a.service.identify(c.Request().Context(), digest, prefetches.of(c))
-			if err != nil {
-				return err
-			}
-			if err := edge.admit(c, principal); err != nil {
-				// The log names who makes too many requests.
-				c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
-				return err
-			}
-			a.service.seen.note(principal.OrgID, principal.TokenID)
-			ctx := core.WithAccess(c.Request().Context(), core.Access{
-				GrantedAt: time.Now(), Trust: edge.Trust, Confirm: func(ctx context.Context) error {
-					now, err := a.service.identify(ctx, digest, prefetches.of(c))
-					if err == nil && now != principal {
-						return core.AccessChanged()
-					}
-					return err
-				},
-			})
-			c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
 			return next(c)
 		}
 	}
 }
 
+// admitToken is what Authenticate does for the holder of a token.
+func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(Caller, *db.Loader)) error {
+	secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
+	if err != nil {
+		return err
+	}
+	digest := tokenDigest(sha256.Sum256([]byte(secret)))
+	principal, err := a.service.identify(c.Request().Context(), digest, prefetch)
+	if err != nil {
+		return err
+	}
+	if err := edge.admit(c, principal); err != nil {
+		// The log names who makes too many requests.
+		c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
+		return err
+	}
+	a.service.seen.note(principal.OrgID, principal.TokenID)
+	ctx := core.WithAccess(c.Request().Context(), core.Access{
+		GrantedAt: time.Now(), Trust: edge.Trust, Confirm: func(ctx context.Context) error {
+			now, err := a.service.identify(ctx, digest, prefetch)
+			if err == nil && now != principal {
+				return core.AccessChanged()
+			}
+			return err
+		},
+	})
+	c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
+	return nil
+}
+
+type onBehalfKey struct{}
+
+// OnBehalf returns a context for a request that the dashboard makes to the API on behalf of its visitor. The visitor's
+// session stands for the token; principal and access are in the context already. No client can make such a context.
+func OnBehalf(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onBehalfKey{}, true)
+}
+
+func onBehalf(ctx context.Context) bool {
+	is, _ := ctx.Value(onBehalfKey{}).(bool)
+	return is
+}
+
+// serveVisitor is what Authenticate does for a visitor: the rate limits count as for a token, and the look-ups of the
+// route are made.
+func (a *App) serveVisitor(c echo.Context, edge Edge, prefetch func(Caller, *db.Loader)) error {
+	principal, err := core.Caller(c)
+	if err != nil {
+		return err
+	}
+	if err := edge.admit(c, principal); err != nil {
+		return err
+	}
+	var loader db.Loader
+	org := db.Param{Name: "org", Type: "uuid", Value: principal.OrgID}
+	prefetch(Caller{Org: "asked.org", Param: org}, &loader)
+	if err := a.service.db.Load(c.Request().Context(), &loader); err != nil {
+		return core.Unavailable(fmt.Errorf("look up for a visitor: %w", err))
+	}
+	return nil
+}
+
 // admit enforces the rate limits, and tells the client how many requests are left.
 func (e Edge) admit(c echo.Context, principal core.Principal) error {
 	// A form brings its token's id, so another organization could have a token with the same one.
-	allowance := e.Requests.Allow(uuid.NewSHA1(principal.OrgID, principal.TokenID[:]))
+	holder := principal.TokenID
+	if holder == uuid.Nil {
+		// Visitors of the dashboard have no token.
+		holder = principal.UserID
+	}
+	allowance := e.Requests.Allow(uuid.NewSHA1(principal.OrgID, holder[:]))
 	allowance.Announce(c.Response().Header())
 	if !allowance.Allowed() {
 		return core.RateLimited("This token makes too many requests.", allowance.Wait)
@@ -183,6 +232,11 @@ func newSecret() (secret string, digest []byte, prefix string) { //nolint:noname
 	random := make([]byte, secretBytes)
 	// Read never fails (since Go 1.24 it ends the process instead).
 	_, _ = rand.Read(random)
+	return secretOf(random)
+}
+
+// secretOf makes the secret of random bytes, and what is stored of it.
+func secretOf(random []byte) (secret string, digest []byte, prefix string) { //nolint:nonamedreturns // as above
 	secret = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
 	sum := sha256.Sum256([]byte(secret))
 	return secret, sum[:], secret[:shownPrefix]

@@ -28,7 +28,7 @@ type testBundle struct {
 func setup(tb testing.TB) *testBundle {
 	tb.Helper()
 	database := coretest.OpenDatabase(tb)
-	service, err := users.NewService(database, core.NewValidator())
+	service, err := users.NewService(database, core.NewValidator(), users.Config{})
 	if err != nil {
 		tb.Fatalf("make the service: %v", err)
 	}

@@ -24,13 +24,15 @@ const unlimited = "unlimited"
 // Commands are the app's commands. They act on the database directly, so that the first
 // account of a service can be created.
 func Commands(open Open) []*cobra.Command {
-	org := &cobra.Command{Use: "org", Short: "Create, list, suspend and delete organizations, and set their quotas"}
+	org := &cobra.Command{Use: "org", Short: "Create, list, suspend, move and delete organizations, and set quotas"}
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
 		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open),
-		listOrgsCommand(open), showOrgCommand(open), suspendCommand(open), resumeCommand(open))
-	user := &cobra.Command{Use: "user", Short: "Create, list and delete users, and make them members"}
+		listOrgsCommand(open), showOrgCommand(open), suspendCommand(open), resumeCommand(open),
+		usageCommand(open), auditCommand(open))
+	user := &cobra.Command{Use: "user", Short: "Create, list, disable and delete users, and make them members"}
 	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open),
-		listUsersCommand(open), deleteUserCommand(open))
+		listUsersCommand(open), deleteUserCommand(open), disableUserCommand(open), enableUserCommand(open),
+		exportUserCommand(open), linkPasswordCommand(open), removeFactorCommand(open), unlinkCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
 	token.AddCommand(createTokenCommand(open))
 	return []*cobra.Command{org, user, token}

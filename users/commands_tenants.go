@@ -75,6 +75,13 @@ func (t Tenant) usage() string {
 	return fmt.Sprintf("%d of %d", t.Used, *t.Quota)
 }
 
+func (a Account) state() string {
+	if a.Disabled == nil {
+		return "active"
+	}
+	return "disabled since " + a.Disabled.UTC().Format(time.RFC3339)
+}
+
 func suspendCommand(open Open) *cobra.Command {
 	return suspensionCommand(open, &cobra.Command{
 		Use: "suspend SLUG", Short: "Let the members of an organization only read",
@@ -91,6 +98,7 @@ func suspensionCommand(
 	open Open, command *cobra.Command, change func(*Service, context.Context, uuid.UUID, string) error, state string,
 ) *cobra.Command {
 	var reason string
+	var dryRun bool
 	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
@@ -98,9 +106,13 @@ func suspensionCommand(
 			if err != nil {
 				return err
 			}
+			if dryRun {
+				return say(cmd, nil, "%s: would be %s\n", org.Slug, state)
+			}
 			return say(cmd, change(s, ctx, org.ID, reason), "%s: %s\n", org.Slug, state)
 		})
 	}
+	dryRunFlag(command, &dryRun)
 	command.Flags().StringVar(&reason, "reason", "", "why, for the audit record")
 	requireFlags(command, "reason")
 	return command
@@ -115,24 +127,14 @@ func listUsersCommand(open Open) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows := [][]string{{"EMAIL", "NAME", "ORGANIZATIONS", "CREATED"}}
+				rows := [][]string{{"EMAIL", "NAME", "STATE", "ORGANIZATIONS", "CREATED"}}
 				for _, a := range accounts {
 					rows = append(rows, []string{
-						a.Email, a.Name, strings.Join(a.Organizations, " "), a.CreatedAt.UTC().Format(time.DateOnly),
+						a.Email, a.Name, a.state(), strings.Join(a.Organizations, " "),
+						a.CreatedAt.UTC().Format(time.DateOnly),
 					})
 				}
 				return cli.WriteTable(cmd.OutOrStdout(), rows...)
-			})
-		},
-	}
-}
-
-func deleteUserCommand(open Open) *cobra.Command {
-	return &cobra.Command{
-		Use: "delete EMAIL", Short: "Delete a user with all tokens, sessions and memberships", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				return say(cmd, s.DeleteUser(ctx, args[0]), "%s: deleted\n", args[0])
 			})
 		},
 	}

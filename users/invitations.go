@@ -65,6 +65,9 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	if err := a.mayMail(principal); err != nil {
+		return err
+	}
 	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
 	if err != nil {
 		return err

@@ -74,6 +74,9 @@ func (a *App) inviteMember(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	if err := a.mayMail(principal); err != nil {
+		return err
+	}
 	invite, err := a.service.inviteOnce(principal, draft)
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ type User struct {
 	PasswordHash string
 	// IsOperator says that the user may see and use the operations page.
 	IsOperator bool
+	// DisabledAt is since when the user may neither sign in nor use tokens; nil for who may.
+	DisabledAt *time.Time
 	CreatedAt  time.Time
 }
 

@@ -17,7 +17,10 @@ type accountPage struct {
 	Sessions    []Session
 	// MinPassword is the shortest password.
 	MinPassword int
-	Problem     *core.Error
+	// Factor says that a second factor is on, and CodesLeft how many recovery codes were not used.
+	Factor    bool
+	CodesLeft int
+	Problem   *core.Error
 }
 
 // Others counts the sessions in other browsers.
@@ -45,11 +48,17 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	if err != nil {
 		return err
 	}
-	return a.pages.Render(c, status, "account", pages.Page{
-		Title: "Account", Data: accountPage{
-			Invitations: invitations, Sessions: sessions, MinPassword: minPassword, Problem: problem,
-		},
-	})
+	shown := accountPage{
+		Invitations: invitations, Sessions: sessions, MinPassword: minPassword, Problem: problem,
+	}
+	factor, err := a.service.factor(c.Request().Context(), visitor.UserID)
+	if err != nil {
+		return err
+	}
+	if factor != nil && factor.confirmed {
+		shown.Factor, shown.CodesLeft = true, factor.left
+	}
+	return a.pages.Render(c, status, "account", pages.Page{Title: "Account", Data: shown})
 }
 
 // changePassword is POST /app/account/password/. The browser that has changed it stays signed in, with a new session.

@@ -44,11 +44,14 @@ func auditedActions(chosen string) []choice {
 		{Value: "invitation", Text: "invitations"},
 		{Value: "session", Text: "sign-ins and sessions"},
 		{Value: "password", Text: "passwords"},
+		{Value: "second_factor", Text: "second factors"},
+		{Value: "identity", Text: "accounts at the provider"},
 		{Value: "user", Text: "users"},
 		{Value: "workflow", Text: "workflows"},
 		{Value: "run", Text: "runs"},
 		{Value: "idempotency_key", Text: "idempotency keys"},
 		{Value: "organization", Text: "the organization"},
+		{Value: "signing_secret", Text: "signing secrets"},
 	}
 	for i := range choices {
 		choices[i].Chosen = choices[i].Value == chosen

@@ -82,7 +82,7 @@ func (a *App) joinForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	secret, err := a.service.beginSession(c.Request().Context(), user.ID, browserOf(c))
+	secret, err := a.service.beginSession(c.Request().Context(), user.ID, browserOf(c).origin(), browserOf(c))
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,12 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	var issued issuedLink
 	err := core.BindForm(c, a.check, &form)
 	if err == nil {
+		if proven, err := a.provenFor(c, form.Role); !proven {
+			return err
+		}
+		err = a.mayMail(principal)
+	}
+	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
 	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodePermissionDenied {
@@ -113,12 +119,17 @@ type linkPage struct {
 	Invitation Invitation
 	// Link is the whole address, to copy and to pass on.
 	Link string
+	// Mailed says that the person gets it by mail, too.
+	Mailed bool
 }
 
 // renewLinkForm is POST /app/orgs/{org}/members/invitations/{id}/link/.
 func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 	id, err := core.PathID(c, "invitation")
 	if err != nil {
+		return err
+	}
+	if err := a.mayMail(principal); err != nil {
 		return err
 	}
 	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
@@ -133,6 +144,7 @@ func (a *App) renderLink(c echo.Context, issued issuedLink) error {
 		Title: "Invitation of " + issued.Email, Section: pages.SectionMembers,
 		Data: linkPage{
 			Invitation: issued.Invitation, Link: c.Scheme() + "://" + c.Request().Host + issued.Path(),
+			Mailed: a.service.mailsAreSent(),
 		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -19,39 +20,58 @@ type signInForm struct {
 	// Next is the page to go to.
 	Next    string `form:"next"`
 	Problem *core.Error
+	// Provider is the name of the provider that people may also sign in with; "" for none.
+	Provider string
+	// ProviderAddress leads there.
+	ProviderAddress string
 }
 
 // showSignIn is GET /app/sign-in/.
 func (a *App) showSignIn(c echo.Context) error {
-	form := signInForm{Next: pages.Inside(c.QueryParam("next"))}
-	return a.pages.Render(c, http.StatusOK, "sign_in", pages.Page{Title: "Sign in", Data: form})
+	return a.renderSignIn(c, http.StatusOK, signInForm{Next: pages.Inside(c.QueryParam("next"))})
+}
+
+func (a *App) renderSignIn(c echo.Context, status int, form signInForm) error {
+	if provider := a.service.cfg.OpenID; provider != nil {
+		form.Provider = provider.Name()
+		form.ProviderAddress = openIDAddress + "?" + url.Values{"next": {form.Next}}.Encode()
+	}
+	return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
 }
 
 // signIn is POST /app/sign-in/.
 func (a *App) signIn(c echo.Context) error {
 	var form signInForm
-	var secret string
+	var into signedInto
 	err := core.BindForm(c, a.check, &form)
 	form.Next = pages.Inside(form.Next)
 	if err == nil {
-		secret, err = a.trySignIn(c, form.Email)
+		into, err = a.trySignIn(c, form)
 	}
 	if form.Problem = pages.Refusal(err); form.Problem != nil {
-		status := pages.RefusalStatus(c, form.Problem)
-		return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
+		return a.renderSignIn(c, pages.RefusalStatus(c, form.Problem), form)
 	}
 	if err != nil {
 		return err
 	}
-	pages.SetCookie(c, sessionCookie, secret, cookieLife)
-	return pages.Redirect(c, form.Next, "")
+	return enterInto(c, into, form.Next)
+}
+
+// enterInto goes where a sign-in has got: to the page, or to the code.
+func enterInto(c echo.Context, into signedInto, next string) error {
+	if into.session == "" {
+		pages.SetCookie(c, stepCookie, into.step, stepLife)
+		return pages.Redirect(c, codeAddress, "")
+	}
+	pages.SetCookie(c, sessionCookie, into.session, cookieLife)
+	return pages.Redirect(c, next, "")
 }
 
 // trySignIn limits attempts by the network that they come from, and by account.
-func (a *App) trySignIn(c echo.Context, email string) (string, error) {
-	from, account := browserOf(c), normalizeEmail(email)
+func (a *App) trySignIn(c echo.Context, form signInForm) (signedInto, error) {
+	from, account := browserOf(c), normalizeEmail(form.Email)
 	if err := a.mayGuess("network " + network(from.Address)); err != nil {
-		return "", err
+		return signedInto{}, err
 	}
 	// Where the account has been signed in to lately, guesses from elsewhere do not use the attempts up.
 	subject := "account " + account
@@ -59,13 +79,13 @@ func (a *App) trySignIn(c echo.Context, email string) (string, error) {
 		subject = "place " + place
 	}
 	if err := a.mayGuess(subject); err != nil {
-		return "", err
+		return signedInto{}, err
 	}
-	secret, err := a.service.SignIn(c.Request().Context(), email, c.FormValue("password"), from)
+	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
 		a.familiar.Add(network(from.Address)+" "+account, struct{}{})
 	}
-	return secret, err
+	return into, err
 }
 
 // browserOf is what the request was sent with.
@@ -100,6 +120,19 @@ func (a *App) mayGuess(subject string) error {
 	refused.Detail = fmt.Sprintf("Too many password attempts. Try again in %s.",
 		core.Plural(refused.RetrySeconds(), "second"))
 	return refused
+}
+
+// mayMail counts a mail that a member has sent to an address of the member's choice.
+func (a *App) mayMail(principal core.Principal) error {
+	if !a.service.mailsAreSent() {
+		return nil
+	}
+	err := a.mayGuess("mails of " + principal.OrgID.String())
+	if refused := pages.Refusal(err); refused != nil {
+		refused.Detail = fmt.Sprintf("Your organization has sent many mails. Try again in %s.",
+			core.Plural(refused.RetrySeconds(), "second"))
+	}
+	return err
 }
 
 func subjectID(subject string) uuid.UUID {

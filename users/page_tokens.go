@@ -117,6 +117,9 @@ func (a *App) createTokenForm(c echo.Context, principal core.Principal) error {
 	err := core.BindForm(c, a.check, &form)
 	var issued issuedToken
 	if err == nil {
+		if proven, err := a.provenFor(c, form.Role); !proven {
+			return err
+		}
 		issued, err = a.service.createToken(c.Request().Context(), principal, TokenRequest{
 			ID: form.ID, Label: form.Label, Role: form.Role, ValidFor: time.Duration(form.Days) * dayLength,
 		})

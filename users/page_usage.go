@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
 
 // usagePage shows what the organization has used in the current period.
@@ -27,6 +28,8 @@ type usagePage struct {
 	// Saved is how many runs replays have spared in the last days.
 	Saved     int64
 	SavedDays int
+	// Refusals are the starts that were refused in the last days, by the code.
+	Refusals []requestlog.RefusalCount
 }
 
 func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days []admin.Day) usagePage {
@@ -87,7 +90,13 @@ func (a *App) usagePage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	refusals, err := a.keys.Refusals(ctx, principal.OrgID, len(days))
+	if err != nil {
+		return err
+	}
+	page := newUsagePage(usage, counts, tokens, days)
+	page.Refusals = requestlog.Sum(refusals)
 	return a.pages.Render(c, http.StatusOK, "usage", pages.Page{
-		Title: "Usage", Section: pages.SectionUsage, Data: newUsagePage(usage, counts, tokens, days),
+		Title: "Usage", Section: pages.SectionUsage, Data: page,
 	})
 }

@@ -19,17 +19,18 @@ type Service struct {
 	// tokenCache keeps the holders of tokens that were used lately.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 	passwords  *passwords
+	cfg        Config
 }
 
 // NewService makes the service.
-func NewService(database *db.DB, check *core.Validator) (*Service, error) {
+func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, error) {
 	tokens, err := newTokenCache()
 	if err != nil {
 		return nil, err
 	}
 	return &Service{
 		db: database, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, tokenCache: tokens,
-		passwords: newPasswords(),
+		passwords: newPasswords(), cfg: cfg,
 	}, nil
 }
 

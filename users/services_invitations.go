@@ -25,6 +25,11 @@ func (s *Service) inviteOnce(principal core.Principal, draft memberDraft) (idemp
 		if err != nil {
 			return idempotency.Response{}, err
 		}
+		if s.mailsAreSent() {
+			if _, err := s.makeLink(ctx, tx, principal, invited.ID); err != nil {
+				return idempotency.Response{}, err
+			}
+		}
 		body, err := json.Marshal(renderInvitation(invited))
 		if err != nil {
 			return idempotency.Response{}, fmt.Errorf("render an invitation: %w", err)
@@ -44,12 +49,13 @@ func (s *Service) inviteWithLink(
 	if err != nil {
 		return issuedLink{}, err
 	}
+	defer s.wakeMails()
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
 		invited, err := invite(ctx, tx, principal, wanted)
 		if err != nil {
 			return issuedLink{}, err
 		}
-		return makeLink(ctx, tx, principal, invited.ID)
+		return s.makeLink(ctx, tx, principal, invited.ID)
 	})
 }
 
@@ -104,12 +110,16 @@ func (l issuedLink) Path() string { return invitationAddress(l.secret) }
 
 // renewLink makes a new link for an open invitation, which holds for a week. The link before it leads nowhere.
 func (s *Service) renewLink(ctx context.Context, principal core.Principal, id uuid.UUID) (issuedLink, error) {
+	defer s.wakeMails()
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
-		return makeLink(ctx, tx, principal, id)
+		return s.makeLink(ctx, tx, principal, id)
 	})
 }
 
-func makeLink(ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID) (issuedLink, error) {
+// makeLink makes the link and mails it where mail is set up.
+func (s *Service) makeLink(
+	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID,
+) (issuedLink, error) {
 	open, err := lockInvitation(ctx, tx, principal.OrgID, id)
 	if err != nil {
 		return issuedLink{}, err
@@ -126,7 +136,11 @@ func makeLink(ctx context.Context, tx db.Tx, principal core.Principal, id uuid.U
 		return issuedLink{}, err
 	}
 	linked, err := lockInvitation(ctx, tx, principal.OrgID, id)
-	return issuedLink{Invitation: linked, secret: secret}, err
+	if err != nil {
+		return issuedLink{}, err
+	}
+	issued := issuedLink{Invitation: linked, secret: secret}
+	return issued, s.mailInvitationLink(ctx, tx, issued)
 }
 
 // revokeInvitation ends an open invitation and its link. It is no error that it has ended.

@@ -26,27 +26,38 @@ type browser struct {
 	Secret string
 }
 
-// SignIn begins a session and returns its secret for the cookie. The browser's session so far ends. An unknown
-// address and a wrong password have the same answer, and take the same time.
-func (s *Service) SignIn(ctx context.Context, email, password string, from browser) (string, error) {
+// signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
+// cookie. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
+// same time.
+func (s *Service) signIn(ctx context.Context, email, password, next string, from browser) (signedInto, error) {
 	user, err := s.User(ctx, email)
 	if err != nil && !core.HasCode(err, core.CodeNotFound) {
-		return "", err
+		return signedInto{}, err
 	}
 	matches, err := s.passwords.match(ctx, password, user.PasswordHash)
 	if err != nil {
-		return "", err
+		return signedInto{}, err
+	}
+	if matches && user.DisabledAt != nil {
+		if err := s.recordDeed(ctx, user.ID, user.ID, "session.refuse", "disabled "+from.origin()); err != nil {
+			return signedInto{}, err
+		}
+		return signedInto{}, accountDisabled()
 	}
 	if matches {
-		return s.beginSession(ctx, user.ID, from)
+		return s.passFirst(ctx, user.ID, next, from.origin(), from)
 	}
 	// An unknown address is nobody's, so only the access log has it.
 	if user.ID != uuid.Nil {
 		if err := s.recordDeed(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.origin()); err != nil {
-			return "", err
+			return signedInto{}, err
 		}
 	}
-	return "", core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+	return signedInto{}, core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+}
+
+func accountDisabled() error {
+	return core.NewError(core.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
 }
 
 // origin says where a deed came from.
@@ -80,6 +91,11 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
 	return err
+}
+
+// HasPassword reports whether it is the user's password.
+func (s *Service) HasPassword(ctx context.Context, user User, password string) (bool, error) {
+	return s.passwords.match(ctx, password, user.PasswordHash)
 }
 
 // SetOperator sets whether the user may use the operations page, from the user's next page on.
@@ -163,10 +179,11 @@ func (s *Service) changePassword(
 	})
 }
 
-// beginSession begins a session in place of the browser's one, and returns its secret.
-func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, from browser) (string, error) {
+// beginSession begins a session in place of the browser's one, and returns its secret. The detail ends with where the
+// browser is.
+func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, detail string, from browser) (string, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
-		if err := auditUser(ctx, tx, userID, userID, "session.begin", from.origin()); err != nil {
+		if err := auditUser(ctx, tx, userID, userID, "session.begin", detail); err != nil {
 			return "", err
 		}
 		return insertSession(ctx, tx, userID, from)

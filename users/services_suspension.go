@@ -2,10 +2,13 @@ package users
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // Tenant is an organization as operators see it.
@@ -29,7 +32,14 @@ func (s *Service) Suspend(ctx context.Context, orgID uuid.UUID, reason string) e
 		map[string]any{"suspended_at": gorm.Expr("coalesce(suspended_at, now())")})
 }
 
+// errImporting means that a part of the organization is still missing.
+var errImporting = errors.New("the import of the organization has not ended: repeat org import with the same archive")
+
 // Resume ends a suspension.
 func (s *Service) Resume(ctx context.Context, orgID uuid.UUID, reason string) error {
-	return s.setColumns(ctx, orgID, "organization.resume", reason, map[string]any{"suspended_at": nil})
+	err := s.setColumns(ctx, orgID, "organization.resume", reason, map[string]any{"suspended_at": nil})
+	if db.ViolatedConstraint(err) == "ck_organizations_import" {
+		return errImporting
+	}
+	return err
 }

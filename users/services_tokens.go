@@ -23,6 +23,8 @@ type TokenRequest struct {
 	Role core.Role `validate:"oneof=owner admin author executor viewer"`
 	// ValidFor is the token's life; zero is for ever.
 	ValidFor time.Duration `validate:"min=0,max=876000h"`
+	// Random makes the secret; empty means new random bytes.
+	Random []byte `validate:"omitempty,len=32"`
 }
 
 // issuedToken is a new token with its secret, which is shown this once.
@@ -48,6 +50,25 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 		return "", fmt.Errorf("create a token: %w", err)
 	}
 	return issued.secret, nil
+}
+
+// EnsureToken returns the secret of the first token of a series that works, and makes the first one that there never
+// was. random returns the bytes of the secrets of the series, of which one that was revoked or has expired stays so.
+func (s *Service) EnsureToken(
+	ctx context.Context, request TokenRequest, random func(generation int) []byte,
+) (string, error) {
+	for generation := 0; ; generation++ {
+		request.Random = random(generation)
+		secret, digest, _ := secretOf(request.Random)
+		switch state, err := s.tokenState(ctx, digest); {
+		case err != nil:
+			return "", err
+		case state == TokenActive:
+			return secret, nil
+		case state == "":
+			return s.CreateToken(ctx, request)
+		}
+	}
 }
 
 // TokenFilter narrows a list of tokens; empty members do not narrow.
@@ -89,6 +110,11 @@ func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id 
 		return struct{}{}, auditToken(ctx, tx, principal, "token.revoke", token.ID, token.Label)
 	})
 	return err
+}
+
+// RevokeToken ends a token for good on the operator's behalf.
+func (s *Service) RevokeToken(ctx context.Context, orgID, id uuid.UUID) error {
+	return s.revokeToken(ctx, core.Principal{OrgID: orgID, Role: core.RoleOwner}, id)
 }
 
 // rotateToken replaces an active token of the principal, which still works for the overlap. The new token has the
@@ -164,6 +190,9 @@ func issueToken(
 		}
 	}
 	secret, digest, prefix := newSecret()
+	if len(request.Random) > 0 {
+		secret, digest, prefix = secretOf(request.Random)
+	}
 	err := insertToken(ctx, tx, request, digest, prefix)
 	if errors.Is(err, errTokenMade) {
 		return issuedToken{}, core.InvalidPayload(

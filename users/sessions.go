@@ -19,8 +19,8 @@ const (
 
 // Visit lets only visitors with a session through to the pages of the dashboard. On the pages of an organization the
 // principal is the visitor as its member; for others the organization is not_found. The organization is read from the
-// path and not from the route, so that the error page of an unknown address belongs to it, too. The page of an
-// invitation's link is for people without a session as well.
+// path and not from the route, so that the error page of an unknown address belongs to it, too. The pages of links are
+// for people without a session as well.
 //
 // trust is core.Access.Trust of the forms.
 func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
@@ -28,7 +28,7 @@ func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			address, secret := c.Request().URL.EscapedPath(), sessionSecret(c)
 			found, err := a.service.visit(c.Request().Context(), secret)
-			if core.HasCode(err, core.CodeNotAuthenticated) && strings.HasPrefix(address, invitationsAddress) {
+			if core.HasCode(err, core.CodeNotAuthenticated) && isForStrangers(address) {
 				return next(c)
 			}
 			if err != nil {
@@ -51,6 +51,11 @@ func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
 			return next(c)
 		}
 	}
+}
+
+// isForStrangers tells the pages that people without a session may see, too.
+func isForStrangers(address string) bool {
+	return strings.HasPrefix(address, invitationsAddress) || strings.HasPrefix(address, passwordAddress)
 }
 
 // enter makes the visitor the principal of a request for an organization, and remembers the organization for the next

@@ -30,7 +30,7 @@ type auditEntry struct {
 type AuditFilter struct {
 	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both.
 	//nolint:lll // one tag
-	Noun string `query:"noun" validate:"omitempty,oneof=all token member invitation session password user workflow run idempotency_key organization"`
+	Noun string `query:"noun" validate:"omitempty,oneof=all token member invitation session password user workflow run idempotency_key organization second_factor identity signing_secret"`
 }
 
 // audits reads one page of the audit log, newest first, and one row more.

@@ -64,7 +64,8 @@ const holderQuery = `
 	JOIN organizations AS o ON o.id = t.org_id
 	JOIN users AS u ON u.id = t.user_id
 	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
-	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`
+	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+		AND u.disabled_at IS NULL`
 
 func scanHolder(row pgx.CollectableRow) (holder, error) {
 	return scanHolderAnd(row)

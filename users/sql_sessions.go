@@ -22,6 +22,9 @@ const (
 // insertSession adds a session of the user in place of the browser's one, and returns its secret. The user's expired
 // sessions go with it.
 func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from browser) (string, error) {
+	if err := lockEnabled(ctx, tx, userID); err != nil {
+		return "", err
+	}
 	secret, digest, _ := newSecret()
 	batch := tx.NewBatch()
 	batch.Queue(`DELETE FROM sessions WHERE digest = $1 OR (user_id = $2 AND expires_at <= now())`,
@@ -33,6 +36,20 @@ func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from browser
 		return "", fmt.Errorf("begin a session: %w", err)
 	}
 	return secret, nil
+}
+
+// lockEnabled refuses a user who is disabled, and keeps the operator from disabling the user until the transaction
+// ends.
+func lockEnabled(ctx context.Context, tx db.Tx, userID uuid.UUID) error {
+	var disabled bool
+	err := tx.QueryRow(ctx, `SELECT disabled_at IS NOT NULL FROM users WHERE id = $1 FOR SHARE`, userID).Scan(&disabled)
+	if err != nil {
+		return fmt.Errorf("look whether user %s is disabled: %w", userID, err)
+	}
+	if disabled {
+		return accountDisabled()
+	}
+	return nil
 }
 
 // deleteSession returns whose session it was; the zero UUID where there is none.
@@ -58,11 +75,18 @@ func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string
 	batch := tx.NewBatch()
 	batch.Queue(`UPDATE users SET password_hash = $2, address_confirmed = address_confirmed OR $3 WHERE id = $1`,
 		userID, hash, byOperator)
-	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, userID)
+	queueSignOut(batch, userID)
 	if err := batch.Send(ctx); err != nil {
 		return fmt.Errorf("set the password of user %s: %w", userID, err)
 	}
 	return nil
+}
+
+// queueSignOut ends the sessions of a user, the sign-ins that wait for a second step, and the links for a new password.
+func queueSignOut(batch *db.Batch, userID uuid.UUID) {
+	batch.Queue(`DELETE FROM sessions WHERE user_id = $1`, userID)
+	batch.Queue(`DELETE FROM sign_in_steps WHERE user_id = $1`, userID)
+	batch.Queue(`DELETE FROM password_links WHERE user_id = $1`, userID)
 }
 
 // guest is who has a session: the visitor, and what the visitor may do in each organization.
@@ -81,7 +105,7 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	reads.Queue(db.OneInto(&found, scanGuest), `
 		SELECT u.id, u.email, u.name, u.is_operator, coalesce(u.last_org_id, '00000000-0000-0000-0000-000000000000')
 		FROM sessions AS s JOIN users AS u ON u.id = s.user_id
-		WHERE s.digest = $1 AND s.expires_at > now()`, digest)
+		WHERE s.digest = $1 AND s.expires_at > now() AND u.disabled_at IS NULL`, digest)
 	var holders []holder
 	reads.Queue(db.AllInto(&holders, scanHolder), memberQuery, digest)
 	reads.Queue(func(rows pgx.Rows) error {
@@ -109,7 +133,7 @@ const memberQuery = `
 	JOIN users AS u ON u.id = s.user_id
 	JOIN memberships AS m ON m.user_id = u.id
 	JOIN organizations AS o ON o.id = m.org_id
-	WHERE s.digest = $1 AND s.expires_at > now()
+	WHERE s.digest = $1 AND s.expires_at > now() AND u.disabled_at IS NULL
 	ORDER BY m.created_at, o.id`
 
 // prolongStatement writes at most every five minutes, however often pages are loaded.
@@ -123,7 +147,8 @@ const prolongStatement = `
 func (s *Service) confirmSession(ctx context.Context, secret string, principal core.Principal) error {
 	var role *core.Role
 	err := s.db.Pool.QueryRow(ctx, `
-		SELECT m.role FROM sessions AS s LEFT JOIN memberships AS m ON m.user_id = s.user_id AND m.org_id = $2
+		SELECT m.role FROM sessions AS s JOIN users AS u ON u.id = s.user_id AND u.disabled_at IS NULL
+		LEFT JOIN memberships AS m ON m.user_id = s.user_id AND m.org_id = $2
 		WHERE s.digest = $1 AND s.expires_at > now()`, sessionDigest(secret), principal.OrgID).Scan(&role)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):

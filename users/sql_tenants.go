@@ -39,14 +39,16 @@ type Account struct {
 	Email, Name string
 	// Organizations are the slugs of those that the user is a member of.
 	Organizations []string
-	CreatedAt     time.Time
+	// Disabled is since when the user may do nothing; nil for who may.
+	Disabled  *time.Time
+	CreatedAt time.Time
 }
 
 // Accounts lists all users by their e-mail addresses.
 func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT u.email, u.name, coalesce(array_agg(o.slug ORDER BY o.slug) FILTER (WHERE o.id IS NOT NULL), '{}'),
-			u.created_at
+			u.disabled_at, u.created_at
 		FROM users AS u
 		LEFT JOIN memberships AS m ON m.user_id = u.id LEFT JOIN organizations AS o ON o.id = m.org_id
 		GROUP BY u.id ORDER BY u.email`)
@@ -60,8 +62,9 @@ func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 	return found, nil
 }
 
-// DeleteUser deletes a user with the tokens, the sessions, the memberships and the open invitations. Runs and audit
-// records keep the id alone. The last owner of an organization is refused with last_owner.
+// DeleteUser deletes a user with the tokens, the sessions, the memberships, the open invitations, the second factor,
+// the links, the accounts at the provider and the letters that wait. Runs and audit records keep the id alone. The last
+// owner of an organization is refused with last_owner.
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		var id uuid.UUID
@@ -77,7 +80,11 @@ func (s *Service) DeleteUser(ctx context.Context, email string) error {
 		}
 		batch := tx.NewBatch()
 		batch.Queue(`DELETE FROM invitations WHERE email = lower($1)`, email)
+		batch.Queue(`DELETE FROM mails WHERE recipient = lower($1)`, email)
 		batch.Queue(`DELETE FROM users WHERE id = $1`, id)
+		if len(orgs) == 0 {
+			orgs = []uuid.UUID{uuid.Nil} // Somebody who was a member of nothing is audited, too.
+		}
 		for _, orgID := range orgs {
 			auditID, err := core.NewID()
 			if err != nil {

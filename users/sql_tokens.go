@@ -97,6 +97,18 @@ func insertToken(ctx context.Context, tx db.Tx, request TokenRequest, digest []b
 	return nil
 }
 
+// tokenState returns the state of the token with the digest; "" where there never was one.
+func (s *Service) tokenState(ctx context.Context, digest []byte) (TokenState, error) {
+	var state TokenState
+	err := s.db.Pool.QueryRow(ctx, `SELECT CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
+		WHEN expires_at <= now() THEN 'expired' ELSE 'active' END FROM api_tokens WHERE digest = $1`, digest).
+		Scan(&state)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", fmt.Errorf("look for a token: %w", err)
+	}
+	return state, nil
+}
+
 // lockTokenLimit reads how many active tokens a member may have, and keeps others from issuing tokens to the member.
 func lockTokenLimit(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (int, error) {
 	var limit int

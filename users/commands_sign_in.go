@@ -1,0 +1,51 @@
+package users
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func linkPasswordCommand(open Open) *cobra.Command {
+	life := 24 * time.Hour
+	command := &cobra.Command{
+		Use: "link-password EMAIL", Short: "Print a link with which a user sets a new password",
+		Long: "Print a link with which a user sets a new password. It works once, and ends when a new one is\n" +
+			"made. Where mail is set up, the user gets the link by mail, too.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+				path, expires, err := s.LinkPassword(ctx, args[0], life)
+				return say(cmd, err, "%s%s\nworks until %s\n", s.cfg.Address, path, expires.UTC().Format(time.RFC3339))
+			})
+		},
+	}
+	command.Flags().DurationVar(&life, "valid-for", life, "how long the link works, from 1h to 72h")
+	return command
+}
+
+func removeFactorCommand(open Open) *cobra.Command {
+	return onUser(open, &cobra.Command{
+		Use: "remove-second-factor EMAIL", Short: "Let a user who has lost the authenticator app sign in without it",
+	}, (*Service).RemoveFactor, "no second factor")
+}
+
+func unlinkCommand(open Open) *cobra.Command {
+	return onUser(open, &cobra.Command{
+		Use: "unlink EMAIL", Short: "Separate a user from the account at the OpenID Connect provider",
+	}, (*Service).Unlink, "linked to no provider")
+}
+
+// onUser makes a command that changes one user and says what the user is then.
+func onUser(
+	open Open, command *cobra.Command, change func(*Service, context.Context, string) error, state string,
+) *cobra.Command {
+	command.Args = cobra.ExactArgs(1)
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+			return say(cmd, change(s, ctx, args[0]), "%s: %s\n", normalizeEmail(args[0]), state)
+		})
+	}
+	return command
+}

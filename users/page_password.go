@@ -1,0 +1,147 @@
+package users
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// passwordAddress is where people without a session set a new password, and ask for a link.
+const passwordAddress = pages.Root + "password/"
+
+// newPasswordForm is what the person with a link sends.
+type newPasswordForm struct {
+	New   string `form:"new"   validate:"required,min=12,max=500"`
+	Again string `form:"again" validate:"required,eqfield=New"`
+}
+
+// newPasswordPage is what a link leads to.
+type newPasswordPage struct {
+	Link        passwordLink
+	MinPassword int
+	Problem     *core.Error
+}
+
+// newPasswordPage is GET /app/password/{token}/.
+func (a *App) newPasswordPage(c echo.Context) error {
+	return a.renderNewPassword(c, http.StatusOK, nil)
+}
+
+func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error) error {
+	if err := a.mayGuess("network " + network(c.RealIP())); err != nil && problem == nil {
+		return err
+	}
+	link, err := a.service.passwordLink(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, status, "new_password", pages.Page{
+		Title: "New password", Data: newPasswordPage{Link: link, MinPassword: minPassword, Problem: problem},
+	})
+}
+
+// newPasswordForm is POST /app/password/{token}/. It begins no session: the second factor is asked for where there is
+// one, and whoever has the link alone gets no further.
+func (a *App) newPasswordForm(c echo.Context) error {
+	var form newPasswordForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.mayGuess("network " + network(c.RealIP()))
+	}
+	if err == nil {
+		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, browserOf(c))
+	}
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderNewPassword(c, pages.RefusalStatus(c, problem), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, pages.SignInAddress, "The password is set. Sign in with it.")
+}
+
+// forgottenForm asks for a link by mail.
+type forgottenForm struct {
+	Email string `form:"email" validate:"required,email,max=254"`
+	// Mails says that the installation sends mail at all.
+	Mails bool
+	// Asked says that the form was sent.
+	Asked   bool
+	Problem *core.Error
+}
+
+// forgottenPage is GET /app/password/.
+func (a *App) forgottenPage(c echo.Context) error {
+	return a.renderForgotten(c, http.StatusOK, forgottenForm{})
+}
+
+func (a *App) renderForgotten(c echo.Context, status int, form forgottenForm) error {
+	form.Mails = a.service.mailsAreSent()
+	return a.pages.Render(c, status, "forgotten", pages.Page{Title: "Forgotten password", Data: form})
+}
+
+// forgottenForm is POST /app/password/. The answer and the work are the same for all addresses: who has an account is
+// looked up later, by the worker that sends the mail.
+func (a *App) forgottenForm(c echo.Context) error {
+	var form forgottenForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.mayGuess("network " + network(c.RealIP()))
+	}
+	if err == nil {
+		err = a.mayGuess("forgotten " + normalizeEmail(form.Email))
+	}
+	if err == nil {
+		err = a.service.askForPassword(c.Request().Context(), form.Email)
+	}
+	if form.Problem = pages.Refusal(err); form.Problem != nil {
+		return a.renderForgotten(c, pages.RefusalStatus(c, form.Problem), form)
+	}
+	if err != nil {
+		return err
+	}
+	form.Asked = true
+	return a.renderForgotten(c, http.StatusOK, form)
+}
+
+// linkForm says how long a link works.
+type linkForm struct {
+	Hours int `form:"hours" validate:"min=1,max=72"`
+}
+
+// passwordLinkPage shows a link, this once.
+type passwordLinkPage struct {
+	Link passwordLink
+	// Address is the whole address, to copy and to pass on.
+	Address string
+	Mailed  bool
+}
+
+// linkPasswordForm is POST /app/orgs/{org}/members/{id}/password/.
+func (a *App) linkPasswordForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "member")
+	if err != nil {
+		return err
+	}
+	var form linkForm
+	if err := core.BindForm(c, a.check, &form); err != nil {
+		return err
+	}
+	if err := a.mayGuess("links of " + principal.UserID.String()); err != nil {
+		return err
+	}
+	link, err := a.service.linkPassword(c.Request().Context(), principal, id, time.Duration(form.Hours)*time.Hour)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusCreated, "password_link", pages.Page{
+		Title: "New password of " + link.Email, Section: pages.SectionMembers,
+		Data: passwordLinkPage{
+			Link: link, Address: c.Scheme() + "://" + c.Request().Host + link.Path(), Mailed: a.service.mailsAreSent(),
+		},
+	})
+}

@@ -1,0 +1,111 @@
+package users
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+const factorAddress = accountAddress + "second-factor/"
+
+// factorPage draws the secret that is being set up.
+type factorPage struct {
+	enrolment
+
+	// Pending says that there is one.
+	Pending bool
+	Problem *core.Error
+}
+
+// confirmForm is the code that shows that the app has the secret.
+type confirmForm struct {
+	Code string `form:"code" validate:"required,max=40"`
+}
+
+// beginFactorForm is POST /app/account/second-factor/.
+func (a *App) beginFactorForm(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	err := a.service.beginFactor(c.Request().Context(), visitor.UserID, browserOf(c))
+	if problem := pages.Refusal(err); problem != nil {
+		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, factorAddress, "")
+}
+
+// factorPage is GET /app/account/second-factor/.
+func (a *App) factorPage(c echo.Context) error {
+	return a.renderFactor(c, http.StatusOK, nil)
+}
+
+func (a *App) renderFactor(c echo.Context, status int, problem *core.Error) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	drawn, pending, err := a.service.pendingFactor(c.Request().Context(), visitor)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, status, "second_factor", pages.Page{
+		Title: "Set up an authenticator app", Data: factorPage{enrolment: drawn, Pending: pending, Problem: problem},
+	})
+}
+
+// confirmFactorForm is POST /app/account/second-factor/confirm/. It answers with the recovery codes, this once.
+func (a *App) confirmFactorForm(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	var form confirmForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.mayGuess("visitor " + visitor.UserID.String())
+	}
+	var codes []string
+	if err == nil {
+		codes, err = a.service.confirmFactor(c.Request().Context(), visitor.UserID, form.Code, browserOf(c))
+	}
+	if problem := pages.Refusal(err); problem != nil {
+		return a.renderFactor(c, pages.RefusalStatus(c, problem), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return a.renderRecovery(c, codes)
+}
+
+// renewCodesForm is POST /app/account/second-factor/codes/.
+func (a *App) renewCodesForm(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	codes, err := a.service.renewRecoveryCodes(c.Request().Context(), visitor.UserID, browserOf(c))
+	if err != nil {
+		return err
+	}
+	return a.renderRecovery(c, codes)
+}
+
+func (a *App) renderRecovery(c echo.Context, codes []string) error {
+	return a.pages.Render(c, http.StatusCreated, "recovery_codes", pages.Page{Title: "Recovery codes", Data: codes})
+}
+
+// removeFactorForm is POST /app/account/second-factor/remove/.
+func (a *App) removeFactorForm(c echo.Context) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	if err := a.service.removeOwnFactor(c.Request().Context(), visitor.UserID, browserOf(c)); err != nil {
+		return err
+	}
+	return pages.Redirect(c, accountAddress, "The authenticator app is removed. Your password alone signs you in now.")
+}
+
+// removeMembersFactorForm is POST /app/orgs/{org}/members/{id}/second-factor/remove/.
+func (a *App) removeMembersFactorForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "member")
+	if err != nil {
+		return err
+	}
+	if err := a.service.removeMembersFactor(c.Request().Context(), principal, id); err != nil {
+		return err
+	}
+	return toMembers(c, principal, "The member signs in without a second factor now.")
+}
