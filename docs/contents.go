@@ -56,7 +56,7 @@ func outline() []part {
 			title: "Guides", folder: "guides/",
 			pages: []string{
 				"guides/dashboard", "guides/idempotency", "guides/runs", "guides/findings", "guides/workflows",
-				"guides/tokens", "guides/roles", "guides/quotas",
+				"guides/tokens", "guides/roles", "guides/sign-in", "guides/quotas",
 			},
 		},
 		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},
@@ -64,8 +64,9 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operations", "guides/operators", "guides/doctor", "guides/scaling", "guides/tenants",
-				"guides/metrics", "guides/slo", "guides/security", "guides/billing",
+				"guides/operations", "guides/deployment", "guides/operators", "guides/doctor", "guides/scaling",
+				"guides/sizing", "guides/tenants", "guides/metrics", "guides/tracing", "guides/slo", "guides/security",
+				"guides/billing",
 			},
 		},
 		{

@@ -20,6 +20,9 @@ var workflowFileSchema string
 //go:embed adr errors guides index.md changelog.md
 var pages embed.FS
 
+//go:embed diagrams
+var diagrams embed.FS
+
 //go:embed samples
 var samples embed.FS
 
@@ -55,6 +58,15 @@ func Pages() ([]string, error) {
 func Page(name string) ([]byte, bool) {
 	text, err := pages.ReadFile(name + ".md")
 	return text, err == nil
+}
+
+// Diagram returns a drawing by the name that pages refer to, like "retry.svg".
+func Diagram(name string) ([]byte, error) {
+	drawing, err := diagrams.ReadFile(path.Join("diagrams", name))
+	if err != nil {
+		return nil, fmt.Errorf("read diagram: %w", err)
+	}
+	return drawing, nil
 }
 
 // Samples returns the sample documents and the configurations that check them.

@@ -2,12 +2,15 @@ package site
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 // scrolled renders what may be wider than a screen, so that it scrolls by itself and can be reached by keyboard.
@@ -17,6 +20,7 @@ type scrolled struct{}
 func (s scrolled) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindFencedCodeBlock, s.renderCode)
 	register.Register(east.KindTable, s.renderTable)
+	register.Register(ast.KindImage, s.renderDiagram)
 }
 
 func (scrolled) renderCode(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -32,9 +36,15 @@ func (scrolled) renderCode(w util.BufWriter, source []byte, node ast.Node, enter
 	if language == "console" {
 		code = markPrompts(code)
 	}
-	err := write(w, `<pre tabindex="0"><code class="language-`, language, `">`, code, "</code></pre>\n")
+	err := write(w, codeBegins, language, `">`, code, codeEnds)
 	return ast.WalkSkipChildren, err
 }
+
+// codeBegins and codeEnds are around every block of code. The script puts a button for copying into the frame.
+const (
+	codeBegins = `<div class="code"><pre tabindex="0"><code class="language-`
+	codeEnds   = "</code></pre></div>\n"
+)
 
 // markPrompts keeps the prompts of a session out of what is copied from it.
 func markPrompts(code string) string {
@@ -51,6 +61,23 @@ func (scrolled) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering boo
 	}
 	// The table of the extension ends its body itself, in its last row.
 	return ast.WalkContinue, write(w, "</table>\n</div>\n")
+}
+
+// renderDiagram puts the drawing itself into the page, so that it has the page's colors.
+func (scrolled) renderDiagram(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	image, ok := node.(*ast.Image)
+	if !ok {
+		return ast.WalkStop, fmt.Errorf("%T is no image", node)
+	}
+	drawing, err := docs.Diagram(path.Base(string(image.Destination)))
+	if err != nil {
+		return ast.WalkStop, fmt.Errorf("show a diagram: %w", err)
+	}
+	const begin = `<span class="diagram" role="group" aria-label="Diagram" tabindex="0">` + "\n"
+	return ast.WalkSkipChildren, write(w, begin, string(drawing), "</span>")
 }
 
 func write(w util.BufWriter, parts ...string) error {

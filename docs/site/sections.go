@@ -11,6 +11,8 @@ import (
 type section struct {
 	Page    string
 	Heading string
+	// Kind says what the page is besides a guide, like "API".
+	Kind    string
 	Address string
 	text    string
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"html/template"
 
+	"github.com/yuin/goldmark"
+
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -27,8 +29,12 @@ const (
 type Site struct {
 	pages    map[string][]byte
 	chapters []chapter
+	api      *apiReference
 	index    *index
 	search   *template.Template
+	markdown goldmark.Markdown
+	// failed is the first text that could not be rendered.
+	failed error
 }
 
 // File returns a file of the layout by its name, like "docs.css".
@@ -58,7 +64,7 @@ func Addresses() ([]string, error) {
 
 // New renders all pages. A page that cannot be shown is an error.
 func New() (*Site, error) {
-	templates, err := parseTemplates("page", "home", "list", "search")
+	templates, err := parseTemplates("page", "home", "list", "search", "overview", "operation")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +72,14 @@ func New() (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	site := &Site{pages: make(map[string][]byte), chapters: chapters, search: templates["search"]}
+	api, err := newReference()
+	if err != nil {
+		return nil, err
+	}
+	site := &Site{
+		pages: make(map[string][]byte), chapters: chapters, api: api, search: templates["search"],
+		markdown: newMarkdown(),
+	}
 	for i, a := range articles {
 		view := site.view(a)
 		view.Previous, view.Next = neighbours(articles, i)
@@ -80,7 +93,10 @@ func New() (*Site, error) {
 	if err := site.addFolders(templates["list"]); err != nil {
 		return nil, err
 	}
-	site.index = newIndex(articles)
+	if err := site.addReference(templates["overview"], templates["operation"]); err != nil {
+		return nil, err
+	}
+	site.index = newIndex(articles, api.sections())
 	return site, nil
 }
 

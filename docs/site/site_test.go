@@ -107,6 +107,7 @@ func TestLayout(t *testing.T) {
 		"columns with a scope":  `<th scope="col">Question</th>`,
 		"code by keyboard":      `<pre tabindex="0"><code class="language-`,
 		"a search without code": `<form role="search" action="/docs/search/">`,
+		"a diagram with a text": `<title id="retry-title">A retry with an idempotency key</title>`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page has no %s, want %s", name, want)

@@ -53,23 +53,32 @@ func tabsFrom(node ast.Node, source []byte) []tab {
 
 // surround puts the buttons before the tabs of a group, the first of which is chosen, and each tab into its frame.
 func surround(document ast.Node, group int, tabs []tab) {
-	var head strings.Builder
-	head.WriteString("<fieldset class=\"tabs\">\n<legend class=\"unseen\">Language</legend>\n")
+	names := make([]string, len(tabs))
 	for i, t := range tabs {
-		checked := ""
-		if i == 0 {
-			checked = " checked"
-		}
-		fmt.Fprintf(&head, `<input type="radio" name="tabs-%[1]d" id="tabs-%[1]d-%[2]d"%[3]s>`+
-			"<label for=\"tabs-%[1]d-%[2]d\">%[4]s</label>\n", group, i+1, checked, html.EscapeString(t.name))
+		names[i] = t.name
 	}
-	document.InsertBefore(document, tabs[0].block, markup(head.String()))
+	document.InsertBefore(document, tabs[0].block, markup(tabsHead(group, names)))
 	for _, t := range tabs {
 		document.InsertBefore(document, t.block,
 			markup(`<div class="tab" data-name="`+html.EscapeString(t.name)+"\">\n"))
 		document.InsertAfter(document, t.block, markup("</div>\n"))
 	}
 	document.InsertAfter(document, tabs[len(tabs)-1].block.NextSibling(), markup("</fieldset>\n"))
+}
+
+// tabsHead is the buttons of a group of tabs.
+func tabsHead(group int, names []string) string {
+	var head strings.Builder
+	head.WriteString("<fieldset class=\"tabs\">\n<legend class=\"unseen\">Language</legend>\n")
+	for i, name := range names {
+		checked := ""
+		if i == 0 {
+			checked = " checked"
+		}
+		fmt.Fprintf(&head, `<input type="radio" name="tabs-%[1]d" id="tabs-%[1]d-%[2]d"%[3]s>`+
+			"<label for=\"tabs-%[1]d-%[2]d\">%[4]s</label>\n", group, i+1, checked, html.EscapeString(name))
+	}
+	return head.String()
 }
 
 // markup is HTML of the layout's own between the nodes of a page.

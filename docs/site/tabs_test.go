@@ -20,7 +20,8 @@ func TestTabs(t *testing.T) {
 			`<input type="radio" name="tabs-1" id="tabs-1-1" checked><label for="tabs-1-1">shell</label>`,
 			`<input type="radio" name="tabs-1" id="tabs-1-2"><label for="tabs-1-2">Go &amp; more</label>`,
 			`<input type="radio" name="tabs-2" id="tabs-2-2"><label for="tabs-2-2">b</label>`,
-			"<div class=\"tab\" data-name=\"shell\">\n<pre tabindex=\"0\"><code class=\"language-sh\">curl $URL\n",
+			"<div class=\"tab\" data-name=\"shell\">\n<div class=\"code\"><pre tabindex=\"0\">" +
+				"<code class=\"language-sh\">curl $URL\n",
 		} {
 			if strings.Count(string(page.content), want) != 1 {
 				t.Errorf("page = %s, want %s once", page.content, want)

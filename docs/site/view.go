@@ -16,6 +16,9 @@ type pageView struct {
 	Listed         []chapter
 	Query          string
 	Found          findings
+	// Reference is set for the pages that are made of the OpenAPI document, which show Data.
+	Reference bool
+	Data      any
 }
 
 // chapter is a part of the navigation.
@@ -50,7 +53,8 @@ func (s *Site) navigation(address string) []chapter {
 			shown[i].Pages[j].Current = shown[i].Pages[j].Address == address
 		}
 	}
-	return shown
+	// The reference follows what newcomers read first.
+	return slices.Insert(shown, min(1, len(shown)), s.api.chapters(address)...)
 }
 
 // inFolder returns the chapters with those pages that are in a folder.

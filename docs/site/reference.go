@@ -1,0 +1,364 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/docs/reference"
+)
+
+// ReferenceRoot is the address of the reference; each operation has a page below it.
+const ReferenceRoot = "/api/docs/"
+
+// TrialRoot is the address on the dashboard below which members try operations.
+const TrialRoot = "/app/try/"
+
+// apiReference is the pages that are made of the OpenAPI document.
+type apiReference struct {
+	document *reference.Document
+	pages    map[string][]byte
+}
+
+// operationView is what the page of an operation shows.
+type operationView struct {
+	*reference.Operation
+
+	Intro   template.HTML
+	TryIt   string
+	Groups  []fieldGroup
+	Bodies  []bodyView
+	Answers []answerView
+	Errors  []errorView
+	// Samples and Sent are what the third column shows: programs, and the bodies that they send and get.
+	Samples template.HTML
+	Sent    []exampleView
+	Got     []exampleView
+}
+
+// fieldGroup is the parameters that are in the same part of a request.
+type fieldGroup struct {
+	Title  string
+	Fields []fieldView
+}
+
+type fieldView struct {
+	reference.Field
+
+	ID, Example string
+	Text        template.HTML
+	// Demanded says that a request without the value is refused. That an answer has it goes without saying.
+	Demanded bool
+	// Listed are the values, unless the text explains them.
+	Listed []string
+	Inside []fieldView
+}
+
+type bodyView struct {
+	ID, Title, Type string
+	Text            template.HTML
+	Fields          []fieldView
+}
+
+type answerView struct {
+	Status  string
+	Text    template.HTML
+	Bodies  []bodyView
+	Headers []fieldView
+}
+
+type errorView struct {
+	Status string
+	Text   template.HTML
+	Codes  []reference.Code
+}
+
+type exampleView struct {
+	Title, Language, Text string
+	Fields                []reference.FormField
+}
+
+// overviewView is what the first page of the reference shows.
+type overviewView struct {
+	Intro template.HTML
+	Tags  []tagView
+}
+
+type tagView struct {
+	ID, Name   string
+	Text       template.HTML
+	Operations []*reference.Operation
+}
+
+// Reference returns a page of the reference by its address.
+func (s *Site) Reference(address string) ([]byte, bool) {
+	page, found := s.api.pages[address]
+	return page, found
+}
+
+// ReferenceAddresses lists the addresses of the reference's pages, the first page before all others.
+func (s *Site) ReferenceAddresses() []string {
+	addresses := []string{ReferenceRoot}
+	for _, operation := range s.api.document.Operations() {
+		addresses = append(addresses, operationAddress(operation))
+	}
+	return addresses
+}
+
+func operationAddress(o *reference.Operation) string { return ReferenceRoot + o.Slug + "/" }
+
+// referenceTitle is that of the first page of the reference, and of its chapter where it is folded.
+const referenceTitle = "API reference"
+
+// newReference reads the document. Its pages are rendered when the navigation is known.
+func newReference() (*apiReference, error) {
+	document, err := reference.Read(docs.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	return &apiReference{document: document, pages: make(map[string][]byte)}, nil
+}
+
+// chapters are those of the navigation: one for each tag, which only the reference's own pages show.
+func (a *apiReference) chapters(address string) []chapter {
+	overview := link{Title: "Overview", Address: ReferenceRoot, Current: address == ReferenceRoot}
+	if !strings.HasPrefix(address, ReferenceRoot) {
+		overview.Title = "All operations"
+		return []chapter{{Title: referenceTitle, Pages: []link{overview}}}
+	}
+	chapters := []chapter{{Title: referenceTitle, Pages: []link{overview}}}
+	for _, tag := range a.document.Tags {
+		part := chapter{Title: "API: " + tag.Name}
+		for _, operation := range tag.Operations {
+			to := operationAddress(operation)
+			part.Pages = append(part.Pages, link{Title: operation.Summary, Address: to, Current: to == address})
+		}
+		chapters = append(chapters, part)
+	}
+	return chapters
+}
+
+// addReference renders the pages of the reference.
+func (s *Site) addReference(overview, page *template.Template) error {
+	view := s.referenceView(referenceTitle, ReferenceRoot)
+	shown := overviewView{Intro: s.renderText(s.api.document.Description)}
+	for _, tag := range s.api.document.Tags {
+		shown.Tags = append(shown.Tags, tagView{
+			ID: tagID(tag.Name), Name: tag.Name, Text: s.renderText(tag.Description), Operations: tag.Operations,
+		})
+	}
+	view.Data = shown
+	if err := s.addReferencePage(overview, view); err != nil {
+		return err
+	}
+	all := s.api.document.Operations()
+	for i, operation := range all {
+		view := s.referenceView(operation.Summary, operationAddress(operation))
+		view.Data = s.operationView(operation)
+		view.Previous, view.Next = operationLink(all, i-1), operationLink(all, i+1)
+		if err := s.addReferencePage(page, view); err != nil {
+			return err
+		}
+	}
+	return s.failed
+}
+
+func (s *Site) addReferencePage(layout *template.Template, view pageView) error {
+	page, err := render(layout, view)
+	if err != nil {
+		return fmt.Errorf("render %s: %w", view.Address, err)
+	}
+	s.api.pages[view.Address] = page
+	return nil
+}
+
+func (s *Site) referenceView(title, address string) pageView {
+	return pageView{Title: title, Address: address, Chapters: s.navigation(address), Reference: true}
+}
+
+func operationLink(all []*reference.Operation, i int) *link {
+	if i < 0 || i >= len(all) {
+		return nil
+	}
+	return &link{Title: all[i].Summary, Address: operationAddress(all[i])}
+}
+
+func tagID(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
+
+// renderText renders a text of the document, which is in Markdown.
+func (s *Site) renderText(markdown string) template.HTML {
+	var text bytes.Buffer
+	if err := s.markdown.Convert([]byte(markdown), &text); err != nil && s.failed == nil {
+		s.failed = fmt.Errorf("render a text of the OpenAPI document: %w", err)
+	}
+	//nolint:gosec // The document is part of this program, and the renderer leaves raw HTML out.
+	return template.HTML(text.String())
+}
+
+func (s *Site) operationView(o *reference.Operation) operationView {
+	view := operationView{
+		Operation: o, Intro: s.renderText(o.Description), Samples: samplesOf(o), Sent: sentBy(o),
+	}
+	if o.IsTriable() {
+		view.TryIt = TrialRoot + o.Slug + "/"
+	}
+	for _, part := range []struct{ in, title string }{
+		{"path", "Path"}, {"query", "Query"}, {"header", "Headers"},
+	} {
+		if fields := s.parameters(o.Parameters, part.in, "request"); len(fields) > 0 {
+			view.Groups = append(view.Groups, fieldGroup{Title: part.title, Fields: fields})
+		}
+	}
+	for i, body := range o.Bodies {
+		view.Bodies = append(view.Bodies, s.bodyView("body-"+strconv.Itoa(i+1), body))
+	}
+	for _, answer := range o.Answers {
+		text := s.renderText(answer.Description)
+		if !answer.OK() {
+			view.Errors = append(view.Errors, errorView{Status: answer.Status, Text: text, Codes: answer.Codes})
+			continue
+		}
+		shown := answerView{
+			Status: answer.Status, Text: text,
+			Headers: s.parameters(answer.Headers, "header", "answer-"+answer.Status),
+		}
+		for i, body := range answer.Bodies {
+			shown.Bodies = append(shown.Bodies, s.bodyView("answer-"+answer.Status+"-"+strconv.Itoa(i+1), body))
+			view.Got = append(view.Got, examplesOf(answer.Status, body)...)
+		}
+		view.Answers = append(view.Answers, shown)
+	}
+	return view
+}
+
+func (s *Site) parameters(all []reference.Parameter, in, part string) []fieldView {
+	var fields []fieldView
+	for _, p := range all {
+		if p.In == in {
+			field := s.fieldView(part+"-"+in, p.Field)
+			// An example of what has to be another one each time is not worth copying.
+			if p.Name != "Idempotency-Key" && p.Name != "Request-Id" {
+				field.Example = p.Example
+			}
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+func (s *Site) bodyView(id string, body reference.Body) bodyView {
+	view := bodyView{ID: id, Title: body.MediaType, Type: body.Type, Text: s.renderText(body.Description)}
+	if view.Title == "*/*" {
+		view.Title = "any other type"
+	}
+	for _, field := range body.Fields {
+		view.Fields = append(view.Fields, s.fieldView(id, field))
+	}
+	return view
+}
+
+func (s *Site) fieldView(inside string, field reference.Field) fieldView {
+	view := fieldView{
+		Field: field, ID: inside + "-" + strings.ToLower(field.Name), Text: s.renderText(field.Description),
+		Demanded: field.Required && !strings.HasPrefix(inside, "answer-"),
+	}
+	explained := func(value string) bool { return strings.Contains(field.Description, "`"+value+"`") }
+	if !slices.ContainsFunc(field.Values, explained) {
+		view.Listed = field.Values
+	}
+	for _, inner := range field.Fields {
+		view.Inside = append(view.Inside, s.fieldView(view.ID, inner))
+	}
+	return view
+}
+
+// samplesOf renders the programs that call an operation, as tabs.
+func samplesOf(o *reference.Operation) template.HTML {
+	samples := o.Samples()
+	names := make([]string, len(samples))
+	var tabs strings.Builder
+	for i, sample := range samples {
+		names[i] = sample.Name
+		fmt.Fprintf(&tabs, "<div class=\"tab\" data-name=\"%s\">\n%s%s\">%s%s</div>\n", sample.Name, codeBegins,
+			sample.Language, template.HTMLEscapeString(sample.Code), codeEnds)
+	}
+	//nolint:gosec // The code is escaped, and all else is written here.
+	return template.HTML(tabsHead(1, names) + tabs.String() + "</fieldset>\n")
+}
+
+// maxExampleLines is how much of a long example is shown.
+const maxExampleLines = 60
+
+// sentBy lists the bodies that an operation takes. The file that the programs send is the first.
+func sentBy(o *reference.Operation) []exampleView {
+	var sent []exampleView
+	for _, body := range o.Bodies {
+		sent = append(sent, examplesOf("Body", body)...)
+	}
+	return sent
+}
+
+func examplesOf(what string, body reference.Body) []exampleView {
+	var shown []exampleView
+	for _, example := range body.Examples {
+		title := what + ", " + body.MediaType
+		if example.Summary != "" {
+			title += ": " + example.Summary
+		}
+		view := exampleView{Title: title, Language: "text", Text: shortened(example.Text)}
+		if strings.HasSuffix(body.MediaType, "json") {
+			view.Language = "json"
+		}
+		for _, field := range example.Fields {
+			field.Value = shortened(field.Value)
+			view.Fields = append(view.Fields, field)
+		}
+		shown = append(shown, view)
+	}
+	return shown
+}
+
+// shortened leaves out the middle of a long table and the end of all else that is long.
+func shortened(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) <= maxExampleLines && !strings.HasPrefix(text, "meter_id,") {
+		return strings.Join(lines, "\n")
+	}
+	const head, tail = 5, 1
+	if strings.HasPrefix(text, "meter_id,") && len(lines) > head+tail+1 {
+		left := strconv.Itoa(len(lines) - head - tail)
+		lines = slices.Concat(lines[:head], []string{"… " + left + " more lines …"}, lines[len(lines)-tail:])
+		return strings.Join(lines, "\n")
+	}
+	return strings.Join(lines[:min(len(lines), maxExampleLines)], "\n") + "\n…"
+}
+
+// sections are what a search finds of the reference: each operation with its parameters and members.
+func (a *apiReference) sections() []section {
+	found := make([]section, 0, len(a.document.Operations()))
+	for _, o := range a.document.Operations() {
+		words := []string{o.Method, o.Path, o.ID, o.Description}
+		for _, p := range o.Parameters {
+			words = append(words, p.Name)
+		}
+		for _, body := range o.Bodies {
+			words = append(words, wordsOf(body.Fields)...)
+		}
+		text := strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+		found = append(found, section{Page: o.Summary, Kind: "API", Address: operationAddress(o), text: text})
+	}
+	return found
+}
+
+func wordsOf(fields []reference.Field) []string {
+	var words []string
+	for _, f := range fields {
+		words = append(words, f.Name)
+		words = append(words, wordsOf(f.Fields)...)
+	}
+	return words
+}
