@@ -28,9 +28,10 @@ const (
 	maxHandOvers    = 10
 	deadLetterDelay = 10 * 365 * 24 * time.Hour
 
-	// firstRefill is how soon the enqueuer looks again for room in a full queue. The pause doubles up to lastRefill.
+	// firstRefill is how soon the enqueuer looks again for room in a full queue. The pause doubles up to lastRefill, in
+	// which the workers finish what waits there.
 	firstRefill = 10 * time.Millisecond
-	lastRefill  = 200 * time.Millisecond
+	lastRefill  = aheadFor
 	// maxBatch bounds how many jobs are handed over in one batch.
 	maxBatch = 500
 	// turnsPerSlot is how many organizations are looked at for each slot of the workers. Those that have all the tasks
@@ -54,6 +55,7 @@ type Enqueuer struct {
 
 	// served is the organization that had the last turn.
 	served uuid.UUID
+	pace   pace
 	refill time.Duration
 	// again wakes the enqueuer after refill.
 	again *time.Timer
@@ -145,7 +147,8 @@ func (e *Enqueuer) handOver(ctx context.Context, slots int) (handOver, error) {
 			if err != nil {
 				return handOver{}, err
 			}
-			shares := shareOut(turn.orgs, queue, slots, min(queue.room(slots), maxBatch))
+			e.pace.note(queue.finished, time.Now())
+			shares := shareOut(turn.orgs, queue, slots, min(queue.room(slots, e.pace.ahead()), maxBatch))
 			due, err := lockDue(ctx, tx, turn.orgs, shares)
 			if err != nil || len(due) == 0 {
 				return handOver{again: true}, err

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -29,18 +30,22 @@ func readInFlight(ctx context.Context, client redis.UniversalClient) (inFlight, 
 	const prefix = "asynq:{" + QueueJobs + "}:"
 	var length *redis.IntCmd
 	var waiting, executed *redis.StringSliceCmd
+	var finished *redis.StringCmd
 	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		length = pipe.LLen(ctx, prefix+"pending")
 		waiting = pipe.LRange(ctx, prefix+"pending", 0, mostWaiting-1)
 		executed = pipe.ZRangeByScore(ctx, prefix+"lease", &redis.ZRangeBy{
 			Min: strconv.FormatInt(time.Now().Add(freshLease).Unix(), 10), Max: "+inf",
 		})
+		finished = pipe.Get(ctx, prefix+"processed")
 		return nil
 	})
-	if err != nil {
+	// No task has ended before the first one.
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return inFlight{}, fmt.Errorf("look into the queue: %w", err)
 	}
 	found := inFlight{waiting: int(length.Val()), byOrg: make(map[uuid.UUID]int)}
+	found.finished, _ = finished.Int64()
 	for _, list := range [][]string{waiting.Val(), executed.Val()} {
 		for _, id := range list {
 			if org, ok := OrganizationOf(id); ok {

@@ -27,7 +27,8 @@ type Loop struct {
 	Interval time.Duration
 	// Wake starts a run before the interval is over. It may be nil. It does not cut short the pause after a failure.
 	Wake <-chan struct{}
-	// Pause follows each run that did something, so that what comes meanwhile is done in one run. It may be zero.
+	// Pause is the least time between two runs, so that what comes meanwhile is done in one run: a busy process wakes
+	// the loop more often than it has something to do. It may be zero.
 	Pause time.Duration
 	// RunOnce does one batch and returns how much it did; zero says that nothing is left for now. It honors ctx.
 	RunOnce func(ctx context.Context) (int, error)
@@ -54,6 +55,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) error {
 			failures++
 		}
 		l.passes.end(n, err, failures)
+		paused := time.Now().Add(l.Pause)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
@@ -63,8 +65,9 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) error {
 			wait(ctx, pause, nil)
 		case n == 0:
 			wait(ctx, jitter(l.Interval), l.Wake)
-		case l.Pause > 0:
-			wait(ctx, l.Pause, nil)
+		}
+		if left := time.Until(paused); left > 0 {
+			wait(ctx, left, nil)
 		}
 	}
 	work.flush(ctx)

@@ -109,6 +109,28 @@ func TestLoop(t *testing.T) {
 		})
 	})
 
+	t.Run("PausesBetweenRunsThatDidNothing", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			// A wake-up at every moment, as from a process that stages jobs for which there is no room.
+			wake := make(chan struct{})
+			close(wake)
+			var runs atomic.Int64
+			l := startWholeLoop(t, tasks.Loop{
+				Name: "hurried", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
+				RunOnce: func(context.Context) (int, error) {
+					runs.Add(1)
+					return 0, nil
+				},
+			})
+			passing(95 * time.Millisecond)
+			if got := runs.Load(); got != 10 {
+				t.Errorf("runs = %d within 95 ms, want 10", got)
+			}
+			l.stop(t)
+		})
+	})
+
 	t.Run("PausesBetweenRunsThatDidSomething", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

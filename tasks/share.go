@@ -10,16 +10,17 @@ import (
 type inFlight struct {
 	// waiting counts the tasks that no worker has taken yet.
 	waiting int
+	// finished counts the tasks that the workers are done with.
+	finished int64
 	// byOrg counts the tasks of each organization, waiting or executed.
 	byOrg map[uuid.UUID]int
 }
 
-// room is how many tasks may be handed over now. Nothing waits in the queue for long, because what waits there is
-// executed in the order of its arrival, whoever comes later: the backlog stays in the database, where it can be chosen
-// from.
-func (f inFlight) room(slots int) int {
-	const waitingShare = 4
-	return max(0, max(1, slots/waitingShare)+free(slots, f)-f.waiting)
+// room is how many tasks may be handed over now, so many of them ahead of the free slots. Nothing waits in the queue
+// for long, because what waits there is executed in the order of its arrival, whoever comes later: the backlog stays in
+// the database, where it can be chosen from.
+func (f inFlight) room(slots, ahead int) int {
+	return max(0, ahead+free(slots, f)-f.waiting)
 }
 
 // free is how many slots of the workers no task has taken.

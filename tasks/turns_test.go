@@ -102,3 +102,36 @@ func TestEnqueuerLooksAgainBehindAnother(t *testing.T) {
 		t.Errorf("run once = %d, %v behind another enqueuer, want 1", n, err)
 	}
 }
+
+// Fast workers get tasks ahead of their free slots. However fast they are, one organization gets no more than its
+// share.
+func TestEnqueuerFollowsThePaceOfTheWorkers(t *testing.T) {
+	t.Parallel()
+	for name, start := range backends() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, start(t))
+			const slots, orgs = 4, 100
+			b.enqueuer = b.newEnqueuer(slots)
+			for i := range orgs {
+				b.stageMany(t, orgNumber(i), 3)
+			}
+			b.run(t, slots+1)
+			b.run(t, 0)
+			if err := b.client.Set(t.Context(), "asynq:{jobs}:processed", 1_000_000, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "more tasks wait than there are slots", func() bool {
+				if _, err := b.enqueuer.RunOnce(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return len(b.pending(t)) > 2*slots
+			})
+			for org, n := range b.inQueue(t) {
+				if n > 1 {
+					t.Errorf("organization %s has %d tasks in the queue, want 1 beside so many others", org, n)
+				}
+			}
+		})
+	}
+}

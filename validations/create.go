@@ -62,6 +62,8 @@ type Prepared struct {
 	Lease time.Duration
 	// Answer is the new run as JSON.
 	Answer []byte
+	// Traceparent is the span of the start, for the process that executes the run; empty where nothing is traced.
+	Traceparent string
 }
 
 // isRerun reports whether the run's submission exists already.

@@ -83,20 +83,29 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 		}
 	}
 	for i, step := range d.Steps {
-		faults, err := engines.Check(ctx, step.Type, step.Config, engines.DefaultLimits())
+		faults, err := step.Check(ctx, i)
 		if err != nil {
-			return nil, fmt.Errorf("check step %d (%s): %w", i, step.Name, err)
+			return nil, err
 		}
-		for _, problem := range faults {
-			member := "config"
-			if problem.Code == engines.CodeUnknownKind {
-				member = "type"
-			}
-			problem.Pointer = fmt.Sprintf("/steps/%d/%s%s", i, member, problem.Pointer)
-			problems = append(problems, problem)
-		}
+		problems = append(problems, faults...)
 	}
 	return problems, nil
+}
+
+// Check returns all faults in the configuration of a step, with JSON pointers into the definition whose step it is.
+func (s Step) Check(ctx context.Context, ordinal int) ([]engines.ConfigError, error) {
+	faults, err := engines.Check(ctx, s.Type, s.Config, engines.DefaultLimits())
+	if err != nil {
+		return nil, fmt.Errorf("check step %d (%s): %w", ordinal, s.Name, err)
+	}
+	for i := range faults {
+		member := "config"
+		if faults[i].Code == engines.CodeUnknownKind {
+			member = "type"
+		}
+		faults[i].Pointer = fmt.Sprintf("/steps/%d/%s%s", ordinal, member, faults[i].Pointer)
+	}
+	return faults, nil
 }
 
 // ErrDefinition means that a definition cannot be executed by this release.

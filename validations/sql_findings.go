@@ -98,6 +98,17 @@ func (s *Service) FindingPlaces(ctx context.Context, run Run) ([]FindingPlace, e
 	return found, nil
 }
 
+// MaxLineFindings bounds the findings that FindingsOnLines reads.
+const MaxLineFindings = 200
+
+// FindingsOnLines reads the findings of a run on some lines of its document, at most MaxLineFindings of them.
+func (s *Service) FindingsOnLines(ctx context.Context, run Run, first, last int) ([]Finding, error) {
+	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+		WHERE f.org_id = $1 AND f.run_id = $2 AND f.line BETWEEN $3 AND $4
+		ORDER BY f.line, f.step_ordinal, f.ordinal LIMIT $5`, run.OrgID, run.ID, first, last, MaxLineFindings)
+	return collectFindings(run, rows, err)
+}
+
 // FirstFinding reads the most severe finding, or nil if the run has none.
 func (s *Service) FirstFinding(ctx context.Context, run Run) (*Finding, error) {
 	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f

@@ -52,11 +52,29 @@ type LateRuns struct {
 	Pending, Running int64
 }
 
+// Verdicts counts the runs that have ended in PASS or FAIL.
+type Verdicts struct {
+	Passed, Failed int64
+}
+
+// FailingWorkflow counts the failed runs of a workflow among those that have ended in PASS or FAIL.
+type FailingWorkflow struct {
+	Slug          string
+	Failed, Ended int64
+}
+
+// topFailing bounds the failing workflows of the overview.
+const topFailing = 5
+
 // Overview summarizes the newest runs of the last 24 hours.
 type Overview struct {
 	Hours []HourResults
-	Took  Durations
-	Late  LateRuns
+	// Before counts the verdicts of the 24 hours before the first of the hours.
+	Before Verdicts
+	// Failing are the workflows with the most failed runs, most first.
+	Failing []FailingWorkflow
+	Took    Durations
+	Late    LateRuns
 }
 
 // Overview reads the overview of the organization in one round trip.
@@ -90,6 +108,25 @@ func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, erro
 				coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY waited), 0)
 			FROM verdicts)
 		SELECT hours.*, took.* FROM hours CROSS JOIN took ORDER BY hours.hour`, orgID, from, OverviewRuns)
+	reads.Queue(db.OneInto(&found.Before, pgx.RowToStructByPos[Verdicts]), `
+		SELECT count(*) FILTER (WHERE result = 'PASS'), count(*) FILTER (WHERE result = 'FAIL')
+		FROM (
+			SELECT result FROM validation_runs
+			WHERE org_id = $1 AND id >= $2 AND id < $3
+				AND created_at >= date_trunc('hour', now(), 'UTC') - interval '47 hours'
+				AND created_at < date_trunc('hour', now(), 'UTC') - interval '23 hours'
+			ORDER BY id DESC LIMIT $4) AS before`,
+		orgID, core.FirstIDAt(time.Now().Add(-2*overviewSpan)), core.FirstIDAt(time.Now().Add(-22*time.Hour)),
+		OverviewRuns)
+	reads.Queue(db.AllInto(&found.Failing, pgx.RowToStructByPos[FailingWorkflow]), `
+		SELECT workflow_slug, count(*) FILTER (WHERE result = 'FAIL'), count(*)
+		FROM (
+			SELECT workflow_slug, result FROM validation_runs
+			WHERE org_id = $1 AND id >= $2 AND created_at >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
+			ORDER BY id DESC LIMIT $3) AS newest
+		WHERE result IN ('PASS', 'FAIL')
+		GROUP BY workflow_slug HAVING count(*) FILTER (WHERE result = 'FAIL') > 0
+		ORDER BY 2 DESC, 1 LIMIT $4`, orgID, from, OverviewRuns, topFailing)
 	reads.Queue(db.OneInto(&found.Late, pgx.RowToStructByPos[LateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM (

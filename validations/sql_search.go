@@ -3,6 +3,7 @@ package validations
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,17 @@ import (
 // searchedRuns bounds the runs that a search by request id scans: those since the time that the id begins with, or the
 // newest runs if the id has no time because a client has chosen it.
 const searchedRuns = 10_000
+
+// hasPart is the condition of runs whose key or document's name contains a text. No index answers it: a page scans a
+// bounded number of runs, and the next one goes on from there. The comparison of rows keeps the planner at the primary
+// key of the submissions.
+const hasPart = `(idempotency_key ILIKE ? OR EXISTS (SELECT FROM submissions AS named
+	WHERE (named.org_id, named.id) BETWEEN (validation_runs.org_id, validation_runs.submission_id)
+			AND (validation_runs.org_id, validation_runs.submission_id)
+		AND named.filename ILIKE ?))`
+
+// likeText makes a text stand for itself in a pattern.
+var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Search finds a run by its id or by the id of the request that has started it.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {

@@ -27,6 +27,8 @@ var templates embed.FS
 type RunPages interface {
 	// ShowRefused answers a form of the page that was refused.
 	ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID, err error) error
+	// Cancel cancels a run if the principal may do so.
+	Cancel(c echo.Context, principal core.Principal, id uuid.UUID) error
 }
 
 // App is the app: its services and the views on them.
@@ -46,6 +48,8 @@ type App struct {
 	files    *FileParser
 	// prefetches is where Routes registers what starts look up with their caller's token.
 	prefetches users.Prefetches
+	// samples checks documents by texts that are being written.
+	samples *execution.Samples
 }
 
 // UsageReader reads how much of its quota an organization has used.
@@ -57,7 +61,7 @@ type UsageReader interface {
 func New(
 	service *Service, usage UsageReader, starter *start.Starter, waiters *execution.Waiters, guard *idempotency.Guard,
 	limit start.RunLimiter, check *core.Validator, limits body.Limits, address string, runPages RunPages,
-	prefetches users.Prefetches,
+	prefetches users.Prefetches, samples *execution.Samples,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/workflows")
 	if err != nil {
@@ -75,7 +79,7 @@ func New(
 		service: service, usage: usage, runs: service.runs, starter: starter,
 		starts: start.NewAPI(starter, versions, waiters, limit, limits),
 		guard:  guard, check: check, limits: limits, address: address, runPages: runPages, pages: set, files: files,
-		prefetches: prefetches,
+		prefetches: prefetches, samples: samples,
 	}, nil
 }
 

@@ -29,7 +29,7 @@ type checking struct {
 
 // Commands are the commands of the app. They need no database.
 func Commands(env cli.Env) []*cobra.Command {
-	return []*cobra.Command{checkCommand(env)}
+	return []*cobra.Command{checkCommand(env), inferCommand()}
 }
 
 func checkCommand(env cli.Env) *cobra.Command {

@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // editorDraft is what the form was sent with.
@@ -22,7 +23,24 @@ type editorDraft struct {
 	// Base names the state of the workflow that the text was made from; "" for a new workflow.
 	Base string
 	Text string
+	// Do is what the form is sent for.
+	Do editorDeed
+	// Revision is that of the stored draft that the editor has shown, 0 for none.
+	Revision int
+	// Sample is a document that the text is to check, and SampleName its file name.
+	Sample, SampleName string
 }
+
+// editorDeed is what a button of the editor does.
+type editorDeed string
+
+const (
+	deedPublish editorDeed = ""
+	deedCheck   editorDeed = "check"
+	deedDraft   editorDeed = "draft"
+	deedDiscard editorDeed = "discard"
+	deedColumns editorDeed = "columns"
+)
 
 // baseOf names the state of a workflow: its version, its name and its description.
 func baseOf(workflow Version) string {
@@ -73,8 +91,8 @@ func excerptOf(line string) string {
 	return line
 }
 
-// editorOverhead bounds the rest of the form.
-const editorOverhead = 64 << 10
+// editorOverhead bounds the rest of the form: a sample, and the columns of tables.
+const editorOverhead = execution.MaxSampleBytes + 128<<10
 
 // readEditor reads the form. A file that was chosen replaces the text.
 func readEditor(c echo.Context) (editorDraft, error) {
@@ -89,7 +107,11 @@ func readEditor(c echo.Context) (editorDraft, error) {
 	draft := editorDraft{
 		Key: c.FormValue(idempotency.FormField), Base: c.FormValue("base"),
 		Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
+		Do:   editorDeed(c.FormValue("do")), SampleName: c.FormValue("sample_name"),
+		Sample: strings.ReplaceAll(c.FormValue("sample"), "\r\n", "\n"),
 	}
+	// What is no number is no revision that was ever shown.
+	draft.Revision, _ = strconv.Atoi(c.FormValue("revision"))
 	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
 		text, err := readUpload(files[0])
 		if err != nil {

@@ -1,9 +1,12 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -83,19 +86,66 @@ func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileErr
 		return File{}, []FileError{faultOf(*unreadable)}, nil
 	}
 	faults, err := p.checkForm(ctx, content)
-	if err != nil || len(faults) > 0 {
-		return File{}, faults, err
+	if err != nil {
+		return File{}, nil, err
+	}
+	if len(faults) > 0 {
+		behind, err := checkSteps(ctx, text.JSON, faults)
+		return File{}, sorted(append(faults, placed(text, behind)...)), err
 	}
 	var file File
 	if err := jsonv2.Unmarshal(text.JSON, &file, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return File{}, nil, fmt.Errorf("read a workflow file that has the right form: %w", err)
 	}
 	problems, err := p.check(ctx, file)
+	return file, sorted(placed(text, problems)), err
+}
+
+// placed finds the lines of faults.
+func placed(text engines.YAMLText, problems []engines.ConfigError) []FileError {
+	var faults []FileError
 	for _, problem := range problems {
 		line, column := text.Place(problem.Pointer)
 		faults = append(faults, FileError{problem, line, column})
 	}
-	return file, faults, err
+	return faults
+}
+
+// sorted puts faults into the order of their lines. Those without a line come last.
+func sorted(faults []FileError) []FileError {
+	last := func(line int) int { return (line + math.MaxInt) % math.MaxInt }
+	slices.SortStableFunc(faults, func(a, b FileError) int {
+		return cmp.Or(cmp.Compare(last(a.Line-1), last(b.Line-1)), cmp.Compare(a.Column, b.Column))
+	})
+	return faults
+}
+
+// checkSteps checks the configurations of a file that has not the right form. Steps whose own form is wrong are left
+// out: what their configuration means is not known.
+func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines.ConfigError, error) {
+	var file struct {
+		Steps []json.RawMessage `json:"steps"`
+	}
+	if json.Unmarshal(text, &file) != nil {
+		return nil, nil //nolint:nilerr // The steps are no list, which is one of the faults.
+	}
+	var problems []engines.ConfigError
+	for i, body := range file.Steps {
+		at := fmt.Sprintf("/steps/%d/", i)
+		isWrong := slices.ContainsFunc(faults, func(f FileError) bool {
+			return strings.HasPrefix(f.Pointer, at+"type") || strings.HasPrefix(f.Pointer, at+"config")
+		})
+		var step validations.Step
+		if isWrong || json.Unmarshal(body, &step) != nil || step.Type == "" || len(step.Config) == 0 {
+			continue
+		}
+		found, err := step.Check(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, found...)
+	}
+	return problems, nil
 }
 
 func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError, error) {

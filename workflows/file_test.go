@@ -168,6 +168,23 @@ func TestParseFileFaults(t *testing.T) {
 		"NotAnObject": {
 			"- a\n", []place{{"", "schema.type", 1, 1}},
 		},
+		"BehindEachOther": {
+			head + "steps:\n  - id: t\n    name: T\n    type: table\n    config:\n      schema:\n        fields:\n" +
+				"          - name: a\n            type: datetim\n            constraints: {minimun: 1}\n" +
+				"      dialekt: {}\n",
+			[]place{
+				{"/steps/0/config/schema/fields/0/type", "schema.type", 13, 19},
+				{"/steps/0/config/schema/fields/0/constraints/minimun", "config.unknown", 14, 36},
+				{"/steps/0/config/dialekt", "config.unknown", 15, 16},
+			},
+		},
+		"BehindTheForm": {
+			head + "descriptiom: x\nsteps:\n  - id: t\n    name: T\n    type: table\n    config: {schema: {}}\n",
+			[]place{
+				{"/descriptiom", "schema.additionalProperties", 5, 1},
+				{"/steps/0/config/schema/fields", "schema.fields", 10, 22},
+			},
+		},
 		"Missing": {
 			strings.Replace(head, "name: Site report\n", "", 1) + "steps: []\n", []place{{"", "schema.required", 1, 1}},
 		},

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 const (
@@ -21,6 +24,11 @@ const (
 
 // YAML returns the file as YAML that a FileParser reads back as the same. Editors find the schema at the address.
 func (f File) YAML(schemaAddress string) ([]byte, error) {
+	return f.annotated(schemaAddress, nil)
+}
+
+// annotated is YAML with comments on values, by their JSON pointers.
+func (f File) annotated(schemaAddress string, comments map[string]string) ([]byte, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("write a workflow file: %w", err)
@@ -29,14 +37,34 @@ func (f File) YAML(schemaAddress string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write a workflow file: %w", err)
 	}
+	annotate(root, "", comments)
 	var file bytes.Buffer
-	file.WriteString("# yaml-language-server: $schema=" + schemaAddress + "\n")
+	if schemaAddress != "" {
+		file.WriteString("# yaml-language-server: $schema=" + schemaAddress + "\n")
+	}
 	encoder := yaml.NewEncoder(&file)
 	encoder.SetIndent(yamlIndent)
 	if err := errors.Join(encoder.Encode(root), encoder.Close()); err != nil {
 		return nil, fmt.Errorf("write a workflow file: %w", err)
 	}
 	return file.Bytes(), nil
+}
+
+// annotate puts comments on the values below a node. A comment is one line, whatever the values are that it quotes.
+func annotate(node *yaml.Node, at string, comments map[string]string) {
+	if comment := comments[at]; comment != "" {
+		node.LineComment = "# " + strings.Join(strings.FieldsFunc(comment, func(r rune) bool {
+			return !unicode.IsPrint(r)
+		}), " ")
+	}
+	for i := range node.Content {
+		switch {
+		case node.Kind == yaml.SequenceNode:
+			annotate(node.Content[i], at+engines.Pointer(strconv.Itoa(i)), comments)
+		case i%2 == 1:
+			annotate(node.Content[i], at+engines.Pointer(node.Content[i-1].Value), comments)
+		}
+	}
 }
 
 // readNode reads the next JSON value as a node. It works on nodes because maps would lose the order of members, and

@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,9 +30,61 @@ type editorPage struct {
 	Upload bool
 	Draft  editorDraft
 	Faults []editorFault
+	// Stored is the draft that is stored; its Revision is 0 if there is none.
+	Stored storedDraft
+	// Notice says what was done, without leaving the page.
+	Notice string
+	// Checked is what the text says about the sample; nil if it was not asked.
+	Checked *sampleView
+	// Changes leads to what was saved since the text was made; "" if nothing was.
+	Changes string
+	// Tables are the forms for the columns of tables.
+	Tables []columnsForm
 	// Problem is a refusal that is not about a line of the text.
 	Problem *core.Error
 }
+
+// Rows is how many lines the field for the text has: all of them and one more.
+func (p editorPage) Rows() int { return max(strings.Count(p.Draft.Text, "\n")+2, editorRows) }
+
+// Numbers are the numbers of the lines, those with errors marked.
+func (p editorPage) Numbers() template.HTML {
+	bad := p.badLines()
+	var numbers strings.Builder
+	for line := 1; line <= min(strings.Count(p.Draft.Text, "\n")+1, maxNumbered); line++ {
+		n := strconv.Itoa(line)
+		if bad[line] {
+			n = "<b>" + n + "</b>"
+		}
+		numbers.WriteString(n + "\n")
+	}
+	return template.HTML(numbers.String()) //nolint:gosec // It has numbers and the tags from here.
+}
+
+// BadLines lists the lines that have errors.
+func (p editorPage) BadLines() string {
+	var lines []string
+	for _, line := range slices.Sorted(maps.Keys(p.badLines())) {
+		lines = append(lines, strconv.Itoa(line))
+	}
+	return strings.Join(lines, " ")
+}
+
+func (p editorPage) badLines() map[int]bool {
+	bad := make(map[int]bool)
+	for _, fault := range p.Faults {
+		if fault.Line > 0 {
+			bad[fault.Line] = true
+		}
+	}
+	return bad
+}
+
+const (
+	editorRows = 12
+	// maxNumbered bounds the lines that are numbered.
+	maxNumbered = 2000
+)
 
 // newEditor is the page for a new workflow.
 func newEditor(base string) editorPage {
@@ -74,6 +130,13 @@ func (a *App) showEdit(c echo.Context, principal core.Principal, workflow Versio
 	}
 	page := editEditor(pages.Base(principal.OrgSlug), workflow)
 	page.Draft = editorDraft{Base: baseOf(workflow), Text: string(text)}
+	page.Stored, err = a.service.findDraft(c.Request().Context(), principal.OrgID, workflow.ID)
+	if err != nil {
+		return err
+	}
+	if page.Stored.Revision > 0 {
+		page.Draft = editorDraft{Base: page.Stored.Base, Text: page.Stored.Body, Revision: page.Stored.Revision}
+	}
 	return a.renderEditor(c, http.StatusOK, page)
 }
 
@@ -86,6 +149,7 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 		}
 		page.Draft.Key = key
 	}
+	page.Tables = readColumns(page.Draft.Text)
 	return a.pages.Render(c, status, "editor", pages.Page{
 		Title: page.Heading, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
 	})
@@ -107,7 +171,7 @@ func (a *App) saveImport(c echo.Context, principal core.Principal) error {
 func (a *App) saveEdit(c echo.Context, principal core.Principal, workflow Version) error {
 	return a.save(c, principal, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
 		func(file File, draft editorDraft) idempotency.Work {
-			return editOnce(principal, workflow, draft.Base, file)
+			return editOnce(principal, workflow, draft, file)
 		})
 }
 
@@ -119,6 +183,9 @@ func (a *App) save(
 	var err error
 	if page.Draft, err = readEditor(c); err != nil {
 		return a.refuseEditor(c, page, err)
+	}
+	if page.Draft.Do != deedPublish {
+		return a.assist(c, principal, page)
 	}
 	key, err := a.guard.FormKey(principal, page.Draft.Key)
 	if err != nil {
@@ -144,6 +211,17 @@ func (a *App) save(
 		return a.refuseEditor(c, page, err)
 	}
 	return redirectToSaved(c, principal, answer)
+}
+
+// changesSince leads to what was saved since the base of the edit; "" if there is no version to compare.
+func changesSince(c echo.Context, page editorPage) string {
+	base, _, _ := strings.Cut(page.Draft.Base, "-")
+	number, err := strconv.Atoi(base)
+	if err != nil || number < 1 || number >= page.Workflow.Number {
+		return ""
+	}
+	return fmt.Sprintf("%sversions/%d/diff/?with=%d",
+		strings.TrimSuffix(c.Request().URL.Path, "edit/"), page.Workflow.Number, number)
 }
 
 // target distinguishes the forms of different workflows.
@@ -174,6 +252,7 @@ func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 		page.Faults = newEditorFaults(page.Draft.Text, faultsOf(page.Problem, page.Draft.Text))
 	}
 	if errors.Is(err, errEditedMeanwhile) {
+		page.Changes = changesSince(c, page)
 		page.Draft.Base = baseOf(*page.Workflow)
 	}
 	return a.renderEditor(c, pages.RefusalStatus(c, page.Problem), page)

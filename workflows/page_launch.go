@@ -152,6 +152,7 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 	page.Entries = entriesOf(form)
 	key, keyErr := a.guard.FormKey(principal, form.Text(idempotency.FormField))
 	page.Key = key.Value
+	idempotency.EchoFormKey(c, key)
 	if err == nil {
 		err = keyErr
 	}
@@ -169,6 +170,7 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 	if err != nil {
 		return a.refuseLaunch(c, principal, page, err)
 	}
+	answer.WriteOrigin(c)
 	notice := ""
 	if answer.Replayed {
 		notice = "This form has already started this run. Nothing was started again."
@@ -178,7 +180,9 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 
 // refuseLaunch shows a form again that could not be worked on, or what it has started.
 func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launchPage, err error) error {
-	switch refused := core.AsError(err); refused.Code {
+	refused := core.AsError(err)
+	core.NoteRefusal(c, refused)
+	switch refused.Code {
 	case core.CodeKeyInProgress, core.CodeOutcomeUnknown:
 		address := pages.Base(principal.OrgSlug) + "workflows/" + page.Workflow.Slug + "/launch/" + page.Key + "/"
 		return pages.Redirect(c, address, "")

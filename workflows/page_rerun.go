@@ -19,7 +19,9 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	}
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
+	idempotency.EchoFormKey(c, key)
 	if core.HasCode(err, core.CodeKeyInvalid) {
+		core.NoteRefusal(c, core.AsError(err))
 		// The run's page has a form with a new key.
 		return pages.Redirect(c, runs+id.String()+"/", core.AsError(err).Detail)
 	}
@@ -30,6 +32,7 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return a.runPages.ShowRefused(c, principal, id, err)
 	}
+	answer.WriteOrigin(c)
 	notice := "This run checks the document again."
 	if answer.Replayed {
 		notice = "This form has already started this run. Nothing was started again."

@@ -51,9 +51,14 @@ func createFileOnce(principal core.Principal, file File) idempotency.Work {
 }
 
 // editOnce is the work of a request that makes a file the next version of a workflow.
-func editOnce(principal core.Principal, workflow Version, base string, file File) idempotency.Work {
+// The draft that was published is deleted.
+func editOnce(principal core.Principal, workflow Version, draft editorDraft, file File) idempotency.Work {
 	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
-		return edit(ctx, tx, workflow, base, file)
+		version, outcome, err := edit(ctx, tx, workflow, draft.Base, file)
+		if err != nil {
+			return Version{}, "", err
+		}
+		return version, outcome, dropDraft(ctx, tx, workflow.OrgID, workflow.ID, draft.Revision)
 	})
 }
 

@@ -127,6 +127,25 @@ func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor)
 	return versions, nil
 }
 
+// maxNames bounds the workflows that a form offers.
+const maxNames = 200
+
+// Names returns the names of the organization's workflows, up to maxNames, in alphabetical order.
+func (s *Service) Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT id, slug, name FROM (
+			SELECT id, slug, name FROM workflows WHERE org_id = $1 ORDER BY slug LIMIT $2) AS first
+		ORDER BY lower(name), slug`, orgID, maxNames)
+	if err != nil {
+		return nil, fmt.Errorf("list the names of workflows: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowToStructByPos[validations.WorkflowName])
+	if err != nil {
+		return nil, fmt.Errorf("list the names of workflows: %w", err)
+	}
+	return names, nil
+}
+
 func scanVersion(row pgx.CollectableRow) (Version, error) {
 	return scanVersionAnd(row)
 }

@@ -53,10 +53,12 @@ func (a *App) Pages(web *echo.Group) {
 	org.POST("/workflows/:id/deactivate/", a.editing(a.deactivateForm))
 	org.GET("/workflows/:id/versions/", core.As(viewer, "see workflows", a.versionsPage))
 	org.GET("/workflows/:id/versions/:number/", core.As(viewer, "see workflows", a.versionPage))
+	org.GET("/workflows/:id/versions/:number/diff/", core.As(viewer, "see workflows", a.diffPage))
 	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
 	org.POST("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.launch))
 	org.GET("/workflows/:id/launch/:key/", a.onVersion(executor, "start runs", a.showLaunched))
 	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", a.rerunForm))
+	org.POST("/select-runs/", core.As(executor, "start runs", a.selectRuns))
 }
 
 // versionView answers a request about a version of a workflow.

@@ -13,7 +13,7 @@ import (
 // Only answers that come from a key's first request carry these headers.
 const (
 	HeaderReplayed = "Idempotent-Replayed"
-	headerOriginal = "Original-Request-Id"
+	HeaderOriginal = "Original-Request-Id"
 )
 
 // maxUserAgent is how many characters of a User-Agent are kept.
@@ -47,11 +47,17 @@ func (a Answer) WriteHeaders(c echo.Context) {
 	if !a.ExpiresAt.IsZero() {
 		header.Set("Idempotency-Expires", a.ExpiresAt.UTC().Format(http.TimeFormat))
 	}
+	a.WriteOrigin(c)
+}
+
+// WriteOrigin says in the answer's headers which request it comes from, if that is not this one.
+func (a Answer) WriteOrigin(c echo.Context) {
+	header := c.Response().Header()
 	if a.Replayed {
 		header.Set(HeaderReplayed, "true")
 	}
 	if a.OriginalRequestID != "" {
-		header.Set(headerOriginal, a.OriginalRequestID)
+		header.Set(HeaderOriginal, a.OriginalRequestID)
 	}
 }
 

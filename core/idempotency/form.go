@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,20 @@ func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 			"The form was opened too long ago to know whether it was sent before. Check whether it took effect; "+
 				"if not, send it again from here.")
 	}
+	return Key{Value: id.String(), Given: true}, nil
+}
+
+// FormKeyFor reads the key of a form that does its work for several subjects, and makes the key of one of them: the
+// same for every sending of the form, and with the time at which the form was made.
+func (g *Guard) FormKeyFor(principal core.Principal, text string, subject uuid.UUID) (Key, error) {
+	form, err := g.FormKey(principal, text)
+	if err != nil {
+		return Key{}, err
+	}
+	id, digest := uuid.MustParse(form.Value), sha256.Sum256([]byte(form.Value+subject.String()))
+	// The first six bytes are the time, the seventh and ninth begin with the version and the variant.
+	id[7] = digest[0]
+	copy(id[9:], digest[1:])
 	return Key{Value: id.String(), Given: true}, nil
 }
 

@@ -141,7 +141,7 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 		return metrics.OutcomeAbsent
 	case err == nil && answer.Get(HeaderReplayed) != "":
 		return metrics.OutcomeReplayed
-	case err == nil && answer.Get(headerOriginal) != "":
+	case err == nil && answer.Get(HeaderOriginal) != "":
 		return metrics.OutcomeResumed
 	case err == nil:
 		return metrics.OutcomeNew

@@ -2,6 +2,13 @@ package idempotency
 
 import "github.com/labstack/echo/v4"
 
+// EchoFormKey is EchoKey for the key of a form.
+func EchoFormKey(c echo.Context, key Key) {
+	if key.Given {
+		c.Response().Header().Set(Header, key.Value)
+	}
+}
+
 // EchoKey repeats a well-formed key in the answer as it was sent, also in refusals. A client that logs answers can then
 // match them to its requests.
 func EchoKey(next echo.HandlerFunc) echo.HandlerFunc {

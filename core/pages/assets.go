@@ -1,9 +1,12 @@
 package pages
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -11,12 +14,24 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
+	"golang.org/x/image/font/gofont/gomedium"
+	"golang.org/x/image/font/gofont/goregular"
 )
 
 //go:embed static/*
 var static embed.FS
 
 const assetsRoot = "/static/"
+
+// The fonts have addresses that style sheets can name, those of the documentation as well. They hold the version of the
+// font in place of a digest.
+const (
+	regularFont = assetsRoot + "go-regular-2.010.ttf"
+	mediumFont  = assetsRoot + "go-medium-2.010.ttf"
+)
 
 // assets are the files that pages load, by their names.
 type assets map[string]asset
@@ -26,6 +41,8 @@ type asset struct {
 	address   string
 	mediaType string
 	body      []byte
+	// packed is the body compressed with gzip.
+	packed []byte
 }
 
 func newAssets() (assets, error) {
@@ -33,11 +50,20 @@ func newAssets() (assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the assets: %w", err)
 	}
-	found := make(assets)
+	found := assets{
+		path.Base(regularFont): {address: regularFont, mediaType: "font/ttf", body: goregular.TTF},
+		path.Base(mediumFont):  {address: mediumFont, mediaType: "font/ttf", body: gomedium.TTF},
+	}
+	minifier := minify.New()
+	minifier.AddFunc(".css", css.Minify)
+	minifier.AddFunc(".js", js.Minify)
 	for _, file := range names {
 		body, err := fs.ReadFile(static, file)
 		if err != nil {
 			return nil, fmt.Errorf("read asset: %w", err)
+		}
+		if body, err = minifier.Bytes(path.Ext(file), body); err != nil && !errors.Is(err, minify.ErrNotExist) {
+			return nil, fmt.Errorf("minify %s: %w", file, err)
 		}
 		name, ending := path.Base(file), path.Ext(file)
 		digest := sha256.Sum256(body)
@@ -67,12 +93,40 @@ func Register(e *echo.Echo) error {
 		return err
 	}
 	for _, file := range found {
-		e.GET(file.address, func(c echo.Context) error {
-			c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
-			return c.Blob(http.StatusOK, file.mediaType, file.body)
-		})
+		if file.packed, err = pack(file.body); err != nil {
+			return err
+		}
+		e.GET(file.address, file.serve)
 	}
 	e.POST(Root+"theme/", setTheme)
 	e.POST(Root+"shortcut/", setShortcut)
 	return nil
+}
+
+// pack compresses a file once for all who load it: fonts are half as long then.
+func pack(body []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("compress an asset: %w", err)
+	}
+	if _, err := writer.Write(body); err != nil {
+		return nil, fmt.Errorf("compress an asset: %w", err)
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("compress an asset: %w", err)
+	}
+	return packed.Bytes(), nil
+}
+
+func (a asset) serve(c echo.Context) error {
+	header := c.Response().Header()
+	header.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
+	header.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	body := a.body
+	if strings.Contains(c.Request().Header.Get(echo.HeaderAcceptEncoding), "gzip") {
+		header.Set(echo.HeaderContentEncoding, "gzip")
+		body = a.packed
+	}
+	return c.Blob(http.StatusOK, a.mediaType, body)
 }

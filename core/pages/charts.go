@@ -147,6 +147,34 @@ func (b Bars) Rects() []Rect {
 	return rects
 }
 
+// Hit is the area above a place on the time axis. It shows the values of the bar and leads to its rows.
+type Hit struct {
+	Rect
+
+	Address string
+}
+
+// Hits are the areas of the bars that lead somewhere, and of those alone that have something to show.
+func (b Bars) Hits() []Hit {
+	var hits []Hit
+	for i, bar := range b.Bars {
+		if bar.Address == "" || bar.Total() == 0 {
+			continue
+		}
+		parts := make([]string, 0, len(bar.Values))
+		for j, value := range bar.Values {
+			if value > 0 {
+				parts = append(parts, Number(value)+" "+b.Series[j].Name)
+			}
+		}
+		hits = append(hits, Hit{Address: bar.Address, Rect: Rect{
+			X: place(chartLeft + float64(i)*b.slot()), Y: place(chartTop), Width: place(b.slot()),
+			Height: place(chartHeight - chartTop - chartBottom), Title: bar.Label + ": " + strings.Join(parts, ", "),
+		}})
+	}
+	return hits
+}
+
 // Ticks are the labels of the time axis.
 func (b Bars) Ticks() []Text {
 	var ticks []Text

@@ -31,6 +31,24 @@ func TestBarsAreStackedUpToARoundNumber(t *testing.T) {
 	}
 }
 
+func TestBarsLeadToTheirRows(t *testing.T) {
+	t.Parallel()
+	chart := pages.Bars{
+		Series: []pages.Series{{Name: "passed", Tone: "ok"}, {Name: "failed", Tone: "fail"}},
+		Bars: []pages.Bar{
+			{Label: "10:00", Address: "?a", Values: []int64{3000, 0}},
+			{Label: "11:00", Address: "?b", Values: []int64{0, 0}},
+			{Label: "12:00", Values: []int64{1, 1}},
+		},
+	}
+	want := []pages.Hit{{Address: "?a", Rect: pages.Rect{
+		X: "46", Y: "10", Width: "218", Height: "142", Title: "10:00: 3,000 passed",
+	}}}
+	if diff := cmp.Diff(want, chart.Hits()); diff != "" {
+		t.Errorf("hits (-want +got):\n%s", diff)
+	}
+}
+
 func TestGaugeWarnsNearItsLimit(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

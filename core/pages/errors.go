@@ -69,6 +69,7 @@ func Refusal(err error) *core.Error {
 // RefusalStatus returns the status that a form is shown again with, and says in the answer when to try again where the
 // problem tells.
 func RefusalStatus(c echo.Context, problem *core.Error) int {
+	core.NoteRefusal(c, problem)
 	problem.SetRetryAfter(c.Response().Header())
 	return problem.Code.Spec().Status
 }

@@ -1,6 +1,10 @@
 package pages
 
-import "github.com/simplevalidations/simplevalidations/core"
+import (
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
 
 // Section is an entry of the navigation.
 type Section string
@@ -12,12 +16,17 @@ const (
 	SectionRuns       Section = "Runs"
 	SectionWorkflows  Section = "Workflows"
 	SectionKeys       Section = "Idempotency"
+	SectionRequests   Section = "Requests"
 	SectionUsage      Section = "Usage"
 	SectionTokens     Section = "API tokens"
 	SectionMembers    Section = "Members"
 	SectionAudit      Section = "Audit log"
+	SectionSettings   Section = "Settings"
 	SectionOperations Section = "Operations"
 )
+
+// Icon is the name of the section's symbol in static/icons.svg.
+func (s Section) Icon() string { return strings.ToLower(strings.ReplaceAll(string(s), " ", "-")) }
 
 // entry is a link of the navigation.
 type entry struct {
@@ -41,6 +50,7 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 			{Title: SectionRuns, Address: base + "runs/"},
 			{Title: SectionWorkflows, Address: base + "workflows/"},
 			{Title: SectionKeys, Address: base + "keys/"},
+			{Title: SectionRequests, Address: base + "requests/"},
 			{Title: SectionUsage, Address: base + "usage/"},
 			{Title: SectionTokens, Address: base + "tokens/"},
 			{Title: SectionMembers, Address: base + "members/"},
@@ -48,6 +58,7 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 		if role.Allows(core.RoleAdmin) {
 			entries = append(entries, entry{Title: SectionAudit, Address: base + "audit/"})
 		}
+		entries = append(entries, entry{Title: SectionSettings, Address: base + "settings/"})
 	}
 	if visitor.Operator {
 		entries = append(entries, entry{Title: SectionOperations, Address: Root + "operations/"})

@@ -10,11 +10,21 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxResend is the largest form that is repeated on the page of an ended session: a workflow in the editor.
-const maxResend = 2<<20 + 128<<10
+// maxResend is the largest form that is repeated on the page of an ended session: a workflow in the editor, with a
+// sample and the columns of its tables.
+const maxResend = 2<<20 + 512<<10
 
 // passwordForms is the part of the dashboard whose forms hold passwords, which are never written into a page.
 const passwordForms = Root + "account/"
+
+// The fields with which visitors show who they are, beside those of any form. They are never written into a page.
+const (
+	ProofPassword = "proof-password"
+	ProofCode     = "proof-code"
+)
+
+// IsProof reports whether it is the name of such a field.
+func IsProof(name string) bool { return name == ProofPassword || name == ProofCode }
 
 // resend is a form that came without a session. The page of the error has a copy of it, so that the visitor can use
 // another tab to sign in, and send it again.
@@ -55,7 +65,7 @@ func newResend(c echo.Context) *resend {
 	for _, name := range slices.Sorted(maps.Keys(request.PostForm)) {
 		for _, value := range request.PostForm[name] {
 			// Browsers send a field for files empty if none was chosen. Left out, no field of it is sent as a text.
-			if value != "" {
+			if value != "" && !IsProof(name) {
 				form.Fields = append(form.Fields, resendField{name, value})
 			}
 		}

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -36,52 +36,20 @@ func (e *Executor) document(ctx context.Context, held lease) (engines.Document, 
 	return document, nil
 }
 
-// upload is a document in chunks, which are read from the database on demand. One chunk is in memory at a time.
-type upload struct {
-	size int64
-	// read returns the chunk that holds a byte, and the offset of the chunk.
-	read func(at int64) (int64, []byte, error)
-
-	mu    sync.Mutex
-	begin int64
-	chunk []byte
-}
-
-func (e *Executor) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64) *upload {
-	return &upload{size: size, read: func(at int64) (int64, []byte, error) {
-		begin, chunk, err := e.readChunk(ctx, orgID, id, at)
+func (e *Executor) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64) *validations.Upload {
+	return validations.NewUpload(size, func(at int64) (int64, []byte, error) {
+		begin, chunk, err := validations.ReadChunk(ctx, e.db, orgID, id, at)
 		if err != nil {
 			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
 			return 0, nil, fmt.Errorf("%w: byte %d of upload %s: %s", errUnread, at, id, err.Error())
 		}
 		return begin, chunk, nil
-	}}
-}
-
-// ReadAt reads a part of the document.
-func (u *upload) ReadAt(p []byte, off int64) (int, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	n := 0
-	for n < len(p) {
-		at := off + int64(n)
-		if at >= u.size {
-			return n, io.EOF
-		}
-		if at < u.begin || at >= u.begin+int64(len(u.chunk)) {
-			var err error
-			if u.begin, u.chunk, err = u.read(at); err != nil {
-				return n, err
-			}
-		}
-		n += copy(p[n:], u.chunk[at-u.begin:])
-	}
-	return n, nil
+	})
 }
 
 // inMemory reads an uploaded document completely, so that using it cannot fail any more.
 func inMemory(document engines.Document) (engines.Document, error) {
-	if _, ok := document.Content.(*upload); !ok {
+	if _, ok := document.Content.(*validations.Upload); !ok {
 		return document, nil
 	}
 	content := make([]byte, document.Size)

@@ -96,11 +96,11 @@ func TestUploadReadAt(t *testing.T) {
 	text := largeDocument(1000)
 	const chunk = 100
 	reads := 0
-	large := &upload{size: int64(len(text)), read: func(at int64) (int64, []byte, error) {
+	large := validations.NewUpload(int64(len(text)), func(at int64) (int64, []byte, error) {
 		reads++
 		begin := at / chunk * chunk
 		return begin, text[begin : begin+chunk], nil
-	}}
+	})
 	for _, part := range [][2]int{{0, 10}, {95, 10}, {0, 1000}, {999, 1}, {500, 0}, {1, 998}} {
 		got := make([]byte, part[1])
 		if n, err := large.ReadAt(got, int64(part[0])); err != nil || n != part[1] ||
@@ -112,7 +112,7 @@ func TestUploadReadAt(t *testing.T) {
 		t.Errorf("ReadAt(10 bytes, 995) = %d, %v, want 5, %v", n, err, io.EOF)
 	}
 	reads = 0
-	if _, err := io.Copy(io.Discard, io.NewSectionReader(large, 0, large.size)); err != nil || reads != 10 {
+	if _, err := io.Copy(io.Discard, io.NewSectionReader(large, 0, int64(len(text)))); err != nil || reads != 10 {
 		t.Errorf("reading it through took %d chunks (%v), want 10", reads, err)
 	}
 	foreign := uuid.New()

@@ -8,6 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/share"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -27,8 +28,20 @@ func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
+	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", held.traceparent)
+	defer span.End()
+	e.describe(span, held.run)
 	e.executeHeld(ctx, held, room{engines: e.places, memory: e.memory})
 	return nil
+}
+
+// describe says which run a span is of.
+func (*Executor) describe(span tracing.Span, run validations.Run) {
+	if span.On() {
+		span.Set("sv.run", run.ID.String())
+		span.Set("sv.org", run.OrgID.String())
+		span.SetInt("sv.attempt", run.Attempts)
+	}
 }
 
 // room is where the engines of a run compute.
@@ -106,6 +119,18 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, room room) err
 // executeStep runs one step and commits its result. It returns true when nothing is left to do here: the run is
 // completed, or it waits for a callback.
 func (e *Executor) executeStep(ctx context.Context, x execution, ordinal int) (bool, error) {
+	ctx, span := e.cfg.Tracer.Start(ctx, "run.step")
+	defer span.End()
+	span.SetInt("sv.step", ordinal)
+	span.Set("sv.validator", x.definition.Steps[ordinal].Type)
+	completed, err := e.executeAndCommit(ctx, x, ordinal)
+	if err != nil {
+		span.Fail(err.Error())
+	}
+	return completed, err
+}
+
+func (e *Executor) executeAndCommit(ctx context.Context, x execution, ordinal int) (bool, error) {
 	if remote, ok := x.engines[ordinal].(*engines.HTTP); ok {
 		// A call that has begun must not fail because the rest of its document cannot be read.
 		document, err := inMemory(x.document)

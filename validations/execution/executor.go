@@ -18,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/share"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
@@ -45,6 +46,8 @@ type Config struct {
 	// OrgShare is the part of places and memory that one organization gets while others wait, above 0 and at most 1.
 	OrgShare float64
 	External ExternalConfig
+	// Tracer is nil where nothing is traced.
+	Tracer *tracing.Tracer
 	// Keys encrypt the keys that calls of external validators are signed with. Without any, no call can be made.
 	Keys keyring.Ring
 }
@@ -85,7 +88,7 @@ func New(
 	e := &Executor{
 		db: database, cfg: cfg, runs: runs, staged: staged, waiters: waiters, metrics: measured, log: log,
 		programs:   programs,
-		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause),
+		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
 		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
 	}

@@ -213,5 +213,8 @@ func (p *Place) execute(ctx context.Context, created validations.Prepared) bool 
 		return false
 	}
 	e.metrics.Began(time.Since(run.CreatedAt))
+	ctx, span := e.cfg.Tracer.Start(ctx, "run.execute")
+	defer span.End()
+	e.describe(span, run)
 	return e.executeHeld(ctx, lease{run: run, submission: created.Submission}, room{engines: p.local.engines})
 }

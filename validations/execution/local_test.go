@@ -314,11 +314,19 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	c := setupLocal(t, testConfig(), 4, time.Minute)
 	for _, step := range []engine{passing, failing, panicking, broken} {
 		ref := c.workflow(t, validations.Definition{}, step)
-		c.reserve(t, ref).place.Release()
+		reserved := c.reserve(t, ref).place
+		if usage := c.local.Usage(); usage.Taken != 1 || usage.Places != 4 {
+			t.Errorf("usage = %+v with one place reserved, want 1 of 4", usage)
+		}
+		reserved.Release()
 		_, ended := c.begin(t, ref)
 		<-ended
 	}
 	c.checkFree(t)
+	c.stop()
+	if usage := c.local.Usage(); usage != (share.Usage{}) {
+		t.Errorf("usage = %+v when the process stops, want no places", usage)
+	}
 }
 
 // TestQueuedRunsGoOnBesideLocalOnes fills every place and every engine of local runs with those of one organization.

@@ -59,7 +59,7 @@ func TestRotateSigningKey(t *testing.T) {
 	if len(first.Secret) < 40 || first.Previous != "" || first.Secret != b.secret {
 		t.Fatalf("secret = %+v, want the one and no previous", first)
 	}
-	if err := b.executor.RotateSigningKey(t.Context(), b.orgID); err != nil {
+	if err := b.executor.RotateSigningKey(t.Context(), core.Principal{OrgID: b.orgID}); err != nil {
 		t.Fatal(err)
 	}
 	second := b.secretOf(t, b.url)
@@ -131,7 +131,7 @@ func TestReadingSecretsIsAudited(t *testing.T) {
 func TestSigningKeysAreEncrypted(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	if err := b.executor.RotateSigningKey(t.Context(), b.orgID); err != nil {
+	if err := b.executor.RotateSigningKey(t.Context(), core.Principal{OrgID: b.orgID}); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := b.executor.signingKeys(t.Context(), b.orgID)
@@ -169,7 +169,7 @@ func TestSigningKeysNeedTheKeyOfTheInstallation(t *testing.T) {
 	}
 	before := b.secretOf(t, someOrigin)
 	for _, executor := range []*Executor{b.with(t), b.with(t, keyring.Generate())} {
-		if err := executor.RotateSigningKey(t.Context(), b.orgID); err == nil {
+		if err := executor.RotateSigningKey(t.Context(), core.Principal{OrgID: b.orgID}); err == nil {
 			t.Error("a rotation that cannot read the current key has replaced it")
 		}
 	}
@@ -187,7 +187,7 @@ func TestResealSigningKeys(t *testing.T) {
 	ids := b.organizations(t, before, resealOrganizations+5)
 	// Some have a previous key as well.
 	for _, id := range ids[:3] {
-		if err := before.RotateSigningKey(t.Context(), id); err != nil {
+		if err := before.RotateSigningKey(t.Context(), core.Principal{OrgID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestResealAgainstRotations(t *testing.T) {
 		}
 		var group sync.WaitGroup
 		for _, work := range []func(context.Context) error{
-			func(ctx context.Context) error { return before.RotateSigningKey(ctx, id) },
+			func(ctx context.Context) error { return before.RotateSigningKey(ctx, core.Principal{OrgID: id}) },
 			func(ctx context.Context) error { _, err := during.ResealSigningKeys(ctx); return err },
 		} {
 			group.Go(func() {

@@ -31,6 +31,8 @@ type lease struct {
 	// lease; it is nil for every later lease.
 	elapsed time.Duration
 	waited  *float64
+	// traceparent is the span of the start in another process; empty where there is none.
+	traceparent string
 }
 
 // acquire takes the lease under a new epoch in one conditional update.
@@ -41,6 +43,7 @@ func (e *Executor) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 	taken, err := e.leases.do(ctx, job)
 	if taken.waited != nil {
 		e.metrics.Began(core.Seconds(*taken.waited))
+		e.cfg.Tracer.Waited(ctx, "run.queue", taken.traceparent, core.Seconds(*taken.waited))
 	}
 	return taken, err
 }
@@ -62,7 +65,8 @@ func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, e
 				RETURNING asked.number, r.*)
 			SELECT l.number, l.epoch, l.attempts, l.recovery_point, l.definition_digest, l.submission_id, l.error_count,
 				(extract(epoch FROM now() - l.started_at) * 1000)::bigint,
-				CASE WHEN l.started_at = now() THEN extract(epoch FROM now() - l.created_at)::float8 END, s.*
+				CASE WHEN l.started_at = now() THEN extract(epoch FROM now() - l.created_at)::float8 END,
+				coalesce(l.traceparent, ''), s.*
 			FROM leased AS l CROSS JOIN LATERAL (
 				SELECT content, upload_id, size, media_type, filename FROM submissions
 				WHERE org_id = l.org_id AND id = l.submission_id LIMIT 1) AS s`,
@@ -86,8 +90,8 @@ func readLeases(rows pgx.Rows, asked []jobs.Job) ([]lease, error) {
 		var elapsed int64
 		var l lease
 		if err := rows.Scan(&number, &l.run.Epoch, &l.run.Attempts, &l.run.RecoveryPoint, &l.run.DefinitionDigest,
-			&l.run.SubmissionID, &l.run.ErrorCount, &elapsed, &l.waited, &l.submission.Content, &l.submission.UploadID,
-			&l.submission.Size, &l.submission.MediaType, &l.submission.Filename); err != nil {
+			&l.run.SubmissionID, &l.run.ErrorCount, &elapsed, &l.waited, &l.traceparent, &l.submission.Content,
+			&l.submission.UploadID, &l.submission.Size, &l.submission.MediaType, &l.submission.Filename); err != nil {
 			return nil, fmt.Errorf("read a lease: %w", err)
 		}
 		l.acquired, l.elapsed = true, time.Duration(elapsed)*time.Millisecond

@@ -76,7 +76,8 @@ func (e *Executor) auditedKeys(ctx context.Context, reader core.Principal, origi
 
 // RotateSigningKey creates a new key for the organization, and with it new secrets of all its validators. For 24 hours,
 // calls are signed with the previous secrets as well, and callbacks may be signed with either.
-func (e *Executor) RotateSigningKey(ctx context.Context, orgID uuid.UUID) error {
+func (e *Executor) RotateSigningKey(ctx context.Context, who core.Principal) error {
+	orgID := who.OrgID
 	auditID, err := core.NewID()
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func (e *Executor) RotateSigningKey(ctx context.Context, orgID uuid.UUID) error 
 		batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3, rotated_at = now() WHERE org_id = $1`,
 			orgID, row.current, row.previous)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: orgID, Action: "signing_secret.rotate", TargetType: "organization",
-			TargetID: orgID.String(), RequestID: core.RequestID(ctx),
+			ID: auditID, OrgID: orgID, ActorID: who.UserID, TokenID: who.TokenID, Action: "signing_secret.rotate",
+			TargetType: "organization", TargetID: orgID.String(), RequestID: core.RequestID(ctx),
 		})
 		return struct{}{}, batch.Send(ctx)
 	})

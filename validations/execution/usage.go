@@ -7,3 +7,15 @@ import "github.com/simplevalidations/simplevalidations/core/share"
 func (e *Executor) Usage() (share.Usage, share.Usage) {
 	return e.places.Usage(), e.memory.Usage()
 }
+
+// Usage returns how many places runs have that are executed where they were started. There are none while the process
+// executes no such runs.
+func (l *Local) Usage() share.Usage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	usage := l.places.Usage()
+	if !l.open {
+		usage.Places = usage.Taken
+	}
+	return usage
+}

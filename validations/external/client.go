@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
 const (
@@ -56,6 +57,7 @@ func (a Answer) Accepted() bool {
 type Client struct {
 	secure, plain *http.Client
 	firstPause    time.Duration
+	tracer        *tracing.Tracer
 }
 
 // NewClient makes a Client. Retries back off exponentially with full jitter: the first waits for a random part of
@@ -69,6 +71,12 @@ func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Cl
 		secure: newHTTPClient(names, policy.control(true)), plain: newHTTPClient(names, policy.control(false)),
 		firstPause: firstPause,
 	}
+}
+
+// Traced has the client trace its calls, and name their traces to the validators.
+func (c *Client) Traced(tracer *tracing.Tracer) *Client {
+	c.tracer = tracer
+	return c
 }
 
 func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
@@ -111,15 +119,21 @@ func (c *Client) attempt(ctx context.Context, call Call) (Answer, *CallError) {
 	if err != nil {
 		return Answer{}, &CallError{Reason: "it could not be called", outcome: final, cause: err}
 	}
+	ctx, span := c.tracer.Call(ctx, "validator.call", request.Header)
+	defer span.End()
+	span.Set("server.address", request.URL.Host)
+	request = request.WithContext(ctx)
 	client := c.secure
 	if request.URL.Scheme == "http" {
 		client = c.plain
 	}
 	response, err := client.Do(request)
 	if err != nil {
+		span.Fail(err.Error())
 		return Answer{}, unanswered(err, connected.Load())
 	}
 	defer func() { _ = response.Body.Close() }() // Nothing more is wanted of it.
+	span.SetInt("http.response.status_code", response.StatusCode)
 	return readAnswer(response, call.MaxAnswer)
 }
 

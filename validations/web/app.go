@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -21,19 +22,30 @@ var templates embed.FS
 // Keys reads idempotency keys.
 type Keys interface {
 	validations.KeyUses
+	KeyReplays
 
-	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
-	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
 	// Hours counts the starts of each hour since a time.
 	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (admin.Hours, error)
 	// Stuck counts unfinished keys that no request holds, up to admin.MaxStuck.
 	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
+	// Refusals counts what was refused on the last days.
+	Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]requestlog.Refusal, error)
+}
+
+// KeyReplays reads how keys were replayed.
+type KeyReplays interface {
+	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
+	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
+	// HasReplays reports whether any request of the organization was replayed lately.
+	HasReplays(ctx context.Context, orgID uuid.UUID) (bool, error)
 }
 
 // Usage reads quotas.
 type Usage interface {
 	// RunUsage returns how much of its quota an organization has used in this period.
 	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
+	// Setup returns which first steps an organization has made.
+	Setup(ctx context.Context, orgID uuid.UUID) (users.Setup, error)
 }
 
 // Workflows knows what can be started.
@@ -41,6 +53,8 @@ type Workflows interface {
 	// FirstStart returns a command that starts a run at the service's address, or "" if the organization has no
 	// active workflow.
 	FirstStart(ctx context.Context, orgID uuid.UUID, address string) (string, error)
+	// Names returns the names of the organization's workflows in alphabetical order, up to a limit.
+	Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error)
 }
 
 // Limiter bounds how many callbacks a peer may send.
@@ -62,6 +76,8 @@ type Deps struct {
 	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.
 	Address string
+	// Proven makes a view of deeds for which its visitor has to show anew who it is.
+	Proven func(core.View) core.View
 }
 
 // App is the API, the pages and the event streams of runs.
@@ -70,6 +86,8 @@ type App struct {
 
 	streams *streams
 	pages   *pages.Set
+	// documents has a place for each request that reads a large document through.
+	documents chan struct{}
 }
 
 // New makes the app.
@@ -78,5 +96,8 @@ func New(deps Deps) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{Deps: deps, streams: newStreams(deps.StreamsPerOrg), pages: set}, nil
+	return &App{
+		Deps: deps, streams: newStreams(deps.StreamsPerOrg), pages: set,
+		documents: make(chan struct{}, maxDocumentReads),
+	}, nil
 }

@@ -25,6 +25,9 @@ type pageEventsQuery struct {
 	Runs string   `query:"runs" validate:"omitempty,uuid"`
 	// Last is the Last-Event-ID of a page that had closed its stream and opens it again.
 	Last string `query:"last"`
+	// Once asks only for what has happened so far. A browser that has many pages open asks again, and keeps no
+	// connection meanwhile.
+	Once bool `query:"once"`
 	validations.RunFilter
 }
 
@@ -38,6 +41,9 @@ func (a *App) pageEvents(c echo.Context, principal core.Principal) error {
 	if state.final() {
 		// 204 is the one answer after which a browser does not reconnect.
 		return c.NoContent(http.StatusNoContent)
+	}
+	if state.once {
+		return a.pageEventsOnce(c, state)
 	}
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
 	holder := streamHolder{principal.OrgID, visitor.UserID}
@@ -58,6 +64,26 @@ func (a *App) pageEvents(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	return stream.follow(c.Request().Context())
+}
+
+// askAgain is after how long a page asks again that keeps no stream open.
+const askAgain = "retry: 3000\n\n"
+
+// pageEventsOnce sends what has happened since the page was read, and ends.
+func (a *App) pageEventsOnce(c echo.Context, state pageState) error {
+	events, err := a.changes(c.Request().Context(), &state)
+	if err != nil {
+		return err
+	}
+	stream := &pageStream{eventWriter: eventWriter{c}, app: a, state: state}
+	stream.begin()
+	if c.Request().Method == http.MethodHead {
+		return nil
+	}
+	if err := stream.send([]byte(askAgain)); err != nil {
+		return err
+	}
+	return stream.sendEvents(events)
 }
 
 // shownRun is a run with the progress that a page shows.
@@ -91,6 +117,8 @@ type pageState struct {
 	// was read, and lastSent is the newest run that an event was sent for.
 	list                   bool
 	newestListed, lastSent uuid.UUID
+	// once is set for a page that asks again instead of listening.
+	once bool
 }
 
 // pageState reads the state from the request, with the events that the page has received before it reconnected.
@@ -99,7 +127,7 @@ func (a *App) pageState(c echo.Context, orgID uuid.UUID) (pageState, error) {
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return pageState{}, err
 	}
-	state := pageState{orgID: orgID, filter: query.RunFilter, list: query.Runs != ""}
+	state := pageState{orgID: orgID, filter: query.RunFilter, list: query.Runs != "", once: query.Once}
 	// A new run has no result yet, so it is counted although a filter for results does not select it now.
 	state.filter.State, state.filter.Result = "", ""
 	if state.list {
@@ -273,7 +301,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 		}
 		// A visitor who has signed out in the meantime gets no further events.
 		if err := core.ConfirmAccess(ctx); err != nil {
-			return err
+			return s.expire(err)
 		}
 		if err := s.sendEvents(events); err != nil || s.state.final() {
 			return err
@@ -282,6 +310,22 @@ func (s *pageStream) follow(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// expire tells the page that its visitor may see no more of it, and why. A database that does not answer is no such
+// reason: the page then connects again.
+func (s *pageStream) expire(reason error) error {
+	refused := core.AsError(reason)
+	switch refused.Code {
+	case core.CodeNotAuthenticated, core.CodePermissionDenied, core.CodeNotFound:
+	default:
+		return reason
+	}
+	data, err := json.Marshal(pageEvent{Say: refused.Detail})
+	if err != nil {
+		return fmt.Errorf("render the end of a session: %w", err)
+	}
+	return s.send(fmt.Appendf(nil, "event: expired\ndata: %s\n\n", data))
 }
 
 // sendEvents sends events, and an end event if there can be no more changes.
@@ -314,7 +358,7 @@ func (s *pageStream) await(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 		if err := core.ConfirmAccess(ctx); err != nil {
-			return false, err
+			return false, s.expire(err)
 		}
 		if err := s.beat(); err != nil {
 			return false, err

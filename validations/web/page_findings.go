@@ -55,17 +55,26 @@ type findingView struct {
 	// Copied is the position in the form file:line:column, which editors and terminals understand.
 	Copied string
 	Rows   string
+	// Address leads to the line in the document; "" if the document is no longer kept.
+	Address string
 
 	line int
 }
 
 func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
 	page := core.NewPage(cursor, report.Findings, func(f validations.Finding) uuid.UUID { return f.ID }, address)
-	view := findingsView{Next: string(page.Next), Previous: string(page.Previous), Map: newMinimap(report)}
+	view := findingsView{Next: string(page.Next), Previous: string(page.Previous)}
 	view.Summary = findingsSummary(report, len(page.Results))
 	name := documentName(report.submission.Filename)
+	lineOf := func(line int) string { return lineAddress(report, address.Path, line) }
+	view.Map = newMinimap(report, lineOf)
 	for _, step := range report.Steps {
 		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
+			for _, rule := range found {
+				for i := range rule.Findings {
+					rule.Findings[i].Address = lineOf(rule.Findings[i].line)
+				}
+			}
 			view.Steps = append(view.Steps, findingsOfStep{
 				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
 				Open:  step.Status == validations.StepFailed || report.Run.Result != validations.ResultFail,
@@ -74,6 +83,15 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 		}
 	}
 	return view
+}
+
+// lineAddress leads to a line of the document; "" if the document is no longer kept.
+func lineAddress(report runReport, address string, line int) string {
+	if report.Run.ContentPurgedAt != nil || line == 0 {
+		return ""
+	}
+	n := strconv.Itoa(line)
+	return address + "document/?line=" + n + "#L" + n
 }
 
 // findingsSummary says how many findings are shown, stored and counted.
@@ -210,53 +228,4 @@ func rowWords(rows []int) string {
 		names[i] = pages.Number(row)
 	}
 	return "Data rows " + strings.Join(names, ", ")
-}
-
-// minimap is a strip that shows the positions of the findings in the document.
-type minimap struct {
-	Label string
-	// Last is the line at the right edge. Line 1 is at the left edge.
-	Last  string
-	Marks []span
-}
-
-// minimapMarks is the resolution of the minimap.
-const minimapMarks = 200
-
-// newMinimap draws the lines with findings, up to the last one: the length of the document is not known. It returns nil
-// if fewer than two lines have findings.
-func newMinimap(report runReport) *minimap {
-	places := report.places
-	last, lines := 0, make(map[int]bool)
-	for _, p := range places {
-		if p.Line > 0 {
-			lines[p.Line] = true
-			last = max(last, p.Line)
-		}
-	}
-	if len(lines) < 2 {
-		return nil
-	}
-	tones := make(map[int]string)
-	// The most severe tone is set last, so it is the one that is seen.
-	for _, severity := range []engines.Severity{engines.SeverityInfo, engines.SeverityWarning, engines.SeverityError} {
-		for _, p := range places {
-			if p.Line > 0 && p.Severity == severity {
-				tones[(p.Line-1)*minimapMarks/last] = severityPill(severity).Tone
-			}
-		}
-	}
-	drawn := &minimap{
-		Label: counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last),
-	}
-	if int64(len(places)) < totalOf(report.Run) {
-		drawn.Label = counted(int64(len(lines)), "line") + " with findings that are listed"
-	}
-	step := spanUnits / float64(minimapMarks)
-	for at := range minimapMarks {
-		if tone := tones[at]; tone != "" {
-			drawn.Marks = append(drawn.Marks, span{X: units(float64(at) * step), Width: units(step), Tone: tone})
-		}
-	}
-	return drawn
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -46,6 +48,9 @@ func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 	for _, row := range rows {
 		view.Latest = append(view.Latest, newListRow(base, row))
 	}
+	if view.Setup, err = a.setupSteps(ctx, base, principal.OrgID, len(rows) > 0); err != nil {
+		return err
+	}
 	if len(rows) == 0 {
 		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {
 			return err
@@ -74,7 +79,11 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 	if err != nil {
 		return overviewView{}, err
 	}
-	return newOverviewView(base, found, starts, stuck, usage), nil
+	refusals, err := a.Keys.Refusals(ctx, orgID, 1)
+	if err != nil {
+		return overviewView{}, err
+	}
+	return newOverviewView(base, found, starts, stuck, usage, refusals), nil
 }
 
 // latest reads the newest runs for the overview's list.
@@ -93,7 +102,12 @@ type overviewView struct {
 	// Replays counts the retried requests that did not start another run.
 	Replays int64
 	Quota   quotaTile
-	Hours   pages.Bars
+	// Rate is the share of the runs that have passed.
+	Rate    passRate
+	Failing []failingRow
+	// Setup are the first steps of an organization, until all are made.
+	Setup []setupStep
+	Hours pages.Bars
 	// CountedSince is when the oldest counted run was started, if not all of the last 24 hours are counted.
 	CountedSince *time.Time
 	Latency      latency
@@ -114,7 +128,9 @@ type attention struct {
 	Address string
 }
 
-func newAttention(base string, stuck int64, late validations.LateRuns) attention {
+func newAttention(
+	base string, stuck int64, late validations.LateRuns, quota quotaTile, refusals []requestlog.Refusal,
+) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
 		Count: stuck + lateCount, More: stuck == admin.MaxStuck || lateCount == validations.MaxLate,
@@ -133,10 +149,35 @@ func newAttention(base string, stuck int64, late validations.LateRuns) attention
 		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
 		parts = append([]string{counted(stuck, "stuck key")}, parts...)
 	}
+	if quota.UsedUp {
+		a.Count++
+		a.Address = base + "usage/"
+		parts = append([]string{"quota used up"}, parts...)
+	}
+	for _, refusal := range refusals {
+		// A client that reuses keys or is too fast learns it from its answer. Somebody must know what stops all starts.
+		if refusal.Starts == 0 || !slices.Contains(stoppers(), refusal.Code) {
+			continue
+		}
+		if len(parts) == 0 {
+			a.Address = base + "requests/?code=" + string(refusal.Code)
+		}
+		a.Count += refusal.Starts
+		parts = append(parts, counted(refusal.Starts, "start")+" refused today: "+
+			strings.ToLower(refusal.Code.Spec().Title))
+	}
 	if len(parts) > 0 {
 		a.Text = strings.Join(parts, ", ")
 	}
 	return a
+}
+
+// stoppers are the codes with which every start is refused until a person does something.
+func stoppers() []core.Code {
+	return []core.Code{
+		core.CodeQuotaExceeded, core.CodePaymentRequired, core.CodeNotAuthenticated, core.CodePermissionDenied,
+		core.CodeOrganizationSuspended, core.CodeWorkflowInactive, core.CodeUnsupportedMediaType,
+	}
 }
 
 // runTile counts the runs of the last 24 hours.
@@ -145,32 +186,19 @@ type runTile struct {
 	Address               string
 }
 
-// quotaTile is the rest of the quota. Gauge is nil if there is no quota.
-type quotaTile struct {
-	Left  int64
-	Gauge *pages.Gauge
-	Text  string
-}
-
-func newQuotaTile(usage users.PeriodUsage) quotaTile {
-	if usage.Quota == nil {
-		return quotaTile{Text: counted(usage.Used, "run") + " used"}
-	}
-	return quotaTile{
-		Left: max(*usage.Quota-usage.Used, 0), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
-		Text: fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
-	}
-}
-
 // newOverviewView makes the overview of the last 24 hours.
 func newOverviewView(
 	base string, found validations.Overview, starts admin.Hours, stuck int64, usage users.PeriodUsage,
+	refusals []requestlog.Refusal,
 ) overviewView {
+	quota := newQuotaTile(usage)
 	view := overviewView{
-		Attention: newAttention(base, stuck, found.Late), Quota: newQuotaTile(usage), Took: found.Took,
+		Attention: newAttention(base, stuck, found.Late, quota, refusals), Quota: quota, Took: found.Took,
 		Hours: newHoursChart(base, found.Hours, starts.Replays), Latency: newLatency(starts.Took), Newest: base,
 	}
+	passed := int64(0)
 	for _, hour := range found.Hours {
+		passed += hour.Passed
 		view.Runs.Total += hour.Total()
 		view.Runs.Failed += hour.Failed
 		view.Runs.Errors += hour.Errors
@@ -182,6 +210,8 @@ func newOverviewView(
 		view.CountedSince = nil
 	}
 	view.Runs.Address = base + "runs/?" + between(found.Hours[0].Hour, time.Time{}).Encode()
+	view.Rate = newPassRate(validations.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
+	view.Failing = newFailingRows(base, found.Hours[0].Hour, found.Failing)
 	view.Replays = view.Hours.Total(len(view.Hours.Series) - 1)
 	return view
 }

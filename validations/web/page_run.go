@@ -45,6 +45,9 @@ func (a *App) showRun(
 		return err
 	}
 	view.Problem = problem
+	if view.Preview, err = a.preview(c.Request().Context(), report); err != nil {
+		return err
+	}
 	return a.pages.Render(c, status, "run", pages.Page{
 		Title: view.Title, Section: pages.SectionRuns, Events: view.events, Data: view,
 	})
@@ -62,7 +65,7 @@ func (a *App) ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID
 
 // cancelForm is POST /app/orgs/{org}/runs/{id}/cancel/. If the run has ended already, its page says so.
 func (a *App) cancelForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	if err := a.cancel(c, principal, id); err != nil {
+	if err := a.Cancel(c, principal, id); err != nil {
 		return a.ShowRefused(c, principal, id, err)
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+id.String()+"/", "The run is canceled.")
@@ -85,7 +88,7 @@ func (a *App) downloadFindings(c echo.Context, principal core.Principal, id uuid
 }
 
 // findingsPerPage is how many findings the page of a run lists at a time.
-const findingsPerPage = 100
+const findingsPerPage = 50
 
 // runReport is everything that the page of a run shows. Findings are one page of them, and one more if there is a next
 // page.
@@ -150,6 +153,10 @@ type runView struct {
 	Steps       []stepView
 	Findings    findingsView
 	Downloads   []download
+	// Document is the address of the page of the document; "" if it is no longer kept. Preview are the lines around the
+	// first finding.
+	Document string
+	Preview  []lineView
 	// MayCancel and MayRerun select the buttons. RerunKey is the idempotency key of the rerun form.
 	MayCancel, MayRerun bool
 	RerunKey            string
@@ -226,6 +233,9 @@ func newRunView(
 		Title: runSign(run) + " · " + run.WorkflowSlug + " · " + shortened(run.ID), Pill: runPill(run),
 		Workflow: run.WorkflowSlug, Version: run.WorkflowVersion, Verdict: newVerdictView(report, now),
 		Facts: newRunFacts(report), Steps: newStepViews(report, now), Downloads: downloads(), Unfinished: !finished,
+	}
+	if run.ContentPurgedAt == nil {
+		view.Document = view.Address + "document/"
 	}
 	address.Path = view.Address
 	view.Findings = newFindingsView(report, cursor, address)

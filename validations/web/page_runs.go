@@ -18,6 +18,8 @@ import (
 // runsPageQuery is the query of the page of runs.
 type runsPageQuery struct {
 	Cursor string `query:"cursor"`
+	// Period is how far back the list goes. It stands for a Since that moves with the time.
+	Period string `query:"period" validate:"omitempty,oneof=1h 24h 7d 30d"`
 	validations.RunFilter
 }
 
@@ -26,11 +28,21 @@ func (q runsPageQuery) filtered() bool {
 	return q.RunFilter != validations.RunFilter{}
 }
 
-// values encodes the filters that are set.
+// values encodes the filters that are set, for links.
 func (q runsPageQuery) values() url.Values {
+	values := q.filters()
+	if q.Period != "" {
+		values.Del("since")
+		values.Set("period", q.Period)
+	}
+	return values
+}
+
+// filters encodes the filters as of now: a period as the time at which it begins.
+func (q runsPageQuery) filters() url.Values {
 	values := url.Values{}
 	for name, value := range map[string]string{
-		"state": q.State, "result": q.Result, "source": q.Source, "workflow": q.Workflow,
+		"state": q.State, "result": q.Result, "source": q.Source, "workflow": q.Workflow, "q": q.Search,
 		"idempotency_key": q.IdempotencyKey, "since": q.Since, "until": q.Until,
 	} {
 		if value != "" {
@@ -40,43 +52,23 @@ func (q runsPageQuery) values() url.Values {
 	return values
 }
 
-// formTime is the layout of times in the form, in UTC.
-const formTime = "2006-01-02 15:04"
-
-// readTime reads a time in any of the layouts that people and programs use.
-func readTime(name, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	for _, layout := range []string{
-		formTime, time.DateTime, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
-	} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.Format(time.RFC3339), nil
-		}
-	}
-	return text, core.InvalidParameter(name, "must be a day or a time like 2026-03-01 09:30, in UTC")
-}
-
 // SinceField is Since as the form shows it.
-func (q runsPageQuery) SinceField() string { return withoutZone(q.Since) }
+func (q runsPageQuery) SinceField() string { return pages.TimeField(q.Since) }
 
 // UntilField is Until as the form shows it.
-func (q runsPageQuery) UntilField() string { return withoutZone(q.Until) }
-
-func withoutZone(text string) string {
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at.UTC().Format(formTime)
-	}
-	return text
-}
+func (q runsPageQuery) UntilField() string { return pages.TimeField(q.Until) }
 
 // runsPage is GET /app/orgs/{org}/runs/.
 func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	query, cursor, err := a.runsQuery(c)
 	base := pages.Base(principal.OrgSlug)
+	ctx := c.Request().Context()
+	names, nameErr := a.Workflows.Names(ctx, principal.OrgID)
+	if nameErr != nil {
+		return nameErr
+	}
 	if refusal := pages.Refusal(err); refusal != nil {
-		view := newRunsView(base, query, core.Page[listedRun]{})
+		view := newRunsView(base, query, names, core.Page[listedRun]{})
 		view.Problem = refusal
 		return a.pages.Render(c, pages.RefusalStatus(c, refusal), "runs",
 			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
@@ -84,7 +76,6 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
 	// The newest run is read before the list, so that a run created in between is announced as new.
 	newest, err := a.Runs.Newest(ctx, principal.OrgID)
 	if err != nil {
@@ -100,7 +91,8 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	}
 	address := *c.Request().URL
 	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
-	view := newRunsView(base, query, page.GoesOn(cursor, found.Stopped, address))
+	view := newRunsView(base, query, names, page.GoesOn(cursor, found.Stopped, address))
+	view.selectable(principal)
 	if found.Stopped != uuid.Nil {
 		view.Scanned = validations.MaxScanned
 	}
@@ -122,15 +114,19 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
 	}
 	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
+	query.Search = strings.TrimSpace(query.Search)
 	var err error
-	if query.Since, err = readTime("since", strings.TrimSpace(query.Since)); err != nil {
+	if query.Since, err = pages.ReadTime("since", query.Since); err != nil {
 		return query, core.Cursor{}, err
 	}
-	if query.Until, err = readTime("until", strings.TrimSpace(query.Until)); err != nil {
+	if query.Until, err = pages.ReadTime("until", query.Until); err != nil {
 		return query, core.Cursor{}, err
 	}
 	if err := a.Validator.Query(&query); err != nil {
 		return query, core.Cursor{}, err
+	}
+	if back, ok := periods()[query.Period]; ok {
+		query.Since = time.Now().Add(-back).UTC().Format(time.RFC3339)
 	}
 	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()
 	return query, cursor, err
@@ -140,7 +136,9 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 type listedRun struct {
 	validations.Run
 	Filename string
-	Replays  int64
+	// KeyKept says whether the run's key still has a page.
+	KeyKept bool
+	Replays int64
 }
 
 // listed reads the names of the documents and the replays of the runs.
@@ -165,10 +163,16 @@ func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []validations.Ru
 	for i, run := range runs {
 		rows[i] = listedRun{Run: run, Filename: names[run.SubmissionID]}
 		if run.IdempotencyKeyID != nil {
-			rows[i].Replays = replays[*run.IdempotencyKeyID]
+			rows[i].Replays, rows[i].KeyKept = keyReplays(replays, *run.IdempotencyKeyID)
 		}
 	}
 	return rows, nil
+}
+
+// keyReplays returns how often a key was replayed, and whether it is still kept.
+func keyReplays(replays map[uuid.UUID]int64, key uuid.UUID) (int64, bool) {
+	n, kept := replays[key]
+	return n, kept
 }
 
 // listRow is a run in a list.
@@ -184,7 +188,11 @@ type listRow struct {
 	Source   string
 	Key      string
 	KeyLabel string
-	Replays  int64
+	// KeyAddress is the page of the key; "" if the key is no longer kept.
+	KeyAddress string
+	Replays    int64
+	// Selectable is set if the visitor may rerun or cancel the run together with others.
+	Selectable bool
 	// Took is "" before the run has ended.
 	Took      string
 	CreatedAt time.Time
@@ -197,6 +205,9 @@ func newListRow(base string, run listedRun) listRow {
 		Filename: documentName(run.Filename), Workflow: run.WorkflowSlug, Version: run.WorkflowVersion,
 		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
 		Replays: run.Replays, CreatedAt: run.CreatedAt,
+	}
+	if run.KeyKept {
+		row.KeyAddress = base + "keys/" + run.IdempotencyKeyID.String() + "/"
 	}
 	if run.State != validations.StateCompleted {
 		return row
@@ -216,6 +227,10 @@ type runsView struct {
 	Problem  *core.Error
 	// Newest links to the first page of the list.
 	Newest string
+	// Export is a CSV file of the list.
+	Export string
+	// Selects is set if runs can be selected.
+	Selects bool
 	// First is set on the first page.
 	First bool
 	// FirstRun is a command that starts a run, for an organization without runs.
@@ -226,53 +241,31 @@ type runsView struct {
 }
 
 // newRunsView makes a page of the list.
-func newRunsView(base string, query runsPageQuery, page core.Page[listedRun]) runsView {
+func newRunsView(
+	base string, query runsPageQuery, names []validations.WorkflowName, page core.Page[listedRun],
+) runsView {
 	return runsView{
 		Page:   core.MapPage(page, func(run listedRun) listRow { return newListRow(base, run) }),
-		Filter: newFilterView(query), Filtered: query.filtered(), First: query.Cursor == "",
-		Newest: base + "runs/?" + query.values().Encode(),
+		Filter: newFilterView(query, names), Filtered: query.filtered(), First: query.Cursor == "",
+		Newest: base + "runs/?" + query.values().Encode(), Export: base + "export-runs/?" + query.values().Encode(),
 	}
 }
 
-// filterView is the form of the filters with the current choices.
-type filterView struct {
-	runsPageQuery
-
-	States, Results, Sources []option
-}
-
-// option is an option of a select.
-type option struct {
-	Value, Label string
-	Chosen       bool
-}
-
-func newFilterView(query runsPageQuery) filterView {
-	return filterView{
-		runsPageQuery: query,
-		States: options(query.State, "", "Any state", string(validations.StatePending), "Waiting",
-			string(validations.StateRunning), "Running", string(validations.StateCompleted), "Completed"),
-		Results: options(query.Result, "", "Any result", string(validations.ResultPass), "Passed",
-			string(validations.ResultFail), "Failed", string(validations.ResultError), "Platform error",
-			string(validations.ResultTimedOut), "Timed out", string(validations.ResultCanceled), "Canceled"),
-		Sources: options(query.Source, "", "Any source", string(validations.SourceAPI), "API",
-			string(validations.SourceDashboard), "Dashboard", string(validations.SourceCLI), "Command line"),
+// selectable offers to select runs, for those who may do something with them.
+func (v *runsView) selectable(principal core.Principal) {
+	if !principal.Role.Allows(core.RoleExecutor) {
+		return
 	}
-}
-
-// options makes options from pairs of a value and its label.
-func options(chosen string, pairs ...string) []option {
-	choices := make([]option, 0, len(pairs)/2)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		choices = append(choices, option{Value: pairs[i], Label: pairs[i+1], Chosen: pairs[i] == chosen})
+	for i := range v.Results {
+		v.Results[i].Selectable = true
 	}
-	return choices
+	v.Selects = len(v.Results) > 0
 }
 
 // runsEvents returns the URL of the events of a list: newer runs, and the progress of the runs on the page. It returns
 // "" for an older page on which all runs have ended, because it cannot change.
 func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []listedRun) string {
-	values := query.values()
+	values := query.filters()
 	if query.Cursor == "" {
 		values.Set("runs", newest.String())
 	}

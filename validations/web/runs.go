@@ -101,7 +101,7 @@ func (a *App) awaitEnd(ctx context.Context, run execution.RunKey, wait time.Dura
 
 // cancelRun is POST /api/runs/{id}/cancel/. Repeating it is no error.
 func (a *App) cancelRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	if err := a.cancel(c, principal, id); err != nil {
+	if err := a.Cancel(c, principal, id); err != nil {
 		return err
 	}
 	body, err := a.Runs.Show(c.Request().Context(), principal.OrgID, principal.OrgSlug, id)
@@ -111,8 +111,8 @@ func (a *App) cancelRun(c echo.Context, principal core.Principal, id uuid.UUID) 
 	return answerRun(c, body)
 }
 
-// cancel cancels a run if the principal may do so. A run of another organization is not found.
-func (a *App) cancel(c echo.Context, principal core.Principal, id uuid.UUID) error {
+// Cancel cancels a run if the principal may do so. A run of another organization is not found.
+func (a *App) Cancel(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
 	if _, err := a.Runs.Find(ctx, principal.OrgID, id); err != nil {
 		return err

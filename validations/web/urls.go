@@ -13,6 +13,9 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/runs/", core.As(core.RoleViewer, "list runs", a.listRuns))
 	api.GET("/runs/:id/", onRun("see runs", a.getRun))
 	api.GET("/runs/:id/findings/", onRun("see findings", a.listFindings))
+	api.GET("/runs/:id/comparison/", onRun("see findings", a.compareRun))
+	api.GET("/runs/:id/document/", onRun(seeDocuments, a.showDocument))
+	api.GET("/runs/:id/document/content/", onRun(seeDocuments, a.downloadDocument))
 	api.GET("/runs/:id/events/", onRun("follow runs", a.runEvents))
 	api.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelRun))
 	api.GET("/v1/orgs/:org/runs/:id/", onRun("see runs", a.getRunV1), core.OwnOrganization)
@@ -26,9 +29,16 @@ func (a *App) Pages(web *echo.Group) {
 	org := web.Group(pages.OrgRoute)
 	org.GET("/", core.As(core.RoleViewer, "see runs", a.overviewPage))
 	org.GET("/runs/", core.As(core.RoleViewer, "see runs", a.runsPage))
+	org.GET("/export-runs/", core.As(core.RoleViewer, "see runs", a.exportRuns))
 	org.GET("/runs/:id/", onRun("see runs", a.runPage))
 	org.GET("/runs/:id/findings/:format/", onRun("see findings", a.downloadFindings))
+	org.GET("/runs/:id/comparison/", onRun("see findings", a.comparisonPage))
+	org.GET("/runs/:id/document/", onRun(seeDocuments, a.documentPage))
+	org.GET("/runs/:id/document/content/", onRun(seeDocuments, a.downloadDocument))
 	org.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelForm))
+	org.POST("/settings/secrets/", core.As(core.RoleAdmin, "see the signing secrets", a.Proven(a.secretsForm)))
+	org.POST("/settings/secrets/rotate/",
+		core.As(core.RoleOwner, "rotate the signing secrets", a.Proven(a.rotateSecretsForm)))
 	org.GET("/events/", core.As(core.RoleViewer, "follow runs", a.pageEvents))
 }
 

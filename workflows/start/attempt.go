@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -26,6 +27,8 @@ type attempt struct {
 	overage bool
 	// place is where this process executes the run; nil if the run is to be staged.
 	place *execution.Place
+	// trace is where the start is in its trace.
+	trace tracing.Place
 
 	outcome
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
 const (
@@ -55,6 +56,9 @@ func (s *Starter) commitShared(ctx context.Context, a *attempt) {
 func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
+	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit", places(s.cfg.Tracer, batch))
+	defer span.End()
+	span.SetInt("sv.starts", len(batch))
 	began := time.Now()
 	defer func() { s.metrics.Committed(len(batch), time.Since(began)) }()
 	for pending := batch; len(pending) > 0; {
@@ -71,6 +75,14 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 		s.staged.Wake()
 	}
 	return make([]struct{}, len(batch))
+}
+
+// places are where the starts of a batch are in their traces.
+func places(tracer *tracing.Tracer, batch []*attempt) []tracing.Place {
+	if !tracer.On() {
+		return nil
+	}
+	return db.Column(batch, func(a **attempt) tracing.Place { return (*a).trace })
 }
 
 // commitDistinct commits attempts of different keys. When one row is at fault, or one organization's counter cannot be

@@ -47,7 +47,7 @@ func setup(t *testing.T) bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members, err := users.NewService(database, core.NewValidator())
+	members, err := users.NewService(database, core.NewValidator(), users.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

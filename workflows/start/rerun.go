@@ -1,6 +1,7 @@
 package start
 
 import (
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -22,11 +23,18 @@ func (a *API) Rerun(c echo.Context, principal core.Principal) error {
 func (a *API) RerunOnce(
 	c echo.Context, principal core.Principal, key idempotency.Key, source validations.Source,
 ) (Answer, error) {
-	ctx := c.Request().Context()
 	id, err := core.PathID(c, "run")
 	if err != nil {
 		return Answer{}, err
 	}
+	return a.RerunOf(c, principal, id, key, source)
+}
+
+// RerunOf is RerunOnce for a run that the caller has chosen.
+func (a *API) RerunOf(
+	c echo.Context, principal core.Principal, id uuid.UUID, key idempotency.Key, source validations.Source,
+) (Answer, error) {
+	ctx := c.Request().Context()
 	if _, err := core.ConfirmAfterBody(ctx); err != nil {
 		return Answer{}, err
 	}

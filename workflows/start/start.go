@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
@@ -22,6 +23,8 @@ type Config struct {
 	CommitTimeout time.Duration
 	// EngineMemory is the budget of the engines, in bytes. A document that could never fit into it is refused.
 	EngineMemory int64
+	// Tracer is nil where nothing is traced.
+	Tracer *tracing.Tracer
 }
 
 // Starter starts runs, each exactly once.
@@ -70,7 +73,10 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	a.place = s.local.Reserve(a.run, r.Workflow.Definition)
 	// A commit that is not known to have happened executes nothing: if it has, the lease ends and the sweeper goes on.
 	defer a.place.Release()
-	s.commitShared(ctx, a)
+	committing, span := s.cfg.Tracer.Start(ctx, "start")
+	a.trace, a.run.Traceparent = s.cfg.Tracer.PlaceOf(committing), s.cfg.Tracer.Parent(committing)
+	s.commitShared(committing, a)
+	span.End()
 	answer, err = s.answer(ctx, a)
 	// The figures tell how long documents take to be accepted, and a rerun brings none.
 	if err == nil && r.Earlier == nil && answer.isNew() {

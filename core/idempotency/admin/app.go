@@ -8,6 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
 
 //go:embed templates/admin/*.html
@@ -25,14 +26,17 @@ type App struct {
 	inspector *Inspector
 	check     *core.Validator
 	unkeyed   UnkeyedRunFinder
+	tokens    requestlog.Tokens
 	pages     *pages.Set
 }
 
 // New makes the app.
-func New(inspector *Inspector, check *core.Validator, unkeyed UnkeyedRunFinder) (*App, error) {
+func New(
+	inspector *Inspector, check *core.Validator, unkeyed UnkeyedRunFinder, tokens requestlog.Tokens,
+) (*App, error) {
 	set, err := pages.Parse(templates, "templates/admin")
 	if err != nil {
 		return nil, err
 	}
-	return &App{inspector: inspector, check: check, unkeyed: unkeyed, pages: set}, nil
+	return &App{inspector: inspector, check: check, unkeyed: unkeyed, tokens: tokens, pages: set}, nil
 }

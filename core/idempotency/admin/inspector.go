@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
 
 // Inspector reads keys for people, and frees stuck ones.
@@ -114,6 +115,11 @@ func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
 		return nil, fmt.Errorf("read the activity of keys: %w", err)
 	}
 	return days, nil
+}
+
+// Refusals reads what was refused on the last days, today first.
+func (i *Inspector) Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]requestlog.Refusal, error) {
+	return requestlog.NewReader(i.db).Refusals(ctx, orgID, days)
 }
 
 // Release frees a stuck key as idempotency.Release does, and writes the audit record in the same transaction.

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -67,7 +66,7 @@ type keyPage struct {
 	Takeovers   int
 	Fingerprint string
 	Request     origin
-	Timeline    []timelineRow
+	Picture     picture
 	// Response is nil where there is none, or where the visitor may not see it.
 	Response   *storedResponse
 	MayRelease bool
@@ -76,19 +75,7 @@ type keyPage struct {
 	Problem *core.Error
 }
 
-// timelineRow is a timeline event on the page.
-type timelineRow struct {
-	At time.Time
-	// Clock is the time of day; with the day where it is not the day of the first event.
-	Clock  string
-	Tone   string
-	Title  string
-	Detail string
-	// Since is how long after the event before; "" for the first.
-	Since string
-}
-
-// The formats of a timeline's times, on its first day and on later days.
+// The formats of times on the day of the first request, and on other days.
 const (
 	clock    = "15:04:05.000"
 	otherDay = "2 Jan 15:04"
@@ -103,57 +90,8 @@ func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
 	if len(report.responses) > 0 {
 		page.Response = &report.responses[0]
 	}
-	page.Timeline = timelineRows(e)
+	page.Picture = newPicture(e, report.requests, report.labels)
 	return page
-}
-
-// timelineRows returns the rows of a key's timeline. What one transaction has done has one time, and is one row.
-func timelineRows(e Entry) []timelineRow {
-	var rows []timelineRow
-	for _, event := range e.events() {
-		tone, title := eventWords(event.event)
-		row := timelineRow{
-			At: *event.at, Clock: event.at.UTC().Format(clock), Tone: tone, Title: title, Detail: event.detail,
-		}
-		if event.at.UTC().Format(time.DateOnly) != e.CreatedAt.UTC().Format(time.DateOnly) {
-			row.Clock = event.at.UTC().Format(otherDay)
-		}
-		if len(rows) > 0 {
-			last := &rows[len(rows)-1]
-			if last.At.Equal(row.At) {
-				last.Tone, last.Title = tone, last.Title+" · "+title
-				last.Detail += "; " + event.detail
-				continue
-			}
-			row.Since = "+" + pages.Took(row.At.Sub(last.At))
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// eventWords returns the tone and the title of an event.
-func eventWords(event string) (string, string) {
-	switch event {
-	case "received":
-		return "ok", "Received"
-	case "locked":
-		return "ok", "Locked"
-	case "phase":
-		return "run", "Phase"
-	case "taken_over":
-		return "warn", "Taken over"
-	case "finished":
-		return "ok", "Finished"
-	case "replayed":
-		return "replay", "Replayed"
-	case "refused":
-		return "fail", "Refused"
-	case "locked_until":
-		return "idle", "Locked until"
-	default:
-		return "idle", "Expires"
-	}
 }
 
 // Cut reports whether only the beginning of the body is shown.

@@ -13,12 +13,17 @@ import (
 )
 
 // entryQuery reads entries; $1 is the organization and $2 the completer's most attempts.
-const entryQuery = entryColumns + `idempotency_keys` + entryActivity
+const entryQuery = entryColumns + `idempotency_keys` + entryActivity + ` WHERE k.org_id = $1) AS e`
+
+// unfinishedEntryQuery is entryQuery for entries that are not finished, which are few among all of an organization.
+// Nothing but their index leads from this expression to them, so the planner has no other way.
+const unfinishedEntryQuery = entryColumns + `idempotency_keys` + entryActivity +
+	` WHERE CASE WHEN k.recovery_point <> 'finished' THEN k.org_id END = $1) AS e`
 
 // namedEntryQuery is entryQuery for the few entries of the key $4. They are found first, without comparing ids, so that
 // no plan looks through all keys of the organization in the order of their ids.
 const namedEntryQuery = entryColumns +
-	`(SELECT * FROM idempotency_keys WHERE org_id = $1 AND key = $4 OFFSET 0)` + entryActivity
+	`(SELECT * FROM idempotency_keys WHERE org_id = $1 AND key = $4 OFFSET 0)` + entryActivity + `) AS e`
 
 const entryColumns = `
 	SELECT * FROM (
@@ -34,8 +39,7 @@ const entryColumns = `
 			a.last_replay_at, a.last_refusal_at
 		FROM `
 
-const entryActivity = ` AS k LEFT JOIN LATERAL (` + activityOfKey + `) AS a ON true
-		WHERE k.org_id = $1) AS e`
+const entryActivity = ` AS k LEFT JOIN LATERAL (` + activityOfKey + `) AS a ON true`
 
 // activityOfKey is for a lateral join: its limit makes the planner look up one key after the other.
 const activityOfKey = `SELECT replays, mismatches, conflicts, last_replay_at, last_refusal_at FROM key_activity
@@ -46,27 +50,25 @@ func (i *Inspector) queueEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
 	comparison, order, from := cursor.Window()
-	query := entryQuery
-	if filter.Key != "" {
-		query = namedEntryQuery
-	}
-	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), query+` WHERE id `+comparison+` $3
-			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)`+
-		rareState(State(filter.State))+`
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entriesFrom(filter)+` AND id `+comparison+` $3
+			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
 }
 
-// rareState returns a condition that all keys of a rare state meet, so that an index finds them among millions of
-// others. The planner cannot derive it from the CASE of entryQuery.
-func rareState(state State) string {
-	switch state {
+// entriesFrom returns the query that finds the entries of a filter with the least rows.
+func entriesFrom(filter EntryFilter) string {
+	if filter.Key != "" {
+		return namedEntryQuery + ` WHERE true`
+	}
+	switch State(filter.State) {
 	case StateInProgress, StateAbandoned, StateDead:
-		return ` AND recovery_point <> 'finished'`
+		return unfinishedEntryQuery + ` WHERE true`
 	case StateExpired:
-		return ` AND expires_at <= now()`
+		// The planner cannot derive it from the CASE of the columns.
+		return entryQuery + ` WHERE expires_at <= now()`
 	default:
-		return ""
+		return entryQuery + ` WHERE true`
 	}
 }
 
@@ -207,4 +209,15 @@ func (i *Inspector) KeyCounts(ctx context.Context) (KeyCounts, error) {
 		},
 		OldestUnfinished: core.Seconds(oldest),
 	}, nil
+}
+
+// HasReplays reports whether any request of the organization was replayed on a day that is still kept.
+func (i *Inspector) HasReplays(ctx context.Context, orgID uuid.UUID) (bool, error) {
+	var has bool
+	err := i.db.Pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM key_activity_days WHERE org_id = $1 AND replayed > 0)`, orgID).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("look for replays: %w", err)
+	}
+	return has, nil
 }

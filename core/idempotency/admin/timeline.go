@@ -59,14 +59,18 @@ func (e Entry) claimEvents() []timelineEvent {
 		{&e.CreatedAt, "received", e.RequestMethod + " " + e.RequestPath + ", request " + e.RequestID},
 		{&e.CreatedAt, "locked", "by this request"},
 	}
-	first := e.Point
-	if len(e.changes) > 0 {
-		first = e.changes[0].Was
-	}
-	if first != idempotency.PointFinished {
+	if first := e.firstPoint(); first != idempotency.PointFinished {
 		events = append(events, timelineEvent{&e.CreatedAt, "phase", "reached " + string(first)})
 	}
 	return events
+}
+
+// firstPoint is the recovery point that the first transaction has reached.
+func (e Entry) firstPoint() idempotency.Point {
+	if len(e.changes) > 0 {
+		return e.changes[0].Was
+	}
+	return e.Point
 }
 
 // phaseEvents returns the phases and takeovers after the first transaction.

@@ -17,15 +17,61 @@
     }, Math.max(0, announced + 3000 - Date.now()));
   }
 
+  /** Copies a text, also where pages may not write to the clipboard themselves, as over plain HTTP. */
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      area.className = "unseen";
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+  }
+
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    await navigator.clipboard.writeText(button.dataset.copy);
+    await copy(button.dataset.copy);
     announce("Copied");
+    const label = button.firstChild;
+    if (button.classList.contains("done")) return;
+    const was = label.data;
+    label.data = "Copied ✓";
+    button.classList.add("done");
+    setTimeout(() => {
+      label.data = was;
+      button.classList.remove("done");
+    }, 2000);
+  });
+
+  /** Shows that a form is being sent, so that nobody presses again; until the page is left, or seems to stay. */
+  function showSending(button) {
+    const parts = [...button.childNodes];
+    button.style.minWidth = `${button.offsetWidth}px`;
+    button.textContent = "Sending…";
+    button.disabled = true;
+    button.setAttribute("aria-busy", "true");
+    const end = () => {
+      button.replaceChildren(...parts);
+      button.disabled = false;
+      button.removeAttribute("aria-busy");
+    };
+    setTimeout(end, 10000);
+    addEventListener("pageshow", end, { once: true });
+  }
+  document.addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (event.defaultPrevented || event.target.method !== "post" || !button?.matches(".btn") || button.disabled) return;
+    // What the button itself says is a part of the form, so it is disabled behind the sending.
+    setTimeout(() => showSending(button));
   });
 
   // Menus close by Escape, which leads back to their button, and by a click elsewhere.
-  const menus = "details.orgs[open], details.account[open]";
+  const menus = "details.orgs[open], details.account[open], details.confirm[open]";
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const menu of document.querySelectorAll(menus)) {
@@ -39,10 +85,17 @@
     }
   });
 
-  /** Adds what only the script can do to a part of the page. */
+  // The clock of the visitor, as long as the one of the server that it replaces.
+  const local = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+
+  /** Adds what only the script can do to a part of the page. Times are the visitor's, with UTC in their titles. */
   function enhance(part) {
-    // Browsers let pages write there over encrypted connections alone, and on the machine itself.
-    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = false;
+    for (const time of part.querySelectorAll("time[title]")) {
+      const at = new Date(time.dateTime);
+      if (time.dataset.clock === "") time.textContent = local.format(at);
+      else time.title = `${at.toLocaleString()} · ${time.title}`;
+    }
     for (const later of part.querySelectorAll(".later")) setTimeout(() => later.classList.remove("later"), 10000);
   }
   enhance(document);
@@ -116,21 +169,75 @@
     const reached = "a, button, summary, input";
     const focused = [...old.querySelectorAll(reached)].indexOf(document.activeElement);
     const opened = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
+    const checked = [...old.querySelectorAll("input:checked")].map((input) => input.id);
     old.replaceWith(fresh);
+    for (const id of checked) if (document.getElementById(id)) document.getElementById(id).checked = true;
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
     if (focused >= 0) (fresh.querySelectorAll(reached)[focused] ?? document.getElementById("main")).focus();
     enhance(fresh);
   }
 
-  /** Reads the page anew and renews the parts that can change. */
+  const read = new Map();
+
+  /** Reads the page anew, renews the parts that have changed, and tells whether there are any. */
   async function reread() {
     const answer = await fetch(location.href);
-    if (!answer.ok || answer.redirected) return;
+    if (!answer.ok || answer.redirected) return false;
+    let changed = false;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     document.title = page.title;
     for (const fresh of page.querySelectorAll("[data-part]")) {
       const old = document.getElementById(fresh.id);
-      if (old) renew(old, fresh);
+      const text = fresh.outerHTML;
+      if (!old || read.get(fresh.id) === text) continue;
+      changed = true;
+      read.set(fresh.id, text);
+      renew(old, fresh);
+    }
+    return changed;
+  }
+
+  /** Reads the page anew now and then, more seldom while nothing changes. Hidden pages read nothing. */
+  function poll(live) {
+    const [pill, link, button] = live.children;
+    let paused = false;
+    let wait = 1000;
+    function show() {
+      pill.className = `pill ${paused ? "idle" : "ok"}`;
+      pill.children[0].textContent = paused ? "–" : "●";
+      pill.children[1].textContent = paused ? "Paused" : "Live";
+      button.textContent = paused ? "Resume" : "Pause";
+    }
+    async function turn() {
+      if (!paused && !document.hidden) {
+        const changed = await reread().catch(() => false);
+        wait = changed ? 1000 : Math.min(wait * 1.5, 15000);
+      }
+      setTimeout(turn, wait);
+    }
+    button.addEventListener("click", () => {
+      paused = !paused;
+      wait = 1000;
+      show();
+    });
+    for (const part of document.querySelectorAll("[data-part]")) read.set(part.id, part.outerHTML);
+    link.hidden = true;
+    button.hidden = false;
+    show();
+    setTimeout(turn, wait);
+  }
+
+  // Browsers open six connections to a server that does not speak HTTP/2. Streams of all pages together leave some.
+  const places = ["sv-stream-1", "sv-stream-2", "sv-stream-3", "sv-stream-4"];
+
+  /** Takes a place for a stream among all open pages. It returns what gives the place back, or nothing if none is free. */
+  async function takePlace() {
+    // Without encryption pages cannot count each other, so none keeps a connection.
+    for (const name of navigator.locks ? places : []) {
+      const free = await new Promise((taken) => {
+        navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? new Promise((free) => taken(free)) : taken()));
+      });
+      if (free) return free;
     }
   }
 
@@ -144,12 +251,14 @@
     let over = false;
     let wanted = false;
     let busy = false;
+    let opening = false;
+    let free;
 
     function show(tone, mark, text) {
       pill.className = `pill ${tone}`;
       sign.textContent = mark;
       state.textContent = text;
-      link.hidden = text !== "Not live";
+      link.hidden = text !== "Not live" && text !== "Signed out";
       button.hidden = !link.hidden;
       button.textContent = paused ? "Resume" : "Pause";
     }
@@ -157,6 +266,24 @@
     function close() {
       source?.close();
       source = undefined;
+      free?.();
+      free = undefined;
+    }
+
+    /** The session has ended, or the membership. */
+    function leave() {
+      over = true;
+      close();
+      show("warn", "!", "Signed out");
+      link.textContent = "Sign in again";
+    }
+
+    /** Asks why the server has ended the stream for good. */
+    async function explain() {
+      close();
+      show("idle", "–", "Not live");
+      const answer = await fetch(`${address}&once=true`).catch(() => {});
+      if (answer?.redirected || answer?.status === 401) leave();
     }
 
     async function refresh() {
@@ -189,14 +316,39 @@
       document.title = `(${news.new}) ${document.title.replace(/^\(\d+\) /, "")}`;
     }
 
-    function open() {
-      if (source || paused || over || document.hidden) return;
-      source = new EventSource(last ? `${address}&last=${encodeURIComponent(last)}` : address);
-      source.onopen = () => show("ok", "●", "Live");
+    /** Opens a stream, or asks again and again while other pages have all places. */
+    async function open() {
+      if (source || opening || paused || over || document.hidden) return;
+      opening = true;
+      free = await takePlace();
+      opening = false;
+      if (paused || over || document.hidden) close();
+      else connect();
+    }
+
+    /** Streams if a place has become free in the meantime. */
+    async function improve() {
+      const place = opening || (await takePlace());
+      if (!place || place === true) return;
+      if (free || !source) return place();
+      source.close();
+      free = place;
+      connect();
+    }
+
+    function connect() {
+      const query = (last ? `&last=${encodeURIComponent(last)}` : "") + (free ? "" : "&once=true");
+      let answered = false;
+      source = new EventSource(address + query);
+      source.onopen = () => {
+        answered = true;
+        show("ok", "●", "Live");
+      };
       source.onerror = () => {
-        if (source.readyState !== EventSource.CLOSED) return show("warn", "!", "Reconnecting");
-        close();
-        show("idle", "–", "Not live");
+        if (source.readyState === EventSource.CLOSED) return explain();
+        if (free || !answered) show("warn", "!", "Reconnecting");
+        answered = false;
+        if (!free) improve();
       };
       source.addEventListener("runs", tellNewer);
       source.addEventListener("run", (event) => {
@@ -207,6 +359,10 @@
         over = true;
         close();
         refresh();
+      });
+      source.addEventListener("expired", (event) => {
+        hear(event);
+        leave();
       });
     }
 
@@ -220,6 +376,8 @@
     open();
   }
 
+  const polled = document.querySelector("[data-poll]");
+  if (polled) poll(polled);
   const live = document.querySelector("[data-live]");
   if (live) follow(live, document.body.dataset.events);
 })();

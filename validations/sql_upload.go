@@ -1,4 +1,4 @@
-package execution
+package validations
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// readChunk reads the chunk of an upload that holds a byte, and the offset of the chunk.
-func (e *Executor) readChunk(ctx context.Context, orgID, id uuid.UUID, at int64) (int64, []byte, error) {
+// ReadChunk reads the chunk of an upload that holds a byte, and the offset of the chunk.
+func ReadChunk(ctx context.Context, database *db.DB, orgID, id uuid.UUID, at int64) (int64, []byte, error) {
 	var begin int64
 	var chunk []byte
-	err := e.db.Pool.QueryRow(ctx, `
+	err := database.Pool.QueryRow(ctx, `
 		SELECT first_byte, bytes FROM upload_chunks WHERE org_id = $1 AND upload_id = $2 AND first_byte <= $3
 		ORDER BY first_byte DESC LIMIT 1`, orgID, id, at).Scan(&begin, &chunk)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && at >= begin+int64(len(chunk)) {
-		err = validations.ErrUploadGone
+		err = ErrUploadGone
 	}
 	return begin, chunk, err
 }

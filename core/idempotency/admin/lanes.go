@@ -1,0 +1,278 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
+)
+
+// The first and the last requests of a key are drawn; there may be any number between them.
+const (
+	firstLanes = 20
+	lastLanes  = 30
+)
+
+// The courses of a lane, as the template draws them.
+const (
+	courseFirst   = "first"   // Did the work.
+	courseReplay  = "replay"  // Got the answer of the first.
+	courseResumed = "resumed" // Went on where the first had stopped.
+	courseWaiting = "waiting" // Refused, because the first was not answered yet.
+	courseRefused = "refused"
+	courseEvent   = "event" // No request: what became of the key.
+)
+
+// lane is a request with the key, or something that happened to the key, in the picture of its page.
+type lane struct {
+	At time.Time
+	// Clock is the time of day; with the day where it is not the day of the first lane. Since is how long after the
+	// lane before; "" for the first.
+	Clock, Since string
+	Course       string
+	// Number counts the requests from 1; 0 for an event and where requests before it are not listed.
+	Number int
+	Pill   pages.Pill
+	// Text says in a sentence what became of it.
+	Text string
+	// Points are the recovery points that the request has reached, with their times.
+	Points []lanePoint
+	// LogID leads to the request in the log; the zero UUID for one that is not there.
+	LogID     uuid.UUID
+	RequestID string
+	// From says who has sent it.
+	From string
+	// Took is how long the answer took; "" where it is not known.
+	Took string
+	// Skipped is how many requests before this lane are not listed.
+	Skipped int64
+}
+
+// Logged reports whether the log has the request.
+func (l lane) Logged() bool { return l.LogID != uuid.Nil }
+
+// lanePoint is a step of the first request.
+type lanePoint struct {
+	Clock, Text string
+}
+
+// picture is what the page of a key draws.
+type picture struct {
+	Lanes []lane
+	// Sentence sums it up for somebody who has never heard of idempotency.
+	Sentence string
+}
+
+// newPicture draws the requests of a key, oldest first, as the log has them.
+func newPicture(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
+	lanes := requestLanes(e, requests, labels)
+	lanes = append(lanes, eventLanes(e)...)
+	slices.SortStableFunc(lanes, func(a, b lane) int { return a.At.Compare(b.At) })
+	for i := range lanes {
+		lanes[i].Clock = clockOf(lanes[i].At, e.CreatedAt)
+		if i > 0 {
+			lanes[i].Since = "+" + pages.Took(lanes[i].At.Sub(lanes[i-1].At))
+		}
+	}
+	return picture{Lanes: lanes, Sentence: sentenceOf(e)}
+}
+
+// requestLanes returns the requests, with the first one even if the log does not have it.
+func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
+	var lanes []lane
+	isFirst := func(r requestlog.Request) bool {
+		return r.RequestID == e.RequestID && r.OriginalRequestID == "" && r.Code == ""
+	}
+	if !slices.ContainsFunc(requests, isFirst) {
+		lanes = append(lanes, lane{At: e.CreatedAt, Course: courseFirst, RequestID: e.RequestID, Number: 1})
+	}
+	for _, request := range requests {
+		made := requestLane(request, labels)
+		if isFirst(request) {
+			made.Course = courseFirst
+		}
+		made.Number = len(lanes) + 1
+		lanes = append(lanes, made)
+	}
+	for i := range lanes {
+		if lanes[i].Course == courseFirst {
+			lanes[i].Text, lanes[i].Points = firstText(e), firstPoints(e)
+			lanes[i].Pill = pillOf(e)
+		}
+	}
+	return withGap(e, lanes)
+}
+
+// withGap says how many requests are not listed, where the first ones end and the last ones begin.
+func withGap(e Entry, lanes []lane) []lane {
+	skipped := 1 + e.Replays + e.Mismatches + e.Conflicts - int64(len(lanes))
+	if skipped <= 0 || len(lanes) < 2 {
+		return lanes
+	}
+	at := min(firstLanes, len(lanes)-1)
+	lanes[at].Skipped = skipped
+	for i := at; i < len(lanes); i++ {
+		lanes[i].Number = 0
+	}
+	return lanes
+}
+
+func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
+	made := lane{
+		At: r.At, LogID: r.ID, RequestID: r.RequestID, Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
+		From: cmp.Or(labels[r.TokenID], "dashboard"),
+	}
+	if r.Address.IsValid() {
+		made.From += ", " + r.Address.String()
+	}
+	switch {
+	case r.Replayed:
+		made.Course = courseReplay
+		made.Text = "The same request again. It got the first answer, and nothing was done twice."
+	case r.Code == core.CodeKeyInProgress:
+		made.Course = courseWaiting
+		made.Text = "The same request again, before the first one was answered. It was told to wait and retry."
+	case r.Code == core.CodeKeyReused:
+		made.Course, made.Text = courseRefused, differsText(r.Problem)
+	case r.Code != "":
+		made.Course = courseRefused
+		made.Text = fmt.Sprintf("Refused: %s. It did not use the key up.", strings.ToLower(r.Code.Spec().Title))
+	case r.OriginalRequestID != "":
+		made.Course = courseResumed
+		made.Text = "The same request again, after the first one had stopped. It continued where that had stopped."
+	default:
+		made.Course = courseReplay
+		made.Text = "Answered."
+	}
+	return made
+}
+
+// differsText says in what a refused request was another one.
+func differsText(problem *core.Problem) string {
+	words := map[string]string{
+		"workflow": "workflow or version", "run": "run to repeat", "content": "document", "options": "options",
+	}
+	var parts []string
+	if problem != nil {
+		for _, differing := range problem.Differs {
+			parts = append(parts, cmp.Or(words[differing], differing))
+		}
+	}
+	if len(parts) == 0 {
+		return "Another request with the same key. It was refused, because the key belongs to the first one."
+	}
+	return "Another request with the same key: its " + strings.Join(parts, " and ") +
+		" differs. It was refused, so nobody gets the answer to a question that was not asked."
+}
+
+// firstText says what the first request has done.
+func firstText(e Entry) string {
+	switch {
+	case e.FinishedAt == nil:
+		return "The first request. It has locked the key and is not finished."
+	case e.RunID != nil:
+		return "The first request. It started the run, and its answer was stored with the key."
+	case e.Status != nil && *e.Status >= http.StatusBadRequest:
+		return "The first request. It was declined, and its answer was stored with the key."
+	default:
+		return "The first request. It did its work, and its answer was stored with the key."
+	}
+}
+
+// firstPoints are what the first transaction has done, and the phases after it until a takeover.
+func firstPoints(e Entry) []lanePoint {
+	points := []lanePoint{{Clock: clockOf(e.CreatedAt, e.CreatedAt), Text: "key locked"}}
+	if first := e.firstPoint(); first != idempotency.PointFinished {
+		points = append(points, lanePoint{Clock: clockOf(e.CreatedAt, e.CreatedAt), Text: "reached " + string(first)})
+	}
+	for _, change := range e.changes {
+		if change.Point == change.Was {
+			return points // Another request or the service went on.
+		}
+		if change.Point != idempotency.PointFinished {
+			points = append(points, lanePoint{
+				Clock: clockOf(change.At, e.CreatedAt), Text: "reached " + string(change.Point),
+			})
+		}
+	}
+	if e.FinishedAt != nil {
+		points = append(points, lanePoint{Clock: clockOf(*e.FinishedAt, e.CreatedAt), Text: "answer stored"})
+	}
+	return points
+}
+
+// eventLanes are what happened to the key without a request, or by one that took it over.
+func eventLanes(e Entry) []lane {
+	var lanes []lane
+	event := func(at time.Time, tone, title, text string) {
+		lanes = append(lanes, lane{At: at, Course: courseEvent, Pill: pages.NewPill(tone, title), Text: text})
+	}
+	taken := false
+	for _, change := range e.changes {
+		switch {
+		case change.Point == change.Was:
+			taken = true
+			event(change.At, "warn", "Taken over",
+				"The holder of the key had stopped at "+string(change.Point)+". A retry or the completer goes on.")
+		case taken && change.Point != idempotency.PointFinished:
+			event(change.At, "run", "Phase", "Reached "+string(change.Point)+".")
+		}
+	}
+	if taken && e.FinishedAt != nil {
+		event(*e.FinishedAt, "ok", "Finished", "The answer was stored with the key.")
+	}
+	if e.FinishedAt == nil && e.LockedUntil != nil {
+		event(*e.LockedUntil, "idle", "Lock ends",
+			"If the holder of the key does not finish by then, another takes over.")
+	}
+	event(e.ExpiresAt, "idle", "Expires", "The key is forgotten: the same request would be a new one.")
+	return lanes
+}
+
+// sentenceOf says what the key has done.
+func sentenceOf(e Entry) string {
+	all := 1 + e.Replays + e.Mismatches + e.Conflicts
+	outcome := "its work was done once"
+	switch {
+	case e.FinishedAt == nil:
+		outcome = "it is not finished yet"
+	case e.RunID != nil:
+		outcome = "one run came out of it"
+	}
+	if all == 1 {
+		return "One request used this key, and " + outcome + ". A retry would get the same answer, and nothing would " +
+			"be done twice."
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{
+		{e.Replays, "got the first answer again"},
+		{e.Conflicts, "came too early and had to wait"},
+		{e.Mismatches, "wanted something else and had to be refused"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, pages.Number(part.n)+" "+part.word)
+		}
+	}
+	return fmt.Sprintf("%s requests used this key, and %s. The first did the work; %s.",
+		pages.Number(all), outcome, strings.Join(parts, ", "))
+}
+
+// clockOf is a time of day; with the day where it is not the day of the first request.
+func clockOf(at, first time.Time) string {
+	if at.UTC().Format(time.DateOnly) != first.UTC().Format(time.DateOnly) {
+		return at.UTC().Format(otherDay)
+	}
+	return at.UTC().Format(clock)
+}

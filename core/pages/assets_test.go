@@ -1,0 +1,75 @@
+package pages
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+func TestAssetsAreCompressedForThoseWhoAsk(t *testing.T) {
+	t.Parallel()
+	e := echo.New()
+	if err := Register(e); err != nil {
+		t.Fatal(err)
+	}
+	files, err := newAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range files {
+		for _, encoding := range []string{"", "gzip"} {
+			req := httptest.NewRequest(http.MethodGet, file.address, http.NoBody)
+			req.Header.Set(echo.HeaderAcceptEncoding, encoding)
+			answer := httptest.NewRecorder()
+			e.ServeHTTP(answer, req)
+			if got := answer.Header().Get(echo.HeaderContentEncoding); got != encoding {
+				t.Errorf("%s: Content-Encoding = %q, want %q", name, got, encoding)
+			}
+			if got := unpacked(t, answer.Body.Bytes(), encoding); !bytes.Equal(got, file.body) {
+				t.Errorf("%s, encoding %q: %d bytes, want the %d of the file", name, encoding, len(got), len(file.body))
+			}
+			if answer.Header().Get(echo.HeaderVary) != echo.HeaderAcceptEncoding {
+				t.Errorf("%s does not vary by the encoding", name)
+			}
+		}
+	}
+}
+
+func unpacked(tb testing.TB, body []byte, encoding string) []byte {
+	tb.Helper()
+	if encoding == "" {
+		return body
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+func TestEverySectionHasAnIcon(t *testing.T) {
+	t.Parallel()
+	files, err := newAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	icons := string(files["icons.svg"].body)
+	for _, section := range []Section{
+		SectionOverview, SectionRuns, SectionWorkflows, SectionKeys, SectionRequests, SectionUsage, SectionTokens,
+		SectionMembers, SectionAudit, SectionOperations,
+	} {
+		if !strings.Contains(icons, `<symbol id="`+section.Icon()+`"`) {
+			t.Errorf("icons.svg has no %s", section.Icon())
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/share"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// MaxSampleBytes bounds a sample.
+const MaxSampleBytes = 256 << 10
+
+const (
+	// sampleTimeout bounds the check of a sample, the wait for its place included.
+	sampleTimeout = 5 * time.Second
+	// sampleShare is what one organization may have of the places while others wait.
+	sampleShare = 0.5
+)
+
+// SampleLimiter bounds how many samples an organization may have checked.
+type SampleLimiter interface {
+	Allow(orgID uuid.UUID) core.Allowance
+}
+
+// Samples checks small documents by definitions that somebody is writing, within a request. Nothing is stored, and
+// steps that call other services are skipped.
+type Samples struct {
+	limit  SampleLimiter
+	places *share.Places
+}
+
+// NewSamples makes Samples with a place for each CPU.
+func NewSamples(limit SampleLimiter) *Samples {
+	return &Samples{limit: limit, places: share.New(runtime.NumCPU(), 1, sampleShare)}
+}
+
+// Check checks a sample by a definition that Definition.Check has accepted. An organization that asks for too much is
+// refused with rate_limited. A check that takes too long is a result.
+func (s *Samples) Check(
+	ctx context.Context, orgID uuid.UUID, definition validations.Definition, sample engines.Document,
+) (formats.Document, error) {
+	if sample.Size > MaxSampleBytes {
+		return formats.Document{}, core.NewError(core.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
+	}
+	if allowance := s.limit.Allow(orgID); !allowance.Allowed() {
+		return formats.Document{}, core.RateLimited("Your organization has many samples checked.", allowance.Wait)
+	}
+	checker, err := NewChecker(definition)
+	if err != nil {
+		return formats.Document{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, sampleTimeout)
+	defer cancel()
+	leave, err := s.places.Take(limited, orgID, 0)
+	if err != nil {
+		return formats.Document{}, core.Unavailable(err)
+	}
+	type outcome struct {
+		document formats.Document
+		err      error
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		// An engine that ignores its deadline keeps its place, so it cannot be followed by others.
+		defer leave()
+		checked, err := checker.Check(limited, sample.Filename, sample, func(int) {})
+		ended <- outcome{checked, err}
+	}()
+	select {
+	case end := <-ended:
+		if end.err == nil || limited.Err() == nil {
+			return end.document, end.err
+		}
+	case <-limited.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return formats.Document{}, err
+	}
+	return formats.Document{
+		Name: sample.Filename, Result: formats.ResultTimedOut,
+		Error: fmt.Sprintf("The check of the sample took longer than %s and was stopped.", sampleTimeout),
+	}, nil
+}

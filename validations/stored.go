@@ -1,0 +1,57 @@
+package validations
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+// StoredDocument is the document of a run as it is kept. Content can be read until the context ends with which the
+// document was opened.
+type StoredDocument struct {
+	Submission
+
+	Content io.ReaderAt
+}
+
+// OpenDocument returns the document of a run. One that the purge has removed is refused with document_gone.
+func (s *Service) OpenDocument(ctx context.Context, run Run) (StoredDocument, error) {
+	submission, err := gorm.G[Submission](s.db.Gorm).
+		Where("org_id = ? AND id = ?", run.OrgID, run.SubmissionID).Take(ctx)
+	if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+		return StoredDocument{}, fmt.Errorf("read submission %s: %w", run.SubmissionID, err)
+	}
+	stored := StoredDocument{Submission: submission}
+	switch {
+	case submission.UploadID != nil:
+		stored.Content = NewUpload(submission.Size, s.chunks(ctx, run.OrgID, *submission.UploadID))
+	case submission.Content != nil:
+		stored.Content = bytes.NewReader(submission.Content)
+	default:
+		return StoredDocument{}, core.NewError(core.CodeDocumentGone,
+			"The run's document is no longer kept: its retention time has ended. The findings may still be stored.")
+	}
+	return stored, nil
+}
+
+// chunks reads an upload. What is missing was purged after the submission was read.
+func (s *Service) chunks(ctx context.Context, orgID, id uuid.UUID) func(at int64) (int64, []byte, error) {
+	return func(at int64) (int64, []byte, error) {
+		begin, chunk, err := ReadChunk(ctx, s.db, orgID, id, at)
+		switch {
+		case errors.Is(err, ErrUploadGone):
+			err = core.NewError(core.CodeDocumentGone, "The run's document was removed while it was read.")
+		case err != nil:
+			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
+			err = fmt.Errorf("read byte %d of upload %s: %s", at, id, err.Error())
+		}
+		return begin, chunk, err
+	}
+}

@@ -1,0 +1,141 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// maxCompared bounds the findings of each kind that an answer lists.
+const maxCompared = 200
+
+// comparisonBody is the comparison of a run with the previous one as clients see it.
+type comparisonBody struct {
+	Previous core.Optional             `json:"previous"`
+	Counts   comparisonCounts          `json:"counts"`
+	New      []validations.FindingBody `json:"new"`
+	Gone     []validations.FindingBody `json:"gone"`
+	Complete bool                      `json:"complete"`
+}
+
+type comparisonCounts struct {
+	New  int `json:"new"`
+	Gone int `json:"gone"`
+	Same int `json:"same"`
+}
+
+// compareRun is GET /api/runs/{id}/comparison/.
+func (a *App) compareRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	ctx := c.Request().Context()
+	run, err := a.Runs.Find(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	compared, err := a.Runs.Compare(ctx, run)
+	if err != nil {
+		return err
+	}
+	body := comparisonBody{
+		Counts: comparisonCounts{len(compared.New), len(compared.Gone), compared.Same},
+		New:    renderCompared(compared.New), Gone: renderCompared(compared.Gone), Complete: !compared.Incomplete,
+	}
+	if compared.Previous != nil {
+		body.Previous = core.Optional(compared.Previous.ID.String())
+	}
+	return c.JSON(http.StatusOK, body)
+}
+
+func renderCompared(findings []validations.ComparedFinding) []validations.FindingBody {
+	bodies := []validations.FindingBody{}
+	for _, finding := range findings[:min(len(findings), maxCompared)] {
+		bodies = append(bodies, validations.FindingBody{
+			StepID: finding.StepID, IssueBody: validations.RenderIssue(finding.Finding),
+		})
+	}
+	return bodies
+}
+
+// comparisonPage is the page that compares a run with the previous one.
+type comparisonPage struct {
+	ShortID, Run string
+	Unfinished   bool
+	Previous     *validations.Run
+	PreviousID   string
+	Same         int
+	Groups       []comparisonGroup
+	Incomplete   bool
+}
+
+type comparisonGroup struct {
+	Pill     pages.Pill
+	Findings []comparedView
+	// More says how many are not listed.
+	More string
+}
+
+// comparedView is a finding. Its address leads to the line in the document of its run.
+type comparedView struct{ Tone, Sign, Place, Address, Message, Code string }
+
+// comparisonPage is GET /app/orgs/{org}/runs/{id}/comparison/.
+func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
+	ctx := c.Request().Context()
+	run, err := a.Runs.Find(ctx, principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	base := pages.Base(principal.OrgSlug) + "runs/"
+	view := comparisonPage{
+		ShortID: shortened(id), Run: base + id.String() + "/", Unfinished: run.State != validations.StateCompleted,
+	}
+	if !view.Unfinished {
+		compared, err := a.Runs.Compare(ctx, run)
+		if err != nil {
+			return err
+		}
+		view.Previous, view.Same, view.Incomplete = compared.Previous, compared.Same, compared.Incomplete
+		if compared.Previous != nil {
+			view.PreviousID = shortened(compared.Previous.ID)
+			view.Groups = []comparisonGroup{
+				newComparisonGroup("fail", "new", run, compared.New, base),
+				newComparisonGroup("ok", "gone", *compared.Previous, compared.Gone, base),
+			}
+		}
+	}
+	return a.pages.Render(c, http.StatusOK, "comparison", pages.Page{
+		Title: "Comparison of run " + view.ShortID, Section: pages.SectionRuns, Data: view,
+	})
+}
+
+func newComparisonGroup(
+	tone, word string, run validations.Run, findings []validations.ComparedFinding, base string,
+) comparisonGroup {
+	group := comparisonGroup{Pill: pages.NewPill(tone, pages.Number(len(findings))+" "+word)}
+	if len(findings) == 0 {
+		group.Pill.Tone = "idle"
+	}
+	for _, finding := range findings[:min(len(findings), findingsPerPage)] {
+		pill := severityPill(finding.Severity)
+		shown := comparedView{
+			Tone: pill.Tone, Sign: pill.Sign(), Message: formats.Clean(finding.Message),
+			Code: formats.Clean(finding.Code),
+		}
+		if finding.Line > 0 {
+			shown.Place = "Line " + strconv.Itoa(finding.Line)
+		}
+		if report := (runReport{RunDetail: validations.RunDetail{Run: run}}); finding.Line > 0 {
+			shown.Address = lineAddress(report, base+run.ID.String()+"/", finding.Line)
+		}
+		group.Findings = append(group.Findings, shown)
+	}
+	if more := len(findings) - len(group.Findings); more > 0 {
+		group.More = counted(int64(more), "more finding") + " not shown"
+	}
+	return group
+}

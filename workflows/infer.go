@@ -1,0 +1,104 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func inferCommand() *cobra.Command {
+	var declared string
+	command := &cobra.Command{
+		Use:   "infer FILE",
+		Short: "Write a first workflow file from a sample document",
+		Long: `Write a first workflow file from a sample document, to standard output.
+
+The file demands what every value of the sample has: types, columns and members that are never missing. What a sample
+cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
+
+Tables (CSV, XLSX, JSON Lines) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema. Nothing is
+sent anywhere.`,
+		Example: "  simplevalidations infer readings.csv > readings.yaml\n" +
+			"  simplevalidations check readings.csv --workflow readings.yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return infer(cmd, args[0], declared) },
+	}
+	command.Flags().StringVar(&declared, "content-type", "",
+		"the media type of the document (default: by file extension)")
+	return command
+}
+
+func infer(cmd *cobra.Command, name, declared string) error {
+	source, err := cli.OpenSource(cmd.InOrStdin(), name, engines.DefaultLimits().MaxTableBytes)
+	if err != nil {
+		return cli.Misuse("%v", err)
+	}
+	types := mediatype.Sent{Declared: declared, Filename: source.Name}.Types()
+	document := engines.Document{
+		Content: source, Size: source.Size, MediaType: types[0], Filename: filepath.Base(source.Name),
+	}
+	file, notes, err := inferFile(cmd.Context(), document)
+	if err := errors.Join(err, source.Close()); err != nil {
+		if cmd.Context().Err() != nil {
+			return interrupted(cmd.Context(), err)
+		}
+		return cli.Misuse("%s: %v", name, err)
+	}
+	text, err := file.annotated("", notes)
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+// inferFile proposes a workflow file for documents such as this one. The notes are about values of the file, by their
+// JSON pointers.
+func inferFile(ctx context.Context, document engines.Document) (File, map[string]string, error) {
+	kind, inferred, known, err := engines.Infer(ctx, document)
+	if err != nil {
+		return File{}, nil, err
+	}
+	if !known {
+		return File{}, nil, errors.New("nothing can be inferred from documents of this type; " +
+			"use CSV, XLSX, JSON Lines, JSON, YAML or XML, and set --content-type if the name does not tell")
+	}
+	title := strings.TrimSuffix(document.Filename, filepath.Ext(document.Filename))
+	slug := slugOf(title)
+	step := validations.Step{
+		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(slug)).String(), Name: engines.KindTitle(kind), Type: kind,
+		Config: inferred.Config,
+	}
+	notes := map[string]string{}
+	for pointer, note := range inferred.Notes {
+		notes["/steps/0/config"+pointer] = note
+	}
+	return File{
+		SchemaVersion: fileVersion, Slug: slug, Name: slug, Definition: validations.Definition{
+			Accepts: []string{document.MediaType}, Steps: []validations.Step{step},
+		},
+	}, notes, nil
+}
+
+var noSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slugOf makes a slug of a file's name.
+func slugOf(title string) string {
+	const maxSlug = 63
+	slug := strings.Trim(noSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	slug = strings.Trim(slug[:min(len(slug), maxSlug)], "-")
+	if slug == "" || slug[0] < 'a' || slug[0] > 'z' {
+		return "workflow"
+	}
+	return slug
+}

@@ -1,0 +1,211 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+// sampleView is what a text that is being written says about a sample.
+type sampleView struct {
+	Pill    pages.Pill
+	Summary string
+	// Note says why the sample was not checked; "" if it was.
+	Note     string
+	Findings []sampleFinding
+	// More says that there are more findings than are listed.
+	More string
+}
+
+type sampleFinding struct{ Tone, Sign, Place, Message, Code string }
+
+// sampleFindings bounds the findings that are listed beside a sample.
+const sampleFindings = 50
+
+// assist does what leaves the editor open: it checks the text and the sample, stores a draft, or writes the columns of
+// the form into the text.
+func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) error {
+	if page.Workflow != nil {
+		var err error
+		page.Stored, err = a.service.findDraft(c.Request().Context(), principal.OrgID, page.Workflow.ID)
+		if err != nil {
+			return err
+		}
+	}
+	switch page.Draft.Do {
+	case deedCheck:
+		return a.checkSample(c, principal, page)
+	case deedColumns:
+		return a.applyColumns(c, page)
+	case deedDraft, deedDiscard:
+		if page.Workflow != nil {
+			return a.keepDraft(c, principal, page)
+		}
+	case deedPublish:
+	}
+	return a.refuseEditor(c, page, core.InvalidPayload("The form has no button of that name. Reload the page."))
+}
+
+// checkSample checks the text, and the sample if there is one. Nothing is stored.
+func (a *App) checkSample(c echo.Context, principal core.Principal, page editorPage) error {
+	ctx := c.Request().Context()
+	file, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		page.Faults = newEditorFaults(page.Draft.Text, faults)
+		return a.renderEditor(c, http.StatusBadRequest, page)
+	}
+	page.Notice = "The workflow has no errors."
+	if page.Draft.Sample == "" {
+		return a.renderEditor(c, http.StatusOK, page)
+	}
+	name := page.Draft.SampleName
+	mediaType, known := file.Accepts[0], true
+	if strings.Contains(name, ".") {
+		mediaType, known = mediatype.OfFile(name, file.Accepts)
+	}
+	if !known || len(file.Steps) == 0 {
+		page.Checked = &sampleView{
+			Pill: pages.NewPill("warn", "Not checked"),
+			Note: "The workflow accepts " + strings.Join(file.Accepts, ", ") +
+				", and the name of the sample says otherwise.",
+		}
+		if known {
+			page.Checked.Note = "The workflow has no steps, so nothing is checked."
+		}
+		return a.renderEditor(c, http.StatusOK, page)
+	}
+	checked, err := a.samples.Check(ctx, principal.OrgID, file.Definition,
+		engines.NewDocument([]byte(page.Draft.Sample), mediaType, name))
+	if err != nil {
+		return a.refuseEditor(c, page, err)
+	}
+	page.Checked = newSampleView(checked)
+	return a.renderEditor(c, http.StatusOK, page)
+}
+
+func newSampleView(checked formats.Document) *sampleView {
+	view := &sampleView{Pill: pages.NewPill("error", "Not checked to the end"), Note: formats.Clean(checked.Error)}
+	switch checked.Result { //nolint:exhaustive // The others are results of runs that were not checked to the end.
+	case formats.ResultPass:
+		view.Pill = pages.NewPill("ok", "Passed")
+	case formats.ResultFail:
+		view.Pill = pages.NewPill("fail", "Failed")
+	}
+	counts := checked.Counts()
+	view.Summary = core.Plural(int(counts.Errors), "error") + ", " + core.Plural(int(counts.Warnings), "warning")
+	listed := 0
+	for _, step := range checked.Steps {
+		if step.Note != "" {
+			view.Findings = append(view.Findings, sampleFinding{
+				Tone: "idle", Sign: "–",
+				Message: formats.Clean(step.Name) + " was skipped: " + formats.Clean(step.Note),
+			})
+		}
+		for _, finding := range step.Findings {
+			listed++
+			if listed <= sampleFindings {
+				view.Findings = append(view.Findings, newSampleFinding(finding))
+			}
+		}
+	}
+	if listed > sampleFindings {
+		view.More = core.Plural(listed-sampleFindings, "more finding") + " not shown"
+	}
+	return view
+}
+
+func newSampleFinding(f engines.Finding) sampleFinding {
+	pill := pages.NewPill("fail", "")
+	switch f.Severity {
+	case engines.SeverityWarning:
+		pill.Tone = "warn"
+	case engines.SeverityInfo:
+		pill.Tone = "idle"
+	case engines.SeverityError:
+	}
+	shown := sampleFinding{
+		Tone: pill.Tone, Sign: pill.Sign(), Message: formats.Clean(f.Message), Code: formats.Clean(f.Code),
+	}
+	if f.Line > 0 {
+		shown.Place = "Line " + strconv.Itoa(f.Line)
+		if f.Column > 0 {
+			shown.Place += ", column " + strconv.Itoa(f.Column)
+		}
+	}
+	return shown
+}
+
+// applyColumns writes the columns of the form into the text.
+func (a *App) applyColumns(c echo.Context, page editorPage) error {
+	form, err := c.FormParams()
+	if err != nil {
+		return core.InvalidPayload("The form cannot be read.").Because(err)
+	}
+	text, err := writeColumns(page.Draft.Text, form)
+	switch {
+	case errors.Is(err, errColumnsMoved):
+		return a.refuseEditor(c, page, core.InvalidPayload(
+			"The YAML has other columns than the form had. The form now shows those of the YAML: change them again."))
+	case err != nil:
+		return a.checkSample(c, core.Principal{}, page) // The text is no YAML, so its faults are shown.
+	}
+	page.Draft.Text = text
+	_, faults, err := a.files.Parse(c.Request().Context(), []byte(text))
+	if err != nil {
+		return err
+	}
+	page.Notice = "The columns are written into the YAML. Nothing is saved yet."
+	page.Faults = newEditorFaults(text, faults)
+	return a.renderEditor(c, http.StatusOK, page)
+}
+
+// keepDraft stores the text as the workflow's draft, with or without errors, or discards the draft.
+func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPage) error {
+	ctx := c.Request().Context()
+	if page.Draft.Do == deedDiscard {
+		if err := a.service.discardDraft(ctx, principal.OrgID, page.Workflow.ID); err != nil {
+			return err
+		}
+		return pages.Redirect(c, page.Action, "The draft is discarded.")
+	}
+	if len(page.Draft.Text) > maxDefinitionBytes || !isStorableText(page.Draft.Text) || len(page.Draft.Base) > maxBase {
+		return a.refuseEditor(c, page, core.InvalidPayload("The text must be UTF-8 without NUL, 2 MiB at most."))
+	}
+	draft := storedDraft{Revision: page.Draft.Revision, Base: page.Draft.Base, Body: page.Draft.Text}
+	_, err := a.service.saveDraft(ctx, principal, page.Workflow.ID, draft)
+	if errors.Is(err, errDraftedMeanwhile) {
+		page.Draft.Revision = page.Stored.Revision
+	}
+	if err != nil {
+		return a.refuseEditor(c, page, err)
+	}
+	_, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
+	if err != nil {
+		return err
+	}
+	notice := "The draft is saved. It starts no runs until it is published."
+	if len(faults) > 0 {
+		notice += fmt.Sprintf(" It has %s.", core.Plural(len(faults), "error"))
+	}
+	return pages.Redirect(c, page.Action, notice)
+}
+
+// maxBase bounds the name of a workflow's state.
+const maxBase = 100
+
+func isStorableText(text string) bool {
+	return strings.ToValidUTF8(text, "") == text && !strings.Contains(text, "\x00")
+}
