@@ -5,13 +5,14 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/simplevalidations/simplevalidations/config"
 )
 
-// version is set by the linker.
-var version = "dev"
+// version is set by the linker, unless go install builds the program.
+var version string
 
 func main() {
 	os.Exit(run())
@@ -22,8 +23,10 @@ func run() int {
 	defer stop()
 	// The first signal asks for an orderly end; with the handler gone, a second one forces it.
 	context.AfterFunc(ctx, stop)
+	info, _ := debug.ReadBuildInfo()
 	program := config.Program{
-		Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+		Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Version: config.Version(version, info),
 	}
 	return program.Run(ctx, os.Args[1:])
 }

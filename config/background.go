@@ -23,9 +23,12 @@ const (
 	jobSlack         = time.Hour
 	purgeBatch       = 200
 	activityInterval = 3 * time.Second
+	// requestLogInterval makes the room of the log of requests one for each second.
+	requestLogInterval = time.Second
 	// lastFlushLimit bounds how long a process that ends waits for a database that may be away.
 	lastFlushLimit   = 2 * time.Second
 	uploadsInterval  = time.Minute
+	mailsInterval    = 15 * time.Second
 	lastUseInterval  = 10 * time.Second
 	workerGraceShare = 2
 )
@@ -69,6 +72,7 @@ func startBackground(
 // handle registers the job handlers of every app that has some.
 func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
 	p.executor.Tasks(register)
+	p.userService.Tasks(register)
 }
 
 // periodic is the work that is due by the calendar.
@@ -98,6 +102,18 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "invitations.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run:  p.userService.PurgeInvitations,
+	}, {
+		Name: "sign_ins.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  p.userService.PurgeSignIns,
+	}, {
+		Name: "requests.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run: func(ctx context.Context) (int64, error) {
+			n, err := p.purgeRequests(ctx)
+			p.metrics.Purges.Deleted(metrics.KindRequest, n)
+			return n, err
+		},
 	}}
 }
 
@@ -120,6 +136,8 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 		}, tasks.Loop{
 			Name: loopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
+			Name: loopMails, Interval: mailsInterval, RunOnce: p.userService.SweepMails,
+		}, tasks.Loop{
 			Name: loopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})
 	}
@@ -129,6 +147,8 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 		}, tasks.Loop{
 			Name: loopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },
+		}, tasks.Loop{
+			Name: loopRequests, Interval: requestLogInterval, RunOnce: p.requestLog.Flush,
 		}, tasks.Loop{
 			Name: loopLastUse, Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
 		})
@@ -142,5 +162,8 @@ func (p *Project) flushLast(ctx context.Context) {
 	defer cancel()
 	if _, err := p.activity.Flush(ctx, p.db); err != nil {
 		p.log.WarnContext(ctx, "the last counts are lost", "error", err)
+	}
+	if _, err := p.requestLog.Flush(ctx); err != nil {
+		p.log.WarnContext(ctx, "the last requests are not logged", "error", err)
 	}
 }

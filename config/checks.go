@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
@@ -177,6 +178,12 @@ func (e examination) secretKey(ctx context.Context) finding {
 		return broken(err.Error(), "correct SV_SECRET_KEY")
 	}
 	use, err := execution.CheckKeys(ctx, e.db, keys)
+	if err == nil {
+		var ofUsers users.KeyUse
+		ofUsers, err = users.CheckKeys(ctx, e.db, keys)
+		use.Unknown = slices.Concat(use.Unknown, ofUsers.Unknown)
+		use.Outdated += ofUsers.Outdated
+	}
 	switch {
 	case err != nil:
 		return broken(err.Error(), "run simplevalidations migrate up")
@@ -185,7 +192,7 @@ func (e examination) secretKey(ctx context.Context) finding {
 			"secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
 			"add that key to SV_SECRET_KEY, behind the new one and separated by a comma")
 	case use.Outdated > 0:
-		return warning(core.Plural(use.Outdated, "organization")+" with secrets that are encrypted under an older key",
+		return warning(core.Plural(use.Outdated, "secret")+" encrypted under an older key",
 			"run simplevalidations secrets rotate before you remove the older key from SV_SECRET_KEY")
 	}
 	return fine("all secrets are encrypted under the first key")

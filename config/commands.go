@@ -218,7 +218,7 @@ func (p Program) openAPICommand() *cobra.Command {
 
 func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {
 	return p.withBackend(ctx, func(ctx context.Context, settings Settings, b *backend) error {
-		project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+		project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (p Program) withTenant(
 	ctx context.Context, slug string, do func(context.Context, *Project, core.Principal) error,
 ) error {
 	return p.withBackend(ctx, func(ctx context.Context, settings Settings, b *backend) error {
-		project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+		project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 		if err != nil {
 			return err
 		}

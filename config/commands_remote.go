@@ -25,37 +25,53 @@ func (p Program) remote() remote.Env {
 // orOnDatabase joins two commands of one name: through the API, or with --org on the database itself as operators do.
 func orOnDatabase(api, operators *cobra.Command) *cobra.Command {
 	through := api.RunE
+	var alone []string
 	operators.Flags().VisitAll(func(flag *pflag.Flag) {
 		if api.Flags().Lookup(flag.Name) == nil {
 			// What operators must say is nothing that others need to.
 			shared := *flag
 			shared.Annotations = nil
 			api.Flags().AddFlag(&shared)
+			alone = append(alone, flag.Name)
 		}
 	})
 	api.RunE = func(cmd *cobra.Command, args []string) error {
-		if !cmd.Flags().Changed("org") {
-			return through(cmd, args)
+		if cmd.Flags().Changed("org") {
+			return runOnDatabase(cmd, operators, args)
 		}
 		var problems []error
-		cmd.Flags().Visit(func(flag *pflag.Flag) {
-			if operators.Flags().Lookup(flag.Name) == nil {
-				problems = append(problems, &UsageError{Reason: "--" + flag.Name + " cannot be combined with --org"})
-				return
+		for _, name := range alone {
+			if cmd.Flags().Changed(name) {
+				problems = append(problems, &UsageError{Reason: "--" + name + " needs --org"})
 			}
-			problems = append(problems, operators.Flags().Set(flag.Name, flag.Value.String()))
-		})
-		if err := errors.Join(problems...); err != nil {
-			return err
 		}
-		if err := operators.ValidateRequiredFlags(); err != nil {
-			return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
+		if len(problems) > 0 {
+			return errors.Join(problems...)
 		}
-		operators.SetContext(cmd.Context())
-		operators.SetOut(cmd.OutOrStdout())
-		return operators.RunE(operators, args)
+		return through(cmd, args)
 	}
 	return api
+}
+
+// runOnDatabase runs the command of operators with the flags that the other one was given.
+func runOnDatabase(cmd, operators *cobra.Command, args []string) error {
+	var problems []error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if operators.Flags().Lookup(flag.Name) == nil {
+			problems = append(problems, &UsageError{Reason: "--" + flag.Name + " cannot be combined with --org"})
+			return
+		}
+		problems = append(problems, operators.Flags().Set(flag.Name, flag.Value.String()))
+	})
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	if err := operators.ValidateRequiredFlags(); err != nil {
+		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
+	}
+	operators.SetContext(cmd.Context())
+	operators.SetOut(cmd.OutOrStdout())
+	return operators.RunE(operators, args)
 }
 
 // userCommands are those of operators, with what the API offers besides.
@@ -63,7 +79,7 @@ func (p Program) userCommands() []*cobra.Command {
 	all := users.Commands(p.openUsers)
 	for _, group := range all {
 		if group.Name() == "org" {
-			group.AddCommand(p.deleteOrgCommand())
+			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand())
 		}
 		if group.Name() != "token" {
 			continue
@@ -73,7 +89,12 @@ func (p Program) userCommands() []*cobra.Command {
 			group.RemoveCommand(create)
 			group.AddCommand(orOnDatabase(remote.CreateTokenCommand(p.remote()), create))
 		}
-		group.AddCommand(remote.TokenCommands(p.remote())...)
+		for _, command := range remote.TokenCommands(p.remote()) {
+			if command.Name() == "revoke" {
+				command = orOnDatabase(command, users.RevokeTokenCommand(p.openUsers))
+			}
+			group.AddCommand(command)
+		}
 	}
 	return all
 }

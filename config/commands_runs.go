@@ -16,7 +16,7 @@ import (
 func (p Program) runsCommand() *cobra.Command {
 	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel, rerun, requeue and purge runs"}
 	group.AddCommand(orOnDatabase(remote.ListRunsCommand(p.remote()), p.listRunsCommand()), p.requeueRunCommand(),
-		p.purgeRunsCommand())
+		p.purgeRunsCommand(), p.lostRunsCommand())
 	group.AddCommand(remote.RunsCommands(p.remote())...)
 	return group
 }
@@ -90,7 +90,7 @@ func (p Program) purgeRunsCommand() *cobra.Command {
 		Use: "purge", Short: "Delete documents and findings after their retention time", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+				project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}

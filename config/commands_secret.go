@@ -76,7 +76,7 @@ func (p Program) rotateSecretCommand() *cobra.Command {
 			return p.withTenant(cmd.Context(), org, func(
 				ctx context.Context, project *Project, who core.Principal,
 			) error {
-				err := project.executor.RotateSigningKey(ctx, who.OrgID)
+				err := project.executor.RotateSigningKey(ctx, who)
 				return report(p.Stdout, err, "the validators of %s have new secrets; signing-secret show prints them\n",
 					who.OrgSlug)
 			})
@@ -98,12 +98,17 @@ func (p Program) secretsCommand() *cobra.Command {
 				if settings.SecretKey == "" {
 					return &UsageError{Reason: missingSecretKey}
 				}
-				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+				project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}
 				n, err := project.executor.ResealSigningKeys(ctx)
-				return report(p.Stdout, err, "%s encrypted under the first key\n", core.Plural(n, "signing key"))
+				if err != nil {
+					return err
+				}
+				ofUsers, err := project.userService.Reseal(ctx)
+				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
+					core.Plural(ofUsers, "user secret"))
 			})
 		},
 	})

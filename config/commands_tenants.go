@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+				project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}
@@ -54,11 +55,16 @@ func (p Program) printTenant(ctx context.Context, b *backend, orgID uuid.UUID) e
 	if err != nil {
 		return err
 	}
+	return printCounts(p.Stdout, counts)
+}
+
+// printCounts prints how many rows there are in each table.
+func printCounts(w io.Writer, counts map[string]int64) error {
 	rows := make([][]string, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		rows = append(rows, []string{name, strconv.FormatInt(counts[name], 10)})
 	}
-	if err := cli.WriteTable(p.Stdout, rows...); err != nil {
+	if err := cli.WriteTable(w, rows...); err != nil {
 		return fmt.Errorf("print the rows: %w", err)
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/labstack/echo/v4"
-	"github.com/swaggest/swgui/v5emb"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -24,8 +23,6 @@ import (
 const (
 	// docsPolicy lets a page load nothing but what this server has.
 	docsPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-	// referencePolicy also allows the pictures that the reference's style sheet brings along.
-	referencePolicy = docsPolicy + "; img-src 'self' data:"
 
 	yamlType = "application/yaml"
 	htmlType = "text/html; charset=utf-8"
@@ -43,9 +40,9 @@ func registerDocs(e *echo.Echo) error {
 	}
 	e.GET("/docs/samples/*", serveSample(samples))
 	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, pages.Root) })
-	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docsPolicy, docs.WorkflowFileSchema()))
+	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docs.WorkflowFileSchema()))
 	registerSchema(e)
-	return registerReference(e)
+	return nil
 }
 
 func registerPages(e *echo.Echo) error {
@@ -62,9 +59,21 @@ func registerPages(e *echo.Echo) error {
 	e.GET(site.SearchAddress, servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
 		return guides.Search(c.QueryParam("q"))
 	}))
-	return registerFiles(e, docsPolicy, map[string]string{
-		"/docs/docs.css": "text/css; charset=utf-8",
-		"/docs/icon.svg": "image/svg+xml",
+	// The addresses of the reference stand in the OpenAPI document, which is not read before the first request.
+	reference := servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
+		page, found := guides.Reference(c.Request().URL.Path)
+		if !found {
+			return nil, core.NewError(core.CodeNotFound, "The API reference has no such page.")
+		}
+		return page, nil
+	})
+	e.GET(site.ReferenceRoot, reference)
+	e.GET(site.ReferenceRoot+":operation/", reference)
+	return registerFiles(e, map[string]string{
+		"/docs/docs.css":      "text/css; charset=utf-8",
+		"/docs/docs.js":       "text/javascript; charset=utf-8",
+		"/docs/reference.css": "text/css; charset=utf-8",
+		"/docs/icon.svg":      "image/svg+xml",
 	})
 }
 
@@ -81,18 +90,18 @@ func servePage(
 		if err != nil {
 			return fmt.Errorf("find a page of the documentation: %w", err)
 		}
-		return serveStatic(htmlType, docsPolicy, page)(c)
+		return serveStatic(htmlType, page)(c)
 	}
 }
 
 // registerFiles adds files of the layout, each at the address that ends in its name, with their media types.
-func registerFiles(e *echo.Echo, policy string, mediaTypes map[string]string) error {
+func registerFiles(e *echo.Echo, mediaTypes map[string]string) error {
 	for address, mediaType := range mediaTypes {
 		body, err := site.File(lastSegment(address))
 		if err != nil {
 			return err
 		}
-		e.GET(address, serveStatic(mediaType, policy, body))
+		e.GET(address, serveStatic(mediaType, body))
 	}
 	return nil
 }
@@ -104,13 +113,13 @@ func registerSchema(e *echo.Echo) {
 		c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
 		accept := c.Request().Header.Get(echo.HeaderAccept)
 		if !strings.Contains(accept, echo.MIMEApplicationJSON) || strings.Contains(accept, yamlType) {
-			return serveStatic(yamlType, docsPolicy, docs.OpenAPI())(c)
+			return serveStatic(yamlType, docs.OpenAPI())(c)
 		}
 		asJSON, err := convert()
 		if err != nil {
 			return err
 		}
-		return serveStatic(echo.MIMEApplicationJSON, docsPolicy, asJSON)(c)
+		return serveStatic(echo.MIMEApplicationJSON, asJSON)(c)
 	})
 }
 
@@ -126,30 +135,13 @@ func openAPIAsJSON() ([]byte, error) {
 	return asJSON, nil
 }
 
-// registerReference adds the page that shows the OpenAPI document. The page is our own, because the one that comes
-// with the explorer has a script inside, which the policy forbids.
-func registerReference(e *echo.Echo) error {
-	page, err := site.File("reference.html")
-	if err != nil {
-		return err
-	}
-	e.GET("/api/docs/", serveStatic(htmlType, referencePolicy, page))
-	explorer := echo.WrapHandler(v5emb.New("", "", "/api/docs/"))
-	e.GET("/api/docs/swagger-ui.css", explorer)
-	e.GET("/api/docs/swagger-ui-bundle.js", explorer)
-	return registerFiles(e, referencePolicy, map[string]string{
-		"/api/docs/reference.css": "text/css; charset=utf-8",
-		"/api/docs/reference.js":  "text/javascript; charset=utf-8",
-	})
-}
-
 // serveStatic answers with the same bytes each time. Clients may cache them, but revalidate them each time,
 // so that no page outlives an upgrade.
-func serveStatic(mediaType, policy string, body []byte) echo.HandlerFunc {
+func serveStatic(mediaType string, body []byte) echo.HandlerFunc {
 	tag := core.ETag(body)
 	return func(c echo.Context) error {
 		header := c.Response().Header()
-		header.Set(echo.HeaderContentSecurityPolicy, policy)
+		header.Set(echo.HeaderContentSecurityPolicy, docsPolicy)
 		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 		header.Set(echo.HeaderCacheControl, "no-cache")
 		header.Set("ETag", tag)
@@ -170,7 +162,7 @@ func serveSample(samples fs.FS) echo.HandlerFunc {
 		if err != nil {
 			return fmt.Errorf("read sample %s: %w", name, err)
 		}
-		return serveStatic(sampleType(name), docsPolicy, body)(c)
+		return serveStatic(sampleType(name), body)(c)
 	}
 }
 

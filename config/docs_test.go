@@ -19,14 +19,16 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"
+	"github.com/simplevalidations/simplevalidations/docs/reference"
+	"github.com/simplevalidations/simplevalidations/docs/site"
 )
 
 func TestDocsPages(t *testing.T) {
 	t.Parallel()
 
 	e := fixture.Router(t)
-	addresses := append(fixture.DocsAddresses(t), "/docs/", "/docs/guides/", "/docs/errors/", "/docs/adr/",
-		"/api/docs/")
+	addresses := append(fixture.DocsAddresses(t), "/docs/", "/docs/guides/", "/docs/errors/", "/docs/adr/")
+	addresses = append(addresses, fixture.ReferenceAddresses(t)...)
 	for _, address := range addresses {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
@@ -44,8 +46,8 @@ func TestDocsPages(t *testing.T) {
 					t.Errorf("page has %q, want none", forbidden)
 				}
 			}
-			for _, reference := range references(page) {
-				checkReference(t, e, address, reference)
+			for _, target := range references(page) {
+				checkReference(t, e, address, target)
 			}
 		})
 	}
@@ -93,6 +95,7 @@ func TestDocsFiles(t *testing.T) {
 		"NoEscape":      {"/docs/samples/../openapi.yaml", "", core.ProblemType, "not_found", 404},
 		"Folder":        {"/docs/samples/good/", "", core.ProblemType, "not_found", 404},
 		"NoPage":        {"/docs/guides/nothing/", "", core.ProblemType, "not_found", 404},
+		"NoOperation":   {"/api/docs/nothing/", "", core.ProblemType, "no such page", 404},
 		"Style":         {"/docs/docs.css", "", "text/css; charset=utf-8", "light dark", 200},
 	}
 	for name, tt := range tests {
@@ -275,15 +278,15 @@ func references(page string) []string {
 }
 
 // checkReference follows a reference, which must stay on this server and name a place that exists.
-func checkReference(tb testing.TB, e *echo.Echo, from, reference string) {
+func checkReference(tb testing.TB, e *echo.Echo, from, link string) {
 	tb.Helper()
 	base := url.URL{Path: from}
-	target, err := base.Parse(reference)
+	target, err := base.Parse(link)
 	if err != nil {
-		tb.Fatalf("reference %q: %v", reference, err)
+		tb.Fatalf("reference %q: %v", link, err)
 	}
 	if target.Host != "" || target.Scheme != "" {
-		tb.Errorf("%s leads to %s, want only this server", from, reference)
+		tb.Errorf("%s leads to %s, want only this server", from, link)
 		return
 	}
 	if strings.HasPrefix(target.Path, "/app/") {
@@ -292,19 +295,36 @@ func checkReference(tb testing.TB, e *echo.Echo, from, reference string) {
 	}
 	answer := get(e, target.Path)
 	if answer.Code != http.StatusOK {
-		tb.Errorf("%s leads to %s, which answers %d, want 200", from, reference, answer.Code)
+		tb.Errorf("%s leads to %s, which answers %d, want 200", from, link, answer.Code)
 	}
 	if id := target.Fragment; id != "" && !strings.Contains(answer.Body.String(), `id="`+id+`"`) {
-		tb.Errorf("%s leads to %s, which has no such place", from, reference)
+		tb.Errorf("%s leads to %s, which has no such place", from, link)
 	}
 }
 
 // checkDashboardReference asks only whether there is such a page: who sees it is not the documentation's concern.
 func checkDashboardReference(tb testing.TB, e *echo.Echo, from, path string) {
 	tb.Helper()
-	isPage := func(r *echo.Route) bool { return r.Method == http.MethodGet && r.Path == path }
+	found := e.NewContext(nil, nil)
+	e.Router().Find(http.MethodGet, path, found)
+	isPage := func(r *echo.Route) bool { return r.Method == http.MethodGet && r.Path == found.Path() }
 	if !slices.ContainsFunc(e.Routes(), isPage) {
 		tb.Errorf("%s leads to %s, which is no page of the dashboard", from, path)
+	}
+	if slug, isTrial := strings.CutPrefix(path, site.TrialRoot); isTrial {
+		checkTriable(tb, from, strings.TrimSuffix(slug, "/"))
+	}
+}
+
+// checkTriable refuses the link to a trial that the dashboard answers with 404.
+func checkTriable(tb testing.TB, from, slug string) {
+	tb.Helper()
+	document, err := reference.Read(docs.OpenAPI())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if operation, found := document.Find(slug); !found || !operation.IsTriable() {
+		tb.Errorf("%s leads to a trial of %q, which is no operation that can be tried", from, slug)
 	}
 }
 

@@ -23,6 +23,9 @@ func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler,
 	return p.metrics, handler, figures.Refresh(ctx)
 }
 
+// FlushTraces sends the spans that have ended.
+func (p *Project) FlushTraces(ctx context.Context) error { return p.tracer.Flush(ctx) }
+
 // WithSecretKey returns the settings with the key of the data folder.
 func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }
 

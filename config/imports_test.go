@@ -32,11 +32,12 @@ type layer struct {
 func layers() []layer {
 	foundation := []string{
 		"core", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/idempotency/admin",
-		"core/jobs", "core/keyring", "core/mediatype", "core/metrics", "core/pages", "docs", "migrations",
+		"core/jobs", "core/keyring", "core/mail", "core/mediatype", "core/metrics", "core/pages", "core/requestlog",
+		"core/tracing", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
-		"validations/engines/engine", "validations/engines/expression", "validations/engines/tree",
+		"core/mediatype", "validations/engines/engine", "validations/engines/expression", "validations/engines/tree",
 		"validations/engines/xmltext",
 	}
 	return []layer{
@@ -51,14 +52,20 @@ func layers() []layer {
 		{folder: "core/idempotency", may: []string{"core", "core/db", "core/metrics"}},
 		{
 			folder: "core/idempotency/admin",
-			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages"},
+			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages", "core/requestlog"},
 		},
 		{folder: "core/jobs", may: packagesOfCore},
 		{folder: "core/keyring"},
+		{folder: "core/mail"},
 		{folder: "core/mediatype"},
+		{folder: "core/tracing"},
 		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/ratelimit", may: packagesOfCore},
+		{
+			folder: "core/requestlog",
+			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages"},
+		},
 		{
 			folder: coretest,
 			may: []string{
@@ -91,9 +98,10 @@ func layers() []layer {
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"users", "validations", "validations/engines", "validations/execution",
+				"users", "validations", "validations/document", "validations/engines", "validations/execution",
 			}, foundation...),
 		},
+		{folder: "validations/document", may: []string{"core/cli", "validations/engines"}},
 		{folder: "workflows/start/body", may: append([]string{"validations"}, foundation...)},
 		{
 			folder: "workflows/start",

@@ -90,9 +90,11 @@ func (p *Project) collect(part role) (*metrics.Collected, error) {
 
 func (p *Project) engineUsage() metrics.EngineUsage {
 	places, memory := p.executor.Usage()
+	local := p.local.Usage()
 	return metrics.EngineUsage{
 		PlacesTaken: places.Taken, Places: places.Places, Waiting: places.Waiting,
 		MemoryUsed: memory.Used, Memory: memory.Memory, MemoryWaiting: memory.Waiting,
+		LocalTaken: local.Taken, Local: local.Places,
 	}
 }
 

@@ -73,7 +73,7 @@ func TestMetrics(t *testing.T) {
 		`sv_runs_pending 2`, `sv_runs_oldest_pending_age_seconds `, `sv_runs_executing 0`,
 		`sv_processes{role="worker",state="silent"} 1`, `sv_processes{role="web",state="alive"} 0`,
 		`sv_loop_last_success_age_seconds{loop="sweeper"} `,
-		`sv_engine_places_taken 0`, `sv_engine_memory_bytes `,
+		`sv_engine_places_taken 0`, `sv_engine_memory_bytes `, `sv_local_places 0`, `sv_local_places_taken 0`,
 		`sv_http_request_duration_seconds_count{code="201",method="POST",route="/api/workflows/:id/start/"}`,
 	} {
 		if !strings.Contains(scrape.Body.String(), want) {

@@ -19,9 +19,11 @@ const (
 	loopEnqueuer  = "enqueuer"
 	loopSweeper   = "sweeper"
 	loopUploads   = "uploads sweeper"
+	loopMails     = "mails sweeper"
 	loopCompleter = "completer"
 	loopWaiters   = "waiters"
 	loopActivity  = "key activity"
+	loopRequests  = "log of requests"
 	loopLastUse   = "token last use"
 )
 
@@ -44,9 +46,11 @@ func duties() []duty {
 		{loopEnqueuer, loopEnqueuer, "runs that are started do not reach the workers", anyServe},
 		{loopSweeper, loopSweeper, "runs whose worker or task was lost are not retried", worker},
 		{loopUploads, loopUploads, "documents of interrupted requests are not deleted", worker},
+		{loopMails, loopMails, "mails that could not be sent are not sent again", worker},
 		{loopCompleter, loopCompleter, "keys of interrupted requests stay locked", worker},
 		{loopWaiters, loopWaiters, "clients that wait for a run are not answered when it ends", web},
 		{loopActivity, loopActivity, "replays of keys are not counted", web},
+		{loopRequests, loopRequests, "the log of requests has gaps", web},
 		{loopLastUse, loopLastUse, "the last use of tokens is not stored", web},
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,9 +15,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -46,6 +50,7 @@ type Project struct {
 	redis    redis.UniversalClient
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+	tracer   *tracing.Tracer
 
 	staged *jobs.Signal
 	edge   users.Edge
@@ -55,19 +60,22 @@ type Project struct {
 	workflows   *workflows.App
 
 	keys       *admin.App
+	requests   *requestlog.App
 	search     *pages.Search
 	operations *operations
+	trial      *trial
 	probe      databaseProbe
 	// stopping is closed when the process is asked to stop; nil where nothing asks.
 	stopping <-chan struct{}
 	// prefetches are the look-ups that routes make together with the one of their caller's token.
 	prefetches users.Prefetches
 
-	activity  *admin.Activity
-	inspector *admin.Inspector
-	waiters   *execution.Waiters
-	local     *execution.Local
-	completer *idempotency.Completer
+	activity   *admin.Activity
+	requestLog *requestlog.Log
+	inspector  *admin.Inspector
+	waiters    *execution.Waiters
+	local      *execution.Local
+	completer  *idempotency.Completer
 
 	userService     *users.Service
 	runService      *validations.Service
@@ -84,10 +92,22 @@ const (
 	signInBurst      = 20
 )
 
+// An author who tries a workflow on samples has a check every two seconds, and some more at once.
+const (
+	samplesPerSecond = 0.5
+	samplesBurst     = 30
+)
+
 // NewProject installs the apps of the version.
 func NewProject(
-	settings Settings, version string, database *db.DB, client redis.UniversalClient, log *slog.Logger,
+	ctx context.Context, settings Settings, version string, database *db.DB, client redis.UniversalClient,
+	log *slog.Logger,
 ) (*Project, error) {
+	tracer, err := tracing.Open(ctx, settings.OTLPEndpoint, version, log)
+	if err != nil {
+		return nil, err
+	}
+	log = tracer.Log(log)
 	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
@@ -96,61 +116,112 @@ func NewProject(
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	waiters := execution.NewWaiters(database)
-	executor, err := newExecutor(settings, database, runs, staged, waiters, measured, log)
+	executor, err := newExecutor(settings, database, runs, staged, waiters, measured, tracer, log)
 	if err != nil {
 		return nil, err
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
+		tracer:     tracer,
 		edge:       edgeOf(settings),
 		prefetches: users.Prefetches{},
 		activity:   admin.NewActivity(), waiters: waiters,
 		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
-	if p.userService, err = users.NewService(database, check); err != nil {
+	if p.userService, err = newUsers(settings, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
+	p.requestLog = requestlog.New(database, p.userService, settings.RequestLogRate, measured.Requests)
 	p.local = execution.NewLocal(executor, settings.LocalRuns, settings.ShutdownGrace/workerGraceShare)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
-	limits := start.Config{CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory}
+	limits := start.Config{
+		CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory, Tracer: tracer,
+	}
 	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
 	signIns := ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst)
 	if p.users, err = users.New(p.userService, guard, p.inspector, check, runs, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.validations, err = web.New(web.Deps{
-		Runs: runs, Executor: executor, Waiters: p.waiters, Keys: p.inspector,
-		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: settings.Address(),
-		Callbacks: withBurst("callbacks", settings.CallbacksPerSecond), StreamsPerOrg: settings.StreamsPerOrg,
-	})
-	if err != nil {
+	if p.validations, err = newValidations(p, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
 	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, waiters, guard,
 		runLimiter(settings, client, log), check,
-		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches)
+		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches,
+		execution.NewSamples(ratelimit.NewLocal("samples", samplesPerSecond, samplesBurst)))
 	if err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
-	if p.keys, err = admin.New(p.inspector, check, runs); err != nil {
-		return nil, fmt.Errorf("install idempotency: %w", err)
-	}
-	p.search, err = pages.NewSearch(check, p.inspector, runs, p.userService, p.workflowService)
-	if err != nil {
-		return nil, fmt.Errorf("install the search: %w", err)
-	}
-	if p.operations, err = newOperations(p, check); err != nil {
-		return nil, fmt.Errorf("install operations: %w", err)
+	if err := p.installViews(check); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
+func newValidations(p *Project, check *core.Validator) (*web.App, error) {
+	return web.New(web.Deps{
+		Runs: p.runService, Executor: p.executor, Waiters: p.waiters, Keys: p.inspector,
+		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: p.settings.Address(),
+		Callbacks: withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
+		Proven: p.users.Proven,
+	})
+}
+
+// installViews adds what looks at the other apps.
+func (p *Project) installViews(check *core.Validator) error {
+	var err error
+	if p.keys, err = admin.New(p.inspector, check, p.runService, p.userService); err != nil {
+		return fmt.Errorf("install idempotency: %w", err)
+	}
+	requests := requestlog.NewReader(p.db)
+	if p.requests, err = requestlog.NewApp(requests, p.userService, check, operationNames()); err != nil {
+		return fmt.Errorf("install the log of requests: %w", err)
+	}
+	p.search, err = pages.NewSearch(check, p.inspector, p.runService, p.userService, p.workflowService)
+	if err != nil {
+		return fmt.Errorf("install the search: %w", err)
+	}
+	if p.operations, err = newOperations(p, check); err != nil {
+		return fmt.Errorf("install operations: %w", err)
+	}
+	if p.trial, err = newTrial(p.settings); err != nil {
+		return fmt.Errorf("install the trial of the API: %w", err)
+	}
+	return nil
+}
+
+func newUsers(
+	settings Settings, database *db.DB, staged *jobs.Signal, check *core.Validator,
+) (*users.Service, error) {
+	keys, err := keyring.Parse(string(settings.SecretKey))
+	if err != nil {
+		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
+	}
+	cfg := users.Config{Keys: keys, Staged: staged, Address: settings.Address()}
+	if settings.SMTPAddress != "" {
+		cfg.Mail, err = mail.New(mail.Config{
+			Address: settings.SMTPAddress, Encryption: settings.SMTPEncryption, From: settings.MailFrom,
+			User: settings.SMTPUser, Password: string(settings.SMTPPassword),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("set up mail: %w", err)
+		}
+	}
+	if settings.OIDCIssuer != "" {
+		cfg.OpenID = users.NewOpenID(users.OpenIDConfig{
+			Issuer: settings.OIDCIssuer, ClientID: settings.OIDCClientID, Secret: string(settings.OIDCClientSecret),
+			Domains: settings.OIDCDomains, CreateUsers: settings.OIDCCreateUsers, Address: settings.Address(),
+		})
+	}
+	return users.NewService(database, check, cfg)
+}
+
 func newExecutor(
 	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, waiters *execution.Waiters,
-	measured *metrics.Metrics, log *slog.Logger,
+	measured *metrics.Metrics, tracer *tracing.Tracer, log *slog.Logger,
 ) (*execution.Executor, error) {
 	keys, err := keyring.Parse(string(settings.SecretKey))
 	if err != nil {
@@ -161,7 +232,7 @@ func newExecutor(
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
 		OrgShare: settings.OrgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
-		Keys:     keys,
+		Keys:     keys, Tracer: tracer,
 	}, runs, staged, waiters, measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install the execution of runs: %w", err)
@@ -208,9 +279,9 @@ func overage(settings Settings, engine *idempotency.Engine) *start.Overage {
 }
 
 func (p *Project) apps() []App {
-	return []App{p.users, p.validations, p.workflows, p.keys}
+	return []App{p.users, p.validations, p.workflows, p.keys, p.requests}
 }
 
 func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.keys, p.users, p.validations, p.workflows, p.search, p.operations}
+	return []PagesApp{p.keys, p.requests, p.users, p.validations, p.workflows, p.search, p.operations, p.trial}
 }

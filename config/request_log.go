@@ -64,7 +64,8 @@ func replayOutcome(c echo.Context) string {
 
 // runOf returns the id of the run that a request has started, or is about.
 func runOf(c echo.Context) string {
-	id, started := strings.CutPrefix(c.Response().Header().Get(echo.HeaderLocation), apiPrefix+"/runs/")
+	location := c.Response().Header().Get(echo.HeaderLocation)
+	_, id, started := strings.Cut(location, "/runs/")
 	if !started && strings.Contains(c.Path(), "/runs/:id/") {
 		id = c.Param("id")
 	}

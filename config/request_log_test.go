@@ -21,7 +21,7 @@ func TestRequestLogNamesWho(t *testing.T) {
 	s := setup(t)
 	var lines bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&lines, nil))
-	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, log)
+	project, err := config.NewProject(t.Context(), s.Settings, fixture.Version, s.DB, s.Queue, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRequestLogNamesWhoIsLimited(t *testing.T) {
 	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.001 })
 	var lines bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&lines, nil))
-	project, err := config.NewProject(s.Settings, fixture.Version, s.DB, s.Queue, log)
+	project, err := config.NewProject(t.Context(), s.Settings, fixture.Version, s.DB, s.Queue, log)
 	if err != nil {
 		t.Fatal(err)
 	}

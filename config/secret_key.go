@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
@@ -99,9 +101,14 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings Settings) err
 	if err != nil {
 		return err //nolint:wrapcheck // it says all
 	}
-	if len(use.Unknown) > 0 {
+	ofUsers, err := users.CheckKeys(ctx, database, keys)
+	if err != nil {
+		return err //nolint:wrapcheck // it says all
+	}
+	if unknown := slices.Concat(use.Unknown, ofUsers.Unknown); len(unknown) > 0 {
 		return &UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not " +
-			"have (" + strings.Join(use.Unknown, ", ") + "): add it behind the new one, separated by a comma"}
+			"have (" + strings.Join(slices.Compact(unknown), ", ") +
+			"): add it behind the new one, separated by a comma"}
 	}
 	return nil
 }

@@ -2,7 +2,10 @@ package config
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +29,10 @@ type demoOutput struct {
 	Orgs      []DemoOrg     `json:"orgs"`
 }
 
-// demoDashboard is how to sign in to the dashboard.
+// demoPasswordBytes is how much is random in the password of the demonstration.
+const demoPasswordBytes = 20
+
+// demoDashboard is how to sign in to the dashboard. The password is empty where it was changed.
 type demoDashboard struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
@@ -68,7 +74,7 @@ func demoTenants() []demoTenant {
 }
 
 func (p Program) seedCommand() *cobra.Command {
-	var demo, asJSON bool
+	var demo, asJSON, resetPassword bool
 	command := &cobra.Command{
 		Use: "seed --demo", Short: "Fill the database with the demonstration", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,11 +82,11 @@ func (p Program) seedCommand() *cobra.Command {
 				return &UsageError{Reason: "say what to seed: simplevalidations seed --demo"}
 			}
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(settings, p.Version, b.db, nil, b.log)
+				project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 				if err != nil {
 					return err
 				}
-				output, err := project.seedDemo(ctx)
+				output, err := project.seedDemo(ctx, resetPassword)
 				if err != nil {
 					return err
 				}
@@ -93,25 +99,27 @@ func (p Program) seedCommand() *cobra.Command {
 	}
 	command.Flags().BoolVar(&demo, "demo", false, "two organizations with workflows and tokens")
 	command.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	command.Flags().BoolVar(&resetPassword, "reset-password", false,
+		"set a new password for the dashboard, in place of one that was changed")
 	return command
 }
 
-// seedDemo makes what is missing of the demonstration, and new tokens and a new password each time: the secrets of
-// earlier ones are not known to anybody but their holders, and the tokens go on working.
-func (p *Project) seedDemo(ctx context.Context) (demoOutput, error) {
+// seedDemo makes what is missing of the demonstration. Passwords and tokens are derived from SV_SECRET_KEY, so those
+// that were printed before are printed again and keep working.
+func (p *Project) seedDemo(ctx context.Context, resetPassword bool) (demoOutput, error) {
 	orgs, err := p.SeedTenants(ctx)
 	if err != nil {
 		return demoOutput{}, err
 	}
-	visitor, err := p.seedVisitor(ctx, orgs)
+	visitor, err := p.seedVisitor(ctx, orgs, resetPassword)
 	if err != nil {
 		return demoOutput{}, fmt.Errorf("seed the visitor of the dashboard: %w", err)
 	}
 	return demoOutput{BaseURL: p.settings.Address(), Dashboard: visitor, Orgs: orgs}, nil
 }
 
-// SeedTenants makes what is missing of the two organizations of the demonstration, and new tokens each time. The first
-// may start a million runs a month, the second three.
+// SeedTenants makes what is missing of the two organizations of the demonstration. The first may start a million runs a
+// month, the second three.
 func (p *Project) SeedTenants(ctx context.Context) ([]DemoOrg, error) {
 	var orgs []DemoOrg
 	for _, tenant := range demoTenants() {
@@ -160,14 +168,33 @@ func (p *Project) seedMember(ctx context.Context, org users.Organization, role c
 	if err := p.userService.SetMembership(ctx, org.ID, user.ID, role); err != nil {
 		return "", err
 	}
-	return p.userService.CreateToken(ctx, users.TokenRequest{
-		OrgID: org.ID, UserID: user.ID, Label: "demonstration", Role: role, ValidFor: demoTokenLife,
+	return p.userService.EnsureToken(ctx, users.TokenRequest{
+		OrgID: org.ID, UserID: user.ID, Label: "demo-" + string(role), Role: role, ValidFor: demoTokenLife,
+	}, func(generation int) []byte {
+		return p.demoSecret(fmt.Sprintf("token %d of the %s of %s", generation, role, org.ID))
 	})
 }
 
-// seedVisitor makes a user who may sign in and see everything, with a new password each time.
-func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg) (demoDashboard, error) {
-	visitor := demoDashboard{Email: "demo@" + orgs[0].Slug + ".example", Password: rand.Text()}
+// demoSecret derives a secret of the demonstration from SV_SECRET_KEY; without one it is random.
+func (p *Project) demoSecret(name string) []byte {
+	secret := make([]byte, sha256.Size)
+	if p.settings.SecretKey == "" {
+		// rand.Read never returns an error: since Go 1.24 it ends the process instead.
+		_, _ = rand.Read(secret)
+		return secret
+	}
+	mac := hmac.New(sha256.New, []byte(p.settings.SecretKey))
+	mac.Write([]byte("simplevalidations demonstration, " + name)) // It never fails.
+	return mac.Sum(nil)
+}
+
+// seedVisitor makes a user who may sign in and see everything. A password that the user has changed is kept, and not
+// known.
+func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword bool) (demoDashboard, error) {
+	visitor := demoDashboard{
+		Email:    "demo@" + orgs[0].Slug + ".example",
+		Password: base32.StdEncoding.EncodeToString(p.demoSecret("password")[:demoPasswordBytes]),
+	}
 	user, err := p.userService.EnsureUser(ctx, visitor.Email, "Demo visitor")
 	if err != nil {
 		return demoDashboard{}, err
@@ -180,7 +207,14 @@ func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg) (demoDashboar
 	if err := p.userService.SetOperator(ctx, user.ID, true); err != nil {
 		return demoDashboard{}, err
 	}
-	return visitor, p.userService.SetPassword(ctx, user.ID, visitor.Password)
+	if user.PasswordHash == "" || resetPassword {
+		return visitor, p.userService.SetPassword(ctx, user.ID, visitor.Password)
+	}
+	matches, err := p.userService.HasPassword(ctx, user, visitor.Password)
+	if !matches {
+		visitor.Password = ""
+	}
+	return visitor, err
 }
 
 // ensureWorkflow leaves a workflow that is there as it is: the demonstration's user may have changed it.
@@ -211,7 +245,11 @@ Start a run, and send the same command again to see it replayed:
     --data-binary @docs/samples/good/meter-readings.csv
 
 `
-	_, err := fmt.Fprintf(w, text, output.BaseURL, output.Orgs[0].Tokens.Executor,
-		output.Dashboard.Email, output.Dashboard.Password)
+	password := output.Dashboard.Password
+	if password == "" {
+		//nolint:gosec // G101: it says that there is none to show.
+		password = "that it has; simplevalidations seed --demo --reset-password sets a new one"
+	}
+	_, err := fmt.Fprintf(w, text, output.BaseURL, output.Orgs[0].Tokens.Executor, output.Dashboard.Email, password)
 	return err
 }

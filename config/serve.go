@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -116,6 +117,7 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 	if settings.SecretKey == "" {
 		return &UsageError{Reason: missingSecretKey}
 	}
+	settings.DatabaseURL = nameConnections(settings.DatabaseURL, role(o.only))
 	b, err := awaitBackend(ctx, log, func(ctx context.Context) (*backend, error) { return o.open(ctx, settings, log) })
 	if ctx.Err() != nil && b == nil {
 		return nil // It was stopped while it waited.
@@ -124,6 +126,19 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	return errors.Join(p.serveOn(ctx, settings, b, role(o.only), o.demo), b.close(ctx))
+}
+
+// nameConnections has PostgreSQL list the connections of the process by its role, unless the URL names them otherwise.
+func nameConnections(address Secret, part role) Secret {
+	const parameter = "application_name="
+	if !strings.Contains(string(address), "://") || strings.Contains(string(address), parameter) {
+		return address
+	}
+	separator := Secret("?")
+	if strings.Contains(string(address), "?") {
+		separator = "&"
+	}
+	return address + separator + parameter + "simplevalidations-" + Secret(part.String())
 }
 
 // lockDataDir refuses a second server on one data directory: two in-process Redis would be two queues.
@@ -159,7 +174,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 			return err
 		}
 	}
-	project, err := NewProject(settings, p.Version, b.db, client, b.log)
+	project, err := NewProject(ctx, settings, p.Version, b.db, client, b.log)
 	if err != nil {
 		return err
 	}
@@ -175,7 +190,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 	}
 	ready := func() error { return nil }
 	if demo {
-		seeded, err := project.seedDemo(ctx)
+		seeded, err := project.seedDemo(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -248,6 +263,7 @@ func runParts(ctx context.Context, p process) error {
 	})
 	err := group.Wait()
 	p.project.flushLast(ctx)
+	p.project.flushTraces(ctx)
 	if err != nil {
 		p.project.log.ErrorContext(ctx, "stopped", "error", err)
 		return err

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -43,13 +42,12 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	e.Use(
 		restoreHead,
 		core.RequestIDs(),
+		traced(project.tracer),
 		core.AccessLog(project.log, describeRequest),
 		project.metrics.HTTP.Observe,
+		project.requestLog.Record(describeLogged()),
 		core.Recover(project.log),
-		middleware.SecureWithConfig(middleware.SecureConfig{
-			ContentTypeNosniff: "nosniff", XFrameOptions: "DENY", ReferrerPolicy: "same-origin",
-		}),
-		strictTransport(project.settings),
+		fixedHeaders(project.settings),
 		pages.HostCookies(project.settings.isEncrypted()),
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
@@ -67,20 +65,8 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	if err := registerPagesOf(e, project); err != nil {
 		return nil, err
 	}
+	project.trial.service = e
 	return e, nil
-}
-
-// strictTransport keeps browsers to encrypted connections where clients reach the service by https. Subdomains may be
-// somebody else's.
-func strictTransport(settings Settings) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			if settings.isEncrypted() {
-				c.Response().Header().Set(echo.HeaderStrictTransportSecurity, "max-age=31536000")
-			}
-			return next(c)
-		}
-	}
 }
 
 const apiPrefix = "/api"
@@ -112,7 +98,7 @@ func visited(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 				return core.NewError(core.CodePermissionDenied,
 					"The form was sent from another site. Open the page here and send it again.").Because(err)
 			}
-			if address == pages.SignInAddress || address == pages.Root+"theme/" {
+			if strings.HasPrefix(address, pages.SignInAddress) || address == pages.Root+"theme/" {
 				return next(c)
 			}
 			return protected(c)

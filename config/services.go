@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -19,6 +20,7 @@ type Services struct {
 	Local     *execution.Local
 	Completer *idempotency.Completer
 	Activity  *admin.Activity
+	Requests  *requestlog.Log
 }
 
 // Services returns the services of the project, which its routes use, too.
@@ -26,5 +28,6 @@ func (p *Project) Services() Services {
 	return Services{
 		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Executor: p.executor,
 		Waiters: p.waiters, Local: p.local, Completer: p.completer, Activity: p.activity,
+		Requests: p.requestLog,
 	}
 }

@@ -25,7 +25,9 @@ type Settings struct {
 	// BaseURL is how clients reach the service; empty means http:// and Addr.
 	BaseURL string `env:"SV_BASE_URL" validate:"omitempty,http_url"`
 	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
-	MetricsAddr string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
+	// OTLPEndpoint is where traces are sent to; empty for none.
+	OTLPEndpoint string `env:"SV_OTLP_ENDPOINT" validate:"omitempty,http_url"`
+	MetricsAddr  string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
 	DatabaseURL Secret `env:"DATABASE_URL"`
 	// DatabaseDirectURL leads to the same PostgreSQL without a transaction pooler; set, DatabaseURL leads through one.
@@ -55,6 +57,24 @@ type Settings struct {
 	// DBIdleTimeout bounds what a frozen process can hold inside a transaction.
 	DBIdleTimeout time.Duration `env:"SV_DB_IDLE_TIMEOUT" envDefault:"10s" validate:"min=100ms"`
 
+	// SMTPAddress is the host and port of the server that mail is sent through; empty means that none is sent.
+	SMTPAddress string `env:"SV_SMTP_ADDRESS" validate:"omitempty,hostname_port"`
+	// SMTPEncryption is starttls, tls or none.
+	SMTPEncryption string `env:"SV_SMTP_ENCRYPTION" envDefault:"starttls" validate:"oneof=starttls tls none"`
+	// SMTPUser and SMTPPassword are those of the mail server; empty for one that demands none.
+	SMTPUser     string `env:"SV_SMTP_USER"`
+	SMTPPassword Secret `env:"SV_SMTP_PASSWORD" validate:"required_with=SMTPUser"`
+	// MailFrom is the sender of mail.
+	MailFrom string `env:"SV_MAIL_FROM" validate:"required_with=SMTPAddress"`
+	// OIDCIssuer is the URL of the OpenID Connect provider that people sign in with; empty means none.
+	OIDCIssuer string `env:"SV_OIDC_ISSUER" validate:"omitempty,http_url"`
+	// OIDCClientID and OIDCClientSecret are those that the provider has given to this service.
+	OIDCClientID     string `env:"SV_OIDC_CLIENT_ID"     validate:"required_with=OIDCIssuer"`
+	OIDCClientSecret Secret `env:"SV_OIDC_CLIENT_SECRET" validate:"required_with=OIDCIssuer"`
+	// OIDCDomains lists the domains of the e-mail addresses that may sign in at the provider; empty means all.
+	OIDCDomains []string `env:"SV_OIDC_DOMAINS"`
+	// OIDCCreateUsers gives an account to whoever signs in at the provider without having one.
+	OIDCCreateUsers bool `env:"SV_OIDC_CREATE_USERS" envDefault:"false"`
 	// BillingURL is where runs beyond a quota are charged; empty means that there are none.
 	BillingURL Secret `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
 	// BillingSecret signs the calls of the billing service.
@@ -124,6 +144,10 @@ type Settings struct {
 	// from the end of the run; 0 is for ever.
 	ContentRetention  time.Duration `env:"SV_CONTENT_RETENTION"  envDefault:"720h"  validate:"min=0s,max=876000h"`
 	FindingsRetention time.Duration `env:"SV_FINDINGS_RETENTION" envDefault:"2160h" validate:"min=0s,max=876000h"`
+	// RequestLogRate is how many requests a second each process adds to the log of requests. More are only counted.
+	RequestLogRate int `env:"SV_REQUEST_LOG_RATE" envDefault:"1000" validate:"min=0,max=100000"`
+	// RequestLogRetention is how long the log keeps requests; 0 is for ever.
+	RequestLogRetention time.Duration `env:"SV_REQUEST_LOG_RETENTION" envDefault:"720h" validate:"min=0s,max=876000h"`
 	// PurgeSchedule is when what has expired is deleted, as a cron expression in UTC.
 	PurgeSchedule string `env:"SV_PURGE_SCHEDULE" envDefault:"17 * * * *" validate:"required"`
 	// ShutdownDelay is how long a web process that is stopped continues to answer requests while its readiness probe

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/mail"
 	"net/url"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
+	mailer "github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -17,31 +19,51 @@ func unusable(settings Settings) []core.FieldError {
 	add := func(name, detail string) {
 		problems = append(problems, core.FieldError{Pointer: "/" + name, Detail: detail})
 	}
-	checkDatabase := func(name string, address Secret) {
-		if address == "" {
-			return
-		}
-		if _, err := pgxpool.ParseConfig(string(address)); err != nil {
-			add(name, unreadableAddress(address, err))
-		}
-	}
-	checkDatabase("DATABASE_URL", settings.DatabaseURL)
-	checkDatabase("DATABASE_DIRECT_URL", settings.DatabaseDirectURL)
-	if settings.DatabaseDirectURL != "" && settings.DatabaseURL == "" {
-		add("DATABASE_DIRECT_URL", "needs DATABASE_URL, the URL of the pooler")
-	}
-	if settings.RedisURL != "" {
-		if _, err := tasks.ParseRedisURL(string(settings.RedisURL)); err != nil {
-			add("REDIS_URL", unreadableAddress(settings.RedisURL, err))
-		}
-	}
+	checkAddresses(settings, add)
 	if _, err := keyring.Parse(string(settings.SecretKey)); err != nil {
 		add("SV_SECRET_KEY", "is not usable: "+err.Error()+"; make one with openssl rand -base64 32")
+	}
+	if settings.MailFrom != "" {
+		if _, err := mail.ParseAddress(settings.MailFrom); err != nil {
+			add("SV_MAIL_FROM", `is not an address such as "Validations <validations@example.com>"`)
+		}
+	}
+	// Links in mails, and the way back from the provider, must not depend on what a request says that it was sent to.
+	if settings.BaseURL == "" && (settings.SMTPAddress != "" || settings.OIDCIssuer != "") {
+		add("SV_BASE_URL", "is needed for SV_SMTP_ADDRESS and SV_OIDC_ISSUER: set it to the public URL of the service")
+	}
+	if settings.SMTPUser != "" && settings.SMTPEncryption == mailer.None {
+		add("SV_SMTP_USER", "needs an encrypted connection: set SV_SMTP_ENCRYPTION to starttls or tls")
 	}
 	if err := tasks.CheckSchedule(settings.PurgeSchedule); err != nil {
 		add("SV_PURGE_SCHEDULE", "is not usable: "+err.Error())
 	}
 	return problems
+}
+
+// checkAddresses looks at those of PostgreSQL and Redis.
+func checkAddresses(settings Settings, add func(name, detail string)) {
+	check := func(name string, address Secret, parse func(string) error) {
+		if address == "" {
+			return
+		}
+		if err := parse(string(address)); err != nil {
+			add(name, unreadableAddress(address, err))
+		}
+	}
+	ofDatabase := func(address string) error {
+		_, err := pgxpool.ParseConfig(address)
+		return err
+	}
+	check("DATABASE_URL", settings.DatabaseURL, ofDatabase)
+	check("DATABASE_DIRECT_URL", settings.DatabaseDirectURL, ofDatabase)
+	if settings.DatabaseDirectURL != "" && settings.DatabaseURL == "" {
+		add("DATABASE_DIRECT_URL", "needs DATABASE_URL, the URL of the pooler")
+	}
+	check("REDIS_URL", settings.RedisURL, func(address string) error {
+		_, err := tasks.ParseRedisURL(address)
+		return err
+	})
 }
 
 // unreadableAddress gives the reason only where it is certain which part of the address is the password: one that

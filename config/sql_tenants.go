@@ -38,6 +38,8 @@ func tenantTables() []tenantTable {
 		{name: "upload_chunks"},
 		{name: "uploads"},
 		{name: "start_hours"},
+		{name: "request_log"},
+		{name: "refusal_days"},
 		{name: "audit_records"},
 	}
 }
@@ -47,7 +49,7 @@ func tenantTables() []tenantTable {
 func smallTenantTables() []string {
 	return []string{
 		"api_tokens", "definitions", "invitations", "memberships", "signing_keys", "signing_secrets", "usage_counters",
-		"workflow_versions", "workflows",
+		"workflow_drafts", "workflow_versions", "workflows",
 	}
 }
 

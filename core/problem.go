@@ -60,6 +60,17 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 	}
 }
 
+const refusalKey = "core.refusal"
+
+// NoteRefusal tells the log of requests why a page refuses what it answers in its own way.
+func NoteRefusal(c echo.Context, refusal *Error) { c.Set(refusalKey, refusal) }
+
+// RefusalOf returns what NoteRefusal was told; nil for a request that no page has refused.
+func RefusalOf(c echo.Context) *Error {
+	refusal, _ := c.Get(refusalKey).(*Error)
+	return refusal
+}
+
 // AsError translates any error into one for the client: the framework's by their status, the
 // database's by whether trying again makes sense, and everything unknown into an internal error.
 func AsError(err error) *Error {

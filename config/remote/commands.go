@@ -25,7 +25,7 @@ type Env struct {
 func Commands(s Env) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(s), workflowsCommand(s), usageCommand(s), whoamiCommand(s), doctorCommand(s), smokeCommand(s),
-		membersCommand(s), invitationsCommand(s), auditCommand(s), errorsCommand(),
+		membersCommand(s), invitationsCommand(s), auditCommand(s), requestsCommand(s), errorsCommand(),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // RunsCommands are the commands about runs but their list.
 func RunsCommands(s Env) []*cobra.Command {
 	return []*cobra.Command{
-		getRunCommand(s), watchRunCommand(s), cancelRunCommand(s), rerunCommand(s),
+		getRunCommand(s), documentCommand(s), watchRunCommand(s), cancelRunCommand(s), rerunCommand(s),
 	}
 }
 
@@ -103,6 +104,40 @@ func getRunCommand(s Env) *cobra.Command {
 	r.output.Bind(command)
 	return command
 }
+
+func documentCommand(s Env) *cobra.Command {
+	c := &connection{Env: s}
+	var output string
+	command := &cobra.Command{
+		Use: "document RUN", Short: "Write the document of a run to standard output or to a file",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.authorized()
+			if err != nil {
+				return err
+			}
+			content, err := api.Document(cmd.Context(), args[0])
+			if err != nil {
+				return failure(cmd.Context(), err)
+			}
+			if output == "" {
+				_, err = cmd.OutOrStdout().Write(content)
+			} else {
+				err = os.WriteFile(output, content, documentMode)
+			}
+			if err != nil {
+				return &cli.ExitError{Code: cli.ExitUnable, Reason: err.Error()}
+			}
+			return nil
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")
+	c.bind(command)
+	return command
+}
+
+// documentMode lets nobody else read a document.
+const documentMode = 0o600
 
 func watchRunCommand(s Env) *cobra.Command {
 	r := &reporting{connection: connection{Env: s}}

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // accessTable has a row for every authenticated route.
@@ -70,9 +73,16 @@ func (s *stage) accessToRuns(tb testing.TB) map[string]fixture.Access {
 	post := call{Method: http.MethodPost}
 	rerun, cancel := post.To(run+"rerun/"), post.To(canceled+"cancel/")
 	release := post.To(key+"release/").WithBody("application/json", `{"reason":"why"}`)
+	s.FlushRequests(tb)
+	logged := coretest.One[uuid.UUID](tb, s.DB, `SELECT id FROM request_log WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	return map[string]fixture.Access{
+		"GET /api/requests/":                      readable("/api/requests/", 200),
+		"GET /api/requests/:id/":                  readable("/api/requests/"+logged.String()+"/", 404),
 		"GET /api/runs/":                          readable("/api/runs/", 200),
 		"GET /api/runs/:id/":                      readable(run, 404),
+		"GET /api/runs/:id/comparison/":           readable(run+"comparison/", 404),
+		"GET /api/runs/:id/document/":             readable(run+"document/", 404),
+		"GET /api/runs/:id/document/content/":     readable(run+"document/content/", 404),
 		"GET /api/runs/:id/events/":               readable(ended+"events/", 404),
 		"GET /api/runs/:id/findings/":             readable(run+"findings/", 404),
 		"POST /api/runs/:id/rerun/":               {Call: rerun, Least: core.RoleExecutor, OK: 201, Foreign: 404},
@@ -110,9 +120,14 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 	revoke.Below = http.StatusNotFound
 	rotate := sent(http.MethodPost, "/api/tokens/"+rotating.String()+"/rotate/", `{}`)
 	return map[string]fixture.Access{
-		"GET /api/me/":       readable("/api/me/", 200),
-		"GET /api/orgs/":     readable("/api/orgs/", 200),
-		"GET /api/usage/":    readable("/api/usage/", 200),
+		"GET /api/me/":           readable("/api/me/", 200),
+		"GET /api/orgs/":         readable("/api/orgs/", 200),
+		"GET /api/usage/":        readable("/api/usage/", 200),
+		"GET /api/organization/": readable("/api/organization/", 200),
+		"PATCH /api/organization/": {
+			Call:  sent(http.MethodPatch, "/api/organization/", `{"key_lifetime_ms":86400000}`),
+			Least: core.RoleOwner, OK: 200, Foreign: 200,
+		},
 		"GET /api/audit/":    admin(call{Path: "/api/audit/"}, 200, 200),
 		"GET /api/members/":  readable("/api/members/", 200),
 		"POST /api/members/": admin(invite, 201, 201),

@@ -73,7 +73,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	key := s.Entry(t, "k")
 	for _, path := range []string{
 		"/", "/docs/", "/docs/guides/idempotency/", "/docs/docs.css", "/docs/samples/good/building.json",
-		"/docs/nothing/", "/api/docs/", "/api/docs/swagger-ui.css", "/api/schema/", "/livez/", "/readyz/",
+		"/docs/nothing/", "/api/docs/", "/api/docs/start-run/", "/api/schema/", "/livez/", "/readyz/",
 		"/api/me/", "/api/usage", "/api/workflows/", "/api/workflows/building/", "/api/runs/?page_size=1",
 		"/api/runs/" + run.ID.String() + "/", "/api/runs/" + run.ID.String() + "/events/", "/api/runs/nothing/",
 		"/api/idempotency-keys/", "/api/idempotency-keys/" + key.ID.String() + "/", "/api/runs/?page_size=0",

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -30,7 +31,7 @@ const (
 func hotTables() []string {
 	return []string{
 		"idempotency_keys", "key_activity", "submissions", "validation_runs", "staged_jobs", "step_runs", "findings",
-		"audit_records", "usage_counters",
+		"audit_records", "usage_counters", "request_log",
 	}
 }
 
@@ -64,30 +65,28 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 			h := hotPath{stage: s}
 			for range plannedAt {
 				h.run(t)
+				h.search(t)
 			}
 			s.crowd(t)
 			for _, statement := range statistics.lie {
 				s.Prepare(t, statement)
 			}
-			before := s.tableReads(t)
-			h.run(t)
-			for table, read := range s.tableReads(t) {
-				read.whole -= before[table].whole
-				read.rows -= before[table].rows
-				if read.whole > 0 || read.rows > crowdRows/4 {
-					t.Errorf("%s was read from end to end %d times, and %d rows of it by index, want 0 and few",
-						table, read.whole, read.rows)
-				}
-			}
+			s.wantFewReads(t, crowdRows/4, func() { h.run(t) })
+			s.crowdOfOthers(t)
+			s.wantFewReads(t, crowdRows/4, func() { h.lists(t) })
+			// A search looks at the newest runs twice: for where it ends, and for what they contain.
+			s.wantFewReads(t, 2*validations.MaxScanned+crowdRows/4, func() { h.search(t) })
 		})
 	}
 }
 
-// hotPath is everything that starts and the loops do.
+// hotPath is everything that starts, the loops and the pages do.
 type hotPath struct {
 	*stage
 
 	rounds int
+	// session is of a member who visits the pages.
+	session string
 }
 
 func (h *hotPath) run(tb testing.TB) {
@@ -115,13 +114,59 @@ func (h *hotPath) run(tb testing.TB) {
 	h.Do(tb, call{Path: validations.RunAddress(failed.ID) + "findings/", Token: h.Harbour.Tokens.Executor})
 	h.Keys(tb, "/api/idempotency-keys/?key="+key)
 	h.Flush(tb)
+	h.lists(tb)
+	h.pages(tb, failed.ID)
+	h.Do(tb, good.By(h.Harbour.Tokens.Viewer))
+	for _, query := range []string{
+		"", "key=" + key, "run=" + first.ID.String(), "status=4xx", "status=5xx", "code=idempotency_key_reused",
+		"token=" + uuid.NewString(), "key=" + key + "&status=4xx",
+	} {
+		h.logged(tb, query)
+	}
 	for _, id := range []uuid.UUID{first.ID, failed.ID} {
-		h.Exec(tb, `UPDATE validation_runs SET ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
+		h.Exec(tb, `UPDATE validation_runs SET started_at = now() - interval '1 day',
+			ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
 			h.Harbour.ID, id)
 	}
 	h.Exec(tb, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now()
 		WHERE org_id = $1 AND key = $2`, h.Harbour.ID, key)
 	h.loops(tb)
+}
+
+// search looks for a part of a key or of a document's name that no run has.
+func (h *hotPath) search(tb testing.TB) {
+	tb.Helper()
+	h.Do(tb, call{Path: "/api/runs/?q=nowhere", Token: h.Harbour.Tokens.Executor})
+}
+
+// lists reads the newest runs and keys, and those that are not finished.
+func (h *hotPath) lists(tb testing.TB) {
+	tb.Helper()
+	token := h.Harbour.Tokens.Owner
+	paths := []string{
+		"/api/runs/", "/api/runs/?state=PENDING", "/api/runs/?state=RUNNING&workflow=building",
+		"/api/runs/?state=PENDING&source=API", "/api/idempotency-keys/", "/api/idempotency-keys/?state=in_progress",
+		"/api/idempotency-keys/?state=abandoned", "/api/idempotency-keys/?state=dead", "/api/audit/",
+	}
+	for _, workflow := range h.Harbour.Workflows {
+		paths = append(paths, "/api/runs/?workflow="+workflow.ID.String())
+	}
+	for _, path := range paths {
+		h.Must(tb, http.StatusOK, call{Path: path, Token: token})
+	}
+}
+
+// pages visits the pages that everybody opens.
+func (h *hotPath) pages(tb testing.TB, run uuid.UUID) {
+	tb.Helper()
+	if h.session == "" {
+		h.session = h.Visitor(tb, core.RoleOwner)
+	}
+	for _, page := range []string{
+		"runs/", "runs/?state=PENDING", "runs/" + run.String() + "/", "keys/", "workflows/", "audit/", "members/",
+	} {
+		h.Visit(tb, http.StatusOK, fixture.Page("/app/orgs/"+h.Harbour.Slug+"/"+page, h.session))
+	}
 }
 
 // hand moves what is staged to the queue.
@@ -157,20 +202,26 @@ func (h *hotPath) loops(tb testing.TB) {
 	h.hand(tb)
 }
 
-// crowd adds rows like those of the last run to harbour, on a connection that reads no table from end to end itself.
+// wantFewReads fails if something reads a large table from end to end, or too many rows of it.
+func (s *stage) wantFewReads(tb testing.TB, most int64, do func()) {
+	tb.Helper()
+	before := s.tableReads(tb)
+	do()
+	for table, read := range s.tableReads(tb) {
+		read.whole -= before[table].whole
+		read.rows -= before[table].rows
+		if read.whole > 0 || read.rows > most {
+			tb.Errorf("%s was read from end to end %d times, and %d rows of it by index, want 0 and %d at most",
+				table, read.whole, read.rows, most)
+		}
+	}
+}
+
+// crowd adds rows like those of the last run to harbour.
 func (s *stage) crowd(tb testing.TB) {
 	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close(tb.Context()) }() // Nothing is lost with it.
 	run := coretest.One[uuid.UUID](tb, s.DB, `SELECT run_id FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
-	now := time.Now().Add(-time.Hour)
-	if _, err := conn.Exec(tb.Context(), `SET session_replication_role = replica`); err != nil {
-		tb.Fatal(err)
-	}
-	for _, statement := range []string{
+	s.multiply(tb, run,
 		fixture.Multiplied("submissions",
 			`one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
@@ -179,11 +230,50 @@ func (s *stage) crowd(tb testing.TB) {
 		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("findings", `one.run_id = $1::uuid AND one.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
 		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
+		fixture.Multiplied("request_log", `one.run_id = $1::uuid AND one.code = '' AND NOT one.replayed`,
+			`, 'key', 'history-' || n`),
 		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
-	} {
+	)
+}
+
+// crowdOfOthers adds runs and keys to another organization that are not finished.
+func (s *stage) crowdOfOthers(tb testing.TB) {
+	tb.Helper()
+	run := coretest.One[uuid.UUID](tb, s.DB,
+		`SELECT validation_run_id FROM idempotency_keys WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
+	other := `, 'org_id', '` + s.Tiny.ID.String() + `'`
+	s.multiply(tb, run,
+		fixture.Multiplied("validation_runs", `one.id = $1::uuid`, other+`, 'submission_id', `+fixture.IDOfRow+
+			`, 'idempotency_key_id', `+fixture.IDOfRow+`, 'created_at', `+fixture.MadeAt+
+			`, 'state', 'PENDING', 'result', 'UNKNOWN', 'error_category', '', 'error_count', 0, 'ended_at', NULL,
+				'content_purged_at', NULL, 'findings_purged_at', NULL, 'sweep_after', now() + interval '1 day'`),
+		fixture.Multiplied("idempotency_keys", `one.id = (SELECT id FROM idempotency_keys
+				WHERE org_id = $3 AND validation_run_id = $1::uuid LIMIT 1)`, other+`, 'key', 'other-' || n,
+			'recovery_point', 'started', 'locked_until', now() + interval '1 day', 'response_status', NULL,
+			'response_headers', NULL, 'response_body', NULL, 'finished_at', NULL`),
+	)
+}
+
+// multiply inserts copies of a run's rows without checks of foreign keys, on a connection of its own.
+func (s *stage) multiply(tb testing.TB, run uuid.UUID, statements ...string) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.Close(tb.Context()) }() // Nothing is lost with it.
+	now := time.Now().Add(-time.Hour)
+	if _, err := conn.Exec(tb.Context(), `SET session_replication_role = replica`); err != nil {
+		tb.Fatal(err)
+	}
+	for _, statement := range statements {
 		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, now); err != nil {
 			tb.Fatalf("%s: %v", statement, err)
 		}
+	}
+	// What it has read itself is counted now, and not while something is measured.
+	if _, err := conn.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
+		tb.Fatal(err)
 	}
 }
 

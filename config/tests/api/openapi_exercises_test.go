@@ -9,9 +9,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -189,6 +191,12 @@ func (s externalStage) exercisesOfRuns(tb testing.TB, findings string) []exercis
 		{404, viewer.To("/api/runs/nonsense/")},
 		{200, viewer.To(findings + "?page_size=2")},
 		{400, viewer.To(findings + "?format=pdf")},
+		{200, viewer.To(ended + "comparison/")},
+		{404, viewer.To(ended + "comparison/").By(s.Tiny.Tokens.Owner)},
+		{200, viewer.To(ended + "document/?from=2&lines=3")},
+		{400, viewer.To(ended + "document/?from=0")},
+		{200, viewer.To(ended + "document/content/")},
+		{404, viewer.To(ended + "document/content/").By(s.Tiny.Tokens.Owner)},
 		{200, viewer.To(ended + "events/")},
 		{201, rerun.With("Idempotency-Key", "exercised-again")},
 		{201, rerun.With("Idempotency-Key", "exercised-again")},
@@ -247,7 +255,13 @@ func (s externalStage) exercisesOfKeys(tb testing.TB) []exercise {
 	stuck := s.release(s.Abandoned(tb, "exercised-and-stuck").ID)
 	key := strings.TrimSuffix(stuck.Path, "release/")
 	finished := s.Started(tb, s.Start(tb, "exercised-and-finished"))
+	refused := s.refusedRequest(tb)
 	return []exercise{
+		{200, viewer.To("/api/requests/?page_size=2")},
+		{200, viewer.To("/api/requests/?status=4xx&code=permission_denied")},
+		{400, viewer.To("/api/requests/?status=lost")},
+		{200, viewer.To("/api/requests/" + refused.String() + "/")},
+		{404, viewer.To("/api/requests/" + unknownID + "/")},
 		{200, viewer.To("/api/idempotency-keys/?page_size=2")},
 		{200, viewer.To("/api/idempotency-keys/?state=abandoned")},
 		{400, viewer.To("/api/idempotency-keys/?state=lost")},
@@ -364,6 +378,10 @@ func (s externalStage) exercisesOfAccount() []exercise {
 	return []exercise{
 		{200, viewer.To("/api/me/")},
 		{200, viewer.To("/api/orgs/")},
+		{200, viewer.To("/api/organization/")},
+		{200, patching(owner, `{"key_required":false,"content_retention_ms":0,"key_lifetime_ms":null}`)},
+		{400, patching(owner, `{"key_lifetime_ms":-1}`)},
+		{403, patching(viewer, `{"key_required":true}`)},
 		{200, viewer.To("/api/usage/")},
 		{200, viewer.By(s.Tiny.Tokens.Viewer).To("/api/usage/")},
 		{200, owner.To("/api/audit/?page_size=3")},
@@ -403,4 +421,13 @@ func exercisesOfService() []exercise {
 		{200, call{Path: "/livez"}},
 		{200, call{Path: "/readyz"}},
 	}
+}
+
+// refusedRequest makes a request in the log that was refused.
+func (s *stage) refusedRequest(tb testing.TB) uuid.UUID {
+	tb.Helper()
+	s.Do(tb, s.Start(tb, "").By(s.Harbour.Tokens.Viewer))
+	s.FlushRequests(tb)
+	return coretest.One[uuid.UUID](tb, s.DB, `SELECT id FROM request_log WHERE org_id = $1 AND code <> '' LIMIT 1`,
+		s.Harbour.ID)
 }

@@ -72,10 +72,15 @@ func (b bench) read(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// check runs the command; @ stands for the folder.
+// check runs the command check; @ stands for the folder.
 func (b bench) check(ctx context.Context, args ...string) outcome {
+	return b.run(ctx, append([]string{"check"}, args...)...)
+}
+
+// run runs a command; @ stands for the folder.
+func (b bench) run(ctx context.Context, args ...string) outcome {
 	var out, message bytes.Buffer
-	line := []string{"check"}
+	var line []string
 	for _, arg := range args {
 		line = append(line, strings.ReplaceAll(arg, "@", b.folder+string(filepath.Separator)))
 	}
@@ -95,6 +100,8 @@ func TestCheckExitCodes(t *testing.T) {
 	}{
 		"Good":             {"@good.csv -w @table.yaml", 0, "✓ PASSED", ""},
 		"Warning":          {"@warn.csv -w @table.yaml", 0, "warning: 5 of 24", ""},
+		"Quiet":            {"@good.csv -w @table.yaml --quiet", 0, "", ""},
+		"QuietWarning":     {"@warn.csv -w @table.yaml -q", 0, "warning: 5 of 24", ""},
 		"FailOnWarning":    {"@warn.csv -w @table.yaml --fail-on warning", 1, "warning: 5 of 24", ""},
 		"Bad":              {"@bad.csv -w @table.yaml", 1, "✗ FAILED", ""},
 		"FailNever":        {"@bad.csv -w @table.yaml --fail-on never", 0, "✗ FAILED", ""},

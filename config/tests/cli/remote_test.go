@@ -322,6 +322,8 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.run(ctx, "workflows", "import", "@building.yaml").want(t, 0, "unchanged")
 	d.run(ctx, "workflows", "lint", "@wrong.yaml").want(t, 2, "wrong.yaml:")
 	d.run(ctx, "workflows", "import", "@wrong.yaml").want(t, 2, "invalid_payload", "line ", "/steps/0")
+	d.run(ctx, "runs", "document", s.Started(t, s.Start(t, "")).ID.String()).want(t, 0, "meter_id,read_at")
+	d.run(ctx, "runs", "document", "nowhere").want(t, 2, "not_found")
 	d.run(ctx, "smoke").want(t, 0, "one run, replayed once", "PASS")
 	d.run(ctx, "doctor").want(t, 0, "SV101", "SV104", "author of harbour-energy")
 	d.run(ctx, "errors", "quota_exceeded").want(t, 0, "What to do")

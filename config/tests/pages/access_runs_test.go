@@ -15,6 +15,7 @@ func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
 	finished := s.Started(tb, s.Start(tb, "")).ID.String()
 	s.Work(tb)
 	waiting := s.Started(tb, s.Start(tb, "")).ID.String()
+	selected := s.Started(tb, s.Start(tb, "")).ID.String()
 	run := func(id string) string { return fixture.HarbourPages + "runs/" + id + "/" }
 	rerun := fixture.Post(run(finished)+"rerun/", "", url.Values{"key": {newFormKey(tb)}})
 	by := func(least core.Role, c call, ok int) fixture.Access {
@@ -23,9 +24,21 @@ func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
 	return map[string]fixture.Access{
 		"GET /app/orgs/:org/runs/": by(core.RoleViewer, fixture.Page(fixture.HarbourPages+"runs/", ""),
 			http.StatusOK),
+		"GET /app/orgs/:org/export-runs/": by(core.RoleViewer, fixture.Page(fixture.HarbourPages+"export-runs/", ""),
+			http.StatusOK),
+		"POST /app/orgs/:org/select-runs/": by(core.RoleExecutor,
+			fixture.Post(fixture.HarbourPages+"select-runs/", "", url.Values{
+				"action": {"cancel"}, "confirmed": {"true"}, "run": {selected},
+			}), http.StatusSeeOther),
 		"GET /app/orgs/:org/runs/:id/": by(core.RoleViewer, fixture.Page(run(finished), ""), http.StatusOK),
 		"GET /app/orgs/:org/runs/:id/findings/:format/": by(core.RoleViewer,
 			fixture.Page(run(finished)+"findings/sarif/", ""), http.StatusOK),
+		"GET /app/orgs/:org/runs/:id/comparison/": by(core.RoleViewer,
+			fixture.Page(run(finished)+"comparison/", ""), http.StatusOK),
+		"GET /app/orgs/:org/runs/:id/document/": by(core.RoleViewer,
+			fixture.Page(run(finished)+"document/", ""), http.StatusOK),
+		"GET /app/orgs/:org/runs/:id/document/content/": by(core.RoleViewer,
+			fixture.Page(run(finished)+"document/content/", ""), http.StatusOK),
 		"POST /app/orgs/:org/runs/:id/cancel/": by(core.RoleExecutor,
 			fixture.Post(run(waiting)+"cancel/", "", nil), http.StatusSeeOther),
 		"POST /app/orgs/:org/runs/:id/rerun/": by(core.RoleExecutor, rerun, http.StatusSeeOther),

@@ -22,6 +22,10 @@ func publicPages() []string {
 		// Whoever has the secret of the link sees its page. To accept takes a session or a new account.
 		"GET /app/invitations/:token/", "POST /app/invitations/:token/join/",
 		"POST /app/invitations/:token/accept/", "POST /app/invitations/:token/decline/",
+		"GET /app/password/", "POST /app/password/", "GET /app/password/:token/", "POST /app/password/:token/",
+		// What waits for a second step is bound to a cookie of its own.
+		"GET /app/sign-in/code/", "POST /app/sign-in/code/",
+		"GET /app/sign-in/provider/", "GET /app/sign-in/provider/callback/",
 	}
 }
 
@@ -32,6 +36,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]fixture.Access {
 	table := make(map[string]fixture.Access)
 	for _, part := range []map[string]fixture.Access{
 		accessToOverview(),
+		accessToTrial(),
 		accessToOperations(),
 		s.accessToKeyPages(tb),
 		s.accessToOwnPages(tb),
@@ -67,6 +72,15 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 		// Nobody of the test has a password to change.
 		"POST /app/account/password/": everybody(fixture.Post("/app/account/password/", "", nil),
 			http.StatusBadRequest),
+		"POST /app/account/second-factor/": everybody(fixture.Post("/app/account/second-factor/", "", nil),
+			http.StatusSeeOther),
+		"GET /app/account/second-factor/": everybody(fixture.Page("/app/account/second-factor/", ""), http.StatusOK),
+		"POST /app/account/second-factor/confirm/": everybody(
+			fixture.Post("/app/account/second-factor/confirm/", "", nil), http.StatusBadRequest),
+		"POST /app/account/second-factor/codes/": everybody(
+			fixture.Post("/app/account/second-factor/codes/", "", nil), http.StatusNotFound),
+		"POST /app/account/second-factor/remove/": everybody(
+			fixture.Post("/app/account/second-factor/remove/", "", nil), http.StatusSeeOther),
 		"POST /app/shortcut/": everybody(fixture.Post("/app/shortcut/", "", nil), http.StatusBadRequest),
 		"POST /app/account/sessions/end/": everybody(fixture.Post("/app/account/sessions/end/", "", nil),
 			http.StatusSeeOther),
@@ -119,9 +133,19 @@ func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]fixture.Access {
 			http.StatusCreated),
 		"POST /app/orgs/:org/members/invitations/:id/revoke/": managed(revoked+"/revoke/", nil),
 		"POST /app/orgs/:org/members/:id/role/":               managed("members/"+member+"/role/", add),
-		"POST /app/orgs/:org/members/:id/remove/":             managed("members/"+removed+"/remove/", nil),
-		"GET /app/orgs/:org/usage/":                           orgPage("usage/", core.RoleViewer),
-		"GET /app/orgs/:org/audit/":                           orgPage("audit/", core.RoleAdmin),
+		"POST /app/orgs/:org/members/:id/password/": orgForm("members/"+member+"/password/",
+			url.Values{"hours": {"24"}}, core.RoleAdmin, http.StatusCreated),
+		"POST /app/orgs/:org/members/:id/second-factor/remove/": managed("members/"+member+"/second-factor/remove/",
+			nil),
+		"POST /app/orgs/:org/members/:id/remove/": managed("members/"+removed+"/remove/", nil),
+		"GET /app/orgs/:org/settings/":            orgPage("settings/", core.RoleViewer),
+		"POST /app/orgs/:org/settings/": orgForm("settings/", url.Values{"name": {"Harbour Energy"}}, core.RoleOwner,
+			http.StatusSeeOther),
+		"POST /app/orgs/:org/settings/secrets/": orgForm("settings/secrets/", nil, core.RoleAdmin, http.StatusCreated),
+		"POST /app/orgs/:org/settings/secrets/rotate/": orgForm("settings/secrets/rotate/", nil, core.RoleOwner,
+			http.StatusSeeOther),
+		"GET /app/orgs/:org/usage/": orgPage("usage/", core.RoleViewer),
+		"GET /app/orgs/:org/audit/": orgPage("audit/", core.RoleAdmin),
 	}
 }
 

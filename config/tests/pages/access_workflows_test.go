@@ -59,6 +59,8 @@ func (s *stage) accessToWorkflowPages(tb testing.TB) map[string]fixture.Access {
 		"POST /app/orgs/:org/workflows/:id/activate/":        pressed(switched + "activate/"),
 		"POST /app/orgs/:org/workflows/:id/deactivate/":      pressed(switched + "deactivate/"),
 		"GET /app/orgs/:org/workflows/:id/versions/:number/": shown(core.RoleViewer, workflow+"versions/1/"),
+		"GET /app/orgs/:org/workflows/:id/versions/:number/diff/": shown(core.RoleViewer,
+			workflow+"versions/1/diff/?with=1"),
 		"GET /app/orgs/:org/workflows/:id/launch/:key/": shown(core.RoleExecutor,
 			workflow+"launch/"+newFormKey(tb)+"/"),
 	}

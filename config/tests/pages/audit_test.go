@@ -23,6 +23,11 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 		calls[name] = row.Call.As("deeds").In(s.Visitor(t, core.RoleOwner))
 	}
 	maps.Copy(calls, s.formsOfPeople(t))
+	maps.Copy(calls, s.formsOfSecondFactors(t))
+	calls["POST /app/orgs/:org/settings/"] = fixture.Post(fixture.HarbourPages+"settings/",
+		s.Visitor(t, core.RoleOwner), url.Values{"name": {"Harbour"}})
+	calls["POST /app/password/:token/"] = setting(s.passwordLink(t, s.Visitor(t, core.RoleOwner),
+		s.AddMember(t, "forgetful", core.RoleViewer)), "a new password")
 	calls["POST /app/operations/"] = confirmed(s.operator(t), "retry", s.failedTask(t))
 	_, own := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleViewer)
 	rotating := coretest.One[uuid.UUID](t, s.DB, `SELECT user_id FROM api_tokens WHERE id = $1`, own)
@@ -34,8 +39,42 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	calls["POST /app/orgs/:org/members/:id/role/"] = fixture.Post(changed+"/role/", owner,
 		url.Values{"role": {"author"}})
 	calls["POST /app/orgs/:org/members/:id/remove/"] = fixture.Post(member+"/remove/", owner, nil)
-	// They set a cookie alone.
-	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/"}, calls)
+	calls["POST /app/orgs/:org/try/:operation/"] = tryStart(t, owner, map[string]string{"path-id": "meter-readings"},
+		fixture.SampleText(t, "good/meter-readings.csv"))
+	// They set a cookie alone, or ask for what the worker does and audits.
+	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/", "POST /app/password/"}, calls)
+}
+
+// formsOfSecondFactors are what people do with second factors, each with a user of its own.
+func (s *stage) formsOfSecondFactors(tb testing.TB) map[string]call {
+	tb.Helper()
+	user := func(name string) (uuid.UUID, string) {
+		id := s.AddMember(tb, name, core.RoleViewer)
+		if err := s.Users.SetPassword(tb.Context(), id, fixture.VisitorPassword); err != nil {
+			tb.Fatal(err)
+		}
+		return id, s.Session(tb, id)
+	}
+	_, renewing := user("renewing")
+	s.enrolled(tb, renewing)
+	_, confirming := user("confirming")
+	app := s.pending(tb, confirming)
+	_, removing := user("removing")
+	s.enrolled(tb, removing)
+	lost, losing := user("losing")
+	s.enrolled(tb, losing)
+	_, entered := user("entering")
+	entry := s.enrolled(tb, entered)
+	const page = "/app/account/second-factor/"
+	return map[string]call{
+		"POST /app/account/second-factor/codes/": fixture.Post(page+"codes/", renewing, nil),
+		"POST /app/account/second-factor/confirm/": fixture.Post(page+"confirm/", confirming,
+			url.Values{"code": {s.code(tb, app, 1)}}),
+		"POST /app/account/second-factor/remove/": fixture.Post(page+"remove/", removing, nil),
+		"POST /app/orgs/:org/members/:id/second-factor/remove/": fixture.Post(
+			fixture.HarbourPages+"members/"+lost.String()+"/second-factor/remove/", s.Visitor(tb, core.RoleOwner), nil),
+		"POST /app/sign-in/code/": entering(s.passedBy(tb, "entering@harbour-energy.example"), s.code(tb, entry, 1)),
+	}
 }
 
 // formsOfPeople are what people do with their own accounts and invitations.

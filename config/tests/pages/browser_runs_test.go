@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
 // rowsOfRuns are the pages of runs in each state that a run can be in.
@@ -34,9 +35,35 @@ func (s *stage) rowsOfRuns(tb testing.TB, owner string) []pageRow {
 	s.Exec(tb, `DELETE FROM staged_jobs`)
 	rows := []pageRow{
 		{
+			name: "diff", path: s.changedWorkflow(tb), route: "/app/orgs/:org/workflows/:id/versions/:number/diff/",
+			session: owner,
+		},
+		{
 			name: "runs-filtered", path: fixture.HarbourPages + "runs/?result=TIMED_OUT", route: "/app/orgs/:org/runs/",
 			session: owner,
 		},
+		{
+			name: "runs-selection", path: fixture.HarbourPages + "runs/", route: "/app/orgs/:org/runs/", session: owner,
+			then: func(tab *browser.Tab) {
+				tab.Click(`[name="run"]`)
+				tab.Follow(`#selected [value="cancel"]`)
+			},
+		},
+	}
+	for name, id := range map[string]uuid.UUID{"failed": runs["failed"], "warned": runs["warned"]} {
+		rows = append(rows, pageRow{
+			name: "comparison-" + name, path: pageOfRun(id) + "comparison/",
+			route: "/app/orgs/:org/runs/:id/comparison/", session: owner,
+		})
+	}
+	for _, name := range []string{"failed", "truncated", "forgotten"} {
+		row := pageRow{
+			name: "document-" + name, path: pageOfDocument(runs[name]), route: "/app/orgs/:org/runs/:id/document/",
+			session: owner,
+		}
+		lines := row
+		lines.name, lines.path = "document-lines-"+name, row.path+"?as=text&line=5"
+		rows = append(rows, row, lines)
 	}
 	for name, id := range runs {
 		rows = append(rows, pageRow{

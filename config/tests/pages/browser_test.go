@@ -76,10 +76,13 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 		row("overview", "", ""),
 		row("search", "search/?q=nothing-like-that", "search/"),
 		row("keys", "keys/", "keys/"),
+		row("requests", "requests/", "requests/"),
 		row("usage", "usage/", "usage/"),
 		row("tokens", "tokens/", "tokens/"),
 		row("members", "members/", "members/"),
 		row("audit", "audit/", "audit/"),
+		row("settings", "settings/", "settings/"),
+		row("try", "try/start-run/", "try/:operation/"),
 	}
 }
 
@@ -103,6 +106,10 @@ func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 	return []pageRow{
 		row("key-finished", s.Entry(tb, "seeded-1").ID.String()),
 		row("key-stranded", s.strandedKey(tb, "stuck").String()),
+		{
+			name: "request", path: fixture.HarbourPages + "requests/" + s.loggedStart(tb, "seeded-1") + "/",
+			route: "/app/orgs/:org/requests/:id/", session: owner,
+		},
 	}
 }
 
@@ -111,6 +118,15 @@ func reviewedEverywhere() []browser.Review {
 	const contrast = "color-contrast"
 	return []browser.Review{
 		{Rule: contrast, Target: `span[aria-hidden="true"]`, Reason: "A sign has the color of the word beside it."},
+		{Rule: contrast, Target: "> span:nth-child(1)", Reason: "A sign has the color of the word beside it."},
+		{Rule: contrast, Target: ".run > span", Reason: "A sign has the color of the word beside it."},
+		{Rule: contrast, Target: ".ok > span", Reason: "A sign has the color of the word beside it."},
+		{Rule: contrast, Target: ".chip > span", Reason: "The cross of a chip has the color of its words."},
+		{Rule: contrast, Target: ".pill > span", Reason: "A sign has the color of the word beside it."},
+		{Rule: contrast, Target: ".notes", Reason: "A sign has the color of the words beside it."},
+		{Rule: contrast, Target: ".fail > span", Reason: "A sign has the color of the words beside it."},
+		{Rule: contrast, Target: "> td:nth-child(", Reason: "A cell of one character has the color of its row."},
+		{Rule: contrast, Target: "> span > bdi", Reason: "A text that its column cuts off stands on its row alone."},
 		{Rule: contrast, Target: ".end[y=", Reason: "Charts are labeled in the muted color of the text around them."},
 		{Rule: contrast, Target: "text[", Reason: "Charts are labeled in the muted color of the text around them."},
 	}
@@ -131,7 +147,12 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 	link := s.LinkOf(tb, s.Invited(tb, invited.Email))
 	s.Invited(tb, "kim@b.example")
 	const invitation = "/app/invitations/:token/"
+	tried := fixture.HarbourPages + "try/"
 	return []pageRow{
+		{
+			name: "try-answered", path: tried + "list-runs/", route: "/app/orgs/:org/try/:operation/", session: owner,
+			then: func(tab *browser.Tab) { tab.Follow("form.launch .btn.main") },
+		},
 		{name: "invitation", path: link, route: invitation},
 		{name: "invitation-accept", path: link, route: invitation, session: session},
 		{name: "invitation-of-another", path: link, route: invitation, session: owner},
@@ -146,6 +167,19 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 			},
 		},
 		{name: "sign-in", path: "/app/sign-in/"},
+		{name: "sign-in-code", path: "/app/sign-in/code/"},
+		{name: "forgotten-password", path: "/app/password/"},
+		{
+			name: "new-password", path: s.passwordLink(tb, owner, s.AddMember(tb, "forgetful", core.RoleViewer)),
+			route: "/app/password/:token/",
+		},
+		{name: "second-factor-begin", path: "/app/account/second-factor/", session: owner},
+		{name: "second-factor", path: "/app/account/second-factor/", session: s.settingUp(tb)},
+		{
+			name: "secrets", path: fixture.HarbourPages + "settings/", route: "/app/orgs/:org/settings/",
+			session: owner,
+			then:    func(tab *browser.Tab) { tab.Follow(`form[action$="/secrets/"] .btn`) },
+		},
 		{name: "account", path: "/app/account/", session: owner},
 		{name: "no-organization", path: "/app/", session: s.Session(tb, nobody.ID)},
 		{
@@ -157,6 +191,14 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 			},
 		},
 	}
+}
+
+// settingUp returns the session of somebody who is setting up an authenticator app.
+func (s *stage) settingUp(tb testing.TB) string {
+	tb.Helper()
+	session := s.Visitor(tb, core.RoleViewer)
+	s.pending(tb, session)
+	return session
 }
 
 // rowsOfOperators are the pages of operators, with incidents on them.
@@ -190,9 +232,12 @@ func rowsOfDocs(tb testing.TB) []pageRow {
 		{name: "docs-errors", path: "/docs/errors/"},
 		{name: "docs-search", path: "/docs/search/?q=quota", route: "/docs/search/"},
 		{name: "docs-search-empty", path: "/docs/search/", alike: true},
-		{name: "api-reference", path: "/api/docs/", foreign: "#reference", alike: true},
+		{name: "api-reference", path: "/api/docs/"},
+		{name: "api-operation", path: "/api/docs/start-run/"},
+		{name: "api-list", path: "/api/docs/list-runs/", alike: true},
 	}
-	for _, address := range append(fixture.DocsAddresses(tb), "/docs/guides/", "/docs/adr/") {
+	addresses := append(fixture.DocsAddresses(tb), "/docs/guides/", "/docs/adr/")
+	for _, address := range append(addresses, fixture.ReferenceAddresses(tb)...) {
 		if slices.ContainsFunc(rows, func(r pageRow) bool { return r.path == address }) {
 			continue
 		}
@@ -205,9 +250,12 @@ func rowsOfDocs(tb testing.TB) []pageRow {
 // notPages are routes that a browser shows nothing of: files, streams, and addresses that lead elsewhere.
 func notPages() []string {
 	return []string{
-		"/app/users/api-key/", "/app/orgs/:org/launch/", "/app/orgs/:org/events/",
-		"/app/orgs/:org/runs/:id/findings/:format/", "/app/orgs/:org/workflows/:id/export/",
-		"/docs/docs.css", "/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",
+		"/app/users/api-key/", "/app/sign-in/provider/", "/app/sign-in/provider/callback/",
+		"/app/try/:operation/", "/app/orgs/:org/launch/", "/app/orgs/:org/events/",
+		"/app/orgs/:org/export-runs/",
+		"/app/orgs/:org/runs/:id/findings/:format/", "/app/orgs/:org/runs/:id/document/content/",
+		"/app/orgs/:org/workflows/:id/export/", "/docs/docs.css", "/docs/docs.js", "/docs/reference.css",
+		"/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",
 	}
 }
 
@@ -227,7 +275,7 @@ func TestEveryPageIsLookedAt(t *testing.T) {
 			row.route = row.path
 		}
 		names = append(names, row.name)
-		if row.route != "/api/docs/" {
+		if !strings.HasPrefix(row.route, "/api/docs/") {
 			rows = append(rows, row.route)
 		}
 		if got := s.AnswerTo(t, fixture.Page(row.path, row.session)); got.Status >= http.StatusMultipleChoices &&

@@ -136,9 +136,29 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 			stream := s.listen(t, fixture.Page(events, viewer))
 			s.Exec(t, end, []byte(viewer))
 			s.Work(t)
-			fixture.Hides(t, stream.until(t, ""), "event:")
+			told := stream.until(t, "")
+			fixture.Shows(t, told, "event: expired\n", `"say":"`)
+			fixture.Hides(t, told, "event: run", "event: end", "meter-readings")
 		})
 	}
+}
+
+// A page that finds no place for a stream asks for what has happened and is answered at once.
+func TestEventsAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Waits(t)
+	viewer := s.Visitor(t, core.RoleViewer)
+	id := s.Started(t, s.Start(t, "")).ID
+	page := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))
+	events := fixture.Page(eventsOf(t, page)+"&once=true", viewer)
+	for range 10 {
+		told := s.Visit(t, http.StatusOK, events)
+		fixture.Shows(t, told, "retry: 3000\n")
+		fixture.Hides(t, told, "event:")
+	}
+	s.Work(t)
+	fixture.Shows(t, s.Visit(t, http.StatusOK, events), "event: run\n", "event: end\n", "id: ")
 }
 
 func TestStreamsOfOtherOrganizationsTellNothing(t *testing.T) {

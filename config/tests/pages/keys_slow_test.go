@@ -3,11 +3,16 @@
 package pages
 
 import (
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -19,10 +24,91 @@ func TestRowsOfKeysAreLowInABrowser(t *testing.T) {
 	s.Started(t, s.Start(t, strings.Repeat("k", 255)))
 	s.Started(t, s.Start(t, "short"))
 	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/", s.Visitor(t, core.RoleViewer))
-	tab.Await("a.clip")
-	highest := browser.Eval[float64](tab, `Math.max(...[...document.querySelectorAll("tr:has(a.clip)")]
+	tab.Await("table.keys tbody tr")
+	highest := browser.Eval[float64](tab, `Math.max(...[...document.querySelectorAll("table.keys tbody tr")]
 		.map((row) => row.getBoundingClientRect().height))`)
 	if highest > maxHeight {
 		t.Errorf("the highest row has %.0f pixels, want %d at most", highest, maxHeight)
 	}
+}
+
+// The page of a key stays open during a storm of retries, and draws what happens.
+func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
+	t.Parallel()
+	const replays, mismatches = 60, 5
+	b := browser.Open(t)
+	s := setup(t)
+	start := s.Start(t, "stormy")
+	run := s.Started(t, start)
+	s.FlushRequests(t)
+	address := fixture.HarbourPages + "keys/" + s.Entry(t, "stormy").ID.String() + "/"
+	viewer := s.Visitor(t, core.RoleViewer)
+	wide, phone := s.tab(t, b, 1280, address, viewer), s.tab(t, b, 360, address, viewer)
+	for _, tab := range []*browser.Tab{wide, phone} {
+		tab.Await(".live .pill.ok")
+		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 1 {
+			t.Errorf("lanes before the storm = %d, want 1", lanes)
+		}
+	}
+	before := wide.LayoutShift()
+	var storm sync.WaitGroup
+	for i := range replays + mismatches {
+		storm.Go(func() {
+			c := start
+			if i >= replays {
+				c = start.WithBody("text/csv", fmt.Sprint("other ", i))
+			}
+			_, _ = s.Send(t.Context(), c) // What became of it is on the page.
+		})
+	}
+	storm.Wait()
+	s.Flush(t)
+	s.FlushRequests(t)
+	sentence := fmt.Sprintf("%d requests used this key, and one run came out of it. The first did the work; "+
+		"%d got the first answer again, %d wanted something else", 1+replays+mismatches, replays, mismatches)
+	for _, tab := range []*browser.Tab{wide, phone} {
+		coretest.Eventually(t, func() bool {
+			shown := browser.Eval[string](tab, `document.querySelector("#picture > p").textContent`)
+			return strings.HasPrefix(shown, sentence)
+		})
+		// The first 20 and the last 30 of 66.
+		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 50 {
+			t.Errorf("lanes after the storm = %d, want 50", lanes)
+		}
+		text := browser.Eval[string](tab, `document.getElementById("picture").textContent`)
+		if !strings.Contains(text, "16 more requests are not listed here.") ||
+			!strings.Contains(text, "its document differs") {
+			t.Errorf("the picture does not tell of the 16 others and of what differs:\n%s", text)
+		}
+		if n := tab.Count(`a[href$="runs/` + run.ID.String() + `/"]`); n == 0 {
+			t.Error("the picture does not lead to the run")
+		}
+		if wider := browser.Eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"); wider {
+			t.Error("the page is wider than its window")
+		}
+	}
+	times := browser.Eval[[]string](wide, `[...document.querySelectorAll("ol.lanes > li:not(.event) time")]
+		.map((time) => time.dateTime)`)
+	if !slices.IsSorted(times) || times[0] == times[len(times)-1] {
+		t.Errorf("the times of the lanes are %v, want them in order", times)
+	}
+	if shift := wide.LayoutShift() - before; shift > maxLiveShift {
+		t.Errorf("layout shift = %.4f, want %.2f at most", shift, maxLiveShift)
+	}
+	if complaints := wide.Complaints(); len(complaints) > 0 {
+		t.Errorf("the browser complains: %v", complaints)
+	}
+}
+
+// Without its script the page draws the same.
+func TestKeyPageWithoutAScript(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "plain")
+	s.Started(t, start)
+	s.Started(t, start)
+	s.FlushRequests(t)
+	address := fixture.HarbourPages + "keys/" + s.Entry(t, "plain").ID.String() + "/"
+	page := fixture.Page(address, s.Visitor(t, core.RoleViewer))
+	fixture.Shows(t, s.Visit(t, http.StatusOK, page), `<li class="first">`, `<li class="replay">`, ">Refresh</a>")
 }

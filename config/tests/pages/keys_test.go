@@ -35,6 +35,8 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 	// The first to release it deletes it.
 	release.But = map[core.Role]int{core.RoleOwner: http.StatusNotFound}
 	return map[string]fixture.Access{
+		"GET /app/orgs/:org/requests/":          orgPage("requests/", core.RoleViewer),
+		"GET /app/orgs/:org/requests/:id/":      orgPage("requests/"+s.loggedStart(tb, "seen")+"/", core.RoleViewer),
 		"GET /app/orgs/:org/keys/":              orgPage("keys/", core.RoleViewer),
 		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID.String()+"/", core.RoleViewer),
 		"POST /app/orgs/:org/keys/:id/release/": release,
@@ -55,7 +57,7 @@ func TestKeysPage(t *testing.T) {
 	}
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
 	fixture.Shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs",
-		"Likely duplicates", `<td>Start a run · <a href="`,
+		"Likely duplicates", `<td><span>Start a run</span></td>`, `">run</a>`,
 		`<option value="in_progress">In progress</option>`)
 	fixture.Hides(t, html, "<b> & a")
 	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=finished", viewer))
@@ -79,15 +81,17 @@ func TestKeyPage(t *testing.T) {
 		s.Started(t, first)
 	}
 	s.Refused(t, core.CodeKeyReused, first.WithBody("text/csv", "other"))
-	if _, err := s.Activity.Flush(t.Context(), s.DB); err != nil {
-		t.Fatal(err)
-	}
+	s.Do(t, first.By(s.Harbour.Tokens.Viewer))
+	s.Flush(t)
+	s.FlushRequests(t)
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/"
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
-	fixture.Shows(t, html, "Replayed 3×", "<b>Received · Locked · Finished</b>", "3 times; this was the last",
-		"A different request also used this key",
-		"once for another request", fixture.HarbourPages+"runs/"+run.ID.String()+"/")
+	fixture.Shows(t, html, "Replayed 3×", "5 requests used this key, and one run came out of it.",
+		"3 got the first answer again, 1 wanted something else", "<b>Request 6</b>", "its document differs",
+		"Refused: ", "key locked", "answer stored", ", 127.0.0.1",
+		fixture.HarbourPages+"runs/"+run.ID.String()+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
+	fixture.Hides(t, html, "are not listed")
 	fixture.Hides(t, html, "Stored response", "Release")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
 		"Location: /api/runs/"+run.ID.String()+"/", "&#34;state&#34;:&#34;PENDING&#34;")

@@ -137,8 +137,8 @@ func TestOverviewInterpolates(t *testing.T) {
 		took []int64
 		want string
 	}{
-		"Even":   {[]int64{0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0}, "p50 175 ms · p95 242 ms, interpolated"},
-		"Apart":  {[]int64{0, 0, 0, 50, 0, 0, 0, 0, 0, 50, 0, 0, 0, 0}, "p50 10 ms · p95 950 ms, interpolated"},
+		"Even":   {[]int64{0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0}, "p50 175 ms · p95 242 ms</dd>"},
+		"Apart":  {[]int64{0, 0, 0, 50, 0, 0, 0, 0, 0, 50, 0, 0, 0, 0}, "p50 10 ms · p95 950 ms</dd>"},
 		"Longer": {[]int64{90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10}, "p50 &lt;1 ms · p95 more than 10 s"},
 	} {
 		s.Exec(t, `INSERT INTO start_hours (org_id, hour, took) VALUES ($1, date_trunc('hour', now(), 'UTC'), $2)

@@ -96,3 +96,63 @@ func TestRunsAreUpdatedInABrowser(t *testing.T) {
 	tab.Click(".live button")
 	tab.Await(".live .pill.ok")
 }
+
+// TestManyWindowsInABrowser has more pages of one visitor open than a browser has connections for.
+func TestManyWindowsInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Open(t)
+	s := setup(t)
+	s.Waits(t)
+	id := s.Started(t, s.Start(t, "")).ID
+	first := s.tab(t, b, 1280, pageOfRun(id), s.Visitor(t, core.RoleViewer))
+	tabs := []*browser.Tab{first}
+	const windows = 8
+	for len(tabs) < windows {
+		tab := first.Beside(browser.Viewport{})
+		tab.Go("http://" + s.Address + pageOfRun(id))
+		tabs = append(tabs, tab)
+	}
+	for _, tab := range tabs {
+		tab.Await(".live .pill.ok")
+	}
+	streams := 0
+	for _, tab := range tabs {
+		for _, request := range tab.Requests() {
+			if request.Type == "EventSource" && !strings.Contains(request.URL, "once=true") {
+				streams++
+			}
+		}
+	}
+	if streams == 0 || streams > 4 {
+		t.Errorf("streams = %d, want 1 to 4", streams)
+	}
+	// Nothing waits for a connection, and every page hears of the end.
+	first.Go("http://" + s.Address + fixture.HarbourPages + "runs/")
+	s.Work(t)
+	for _, tab := range tabs[1:] {
+		tab.Await(".pill.ok")
+		coretest.Eventually(t, func() bool { return strings.HasPrefix(title(tab), "✓") })
+	}
+}
+
+func TestEndOfTheSessionIsShownInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Open(t)
+	s := setup(t)
+	s.Waits(t)
+	session := s.Visitor(t, core.RoleViewer)
+	id := s.Started(t, s.Start(t, "")).ID
+	tab := s.tab(t, b, 1280, pageOfRun(id), session)
+	tab.Await(".live .pill.ok")
+	s.Exec(t, `DELETE FROM sessions WHERE digest = sha256($1::bytea)`, []byte(session))
+	s.Work(t)
+	tab.Await(".live .pill.warn")
+	if got := tab.Text(".live .pill"); !strings.Contains(got, "Signed out") {
+		t.Errorf("the state is %q, want Signed out", got)
+	}
+	if got := tab.Text(".live a"); got != "Sign in again" {
+		t.Errorf("the link says %q, want Sign in again", got)
+	}
+	tab.Follow(".live a")
+	tab.Await("#password")
+}

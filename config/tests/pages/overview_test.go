@@ -47,7 +47,8 @@ func TestOverview(t *testing.T) {
 	fixture.Shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided",
 		"no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
-		"Start latency, last 24 hours: 2 new starts, p50 ", "interpolated", "From start to result: p50 ",
+		"Start latency, last 24 hours: 2 new starts, p50 ", "Interpolated from the counts",
+		"From start to result</dt><dd>p50 ",
 		`href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
 	fixture.Hides(t, html, "<b>bad", "Needs attention</span><b>1", "foreign")
 	if got := listed(html); len(got) != 2 {

@@ -52,7 +52,8 @@ func TestRunsPage(t *testing.T) {
 	if diff := cmp.Diff([]string{waiting.String(), warned.String(), bad.String()}, listed(html)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
-	fixture.Shows(t, html, "bad.csv", "8 errors", "Failed", "replays ×3", "ci-1842", "warn.csv", "Passed with warnings",
+	fixture.Shows(t, html, "bad.csv", "8 errors", "Failed", `replays </span>×3`, "ci-1842", "warn.csv",
+		"Passed with warnings",
 		"1 warning", "no key", "late.csv", "Waiting", `href="`+pageOfRun(bad)+`"`)
 
 	for query, want := range map[string][]uuid.UUID{

@@ -257,7 +257,7 @@ func TestErrorsInsideAnOrganizationKeepItsNavigation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			html := s.Visit(t, tt.status, tt.call.In(viewer))
-			fixture.Shows(t, html, `<li><a href="`+fixture.HarbourPages+`keys/">Idempotency</a></li>`)
+			fixture.Shows(t, html, `<li><a href="`+fixture.HarbourPages+`keys/">`, `Idempotency</a></li>`)
 			fixture.Hides(t, s.Visit(t, http.StatusNotFound, tt.call.In(stranger)), fixture.HarbourPages+"keys/\"",
 				"Harbour Energy")
 		})

@@ -117,7 +117,7 @@ func TestUsagePage(t *testing.T) {
 		s.Started(t, s.Start(t, key).By(s.Tiny.Tokens.Executor))
 	}
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(tiny, session)),
-		"3 of 3 runs used", "quota used up", "meter-readings", "demonstration")
+		"3 of 3 runs used", "quota used up", "meter-readings", "demo-executor")
 }
 
 func TestAuditPage(t *testing.T) {

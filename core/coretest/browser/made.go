@@ -10,7 +10,7 @@ import (
 // What a page may weigh, uncompressed.
 const (
 	maxDocument    = 60_000
-	maxStylesheets = 20_000
+	maxStylesheets = 22_000
 	maxScripts     = 15_000
 	maxElements    = 1_500
 )

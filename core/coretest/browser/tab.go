@@ -76,15 +76,29 @@ func (b *Browser) Tab(tb testing.TB, view Viewport) *Tab {
 	tb.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t := &Tab{tb: tb, ctx: ctx, close: closeTab, traffic: &traffic{}}
-	tb.Cleanup(t.Close)
+	t.begin(view)
+	return t
+}
+
+func (t *Tab) begin(view Viewport) {
+	t.tb.Helper()
+	t.tb.Cleanup(t.Close)
 	// The first command opens the tab, and its deadline would be the end of it.
-	if err := chromedp.Listen(ctx, t.traffic.note); err != nil {
-		tb.Fatalf("open a tab: %v", err)
+	if err := chromedp.Listen(t.ctx, t.traffic.note); err != nil {
+		t.tb.Fatalf("open a tab: %v", err)
 	}
 	// Several tabs are open at once, and each is to behave like the one in front.
 	call(t, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	t.View(view)
-	return t
+}
+
+// Beside opens another tab of the same profile: it has the same cookies, and shares the connections to a server.
+func (t *Tab) Beside(view Viewport) *Tab {
+	t.tb.Helper()
+	ctx, closeTab := chromedp.NewContext(t.ctx)
+	beside := &Tab{tb: t.tb, ctx: ctx, close: closeTab, traffic: &traffic{}}
+	beside.begin(view)
+	return beside
 }
 
 // Close closes the tab before the end of the test.

@@ -133,8 +133,9 @@ func undisturbed(t *testing.T, f flow) {
 
 // isByTheWay tells the commits that every process makes now and then, whatever it is asked for.
 func isByTheWay(commit string) bool {
-	return slices.ContainsFunc([]string{"update api_tokens", "insert key_activity", "delete service_processes"},
-		func(first string) bool { return strings.HasPrefix(commit, first) })
+	return slices.ContainsFunc([]string{
+		"update api_tokens", "insert key_activity", "delete service_processes", "insert request_log",
+	}, func(first string) bool { return strings.HasPrefix(commit, first) })
 }
 
 // strikeAt runs the cases of one boundary, which is the nth of all.

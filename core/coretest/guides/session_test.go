@@ -25,6 +25,7 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 
 	pages := pagesOf(ofLanguage(readBlocks(t), "console"))
+	delete(pages, "deployment") // It makes an installation itself: see TestDeployment.
 	if len(pages["tutorial"]) == 0 {
 		t.Error("the tutorial has no session")
 	}

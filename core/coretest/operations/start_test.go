@@ -172,3 +172,17 @@ func TestSecretsFromFiles(t *testing.T) {
 		})
 	}
 }
+
+// Whoever looks at PostgreSQL sees which processes its connections belong to.
+func TestConnectionsAreNamed(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	program.Serve(t, i.Settings, "--only", "web")
+	for name, want := range map[string]bool{"simplevalidations-web": true, "": false} {
+		const named = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+			AND backend_type = 'client backend' AND application_name = $1`
+		if got := program.Count(t, i.DB, named, name); got > 0 != want {
+			t.Errorf("connections named %q = %d, want some: %t", name, got, want)
+		}
+	}
+}

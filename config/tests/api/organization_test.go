@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// patching changes the settings of the organization of a caller.
+func patching(by call, body string) call {
+	c := by.To("/api/organization/").WithBody("application/json", body)
+	c.Method = http.MethodPatch
+	return c
+}
+
+func TestOrganizationSettings(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := call{Token: s.Harbour.Tokens.Owner}
+	read := func() client.OrganizationSettings {
+		return fixture.Decoded[client.OrganizationSettings](t, s.Must(t, http.StatusOK, owner.To("/api/organization/")))
+	}
+	before := read()
+	if before.Slug != "harbour-energy" || before.RunQuota == nil || *before.RunQuota != 1_000_000 ||
+		before.KeyLifetimeMS != nil || before.KeyRequired || before.MaxTokens != 50 {
+		t.Fatalf("settings = %+v", before)
+	}
+
+	// What is left out stays, and null is the default of the service.
+	s.Must(t, http.StatusOK,
+		patching(owner, `{"key_required":true,"key_lifetime_ms":7200000,"content_retention_ms":0}`))
+	s.Must(t, http.StatusOK, patching(owner, `{"name":" Harbour "}`))
+	changed := read()
+	if !changed.KeyRequired || *changed.KeyLifetimeMS != 2*time.Hour.Milliseconds() ||
+		*changed.ContentRetentionMS != 0 || changed.FindingsRetentionMS != nil || changed.Name != "Harbour" {
+		t.Errorf("settings = %+v, want the changes", changed)
+	}
+	s.Refused(t, core.CodeKeyRequired, s.Start(t, ""))
+	s.Must(t, http.StatusOK,
+		patching(owner, `{"key_required":false,"key_lifetime_ms":null,"content_retention_ms":null}`))
+	if again := read(); again.KeyRequired || again.KeyLifetimeMS != nil || again.ContentRetentionMS != nil {
+		t.Errorf("settings = %+v, want the defaults", again)
+	}
+	// To repeat a change is none.
+	s.Must(t, http.StatusOK, patching(owner, `{"key_required":false}`))
+	if n := coretest.One[int64](t, s.DB,
+		`SELECT count(*) FROM audit_records WHERE action = 'organization.change' AND actor_id IS NOT NULL`); n != 3 {
+		t.Errorf("changes in the audit log = %d, want 3", n)
+	}
+
+	for name, body := range map[string]string{
+		"ShortLife":   `{"key_lifetime_ms":59999}`,
+		"LongLife":    `{"key_lifetime_ms":2592000001}`,
+		"ShortPeriod": `{"content_retention_ms":3599999}`,
+		"Negative":    `{"findings_retention_ms":-1}`,
+		"TooLong":     `{"findings_retention_ms":9223372036854775807}`,
+		"NoNumber":    `{"findings_retention_ms":"x"}`,
+		"NoName":      `{"name":""}`,
+		"BlankName":   `{"name":"   "}`,
+		"Quota":       `{"run_quota":5}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, core.CodeInvalidPayload, patching(owner, body))
+		})
+	}
+}

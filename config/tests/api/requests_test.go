@@ -1,0 +1,308 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// loggedRequest is a request of the log as clients read it. Members that it does not have fail the decoding.
+type loggedRequest struct {
+	ID                uuid.UUID `json:"id"`
+	At                time.Time `json:"at"`
+	Method            string    `json:"method"`
+	Path              string    `json:"path"`
+	Endpoint          string    `json:"endpoint"`
+	Status            int       `json:"status"`
+	Code              string    `json:"code"`
+	Key               string    `json:"key"`
+	Token             string    `json:"token"`
+	Address           string    `json:"address"`
+	RequestID         string    `json:"request_id"`
+	Replayed          bool      `json:"replayed"`
+	OriginalRequestID string    `json:"original_request_id"`
+	Run               string    `json:"run"`
+	DurationMS        float64   `json:"duration_ms"`
+}
+
+// loggedDetail is a request of the log with what only its own address shows.
+type loggedDetail struct {
+	loggedRequest
+
+	Headers []struct {
+		Name   string `json:"name"`
+		Value  string `json:"value"`
+		Hidden bool   `json:"hidden"`
+	} `json:"headers"`
+	BodySize   int64         `json:"body_size"`
+	BodySHA256 string        `json:"body_sha256"`
+	Problem    *core.Problem `json:"problem"`
+}
+
+// logged reads a list of the log by harbour's owner, after what was sent before was written.
+func (s *stage) logged(tb testing.TB, query string) []loggedRequest {
+	tb.Helper()
+	s.FlushRequests(tb)
+	list := call{Path: "/api/requests/?" + query, Token: s.Harbour.Tokens.Owner}
+	return fixture.Decoded[core.Page[loggedRequest]](tb, s.Must(tb, http.StatusOK, list)).Results
+}
+
+func (s *stage) loggedDetail(tb testing.TB, id uuid.UUID) loggedDetail {
+	tb.Helper()
+	one := call{Path: "/api/requests/" + id.String() + "/", Token: s.Harbour.Tokens.Owner}
+	return fixture.Decoded[loggedDetail](tb, s.Must(tb, http.StatusOK, one))
+}
+
+// Each way to refuse a start leaves a line, in the order of the requests.
+func TestRequestLogHasEveryStart(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	revoked, revokedID := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
+	s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, revokedID)
+	start := s.Start(t, "logged")
+	run := s.Started(t, start)
+	firstID := s.logged(t, "")[0].RequestID
+	changed := start
+	changed.Body += "\n"
+	for _, c := range []call{
+		start, // Replayed.
+		changed,
+		start.By(revoked),
+		start.By(s.Harbour.Tokens.Viewer),
+		start.To("/api/workflows/none/start/"),
+		s.Start(t, "typed").WithBody("application/pdf", "?"),
+		s.Start(t, strings.Repeat("k", 300)),
+		{Method: http.MethodPost, Path: "/api/runs/" + run.ID.String() + "/cancel/", Token: start.Token},
+	} {
+		s.Do(t, c)
+	}
+	type line struct {
+		Status      int
+		Code, Key   string
+		Replay      bool
+		Original    string
+		Endpoint    string
+		Run, Revoke bool
+	}
+	var lines []line
+	requests := s.logged(t, "")
+	slices.Reverse(requests)
+	for i, r := range requests {
+		lines = append(lines, line{
+			Status: r.Status, Code: r.Code, Key: r.Key, Replay: r.Replayed, Original: r.OriginalRequestID,
+			Endpoint: r.Endpoint, Run: r.Run == run.ID.String(), Revoke: r.Token == revokedID.String(),
+		})
+		if i > 0 && r.At.Before(requests[i-1].At) {
+			t.Errorf("request %d is of %v, before %v", i, r.At, requests[i-1].At)
+		}
+		if r.Address != "127.0.0.1" || r.RequestID == "" || r.DurationMS <= 0 {
+			t.Errorf("request %d = %+v, want an address, an id and a duration", i, r)
+		}
+	}
+	const starts = "workflow_start"
+	want := []line{
+		{Status: 201, Key: "logged", Endpoint: starts, Run: true},
+		{Status: 201, Key: "logged", Replay: true, Original: firstID, Endpoint: starts, Run: true},
+		{Status: 422, Code: "idempotency_key_reused", Key: "logged", Original: firstID, Endpoint: starts},
+		{Status: 401, Code: "not_authenticated", Key: "logged", Endpoint: starts, Revoke: true},
+		{Status: 403, Code: "permission_denied", Key: "logged", Endpoint: starts},
+		{Status: 404, Code: "not_found", Key: "logged", Endpoint: starts},
+		{Status: 415, Code: "unsupported_media_type", Key: "typed", Endpoint: starts},
+		{Status: 400, Code: "idempotency_key_too_long", Endpoint: starts},
+		{Status: 200, Run: true},
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	began := requests[0].At
+	if created := s.Entry(t, "logged").CreatedAt; core.FormatTime(began) > created {
+		t.Errorf("the start is of %v, after its key of %s", began, created)
+	}
+}
+
+// What a detail shows, and what it must not keep.
+func TestRequestLogKeepsNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "secret").With("Cookie", "session=abc").With("X-Api-Key", "hunter2").
+		With("Webhook-Signature", "v1,abc").With("User-Agent", "uploader "+s.Harbour.Tokens.Executor)
+	start.Path += "?token=" + s.Harbour.Tokens.Executor
+	start.Body = `{"not": "accepted"}`
+	start = start.With("Content-Type", "application/pdf")
+	s.Do(t, start)
+	found := s.loggedDetail(t, s.logged(t, "")[0].ID)
+	for _, header := range found.Headers {
+		secret := slices.Contains([]string{
+			"Authorization", "Cookie", "X-Api-Key", "Webhook-Signature", "User-Agent",
+		}, header.Name)
+		if header.Hidden != secret || secret && header.Value != "" {
+			t.Errorf("header %+v, want it hidden: %v", header, secret)
+		}
+	}
+	if found.Problem == nil || found.Problem.Code != core.CodeUnsupportedMediaType ||
+		found.Problem.RequestID != found.RequestID {
+		t.Errorf("problem = %+v, want the one that was answered", found.Problem)
+	}
+	for _, table := range []string{"request_log", "refusal_days"} {
+		for _, secret := range []string{s.Harbour.Tokens.Executor, "hunter2", "session=abc", "v1,abc"} {
+			if n := coretest.One[int](t, s.DB, `SELECT count(*)::int FROM `+table+` AS r
+				WHERE position($1 IN r::text) > 0`, secret); n != 0 {
+				t.Errorf("%s has a secret", table)
+			}
+		}
+	}
+}
+
+func TestRequestLogDigestsBodies(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "digested").WithBody("text/csv", "id\n1\n")
+	s.Do(t, start)
+	found := s.loggedDetail(t, s.logged(t, "")[0].ID)
+	// printf 'id\n1\n' | sha256sum
+	const want = "7cde7fb64fd82bd152710cf238e017b9ab46c0592483edc067ba4f6c75fac108"
+	if found.BodySize != 5 || found.BodySHA256 != want {
+		t.Errorf("body = %d bytes, %s", found.BodySize, found.BodySHA256)
+	}
+}
+
+// Filters, each with an index of its own, and paging in both directions.
+func TestRequestLogFilters(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first := s.Started(t, s.Start(t, "one"))
+	s.Started(t, s.Start(t, "two"))
+	s.Do(t, s.Start(t, "two").By(s.Harbour.Tokens.Viewer))
+	s.Do(t, s.Start(t, "one"))
+	all := s.logged(t, "")
+	tokens := []string{all[0].Token, all[1].Token}
+	for query, want := range map[string]int{
+		"":                                   4,
+		"key=one":                            2,
+		"key=none":                           0,
+		"status=4xx":                         1,
+		"status=2xx":                         3,
+		"status=5xx":                         0,
+		"code=permission_denied":             1,
+		"run=" + first.ID.String():           2,
+		"token=" + tokens[0]:                 3,
+		"token=" + tokens[1]:                 1,
+		"key=two&status=4xx":                 1,
+		"key=two&code=permission_denied":     1,
+		"key=one&run=" + first.ID.String():   2,
+		"code=permission_denied&key=one":     0,
+		"token=" + tokens[1] + "&status=4xx": 1,
+		"run=" + first.ID.String() + "&token=" + tokens[0] + "&status=2xx": 2,
+		"since=2000-01-01T00:00:00Z":                                       4,
+		"until=2000-01-01T00:00:00Z":                                       0,
+		"key=one&since=2000-01-01T00:00:00Z":                               2,
+		"key=one&until=2000-01-01T00:00:00Z":                               0,
+	} {
+		if got := s.logged(t, query); len(got) != want {
+			t.Errorf("%s finds %d, want %d", query, len(got), want)
+		}
+	}
+	for _, query := range []string{"", "status=2xx"} {
+		list := call{Path: "/api/requests/?page_size=1&" + query, Token: s.Harbour.Tokens.Owner}
+		var forth, back []uuid.UUID
+		for list.Path != "" {
+			page := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+			forth = append(forth, page.Results[0].ID)
+			if list.Path = string(page.Next); list.Path == "" {
+				for previous := string(page.Previous); previous != ""; previous = string(page.Previous) {
+					list.Path = previous
+					page = fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+					back = append(back, page.Results[0].ID)
+				}
+				break
+			}
+		}
+		slices.Reverse(back)
+		if diff := cmp.Diff(forth[:len(forth)-1], back); diff != "" || len(forth) < 3 {
+			t.Errorf("%q forth and back (-forth +back):\n%s", query, diff)
+		}
+	}
+	for _, query := range []string{"status=6xx", "token=x", "run=x", "since=yesterday", "cursor=x"} {
+		refused := call{Path: "/api/requests/?" + query, Token: s.Harbour.Tokens.Owner}
+		s.Refused(t, core.CodeInvalidParameter, refused)
+	}
+}
+
+// Nobody sees requests of another organization, and who may not administer sees only starts.
+func TestRequestLogIsPrivate(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Started(t, s.Start(t, "ours"))
+	s.Do(t, call{Method: http.MethodPost, Path: "/api/tokens/", Token: s.Harbour.Tokens.Owner})
+	all := s.logged(t, "")
+	if len(all) != 2 {
+		t.Fatalf("the owner sees %d requests, want 2", len(all))
+	}
+	for _, query := range []string{"", "key=ours", "token=" + all[1].Token, "code=" + all[0].Code, "status=4xx"} {
+		list := call{Path: "/api/requests/?" + query, Token: s.Tiny.Tokens.Owner}
+		theirs := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+		if len(theirs.Results) != 0 {
+			t.Errorf("%q shows another organization %d requests", query, len(theirs.Results))
+		}
+	}
+	seen := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK,
+		call{Path: "/api/requests/", Token: s.Harbour.Tokens.Viewer}))
+	if len(seen.Results) != 1 || seen.Results[0].Key != "ours" {
+		t.Errorf("the viewer sees %+v, want the start alone", seen.Results)
+	}
+	for token, ids := range map[string][]uuid.UUID{
+		s.Tiny.Tokens.Owner: {all[0].ID, all[1].ID}, s.Harbour.Tokens.Viewer: {all[0].ID},
+	} {
+		for _, id := range ids {
+			s.Refused(t, core.CodeNotFound, call{Path: "/api/requests/" + id.String() + "/", Token: token})
+		}
+	}
+}
+
+// The log has room for so many requests, and counts the refusals beyond it.
+func TestRequestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.RequestLogRate = 8 })
+	for range 20 {
+		s.Do(t, s.Start(t, "").By(s.Harbour.Tokens.Viewer))
+	}
+	s.Do(t, s.Start(t, "").By(s.Tiny.Tokens.Viewer))
+	if n := len(s.logged(t, "")); n != 6 {
+		t.Errorf("logged requests of one organization = %d, want 6 of 8", n)
+	}
+	counted := coretest.One[int](t, s.DB, `SELECT starts::int FROM refusal_days WHERE org_id = $1`, s.Harbour.ID)
+	if counted != 20 {
+		t.Errorf("counted refusals = %d, want 20", counted)
+	}
+	if n := coretest.One[int](t, s.DB, `SELECT count(*)::int FROM request_log WHERE org_id = $1`, s.Tiny.ID); n != 1 {
+		t.Errorf("logged requests of the other organization = %d, want 1", n)
+	}
+}
+
+// Requests that could not be written are written by the next flush.
+func TestRequestLogOutlivesTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Do(t, s.Start(t, "kept").By(s.Harbour.Tokens.Viewer))
+	s.Exec(t, `ALTER TABLE request_log RENAME TO elsewhere`)
+	if _, err := s.Requests.Flush(t.Context()); err == nil {
+		t.Fatal("flush without a table: no error")
+	}
+	s.Exec(t, `ALTER TABLE elsewhere RENAME TO request_log`)
+	if got := s.logged(t, "key=kept"); len(got) != 1 {
+		t.Errorf("logged = %d, want the request that was kept", len(got))
+	}
+	if n := coretest.One[int](t, s.DB, `SELECT starts::int FROM refusal_days WHERE org_id = $1`, s.Harbour.ID); n != 1 {
+		t.Errorf("counted refusals = %d, want 1", n)
+	}
+}

@@ -1,0 +1,271 @@
+package pages
+
+import (
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// mailServer is an SMTP server on this machine. Its answers to letters are taken from refusals; without one a letter is
+// accepted.
+type mailServer struct {
+	letters  chan letter
+	refusals chan error
+}
+
+type letter struct{ to, text string }
+
+// NewSession answers a connection.
+//
+//nolint:ireturn // go-smtp demands it
+func (m *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) {
+	return &mailSession{mailServer: m}, nil
+}
+
+type mailSession struct {
+	*mailServer
+
+	to string
+}
+
+func (m *mailSession) Mail(string, *smtp.MailOptions) error { return nil }
+
+func (m *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	m.to = to
+	return nil
+}
+
+func (m *mailSession) Data(r io.Reader) error {
+	message, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(quotedprintable.NewReader(message.Body))
+	if err != nil {
+		return err
+	}
+	select {
+	case refusal := <-m.refusals:
+		return refusal
+	default:
+		m.letters <- letter{to: m.to, text: string(text)}
+		return nil
+	}
+}
+
+func (m *mailSession) Reset() {}
+
+func (m *mailSession) Logout() error { return nil }
+
+// setupMail serves with a mail server.
+func setupMail(tb testing.TB) (*stage, *mailServer) {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := &mailServer{letters: make(chan letter, 10), refusals: make(chan error, 10)}
+	server := smtp.NewServer(m)
+	server.Domain = "localhost"
+	go func() { _ = server.Serve(listener) }() // It ends with the test.
+	tb.Cleanup(func() { _ = server.Close() })
+	s := setup(tb, func(settings *config.Settings) {
+		settings.BaseURL = "http://validations.example"
+		settings.SMTPAddress, settings.SMTPEncryption = listener.Addr().String(), "none"
+		settings.MailFrom = "Validations <from@validations.example>"
+	})
+	s.Exec(tb, `DELETE FROM staged_jobs`)
+	return s, m
+}
+
+// wantLetter sends what waits and returns the path of the link in the one letter.
+func (s *stage) wantLetter(tb testing.TB, m *mailServer, to, kind string) string {
+	tb.Helper()
+	s.Work(tb)
+	select {
+	case got := <-m.letters:
+		link := regexp.MustCompile(`http://validations\.example(/app/` + kind + `/sv_[A-Za-z0-9_-]{43}/)`).
+			FindStringSubmatch(got.text)
+		if got.to != to || link == nil {
+			tb.Fatalf("letter to %s, want %s with a link: %s", got.to, to, got.text)
+		}
+		return link[1]
+	default:
+		tb.Fatal("no letter")
+		return ""
+	}
+}
+
+func wantNoLetter(tb testing.TB, m *mailServer) {
+	tb.Helper()
+	select {
+	case got := <-m.letters:
+		tb.Errorf("a letter to %s: %s", got.to, got.text)
+	default:
+	}
+}
+
+func forgetting(email string) call {
+	return fixture.Post("/app/password/", "", url.Values{"email": {email}})
+}
+
+func TestForgottenPassword(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsAnsweredAlikeForAllAddresses", func(t *testing.T) {
+		t.Parallel()
+		s, m := setupMail(t)
+		s.WithPassword(t)
+		nobody := s.Visit(t, http.StatusOK, forgetting("nobody@b.example"))
+		fixture.Shows(t, nobody, "If there is an account")
+		if known := s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail)); known != nobody {
+			t.Errorf("for a known address:\n%s\nfor an unknown one:\n%s", known, nobody)
+		}
+		// The request has done the same for both.
+		if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM mails WHERE sealed IS NULL`); n != 2 {
+			t.Errorf("letters that wait = %d, want 2", n)
+		}
+		link := s.wantLetter(t, m, fixture.VisitorEmail, "password")
+		wantNoLetter(t, m)
+		if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM mails`); n != 0 {
+			t.Errorf("letters that wait = %d, want 0", n)
+		}
+		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = $1`, fixture.VisitorEmail)
+		s.Visit(t, http.StatusSeeOther, setting(link, newPassword))
+		s.Visit(t, http.StatusSeeOther, fixture.SignIn(fixture.VisitorEmail, newPassword))
+		if !coretest.One[bool](t, s.DB, `SELECT address_confirmed FROM users WHERE email = $1`, fixture.VisitorEmail) {
+			t.Error("who has got the mail has not confirmed the address")
+		}
+	})
+
+	t.Run("LeavesTheLinkOfAnAdministrator", func(t *testing.T) {
+		t.Parallel()
+		s, m := setupMail(t)
+		id := s.WithPassword(t)
+		given := s.passwordLink(t, s.Visitor(t, core.RoleOwner), id)
+		// The person hears of it.
+		if mailed := s.wantLetter(t, m, fixture.VisitorEmail, "password"); mailed != given {
+			t.Errorf("mailed %s, want the link that was given", mailed)
+		}
+		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
+		s.Visit(t, http.StatusOK, fixture.Page(s.wantLetter(t, m, fixture.VisitorEmail, "password"), ""))
+		s.Visit(t, http.StatusOK, fixture.Page(given, ""))
+		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE id = $1`, id)
+		s.Visit(t, http.StatusSeeOther, setting(given, newPassword))
+		if coretest.One[bool](t, s.DB, `SELECT address_confirmed FROM users WHERE id = $1`, id) {
+			t.Error("an administrator's link has confirmed the address")
+		}
+	})
+
+	t.Run("IsNotForThoseWhoCannotSignInWithOne", func(t *testing.T) {
+		t.Parallel()
+		s, m := setupMail(t)
+		id := s.WithPassword(t)
+		for _, change := range []string{
+			`UPDATE users SET disabled_at = now() WHERE id = $1`,
+			`WITH without AS (UPDATE users SET disabled_at = NULL, password_hash = '' WHERE id = $1)
+				INSERT INTO identities (issuer, subject, user_id) VALUES ('https://b.example', 'x', $1)`,
+		} {
+			s.Exec(t, change, id)
+			s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
+			s.Work(t)
+			wantNoLetter(t, m)
+		}
+	})
+
+	t.Run("IsLimitedByAddress", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, behindProxy)
+		refused := s.refusedFrom(t, func(i int) call {
+			return forgetting("One@b.example").From(fmt.Sprintf("203.0.113.%d", i))
+		})
+		if refused < 20 {
+			t.Errorf("%d of 60 were refused, want those beyond the limit", refused)
+		}
+		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/password/", "")), "sends no mail")
+	})
+}
+
+func TestInvitationsAreMailed(t *testing.T) {
+	t.Parallel()
+	s, m := setupMail(t)
+	id := s.Invited(t, "kim@b.example")
+	link := s.wantLetter(t, m, "kim@b.example", "invitations")
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), "Join Harbour Energy")
+	renewed := s.LinkOf(t, id)
+	if mailed := s.wantLetter(t, m, "kim@b.example", "invitations"); mailed != renewed {
+		t.Errorf("mailed %s, want the link that was shown", mailed)
+	}
+	// One organization cannot flood people.
+	for range 40 {
+		got := s.AnswerTo(t, fixture.Linking(id, s.Harbour.Tokens.Owner))
+		if got.Status == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("40 mails to one address were not limited")
+}
+
+// A letter outlasts a server that is busy and a job that is lost, and holds no secret while it waits.
+func TestLettersAreSentAgain(t *testing.T) {
+	t.Parallel()
+	s, m := setupMail(t)
+	m.refusals <- &smtp.SMTPError{Code: 451, Message: "try again"}
+	link := s.LinkOf(t, s.Invited(t, "kim@b.example"))
+	if coretest.One[bool](t, s.DB, `SELECT bool_or(position($1::bytea IN sealed) > 0) FROM mails`,
+		[]byte(strings.Split(link, "/")[3])) {
+		t.Error("a link lies in the database in clear")
+	}
+	s.Exec(t, `DELETE FROM mails WHERE id <> (SELECT max(id::text)::uuid FROM mails)`)
+	// The jobs are lost.
+	s.Exec(t, `DELETE FROM staged_jobs WHERE kind = 'mail.send'`)
+	sweep := func(want int) {
+		t.Helper()
+		if n, err := s.Users.SweepMails(t.Context()); err != nil || n != want {
+			t.Fatalf("swept = %d, %v, want %d", n, err, want)
+		}
+	}
+	sweep(0) // It is not due before its job has had some time.
+	s.Exec(t, `UPDATE mails SET due_at = now()`)
+	sweep(1)
+	sweep(0)
+	if err := s.TryWork(t.Context()); err == nil || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("work = %v, want the server's answer", err)
+	}
+	wait := coretest.One[float64](t, s.DB, `SELECT extract(epoch FROM due_at - now())::float8 FROM mails
+		WHERE last_error LIKE '%try again%' AND attempts = 1`)
+	if wait <= 10 || wait > 60 {
+		t.Errorf("the letter is due in %.0f s, want some seconds", wait)
+	}
+	s.Exec(t, `UPDATE mails SET due_at = now()`)
+	sweep(1)
+	if mailed := s.wantLetter(t, m, "kim@b.example", "invitations"); mailed != link {
+		t.Errorf("mailed %s, want %s", mailed, link)
+	}
+
+	// What the server refuses for good is dropped.
+	m.refusals <- &smtp.SMTPError{Code: 550, Message: "no such user"}
+	s.LinkOf(t, s.Invited(t, "gone@b.example"))
+	s.Exec(t, `DELETE FROM mails WHERE id <> (SELECT max(id::text)::uuid FROM mails)`)
+	s.Exec(t, `DELETE FROM staged_jobs WHERE subject_id <> (SELECT id FROM mails)`)
+	if err := s.TryWork(t.Context()); err == nil {
+		t.Error("the refusal is not reported")
+	}
+	if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM mails`); n != 0 {
+		t.Errorf("letters that wait = %d, want 0", n)
+	}
+}

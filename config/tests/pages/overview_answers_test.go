@@ -1,0 +1,68 @@
+package pages
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func TestOverviewComparesWithTheDayBefore(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	for range 3 {
+		s.Started(t, s.Start(t, ""))
+	}
+	s.Started(t, s.named(t, "", "bad.csv", "bad/meter-readings.csv"))
+	s.Work(t)
+	html := s.Visit(t, http.StatusOK, page)
+	fixture.Shows(t, html, "75 % passed</span>", `runs/?result=FAIL&amp;since=`, `>1<span class="only-narrow"> failed`,
+		`<td class="n">25 %</td>`)
+	fixture.Hides(t, html, "the day before")
+	// The day before, one of two has passed.
+	for _, sample := range []string{"good/meter-readings.csv", "bad/meter-readings.csv"} {
+		id := s.Started(t, s.named(t, "", "old.csv", sample)).ID
+		s.Work(t)
+		for _, table := range []string{"findings", "step_runs"} {
+			s.Exec(t, `DELETE FROM `+table+` WHERE run_id = $1`, id)
+		}
+		// The id begins with the time in milliseconds, in hexadecimal digits.
+		s.Exec(t, `UPDATE validation_runs SET created_at = now() - interval '30 hours', id = (SELECT
+				substr(ms, 1, 8) || '-' || substr(ms, 9) || substr(validation_runs.id::text, 14) FROM (SELECT
+					lpad(to_hex((extract(epoch FROM now() - interval '30 hours') * 1000)::bigint), 12, '0') AS ms) AS t
+			)::uuid WHERE id = $1`, id)
+	}
+	fixture.Shows(t, s.Visit(t, http.StatusOK, page), "75 % passed, 25 points more than the day before")
+}
+
+func TestOverviewWarnsOfTheQuota(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	s.Started(t, s.Start(t, ""))
+	for used, want := range map[int][]string{
+		100:    {"no key is stuck"},
+		85_000: {"no key is stuck", "85 % of this month’s quota is used"},
+	} {
+		s.Exec(t, `UPDATE usage_counters SET used = $2, quota = 100000 WHERE org_id = $1`, s.Harbour.ID, used)
+		fixture.Shows(t, s.Visit(t, http.StatusOK, page), want...)
+	}
+	s.Exec(t, `UPDATE usage_counters SET used = 100000, quota = 100000 WHERE org_id = $1`, s.Harbour.ID)
+	fixture.Shows(t, s.Visit(t, http.StatusOK, page), "Needs attention</span><b>1</b>", "quota used up",
+		"new starts are refused")
+}
+
+func TestOverviewShowsFirstSteps(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	tiny := fixture.Page("/app/orgs/tiny-quota/", s.Stranger(t))
+	html := s.Visit(t, http.StatusOK, tiny)
+	fixture.Shows(t, html, "First steps", `<a href="/app/orgs/tiny-quota/launch/">Start a run</a>`)
+	s.Started(t, s.Start(t, "first").By(s.Tiny.Tokens.Executor))
+	s.Started(t, s.Start(t, "first").By(s.Tiny.Tokens.Executor))
+	s.Flush(t)
+	html = s.Visit(t, http.StatusOK, tiny)
+	fixture.Hides(t, html, `<a href="/app/orgs/tiny-quota/launch/">Start a run</a></li>`)
+}

@@ -1,0 +1,134 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// proving returns the form with the password or the code of its visitor.
+func proving(c call, name, value string) call {
+	fields, err := url.ParseQuery(c.Body)
+	if err != nil {
+		panic(err)
+	}
+	fields.Set(name, value)
+	c.Body = fields.Encode()
+	return c
+}
+
+// deedsOfOwners are the forms that a session alone does not allow.
+func (s *stage) deedsOfOwners(tb testing.TB) map[string]call {
+	tb.Helper()
+	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", core.RoleViewer).String() + "/"
+	post := func(path string, fields url.Values) call { return fixture.Post(path, "", fields) }
+	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"admin"}, "days": {"1"}}
+	return map[string]call{
+		"Role":          post(member+"role/", url.Values{"role": {"author"}}),
+		"Invitation":    post(fixture.HarbourPages+"members/", url.Values{"email": {"a@b.example"}, "role": {"owner"}}),
+		"Token":         post(fixture.HarbourPages+"tokens/", token),
+		"PasswordLink":  post(member+"password/", url.Values{"hours": {"1"}}),
+		"MembersFactor": post(member+"second-factor/remove/", nil),
+		"SetUpFactor":   post("/app/account/second-factor/", nil),
+		"RecoveryCodes": post("/app/account/second-factor/codes/", nil),
+		"RemoveFactor":  post("/app/account/second-factor/remove/", nil),
+		"Settings":      post(fixture.HarbourPages+"settings/", url.Values{"name": {"Harbour Energy"}}),
+		"Secrets":       post(fixture.HarbourPages+"settings/secrets/", nil),
+		"RotateSecrets": post(fixture.HarbourPages+"settings/secrets/rotate/", nil),
+	}
+}
+
+func TestDeedsOfOwnersNeedAProof(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, form := range s.deedsOfOwners(t) {
+		// Each has another user, because attempts are limited.
+		id := s.AddMember(t, "owner-"+uuid.NewString(), core.RoleOwner)
+		if err := s.Users.SetPassword(t.Context(), id, fixture.VisitorPassword); err != nil {
+			t.Fatal(err)
+		}
+		session := s.Session(t, id)
+		s.Exec(t, `UPDATE sessions SET proved_at = now() - interval '10 minutes'`)
+		before := s.RowCounts(t)
+		html := s.Visit(t, http.StatusForbidden, form.In(session))
+		fixture.Shows(t, html, "Confirm that it is you", `action="`+form.Path+`"`, `name="proof-password"`)
+		fields, err := url.ParseQuery(form.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for field := range fields {
+			fixture.Shows(t, html, `name="`+field+`" value="`+fields.Get(field)+`"`)
+		}
+		html = s.Visit(t, http.StatusBadRequest, proving(form, "proof-password", "wrong").In(session))
+		fixture.Shows(t, html, "is not your password")
+		fixture.Hides(t, html, `value="wrong"`)
+		if after := s.RowCounts(t); after != before {
+			t.Errorf("%s: rows before %+v and after %+v, want no effect", name, before, after)
+		}
+		got := s.AnswerTo(t, proving(form, "proof-password", fixture.VisitorPassword).In(session))
+		if got.Status == http.StatusForbidden || got.Status == http.StatusUnauthorized ||
+			got.Status == http.StatusBadRequest || got.Status >= http.StatusInternalServerError {
+			t.Errorf("%s with the password = %d, want its effect: %s", name, got.Status, got.Body)
+		}
+		// It holds for a while, for this session alone.
+		if got := s.AnswerTo(t, form.In(session)); got.Status == http.StatusForbidden {
+			t.Errorf("%s a moment later = 403, want no other proof", name)
+		}
+	}
+}
+
+func TestProof(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.WithPassword(t)
+	session := s.Session(t, id)
+	app := s.enrolled(t, session)
+	form := fixture.Post("/app/account/second-factor/codes/", session, nil)
+
+	s.Exec(t, `UPDATE sessions SET proved_at = NULL`) // As sessions of a release before.
+	s.Visit(t, http.StatusForbidden, form)
+	s.Visit(t, http.StatusBadRequest, proving(form, "proof-code", s.code(t, app, 5)))
+	s.Visit(t, http.StatusCreated, proving(form, "proof-code", s.code(t, app, 0)))
+	// Another session of the same user has to show it anew.
+	other := s.Session(t, id)
+	s.Exec(t, `UPDATE sessions SET proved_at = NULL WHERE digest = sha256($1::bytea)`, []byte(other))
+	s.Visit(t, http.StatusForbidden, form.In(other).With("Cookie", "sv_session="+other))
+	// Roles below admin are given without a proof.
+	viewer := url.Values{"email": {"viewer@b.example"}, "role": {"viewer"}}
+	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"members/", other, viewer))
+	if n := coretest.One[int64](t, s.DB,
+		`SELECT count(*) FROM audit_records WHERE action = 'session.prove'`); n != 1 {
+		t.Errorf("proofs in the audit log = %d, want 1", n)
+	}
+	// A form whose session has ended is kept, without what was to prove it.
+	ended := proving(fixture.Post(fixture.HarbourPages+"members/", "sv_made-up", viewer), "proof-password",
+		fixture.VisitorPassword)
+	html := s.Visit(t, http.StatusUnauthorized, ended)
+	fixture.Shows(t, html, "viewer@b.example")
+	fixture.Hides(t, html, fixture.VisitorPassword)
+}
+
+func TestProofsAreLimited(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.Session(t, s.WithPassword(t))
+	s.Exec(t, `UPDATE sessions SET proved_at = NULL`)
+	form := fixture.Post("/app/account/second-factor/", session, nil)
+	refused := 0
+	for range 40 {
+		got := s.AnswerTo(t, proving(form, "proof-password", strings.Repeat("x", 12)))
+		if got.Status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused < 10 {
+		t.Errorf("%d of 40 guesses were refused, want those beyond the limit", refused)
+	}
+}

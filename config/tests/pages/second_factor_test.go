@@ -1,0 +1,268 @@
+package pages
+
+import (
+	"encoding/base32"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+)
+
+// authenticator is the app of a user.
+type authenticator struct {
+	secret   string
+	recovery []string
+}
+
+// code is what the app shows at the time of the database, or some steps of 30 seconds away from it. The tests of an app
+// go forward in steps, because each code counts once.
+func (s *stage) code(tb testing.TB, app authenticator, steps int) string {
+	tb.Helper()
+	now := coretest.One[time.Time](tb, s.DB, `SELECT now()`)
+	code, err := totp.GenerateCode(app.secret, now.Add(time.Duration(steps)*30*time.Second))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return code
+}
+
+// pending begins to set up an authenticator app for the user of a session.
+func (s *stage) pending(tb testing.TB, session string) authenticator {
+	tb.Helper()
+	const page = "/app/account/second-factor/"
+	s.Visit(tb, http.StatusSeeOther, fixture.Post(page, session, nil))
+	html := s.Visit(tb, http.StatusOK, fixture.Page(page, session))
+	key := regexp.MustCompile(`id="factor-key">([A-Z2-7 ]+)<`).FindStringSubmatch(html)
+	if key == nil {
+		tb.Fatalf("no key in %s", html)
+	}
+	fixture.Shows(tb, html, `<path d="M`)
+	return authenticator{secret: strings.ReplaceAll(key[1], " ", "")}
+}
+
+// enrolled sets up an authenticator app for the user of a session.
+func (s *stage) enrolled(tb testing.TB, session string) authenticator {
+	tb.Helper()
+	app := s.pending(tb, session)
+	s.Visit(tb, http.StatusBadRequest, confirming(session, s.code(tb, app, 5)))
+	shown := s.Visit(tb, http.StatusCreated, confirming(session, s.code(tb, app, -1)))
+	for _, match := range regexp.MustCompile(`<li>([a-z2-7-]{19})</li>`).FindAllStringSubmatch(shown, -1) {
+		app.recovery = append(app.recovery, match[1])
+	}
+	if len(app.recovery) != 10 {
+		tb.Fatalf("recovery codes = %d, want 10: %s", len(app.recovery), shown)
+	}
+	return app
+}
+
+func confirming(session, code string) call {
+	return fixture.Post("/app/account/second-factor/confirm/", session, url.Values{"code": {code}})
+}
+
+// entering enters a code behind the password, in the browser with the cookie.
+func entering(step, code string) call {
+	return fixture.Post("/app/sign-in/code/", "", url.Values{"code": {code}}).With("Cookie", "sv_sign_in="+step)
+}
+
+// passed gives the password and returns the cookie of the step that waits for the code.
+func (s *stage) passed(tb testing.TB) string {
+	tb.Helper()
+	return s.passedBy(tb, fixture.VisitorEmail)
+}
+
+func (s *stage) passedBy(tb testing.TB, email string) string {
+	tb.Helper()
+	got := s.AnswerTo(tb, fixture.SignIn(email, fixture.VisitorPassword))
+	if to := got.Header.Get("Location"); got.Status != http.StatusSeeOther || to != "/app/sign-in/code/" {
+		tb.Fatalf("%d to %q, want 303 to the code", got.Status, to)
+	}
+	for _, cookie := range (&http.Response{Header: got.Header}).Cookies() {
+		if cookie.Name == "sv_session" {
+			tb.Fatal("the password alone has begun a session")
+		}
+		if cookie.Name == "sv_sign_in" {
+			return cookie.Value
+		}
+	}
+	tb.Fatal("no cookie for the code")
+	return ""
+}
+
+func TestSecondFactor(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsAskedForBehindThePassword", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
+		step := s.passed(t)
+		s.Visit(t, http.StatusOK, fixture.Page("/app/sign-in/code/", ""))
+		s.Visit(t, http.StatusBadRequest, entering(step, s.code(t, app, 5)))
+		s.Visit(t, http.StatusUnauthorized, entering("sv_made-up", s.code(t, app, 0)))
+		got := s.AnswerTo(t, entering(step, s.code(t, app, 0)))
+		if to := got.Header.Get("Location"); to != fixture.HarbourPages {
+			t.Fatalf("%d to %q, want %s: %s", got.Status, to, fixture.HarbourPages, got.Body)
+		}
+		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", sessionOf(t, got).Value))
+		// The step is used up, and the code, too.
+		s.Visit(t, http.StatusUnauthorized, entering(step, s.code(t, app, 1)))
+		again := s.passed(t)
+		s.Visit(t, http.StatusBadRequest, entering(again, s.code(t, app, 0)))
+		s.Visit(t, http.StatusBadRequest, entering(again, s.code(t, app, -1)))
+		s.Visit(t, http.StatusSeeOther, entering(again, s.code(t, app, 1)))
+		if n := coretest.One[int64](t, s.DB,
+			`SELECT count(*) FROM audit_records WHERE action = 'second_factor.refuse'`); n != 3 {
+			t.Errorf("refusals in the audit log = %d, want 3", n)
+		}
+	})
+
+	t.Run("AcceptsOneCodeOnceFromTwoAtOnce", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
+		code := s.code(t, app, 0)
+		calls := []call{entering(s.passed(t), code), entering(s.passed(t), code), entering(s.passed(t), code)}
+		if got := s.AtOnce(t, calls); got[http.StatusSeeOther] != 1 {
+			t.Errorf("answers = %v, want one 303", got)
+		}
+	})
+
+	t.Run("TakesEachRecoveryCodeOnce", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		session := s.Session(t, s.WithPassword(t))
+		app := s.enrolled(t, session)
+		typed := strings.ToUpper(strings.ReplaceAll(app.recovery[0], "-", " "))
+		s.Visit(t, http.StatusSeeOther, entering(s.passed(t), typed))
+		s.Visit(t, http.StatusBadRequest, entering(s.passed(t), app.recovery[0]))
+		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)), "9 recovery codes")
+		if coretest.One[bool](t, s.DB, `SELECT f::text ILIKE $1 FROM second_factors AS f`,
+			"%"+strings.ReplaceAll(app.recovery[1], "-", "")+"%") {
+			t.Error("the database has a recovery code")
+		}
+		s.Visit(t, http.StatusCreated, fixture.Post("/app/account/second-factor/codes/", session, nil))
+		s.Visit(t, http.StatusBadRequest, entering(s.passed(t), app.recovery[1]))
+	})
+
+	t.Run("LimitsGuesses", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
+		step := s.passed(t)
+		for range 5 {
+			s.Visit(t, http.StatusBadRequest, entering(step, s.code(t, app, 7)))
+		}
+		// No code is looked at for a while, whatever process is asked.
+		right := entering(step, s.code(t, app, 0))
+		got := s.AnswerTo(t, right)
+		if got.Status != http.StatusTooManyRequests || !strings.Contains(string(got.Body), "Too many wrong codes") ||
+			got.Header.Get("Retry-After") == "" {
+			t.Fatalf("status = %d, want 429 with the time to wait: %s", got.Status, got.Body)
+		}
+		s.Exec(t, `UPDATE second_factors SET failed_at = now() - interval '1 minute'`)
+		s.Visit(t, http.StatusSeeOther, right)
+	})
+
+	t.Run("IsNotAskedForUntilItIsConfirmed", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		session := s.Session(t, s.WithPassword(t))
+		s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/second-factor/", session, nil))
+		sessionOf(t, s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword)))
+	})
+
+	t.Run("IsRemovedByItsUserAndByAdministrators", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		id := s.WithPassword(t)
+		session := s.Session(t, id)
+		remove := map[string]func(){
+			"ByItsUser": func() {
+				s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/second-factor/remove/", session, nil))
+			},
+			"ByAnOwner": func() {
+				path := fixture.HarbourPages + "members/" + id.String() + "/second-factor/remove/"
+				s.Visit(t, http.StatusSeeOther, fixture.Post(path, s.Visitor(t, core.RoleOwner), nil))
+			},
+			"ByTheOperator": func() {
+				if err := s.Users.RemoveFactor(t.Context(), fixture.VisitorEmail); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+		for name, do := range remove {
+			s.enrolled(t, session)
+			s.passed(t)
+			do()
+			if got := s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword)); got.Header.Get(
+				"Location") != fixture.HarbourPages {
+				t.Errorf("%s: a code is still asked for", name)
+			}
+		}
+		if n := coretest.One[int64](t, s.DB,
+			`SELECT count(*) FROM audit_records WHERE action = 'second_factor.remove'`); n != 3 {
+			t.Errorf("removals in the audit log = %d, want 3", n)
+		}
+	})
+}
+
+// A password link does not get anybody past the second factor.
+func TestSecondFactorOutlivesThePassword(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.WithPassword(t)
+	s.enrolled(t, s.Session(t, id))
+	waiting := s.passed(t)
+	s.Visit(t, http.StatusSeeOther, setting(s.passwordLink(t, s.Visitor(t, core.RoleOwner), id), newPassword))
+	got := s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, newPassword))
+	if to := got.Header.Get("Location"); to != "/app/sign-in/code/" {
+		t.Errorf("the new password leads to %q, want the code", to)
+	}
+	// A sign-in with the password so far gets no further.
+	s.Visit(t, http.StatusUnauthorized, entering(waiting, "123456"))
+}
+
+func TestSecretsOfSecondFactors(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.WithPassword(t)
+	app := s.enrolled(t, s.Session(t, id))
+	if coretest.One[bool](t, s.DB, `SELECT position($1::bytea IN sealed) > 0 FROM second_factors`, []byte(app.secret)) {
+		t.Error("a secret lies in the database in clear")
+	}
+	// Copied to another user, the secret is of no use.
+	other := s.AddMember(t, "other", core.RoleViewer)
+	s.Exec(t, `INSERT INTO second_factors (user_id, sealed, confirmed_at) SELECT $1, sealed, now() FROM second_factors`,
+		other)
+	if err := s.Users.SetPassword(t.Context(), other, newPassword); err != nil {
+		t.Fatal(err)
+	}
+	got := s.AnswerTo(t, fixture.SignIn("other@harbour-energy.example", newPassword))
+	step := (&http.Response{Header: got.Header}).Cookies()[0].Value
+	s.Visit(t, http.StatusServiceUnavailable, entering(step, s.code(t, app, 0)))
+	s.Exec(t, `DELETE FROM second_factors WHERE user_id = $1`, other)
+
+	// After "secrets rotate" the old key is not needed any more.
+	fresh := keyring.Generate()
+	c := s.Console(t)
+	c.Environ = append(c.Environ, "SV_SECRET_KEY="+fresh+","+fixture.SecretKey)
+	c.Must(t, "secrets", "rotate")
+	sealed := coretest.One[[]byte](t, s.DB, `SELECT sealed FROM second_factors`)
+	ring, err := keyring.Parse(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := ring.Open(sealed, keyring.Place{OrgID: id, Column: "second_factors.sealed"})
+	if got := base32.StdEncoding.EncodeToString(secret); err != nil || got != app.secret {
+		t.Errorf("under the new key alone: %v, want the secret", err)
+	}
+}

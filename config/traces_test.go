@@ -1,0 +1,213 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/validations/web"
+)
+
+// receiver takes spans as an OpenTelemetry collector does.
+type receiver struct {
+	address string
+
+	mu    sync.Mutex
+	spans []*trace.Span
+}
+
+func startReceiver(tb testing.TB) *receiver {
+	tb.Helper()
+	r := &receiver{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		raw, err := io.ReadAll(request.Body)
+		var sent collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(raw, &sent)
+		}
+		if err != nil || request.URL.Path != "/v1/traces" {
+			tb.Errorf("spans at %s: %v", request.URL.Path, err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, resource := range sent.GetResourceSpans() {
+			for _, scope := range resource.GetScopeSpans() {
+				r.spans = append(r.spans, scope.GetSpans()...)
+			}
+		}
+	}))
+	tb.Cleanup(server.Close)
+	r.address = server.URL
+	return r
+}
+
+// ofClient returns the spans of the client's trace by name.
+func (r *receiver) ofClient(tb testing.TB, s *stage) map[string]*trace.Span {
+	tb.Helper()
+	if err := s.Project.FlushTraces(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := make(map[string]*trace.Span)
+	for _, span := range r.spans {
+		if hex.EncodeToString(span.GetTraceId()) == clientTrace {
+			found[span.GetName()] = span
+		}
+	}
+	return found
+}
+
+const (
+	clientTrace = "0af7651916cd43dd8448eb211c80319c"
+	clientSpan  = "b7ad6b7169203331"
+)
+
+// A trace leads from the client's span through the request, the commit, the queue and the steps to the validator.
+func TestTraceOfARun(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, called := setupTraced(t, r)
+	start := s.Start(t, "traced").To("/api/workflows/external/start/")
+	s.Must(t, http.StatusCreated, start.With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01"))
+	s.Work(t)
+	spans := r.ofClient(t, s)
+	const request = "POST /api/workflows/:id/start/"
+	for name, parent := range map[string]string{
+		"start": request, "run.queue": "start", "run.execute": "start", "run.step": "run.execute",
+		"validator.call": "run.step", "start.commit": "start",
+	} {
+		got, want := spans[name].GetParentSpanId(), spans[parent].GetSpanId()
+		if len(want) == 0 || !bytes.Equal(got, want) {
+			t.Errorf("%s is below %x, want %s, %x", name, got, parent, want)
+		}
+	}
+	if got := hex.EncodeToString(spans[request].GetParentSpanId()); got != clientSpan {
+		t.Errorf("the request is below %s, want the client's span", got)
+	}
+	if links := spans["start.commit"].GetLinks(); len(links) != 1 ||
+		!bytes.Equal(links[0].GetSpanId(), spans["start"].GetSpanId()) {
+		t.Errorf("links of the commit = %v, want the start", links)
+	}
+	want := "00-" + clientTrace + "-" + hex.EncodeToString(spans["validator.call"].GetSpanId()) + "-01"
+	if got := called(); got != want {
+		t.Errorf("traceparent that the validator got = %s, want %s", got, want)
+	}
+	attributes := make(map[string]string)
+	for _, attribute := range spans[request].GetAttributes() {
+		attributes[attribute.GetKey()] = attribute.GetValue().GetStringValue()
+	}
+	if attributes["sv.org"] != s.Harbour.Slug || attributes["sv.outcome"] != "new" || attributes["sv.run"] == "" {
+		t.Errorf("attributes of the request = %v, want who and what came of it", attributes)
+	}
+}
+
+// Who does not sample a trace gets none of its spans recorded, in no process.
+func TestCallersDecideAboutSampling(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, called := setupTraced(t, r)
+	start := s.Start(t, "").To("/api/workflows/external/start/")
+	s.Must(t, http.StatusCreated, start.With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-00"))
+	s.Work(t)
+	if spans := r.ofClient(t, s); len(spans) > 0 {
+		t.Errorf("spans = %v, want none", spans)
+	}
+	if got := called(); !strings.HasPrefix(got, "00-"+clientTrace) || !strings.HasSuffix(got, "-00") {
+		t.Errorf("traceparent that the validator got = %s, want the trace, not sampled", got)
+	}
+}
+
+// A run that is executed where it was started is a part of the same trace.
+func TestTraceOfALocalRun(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, _ := setupTraced(t, r)
+	s.ExecutesLocally(t)
+	start := s.Start(t, "").With("Prefer", "wait=60").With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01")
+	s.Must(t, http.StatusCreated, start)
+	var spans map[string]*trace.Span
+	dbtest.Eventually(t, func() bool { // The span of the execution ends after the run.
+		spans = r.ofClient(t, s)
+		return spans["run.execute"] != nil
+	})
+	if got := spans["run.step"].GetParentSpanId(); !bytes.Equal(got, spans["run.execute"].GetSpanId()) {
+		t.Errorf("run.step is below %x, want run.execute", got)
+	}
+}
+
+// Starts that share a commit are linked from it.
+func TestCommitsLinkTheirStarts(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, _ := setupTraced(t, r)
+	calls := make([]call, 16)
+	for i := range calls {
+		calls[i] = s.Start(t, "")
+	}
+	s.Together(t, calls)
+	r.ofClient(t, s)
+	starts, linked := 0, make(map[string]int)
+	for _, span := range r.spans {
+		switch span.GetName() {
+		case "start":
+			starts++
+		case "start.commit":
+			for _, link := range span.GetLinks() {
+				linked[string(link.GetTraceId())+string(link.GetSpanId())]++
+			}
+		}
+	}
+	if starts != len(calls) || len(linked) != len(calls) {
+		t.Errorf("%d starts, %d of them linked, want %d", starts, len(linked), len(calls))
+	}
+}
+
+// setupTraced has a workflow with an external validator. The function returns the traceparent of its last call.
+func setupTraced(tb testing.TB, r *receiver) (*stage, func() string) {
+	tb.Helper()
+	s := setup(tb, func(settings *config.Settings) {
+		settings.OTLPEndpoint = r.address
+		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	listener := httptest.NewUnstartedServer(nil)
+	s.Must(tb, http.StatusCreated, call{
+		Method: http.MethodPost, Path: "/api/workflows/", Token: s.Harbour.Tokens.Owner,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body: `{"slug":"external","name":"External","is_active":true,"definition":{"accepts":["text/csv"],"steps":[
+			{"id":"check","name":"Check","type":"http","config":{"url":"http://` + listener.Listener.Addr().String() +
+			`/roofs"}}]}}`,
+	})
+	secrets := fixture.Decoded[web.SecretsBody](tb, s.Must(tb, http.StatusOK,
+		call{Path: "/api/signing-secrets/", Token: s.Harbour.Tokens.Owner}))
+	answer := validator.New(secrets.Validators[0].Secret)
+	var mu sync.Mutex
+	var got string
+	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		mu.Lock()
+		got = request.Header.Get("Traceparent")
+		mu.Unlock()
+		answer.ServeHTTP(w, request)
+	})
+	listener.Start()
+	tb.Cleanup(listener.Close)
+	return s, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return got
+	}
+}

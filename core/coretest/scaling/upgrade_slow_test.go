@@ -1,0 +1,113 @@
+//go:build slow
+
+package scaling
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+)
+
+// previous is the release that this one has to run beside. It becomes the last tag once there is one.
+const previous = "4de55dc"
+
+// programVariable names the program that servers are started from.
+const programVariable = "TEST_PROGRAM"
+
+// TestUpgradeUnderLoad goes from the previous release to this one and back while clients start runs: on the new schema
+// both releases work, beside each other, and neither starts a run twice or forgets an answer.
+//
+//nolint:paralleltest // It changes which program is started.
+func TestUpgradeUnderLoad(t *testing.T) {
+	newer, older := os.Getenv(programVariable), buildPrevious(t)
+	use := func(path string) { t.Setenv(programVariable, path) }
+	use(older)
+	database := coretest.EmptyDatabaseURL(t)
+	i := program.InstallOn(t, database, coretest.Redis(t), "DATABASE_URL="+database)
+	servers := serve(t, i, 2)
+	var turn atomic.Int64
+	addresses := []string{servers[0].URL(), servers[1].URL()}
+	load := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string {
+		return addresses[turn.Add(1)%int64(len(addresses))]
+	})
+	client := program.NewClient(t, i.Tiny.Tokens.Executor)
+	const progress = 30
+	load.AwaitProgress(t, progress)
+
+	before := client.Start(t, servers[0].URL(), program.Building(t, "before"))
+	use(newer)
+	program.Execute(t, i.Settings, "", "migrate", "up")
+	load.AwaitProgress(t, progress) // The old processes on the new schema.
+
+	replace(t, i, servers, 0)
+	load.AwaitProgress(t, progress) // A new process beside an old one.
+	beside := client.Start(t, servers[0].URL(), program.Building(t, "beside"))
+	wantReplay(t, before, client.Start(t, servers[0].URL(), program.Building(t, "before")))
+	wantReplay(t, beside, client.Start(t, servers[1].URL(), program.Building(t, "beside")))
+
+	replace(t, i, servers, 1)
+	load.AwaitProgress(t, progress)
+	use(older)
+	replace(t, i, servers, 0) // Back, without migrating back.
+	wantReplay(t, beside, client.Start(t, servers[0].URL(), program.Building(t, "beside")))
+	replace(t, i, servers, 1)
+	load.AwaitProgress(t, progress)
+	load.Finish(t)
+
+	program.Await(t, "all runs end", func() bool {
+		return program.Count(t, i.DB, "SELECT count(*) FROM validation_runs WHERE state <> 'COMPLETED'") == 0
+	})
+	load.History.Check(t, i.DB, i.Harbour.ID)
+	runs := program.Count(t, i.DB, "SELECT count(*) FROM validation_runs WHERE org_id = $1", i.Harbour.ID)
+	charged := program.Count(t, i.DB, "SELECT sum(used)::bigint FROM usage_counters WHERE org_id = $1", i.Harbour.ID)
+	if runs != load.History.Size() || charged != runs {
+		t.Errorf("%d runs, %d charged, want %d as keys", runs, charged, load.History.Size())
+	}
+}
+
+// replace stops a server and starts the program that is in use on its address.
+func replace(tb testing.TB, i *program.Installation, servers []*program.Server, at int) {
+	tb.Helper()
+	servers[at].Signal(tb, syscall.SIGTERM)
+	if code := servers[at].ExitCode(tb); code != 0 {
+		tb.Errorf("exit code = %d, want 0", code)
+	}
+	servers[at] = servers[at].Again(tb, i.Settings)
+}
+
+func wantReplay(tb testing.TB, first, again program.Answer) {
+	tb.Helper()
+	if !again.Created() || !bytes.Equal(first.Body, again.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+		tb.Errorf("replay = %d %s, want %s", again.Status, again.Body, first.Body)
+	}
+}
+
+// buildPrevious builds the previous release from the history of the repository.
+func buildPrevious(tb testing.TB) string {
+	tb.Helper()
+	root, err := coretest.Root()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	archived := filepath.Join(dir, "previous.tar")
+	for _, command := range [][]string{
+		{"git", "-C", root, "archive", "--output", archived, previous},
+		{"tar", "--extract", "--file", archived, "--directory", dir},
+		{"go", "build", "-C", dir, "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "previous"), "."},
+	} {
+		if output, err := exec.CommandContext(tb.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			tb.Fatalf("%s: %v\n%s\nThe history has to reach back to %s: git fetch --unshallow",
+				strings.Join(command, " "), err, output, previous)
+		}
+	}
+	return filepath.Join(dir, "previous")
+}
