@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// redisAttempts is how many ports are tried. A port that was free a moment ago may be taken by now.
-	redisAttempts = 5
 	redisPatience = 3 * time.Minute
 	redisPoll     = 10 * time.Millisecond
 )
@@ -28,19 +26,13 @@ func Redis(tb testing.TB) string {
 	if err != nil {
 		tb.Fatalf("no redis-server on PATH: install redis-server (Debian, Ubuntu) or redis (Fedora, macOS): %v", err)
 	}
-	for range redisAttempts {
-		address := freeAddress(tb)
-		password := rand.Text()
-		ended := startRedis(tb, program, address, password)
-		if awaitRedis(tb.Context(), address, password, ended) {
-			return "redis://:" + password + "@" + address + "/0"
-		}
+	address, password := FreeAddress(tb), rand.Text()
+	if ended := startRedis(tb, program, address, password); !awaitRedis(tb.Context(), address, password, ended) {
+		tb.Fatalf("redis-server did not start on %s", address)
 	}
-	tb.Fatalf("redis-server did not start on any of %d ports", redisAttempts)
-	return ""
+	return "redis://:" + password + "@" + address + "/0"
 }
 
-// startRedis gives the server a password of its own, which tells it from one that took the port meanwhile.
 func startRedis(tb testing.TB, program, address, password string) <-chan struct{} {
 	tb.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -98,14 +90,4 @@ func accepts(ctx context.Context, address, password string) bool {
 	}
 	answer, err := bufio.NewReader(conn).ReadString('\n')
 	return err == nil && answer == "+OK\r\n"
-}
-
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("find a free port: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

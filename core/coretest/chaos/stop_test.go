@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -16,7 +17,7 @@ func TestEmbeddedServer(t *testing.T) {
 
 	t.Run("IsAloneInItsFolder", func(t *testing.T) {
 		t.Parallel()
-		said := program.Refuse(t, append(slices.Clip(settings), "SV_ADDR="+program.FreeAddress(t)), "serve")
+		said := program.Refuse(t, append(slices.Clip(settings), "SV_ADDR="+coretest.FreeAddress(t)), "serve")
 		wantSaid(t, said, "another simplevalidations serve", dir, "DATABASE_URL")
 	})
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -119,7 +120,7 @@ func (p *prepared) address(tb testing.TB, kind string) string {
 	tb.Helper()
 	switch kind {
 	case "down":
-		return "http://" + program.FreeAddress(tb)
+		return "http://" + coretest.FreeAddress(tb)
 	case "tls":
 		return p.proxy.Serve(tb, true).URL
 	case "not_tls":

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -200,7 +201,7 @@ func TestFrozenHolderOfACounter(t *testing.T) {
 	starts := members(s.Harbour, "stuck", "stuck-too", "")
 	stuck := len(starts)
 	starts = append(starts, members(s.Tiny, "free", "free-too", "")...)
-	figures := program.FreeAddress(t)
+	figures := coretest.FreeAddress(t)
 	s.spare = program.Serve(t, append(slices.Clip(s.Settings), "SV_METRICS_ADDR="+figures), "--only", "web")
 	s.gather(t, s.spare.URL(), func() int { return figure(t, figures, "sv_start_queue") }, starts)()
 	// More than four of the six are of both organizations.

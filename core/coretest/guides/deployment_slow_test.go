@@ -131,7 +131,7 @@ func (o *operator) startPostgres(tb testing.TB, password, settings string) strin
 	if err := os.WriteFile(filepath.Join(data, "postgresql.auto.conf"), []byte(settings), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	address := program.FreeAddress(tb)
+	address := coretest.FreeAddress(tb)
 	var log bytes.Buffer
 	server := o.command(filepath.Join(o.bin, "postgres"), "-D", data, "-c", "listen_addresses=127.0.0.1",
 		"-c", "port="+portOf(tb, address), "-c", "unix_socket_directories=", "-c", "fsync=off")
@@ -236,7 +236,7 @@ func freePorts(tb testing.TB, n int) []string {
 	tb.Helper()
 	var ports []string
 	for len(ports) < n {
-		if port := portOf(tb, program.FreeAddress(tb)); !slices.Contains(ports, port) {
+		if port := portOf(tb, coretest.FreeAddress(tb)); !slices.Contains(ports, port) {
 			ports = append(ports, port)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -134,7 +135,7 @@ func TestActionTellsErrors(t *testing.T) {
 		text   string
 	}{
 		"BadToken":    {p.inputs(badReadings, "token", "sv_unknown"), 5, "error", "The token is not known"},
-		"Unreachable": {p.inputs(badReadings, "url", "http://"+program.FreeAddress(t)), 7, "error", "did not answer"},
+		"Unreachable": {p.inputs(badReadings, "url", "http://"+coretest.FreeAddress(t)), 7, "error", "did not answer"},
 		"NoWorkflow":  {p.inputs(badReadings, "workflow", ""), 2, "error", "name a workflow"},
 		"NoFile":      {p.inputs("docs/samples/none.csv"), 2, "error", "no such file"},
 		"NoPattern":   {p.inputs("docs/*.none"), 2, "error", "there is no file docs/*.none"},
@@ -224,7 +225,7 @@ func TestGitLabJob(t *testing.T) {
 	p.wantRuns(t, 1)
 	code, output = g.run(t, p, "3", "FILES="+goodReadings)
 	want(0, code, output)
-	code, output = g.run(t, p, "4", "FILES="+badReadings, "SV_URL=http://"+program.FreeAddress(t))
+	code, output = g.run(t, p, "4", "FILES="+badReadings, "SV_URL=http://"+coretest.FreeAddress(t))
 	want(7, code, output)
 	p.wantRuns(t, 2)
 }

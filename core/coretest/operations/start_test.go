@@ -41,13 +41,13 @@ func TestServeAwaitsTheDatabase(t *testing.T) {
 
 	i := program.Install(t)
 	behind := i.DB.Pool.Config().ConnConfig
-	front := program.FreeAddress(t)
+	front := coretest.FreeAddress(t)
 	settings := append(slices.Clip(i.Settings),
 		"DATABASE_URL=postgres://"+behind.User+":"+behind.Password+"@"+front+"/"+behind.Database+"?sslmode=disable")
 
 	t.Run("UntilItStarts", func(t *testing.T) {
 		t.Parallel()
-		address := program.FreeAddress(t)
+		address := coretest.FreeAddress(t)
 		s := program.Launch(t, append(slices.Clip(settings), "SV_ADDR="+address), "", "serve")
 		awaitsDatabase(t, s)
 		forward(t, front, behind.Host)
@@ -62,7 +62,7 @@ func TestServeAwaitsTheDatabase(t *testing.T) {
 	t.Run("OrUntilItIsStopped", func(t *testing.T) {
 		t.Parallel()
 		s := program.Launch(t, append(slices.Clip(settings),
-			"DATABASE_URL=postgres://app@"+program.FreeAddress(t)+"/app?sslmode=disable"), "", "serve")
+			"DATABASE_URL=postgres://app@"+coretest.FreeAddress(t)+"/app?sslmode=disable"), "", "serve")
 		awaitsDatabase(t, s)
 		s.Signal(t, syscall.SIGTERM)
 		if code := s.ExitCode(t); code != 0 {

@@ -30,7 +30,7 @@ func PgBouncer(tb testing.TB, database string) string {
 	if err != nil {
 		tb.Fatalf("read the address of the database: %v", err)
 	}
-	address := FreeAddress(tb)
+	address := coretest.FreeAddress(tb)
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		tb.Fatalf("split %s: %v", address, err)

@@ -1,16 +1,11 @@
 package program
 
 import (
-	"net"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
-
-// portAttempts is how many ports are tried: one that was free a moment ago may be taken by now.
-const portAttempts = 5
 
 // Server is the program while it serves.
 type Server struct {
@@ -22,20 +17,14 @@ type Server struct {
 // Serve starts a server on a free port and waits until it is ready.
 func Serve(tb testing.TB, settings []string, args ...string) *Server {
 	tb.Helper()
-	for range portAttempts {
-		s := serveOn(tb, FreeAddress(tb), settings, args...)
-		if s.awaitReady(tb) {
-			return s
-		}
-		if !strings.Contains(s.Stderr(), "address already in use") {
-			tb.Fatal("the server ended before it was ready")
-		}
+	s := serveOn(tb, coretest.FreeAddress(tb), settings, args...)
+	if !s.awaitReady(tb) {
+		tb.Fatal("the server ended before it was ready")
 	}
-	tb.Fatalf("no free port in %d attempts", portAttempts)
-	return nil
+	return s
 }
 
-// serveOn does not wait, and the address may turn out to be taken.
+// serveOn does not wait.
 func serveOn(tb testing.TB, address string, settings []string, args ...string) *Server {
 	tb.Helper()
 	settings = append(slices.Clip(settings), "SV_ADDR="+address)
@@ -65,15 +54,4 @@ func (s *Server) awaitReady(tb testing.TB) bool {
 		return s.HasEnded() || coretest.Answers(tb.Context(), s.URL()+"/readyz/")
 	})
 	return !s.HasEnded()
-}
-
-// FreeAddress returns an address on this machine that nothing listened on a moment ago.
-func FreeAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("find a free port: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -27,7 +28,7 @@ type nginx struct {
 // newNginx starts nginx and waits until it answers.
 func newNginx(tb testing.TB, servers []*program.Server) *nginx {
 	tb.Helper()
-	n := &nginx{address: program.FreeAddress(tb), dir: tb.TempDir(), servers: servers}
+	n := &nginx{address: coretest.FreeAddress(tb), dir: tb.TempDir(), servers: servers}
 	n.place(tb, "simplevalidations.conf", program.Deployed(tb, "nginx/simplevalidations.conf",
 		"listen 80;", "listen "+n.address+";"))
 	n.place(tb, "upstream.conf", n.upstream(tb, nil))

@@ -81,7 +81,7 @@ func (q queue) masterNow(tb testing.TB) string {
 // sentinels starts a server, its replica and three sentinels.
 func sentinels(tb testing.TB) queue {
 	tb.Helper()
-	first, second := program.FreeAddress(tb), program.FreeAddress(tb)
+	first, second := coretest.FreeAddress(tb), coretest.FreeAddress(tb)
 	q := queue{servers: map[string]*program.Process{first: startRedis(tb, first)}}
 	host, port := split(tb, first)
 	q.servers[second] = startRedis(tb, second, "--replicaof", host+" "+port)
@@ -108,7 +108,7 @@ func sentinels(tb testing.TB) queue {
 
 func startSentinel(tb testing.TB, host, port string) string {
 	tb.Helper()
-	address := program.FreeAddress(tb)
+	address := coretest.FreeAddress(tb)
 	own, ownPort := split(tb, address)
 	dir := tb.TempDir()
 	settings := fmt.Sprintf("bind %s\nport %s\ndir %s\nsentinel monitor %s %s %s 2\n"+
@@ -130,8 +130,8 @@ func cluster(tb testing.TB) queue {
 	q := queue{servers: map[string]*program.Process{}}
 	var addresses []string
 	for range nodes {
-		address := program.FreeAddress(tb)
-		_, bus := split(tb, program.FreeAddress(tb))
+		address := coretest.FreeAddress(tb)
+		_, bus := split(tb, coretest.FreeAddress(tb))
 		q.servers[address] = startRedis(tb, address, "--cluster-enabled", "yes", "--cluster-port", bus,
 			"--cluster-node-timeout", "2000")
 		addresses = append(addresses, address)
