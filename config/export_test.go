@@ -15,7 +15,7 @@ const Headroom = headroom
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
-	figures, err := p.collect(roleAll)
+	figures, err := p.collect(allRoles())
 	if err != nil {
 		return nil, nil, err
 	}
