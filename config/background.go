@@ -107,6 +107,10 @@ func (p *Project) periodic() []tasks.Periodic {
 		Spec: p.settings.PurgeSchedule,
 		Run:  p.userService.PurgeSignIns,
 	}, {
+		Name: "organizations.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  func(ctx context.Context) (int64, error) { return purgeTenants(ctx, p.db) },
+	}, {
 		Name: "requests.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {

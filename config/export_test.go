@@ -49,3 +49,8 @@ func TenantTables() []string {
 func AllTenantTables() []string {
 	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
 }
+
+// PurgeTenants deletes what was written of organizations after their deletion.
+func PurgeTenants(ctx context.Context, database *db.DB) (int64, error) {
+	return purgeTenants(ctx, database)
+}
