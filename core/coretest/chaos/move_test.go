@@ -15,8 +15,8 @@ import (
 )
 
 // TestMoveOrganizationUnderLoad moves an organization from one installation to another while clients start runs in it,
-// until it is suspended, and in other organizations of both. The import is killed at one table after the other. Afterwards the new
-// installation gives the answers of the old one.
+// until it is suspended, and in other organizations of both. The import is killed at one table after the other.
+// Afterwards the new installation gives the answers of the old one.
 func TestMoveOrganizationUnderLoad(t *testing.T) {
 	t.Parallel()
 	from, to := program.Install(t), program.Install(t)
