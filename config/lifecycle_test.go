@@ -210,11 +210,15 @@ func TestExportUser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer})
+	s.Exec(t, `INSERT INTO mails (id, kind, recipient) VALUES (gen_random_uuid(), 'forgotten', $1)`, harbourViewer)
 	text := s.Console(t).Must(t, "user", "export", harbourViewer)
 	for _, want := range []string{`"users"`, `"memberships"`, `"api_tokens"`, `"audit_records"`, harbourViewer} {
 		if !strings.Contains(text, want) {
 			t.Errorf("export = %s, want %s", text, want)
 		}
+	}
+	if n := strings.Count(text, `"mails"`); n != 1 {
+		t.Errorf("export = %s, want the letter once, not %d times", text, n)
 	}
 	for _, secret := range []string{"digest", "password_hash", "argon2"} {
 		if strings.Contains(text, secret) {
