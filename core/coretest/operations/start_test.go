@@ -28,7 +28,8 @@ func TestHangupIsIgnored(t *testing.T) {
 		t.Errorf("exit code = %d, want 0", code)
 	}
 	for _, line := range []string{
-		"msg=started version=dev role=all pid=", "msg=stopping reason=\"terminated signal received\"", "msg=stopped",
+		"msg=started version=dev role=all pid=", "address=" + strings.TrimPrefix(s.URL(), "http://") + " url=",
+		"msg=stopping reason=\"terminated signal received\"", "msg=stopped",
 	} {
 		if !strings.Contains(s.Stderr(), line) {
 			t.Errorf("the log has no %q:\n%s", line, s.Stderr())
