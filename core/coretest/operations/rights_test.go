@@ -36,7 +36,7 @@ func TestServeWithoutRightsOnTables(t *testing.T) {
 	program.Await(t, "everything periodic was done", func() bool {
 		return program.Count(t, i.DB, "SELECT count(DISTINCT job) FROM job_ticks") >= 7
 	})
-	told := program.Execute(t, append(settings, "SV_URL="+s.URL()), "", "doctor")
+	told := program.Execute(t, append(settings, "SV_URL="+s.URL(), "SV_TOKEN="+i.Harbour.Tokens.Owner), "", "doctor")
 	if strings.Contains(told, " error ") || strings.Contains(s.Stderr(), "42501") {
 		t.Errorf("doctor = %s\nlog = %s\nwant no right to be missing", told, s.Stderr())
 	}
