@@ -147,7 +147,9 @@ func TestExportUsage(t *testing.T) {
 		used[row[1]+" "+row[4]] = row[6]
 	}
 	if diff := cmp.Diff(map[string]string{
-		s.Harbour.Slug + " meter-readings": "1", s.Harbour.Slug + " building": "1", s.Tiny.Slug + " meter-readings": "1",
+		s.Harbour.Slug + " meter-readings": "1",
+		s.Harbour.Slug + " building":       "1",
+		s.Tiny.Slug + " meter-readings":    "1",
 	}, used); diff != "" {
 		t.Errorf("usage by workflow (-want +got):\n%s", diff)
 	}

@@ -104,8 +104,12 @@ func (s smokeChoice) find(ctx context.Context, api *client.Client) (client.Workf
 // smallDocument is a document of a type that the workflow accepts, or of the type that was asked for.
 func smallDocument(workflow client.Workflow, asked string) (string, []byte, error) {
 	for _, document := range [][2]string{
-		{mediatype.JSON, "{}"}, {mediatype.CSV, "smoke\ntest\n"}, {mediatype.XML, "<smoke/>"},
-		{mediatype.YAML, "smoke: test\n"}, {mediatype.JSONLines, "{}\n"}, {mediatype.TSV, "smoke\ntest\n"},
+		{mediatype.JSON, "{}"},
+		{mediatype.CSV, "smoke\ntest\n"},
+		{mediatype.XML, "<smoke/>"},
+		{mediatype.YAML, "smoke: test\n"},
+		{mediatype.JSONLines, "{}\n"},
+		{mediatype.TSV, "smoke\ntest\n"},
 		{mediatype.Text, "smoke test\n"},
 	} {
 		if asked != "" && mediatype.Canonical(asked) != document[0] {

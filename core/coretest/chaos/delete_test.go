@@ -94,7 +94,8 @@ func killDeletions(tb testing.TB, i *program.Installation, work func()) {
 		if err := tx.Rollback(tb.Context()); err != nil {
 			tb.Fatal(err)
 		}
-		if kills++; kills == 1 {
+		kills++
+		if kills == 1 {
 			work()
 		}
 	}

@@ -144,8 +144,10 @@ func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 		if slices.Contains(notMoved, table) || kills == importKills {
 			continue
 		}
-		killAt(tb, to, "SHARE ROW EXCLUSIVE", table, "WITH here AS%INSERT INTO "+table+" ", []string{"org", "import", file})
-		if kills++; kills == 1 {
+		killAt(tb, to, "SHARE ROW EXCLUSIVE", table, "WITH here AS%INSERT INTO "+table+" ",
+			[]string{"org", "import", file})
+		kills++
+		if kills == 1 {
 			complaint := program.Fail(tb, to.Settings, "org", "resume", from.Harbour.Slug, "--reason", "impatience")
 			wantSaid(tb, complaint, "the import of the organization has not ended")
 		}
@@ -173,7 +175,8 @@ func killAt(tb testing.TB, i *program.Installation, mode, table, statement strin
 			tb.Fatalf("%v ended before it came to %s", args, table)
 		}
 		return program.Count(tb, i.DB, `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`, statement) > 0
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`,
+			statement) > 0
 	})
 	p.Kill()
 	return p
