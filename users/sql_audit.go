@@ -48,7 +48,8 @@ func (s *Service) audits(
 		args = append(args, strings.TrimPrefix(filter.Noun+".", "all."))
 	}
 	rows, err := s.db.Pool.Query(ctx, `
-		SELECT a.id, a.created_at, a.actor_id, coalesce((SELECT email FROM users WHERE id = a.actor_id), ''), a.token_id,
+		SELECT a.id, a.created_at, a.actor_id, coalesce((SELECT email FROM users WHERE id = a.actor_id), ''),
+			a.token_id,
 			coalesce((SELECT label FROM api_tokens AS t WHERE t.org_id = a.org_id AND t.id = a.token_id), ''), a.action,
 			a.target_type, a.target_id, a.request_id, a.detail
 		FROM audit_records AS a

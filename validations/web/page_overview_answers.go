@@ -80,7 +80,8 @@ type ruleRow struct {
 
 	// Address is the page of the workflow.
 	Address string
-	Newest  []ruleRun
+	// Latest are the newest runs.
+	Latest []ruleRun
 }
 
 // ruleRun is a run that has failed a rule.
@@ -93,8 +94,8 @@ func newRuleRows(base string, rules []validations.TopRule) []ruleRow {
 	for i, rule := range rules {
 		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
 		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
-		for _, id := range rule.FailingRule.Newest {
-			rows[i].Newest = append(rows[i].Newest, ruleRun{shortened(id), base + "runs/" + id.String() + "/"})
+		for _, id := range rule.Newest {
+			rows[i].Latest = append(rows[i].Latest, ruleRun{shortened(id), base + "runs/" + id.String() + "/"})
 		}
 	}
 	return rows

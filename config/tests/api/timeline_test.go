@@ -96,7 +96,8 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 				"/app/orgs/"+s.Harbour.Slug+"/keys/"+s.Entry(t, "charged").ID.String()+"/",
 				s.Visitor(t, core.RoleViewer)))
 			fixture.Shows(t, page, append(tt.words, "key locked", "reached run_reserved",
-				"It locked the key, and ended before an answer was stored: temporarily unavailable.", "<b>Taken over</b>",
+				"It locked the key, and ended before an answer was stored: temporarily unavailable.",
+				"<b>Taken over</b>",
 				"had stopped at run_reserved", "<b>Phase</b>", "Reached charged.", "<b>Finished</b>",
 				"The answer was stored with the key.", "one run came out of it")...)
 			var drawn []string

@@ -65,7 +65,8 @@ func TestChartsFillTheirCardsInABrowser(t *testing.T) {
 	for _, path := range []string{"", "keys/", "usage/", "workflows/meter-readings/"} {
 		for _, width := range []int64{1280, 1920} {
 			tab := s.tab(t, b, width, fixture.HarbourPages+path, viewer)
-			blank := browser.Eval[[]float64](tab, `[...document.querySelectorAll(".card:has(svg.chart)")].map((card) => {
+			blank := browser.Eval[[]float64](tab, `[...document.querySelectorAll(
+				".card:has(svg.chart)")].map((card) => {
 				const last = card.lastElementChild.getBoundingClientRect(), box = card.getBoundingClientRect();
 				const wide = card.querySelector("svg.chart").getBoundingClientRect().width / box.width;
 				return Math.max(box.bottom - last.bottom, wide < 0.85 ? 1000 : 0);

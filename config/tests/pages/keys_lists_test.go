@@ -28,7 +28,8 @@ func TestKeysAreFoundByAPart(t *testing.T) {
 	fixture.Shows(t, html, ">invoice_2026</a>")
 	fixture.Hides(t, html, ">Invoice-2026-11</a>")
 	html = list("q=invoice&state=finished")
-	fixture.Shows(t, html, ">invoice_2026</a>", `href="?state=finished"><span class="unseen">Remove </span>Contains: invoice`,
+	fixture.Shows(t, html, ">invoice_2026</a>",
+		`href="?state=finished"><span class="unseen">Remove </span>Contains: invoice`,
 		`href="?q=invoice"><span class="unseen">Remove </span>State: Finished`)
 	fixture.Shows(t, list("q=nowhere"), "No key matches", `runs/?q=nowhere`)
 }

@@ -69,7 +69,8 @@ func TestKeysPage(t *testing.T) {
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?state=dead", viewer)),
 		"No key matches")
 	html = s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=made-up", viewer))
-	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`, `name="key" class="mono" maxlength="255" value="other"`,
+	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`,
+		`name="key" class="mono" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
 	fixture.Hides(t, html, "Stuck", "No key matches", "No request has used a key yet")
 }

@@ -22,7 +22,7 @@ func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	query.Search, query.Key = strings.TrimSpace(query.Search), strings.TrimSpace(query.Key)
 	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
 	if refusal := pages.Refusal(err); refusal != nil {
-		data := keysPage{Filter: query.EntryFilter, States: newStateChoices(query.State), Problem: refusal}
+		data := &keysPage{Filter: query.EntryFilter, States: newStateChoices(query.State), Problem: refusal}
 		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 }
 
 // renderKeys shows the list, also with a filter that was refused.
-func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
+func (a *App) renderKeys(c echo.Context, status int, data *keysPage) error {
 	return a.pages.Render(c, status, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
 	})
@@ -71,8 +71,8 @@ type keysPage struct {
 }
 
 // newKeysPage fills everything but the table.
-func newKeysPage(filter EntryFilter, report keysReport) keysPage {
-	page := keysPage{
+func newKeysPage(filter EntryFilter, report keysReport) *keysPage {
+	page := &keysPage{
 		Filter: filter, Chips: newFilterChips(filter), Export: "export-keys/?" + filter.values().Encode(),
 		States:  newStateChoices(filter.State),
 		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],

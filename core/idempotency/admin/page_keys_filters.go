@@ -47,7 +47,7 @@ func newFilterChips(filter EntryFilter) []filterChip {
 }
 
 // Filtered reports whether a filter is set.
-func (p keysPage) Filtered() bool { return p.Filter != EntryFilter{} }
+func (p *keysPage) Filtered() bool { return p.Filter != EntryFilter{} }
 
 // selectable offers to release the keys that are stuck, to those who may.
 func (p *keysPage) selectable(principal core.Principal) {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -35,17 +36,10 @@ func (a *App) selectKeys(c echo.Context, principal core.Principal) error {
 	if len(ids) > core.DefaultPageSize {
 		return pages.Redirect(c, list, "Select fewer keys: one page of the list at a time.")
 	}
-	view := selectionPage{}
-	for _, id := range ids {
-		entry, err := a.inspector.Find(c.Request().Context(), principal.OrgID, id)
-		if err != nil && !core.HasCode(err, core.CodeNotFound) {
-			return err
-		}
-		if err == nil && entry.isStuck() {
-			view.Chosen = append(view.Chosen, entry)
-		}
+	view, err := a.selection(c.Request().Context(), principal.OrgID, ids)
+	if err != nil {
+		return err
 	}
-	view.Left = len(ids) - len(view.Chosen)
 	if form.Get("confirmed") == "" || len(view.Chosen) == 0 {
 		return a.renderSelection(c, http.StatusOK, view)
 	}
@@ -60,6 +54,22 @@ func (a *App) selectKeys(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	return pages.Redirect(c, list, notice)
+}
+
+// selection reads which of the keys can be released.
+func (a *App) selection(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (selectionPage, error) {
+	var view selectionPage
+	for _, id := range ids {
+		entry, err := a.inspector.Find(ctx, orgID, id)
+		if err != nil && !core.HasCode(err, core.CodeNotFound) {
+			return selectionPage{}, err
+		}
+		if err == nil && entry.isStuck() {
+			view.Chosen = append(view.Chosen, entry)
+		}
+	}
+	view.Left = len(ids) - len(view.Chosen)
+	return view, nil
 }
 
 // releaseEach releases the keys. One that its request has continued with in the meantime stays as it is.
