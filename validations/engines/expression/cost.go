@@ -1,36 +1,119 @@
 package expression
 
 import (
+	"encoding/json"
+
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
-// stepCost is what one value costs that is compared or added, in CEL's units.
-const stepCost = 4
+// Costs in CEL's units: stepCost of one value that is compared or added, partCost of reading a text as a time. Of
+// comparing texts, which is faster than anything else, charsOfValue characters cost as much as a value.
+const (
+	stepCost     = 4
+	partCost     = 8
+	charsOfValue = 64
+)
+
+// costModels are what the functions of this package cost, by the lengths of their lists, when a rule is saved.
+func costModels() []cel.EnvOption {
+	models := []cost.OverloadModel{}
+	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "percentile_list_dyn"} {
+		models = append(models, cost.Overload(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
+			cost.Scale(cost.Length(cost.Arg(0)), stepCost)))))
+	}
+	for _, name := range timeParts {
+		for _, id := range []string{"string_" + name, "string_" + name + "_with_tz"} {
+			models = append(models, cost.MemberOverload(id, cost.EvalCost(cost.Const(partCost))))
+		}
+	}
+	return []cel.EnvOption{cel.CostModel(models...)}
+}
 
 // costTrackers count what CEL's own count takes for one step although it goes through whole values.
 func costTrackers() []cost.TrackerOption {
-	trackers := []cost.TrackerOption{}
+	trackers := []cost.TrackerOption{
+		cost.OverloadTracker("list_distinct", tracked(distinctCost)),
+		// Texts that are put together take memory for each of their characters.
+		cost.OverloadTracker(overloads.AddString, tracked(func(args []ref.Val) uint64 {
+			return uint64(len(textOf(args[0])) + len(textOf(args[1])))
+		})),
+	}
 	for _, overload := range []string{
-		overloads.Equals, overloads.NotEquals, overloads.InList, "sum_list", "min_list", "max_list",
+		overloads.Equals, overloads.NotEquals, overloads.InList, "sum_list", "min_list", "max_list", "avg_list",
+		"percentile_list_dyn",
 	} {
-		trackers = append(trackers, cost.OverloadTracker(overload, func(args []ref.Val, _ ref.Val) *uint64 {
+		trackers = append(trackers, cost.OverloadTracker(overload, tracked(func(args []ref.Val) uint64 {
 			total := uint64(1)
 			for _, arg := range args {
 				total += stepCost * weight(arg)
 			}
-			return &total
-		}))
+			return total
+		})))
+	}
+	for _, overload := range []string{
+		"list_sets_contains_list", "list_sets_equivalent_list", "list_sets_intersects_list", "list_hasOnly_list",
+		"list_hasAny_list", "list_hasAll_list", "list_hasExactly_list",
+	} {
+		trackers = append(trackers, cost.OverloadTracker(overload, tracked(pairsCost)))
 	}
 	return trackers
 }
 
-// weight is the number of values in a value, itself not included: of a tree's own or of those that CEL makes.
+func tracked(total func(args []ref.Val) uint64) cost.FunctionTracker {
+	return func(args []ref.Val, _ ref.Val) *uint64 {
+		sum := total(args)
+		return &sum
+	}
+}
+
+// pairsCost is what it costs to compare each element of a list with each of another.
+func pairsCost(args []ref.Val) uint64 {
+	a, b := args[0], args[1]
+	return 1 + stepCost*min(length(a)*weight(b), length(b)*weight(a))
+}
+
+// distinctCost is what distinct costs: it compares only the lists and objects with each other.
+func distinctCost(args []ref.Val) uint64 {
+	items, ok := args[0].(traits.Lister)
+	if !ok {
+		return 1
+	}
+	looked, compared, below := uint64(1), uint64(0), uint64(0)
+	for it := items.Iterator(); it.HasNext() == types.True; {
+		item := it.Next()
+		if _, simple := lookupKey(item); simple {
+			looked += 1 + weight(item)
+			continue
+		}
+		compared++
+		below += 1 + weight(item)
+	}
+	return stepCost * (looked + compared*below)
+}
+
+func length(value ref.Val) uint64 {
+	if sized, ok := value.(traits.Sizer); ok {
+		if n, ok := sized.Size().(types.Int); ok {
+			return uint64(max(0, n)) //nolint:gosec // a size is not negative
+		}
+	}
+	return 0
+}
+
+// weight is the number of values in a value, itself not included: of a tree's own or of those that CEL makes. Long
+// texts count as several.
 func weight(value any) uint64 {
 	total := uint64(0)
 	switch v := value.(type) {
+	case string:
+		return uint64(len(v) / charsOfValue)
+	case json.Number:
+		return 0
 	case map[string]any:
 		for _, child := range v {
 			total += 1 + weight(child)
@@ -47,6 +130,14 @@ func weight(value any) uint64 {
 		for _, child := range v {
 			total += 1 + weight(child)
 		}
+	case []string:
+		for _, child := range v {
+			total += 1 + weight(child)
+		}
+	case []int:
+		return uint64(len(v))
+	case types.String:
+		return uint64(len(v) / charsOfValue)
 	case ref.Val:
 		// What is below a list or an object is reached through its own value.
 		if v.Type() == types.ListType || v.Type() == types.MapType {

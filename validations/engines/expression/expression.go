@@ -4,7 +4,7 @@ package expression
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -18,19 +18,21 @@ import (
 
 // Bounds of the parser, and how often an evaluation checks the context.
 const (
-	maxExpressionDepth  = 50
-	maxExpressionNodes  = 2000
-	maxRegexProgram     = 1000
-	interruptEvery      = 100
-	expectedSize        = 100
-	maxComprehensions   = 2
-	noOverloadErrorText = "no such overload"
+	maxExpressionDepth = 50
+	maxExpressionNodes = 2000
+	maxRegexProgram    = 1000
+	interruptEvery     = 100
+	expectedSize       = 100
+	maxComprehensions  = 2
+	maxBindings        = 10
 )
 
 // Expression is a compiled CEL expression and the names it reads of each variable.
 type Expression struct {
 	program cel.Program
 	AST     *cel.Ast
+	// cheaper says how to write a rule with loops that costs too much.
+	cheaper string
 }
 
 // Members are the members of a variable that an expression uses.
@@ -42,18 +44,20 @@ type Members struct {
 
 // NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process.
 func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) {
-	options := append([]cel.EnvOption{
+	library, err := libraryFunctions(limits)
+	if err != nil {
+		return nil, err
+	}
+	options := slices.Concat([]cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
-		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxComprehensions)),
-		cel.Function("percent", cel.Overload("percent_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.StringType,
-			cel.BinaryBinding(percent))),
-		cel.Function("share", cel.Overload("share_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.DoubleType,
-			cel.BinaryBinding(share))),
-	}, variables...)
+		cel.ASTValidators(cel.ValidateRegexLiterals(),
+			cel.ValidateComprehensionNestingLimit(maxComprehensions),
+			cel.ValidateBindNestingLimit(maxBindings), cel.ValidateDurationLiterals()),
+	}, library, variables)
 	env, err := cel.NewEnv(options...)
 	if err != nil {
 		return nil, fmt.Errorf("declare variables of rules: %w", err)
@@ -61,29 +65,33 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 	return env, nil
 }
 
-// compileExpression checks an expression and what it may cost.
-func compile(env *cel.Env, source string, limits engine.Limits) (*Expression, error) {
-	if len(source) > limits.MaxRuleChars {
-		return nil, fmt.Errorf("the expression is longer than %d characters", limits.MaxRuleChars)
+// compile checks an expression and what it may cost.
+func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
+	if len(source) > c.Limits.MaxRuleChars {
+		return nil, fmt.Errorf("the expression is longer than %d characters", c.Limits.MaxRuleChars)
 	}
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, plainWords(first.Message))
+		return nil, c.mistake(env, source, issues.Errors()[0])
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
 		return nil, fmt.Errorf("estimate cost: %w", err)
 	}
-	if estimate.Max > limits.MaxRuleCost {
-		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed", estimate.Max, limits.MaxRuleCost)
+	if estimate.Max > c.Limits.MaxRuleCost {
+		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed%s", estimate.Max, c.Limits.MaxRuleCost,
+			c.cheaper())
 	}
-	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
+	program, err := env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
 		cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	return &Expression{program: program, AST: checked}, nil
+	e := &Expression{program: program, AST: checked}
+	if hasLoop(checked) {
+		e.cheaper = c.cheaper()
+	}
+	return e, nil
 }
 
 // Holds evaluates a condition. The reason is set where it could not be evaluated; the error is the context's.
@@ -109,12 +117,8 @@ func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.V
 		return value, "", nil
 	case ctx.Err() != nil:
 		return nil, "", fmt.Errorf("evaluate rule: %w", ctx.Err())
-	case strings.Contains(err.Error(), "cost limit"):
-		return nil, "it costs too much", nil
-	case strings.Contains(err.Error(), noOverloadErrorText):
-		return nil, "it does not fit the types of the values, or a value is missing", nil
 	default:
-		return nil, engine.Clip(err.Error()), nil
+		return nil, e.reason(err.Error()), nil
 	}
 }
 
@@ -151,6 +155,14 @@ func (e *Expression) Reads(variable string) Members {
 	return found
 }
 
+func hasLoop(checked *cel.Ast) bool {
+	found := false
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		found = found || node.Kind() == ast.ComprehensionKind
+	}))
+	return found
+}
+
 func isIdent(node ast.Expr, name string) bool {
 	return node.Kind() == ast.IdentKind && node.AsIdent() == name
 }
@@ -181,30 +193,4 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 //nolint:gocritic // the signature is CEL's
 func (sizes) EstimateCallCost(_, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	return nil
-}
-
-// share is the part of a whole; of nothing it is 0, since an empty table breaks no limit.
-//
-//nolint:ireturn // CEL's functions return this interface
-func share(part, whole ref.Val) ref.Val {
-	a, okA := part.(types.Int)
-	b, okB := whole.(types.Int)
-	if !okA || !okB {
-		return types.MaybeNoSuchOverloadErr(part)
-	}
-	if b == 0 {
-		return types.Double(0)
-	}
-	return types.Double(float64(a) / float64(b))
-}
-
-// percent is share as a text with one decimal.
-//
-//nolint:ireturn // CEL's functions return this interface
-func percent(part, whole ref.Val) ref.Val {
-	ratio, ok := share(part, whole).(types.Double)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(part)
-	}
-	return types.String(fmt.Sprintf("%.1f", 100*float64(ratio)))
 }

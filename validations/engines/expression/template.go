@@ -24,7 +24,7 @@ type templatePart struct {
 	expression *Expression
 }
 
-func compileTemplate(env *cel.Env, source string, limits engine.Limits) (*Template, error) {
+func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 	t := &Template{}
 	text := strings.Builder{}
 	for rest := source; rest != ""; {
@@ -43,7 +43,7 @@ func compileTemplate(env *cel.Env, source string, limits engine.Limits) (*Templa
 		if rest[at] == '}' || end < 0 {
 			return nil, errors.New("a brace is not closed or not opened; write it twice to mean itself")
 		}
-		compiled, err := compile(env, rest[at+1:end], limits)
+		compiled, err := c.compile(env, rest[at+1:end])
 		if err != nil {
 			return nil, err
 		}

@@ -103,10 +103,21 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 			next, known := member(value, name)
 			if !known {
 				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
-				return "needs " + engine.ClipTo(missing, 2*engine.MaxQuoted) + ", which is missing"
+				return "needs " + engine.ClipTo(missing, 2*engine.MaxQuoted) + ", which is missing" + sizeHint(value, name)
 			}
 			value = next
 		}
 	}
 	return reason
+}
+
+// sizeHint is for those who ask for the length of a list or a text as other languages do.
+func sizeHint(value any, name string) string {
+	switch value.(type) {
+	case []any, string:
+		if slices.Contains([]string{"length", "len", "size", "count"}, name) {
+			return "; use size(x) for the length of a list or a text"
+		}
+	}
+	return ""
 }

@@ -44,6 +44,8 @@ func TestHostileRules(t *testing.T) {
 	long := `{"s": "` + strings.Repeat("a", 1_000_000) + `"}`
 	many := `{"v": {"w": [` + strings.Repeat("[1, 2],", 50_000) + `0]}}`
 	numbers := `{"n": [` + strings.Repeat("1, ", 50_000) + `0]}`
+	const tooMuch = "not evaluated: it costs too much; set path to the elements of one list, as in /zones/*, and loop " +
+		"over the other list only"
 	tests := []struct{ name, rule, document, want string }{
 		{
 			"Pattern", `"path": "/s", "operator": "matches", "value": "(.{0,500}){0,2}z"`, long,
@@ -55,24 +57,24 @@ func TestHostileRules(t *testing.T) {
 		},
 		{
 			"DeepEquality", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, doc == doc)"`, many,
-			"not evaluated: it costs too much",
+			tooMuch,
 		},
 		{
 			"DeepMembership", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, doc in [doc])"`, many,
-			"not evaluated: it costs too much",
+			tooMuch,
 		},
 		{
 			"HiddenEquality", `"assert": "[` + strings.Repeat("1,", 500) +
 				`2].all(x, [{'a': [doc] + [doc]}] == [{'a': [doc] + [doc]}])"`, many,
-			"not evaluated: it costs too much",
+			tooMuch,
 		},
 		{
-			"Sums", `"assert": "[` + strings.Repeat("1,", 500) + `2].all(x, sum(doc.n) > 0.0)"`, numbers,
-			"not evaluated: it costs too much",
+			"Sums", `"assert": "[` + strings.Repeat("1,", 400) + `2].all(x, sum(doc.n) > 0.0)"`, numbers,
+			tooMuch,
 		},
 		{
 			"Loop", `"assert": "doc.n.all(x, x != 5 && x != 6 && x != 7)"`, numbers,
-			"not evaluated: it costs too much",
+			tooMuch,
 		},
 	}
 	for _, tt := range tests {
