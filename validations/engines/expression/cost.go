@@ -2,9 +2,12 @@ package expression
 
 import (
 	"encoding/json"
+	"math/bits"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -19,9 +22,33 @@ const (
 	charsOfValue = 64
 )
 
-// costModels are what the functions of this package cost, by the lengths of their lists, when a rule is saved.
+// setOverloads compare each element of a list with each of another.
+var setOverloads = []string{
+	"list_sets_contains_list", "list_sets_equivalent_list", "list_sets_intersects_list", "list_hasOnly_list",
+	"list_hasAny_list", "list_hasAll_list", "list_hasExactly_list",
+}
+
+// costModels are what functions cost, by the lengths of their lists, when a rule is saved. Those of the libraries that
+// are replaced here assume the worst, which would refuse most of their uses: what they really cost is counted.
 func costModels() []cel.EnvOption {
-	models := []cost.OverloadModel{}
+	target := cost.Length(cost.Target())
+	models := []cost.OverloadModel{
+		cost.Overload("lists_range", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost), cost.Length(cost.Result()))),
+			cost.ResultSize(cost.AtMost(cost.Const(expectedSize)))),
+		cost.MemberOverload("list_distinct", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
+			cost.Scale(target, stepCost))), cost.ResultSize(cost.AtMost(target))),
+		cost.MemberOverload("list_flatten", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
+			cost.Length(cost.Result()))), cost.ResultSize(cost.AtMost(cost.Scale(target, stepCost)))),
+	}
+	for _, id := range setOverloads {
+		first, second := cost.Arg(0), cost.Arg(1)
+		model := cost.Overload
+		if strings.HasPrefix(id, "list_has") {
+			first, second, model = cost.Target(), cost.Arg(0), cost.MemberOverload
+		}
+		models = append(models, model(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
+			cost.Scale(cost.Sum(cost.Length(first), cost.Length(second)), stepCost)))))
+	}
 	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "percentile_list_dyn"} {
 		models = append(models, cost.Overload(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
 			cost.Scale(cost.Length(cost.Arg(0)), stepCost)))))
@@ -55,13 +82,38 @@ func costTrackers() []cost.TrackerOption {
 			return total
 		})))
 	}
-	for _, overload := range []string{
-		"list_sets_contains_list", "list_sets_equivalent_list", "list_sets_intersects_list", "list_hasOnly_list",
-		"list_hasAny_list", "list_hasAll_list", "list_hasExactly_list",
-	} {
+	for _, overload := range setOverloads {
 		trackers = append(trackers, cost.OverloadTracker(overload, tracked(pairsCost)))
 	}
 	return trackers
+}
+
+// dynamicCosts count calls whose overload is only known when the values are, because a document may hold any type. CEL
+// takes each of them for one step.
+type dynamicCosts struct{}
+
+// CallCost answers nothing for calls whose overload is known; those have trackers.
+func (dynamicCosts) CallCost(function, overloadID string, args []ref.Val, _ ref.Val) *uint64 {
+	if overloadID != "" {
+		return nil
+	}
+	total := uint64(1)
+	switch function {
+	case operators.Add:
+		total += uint64(len(textOf(args[0])) + len(textOf(args[1])))
+	case operators.In:
+		if _, isList := args[1].(traits.Lister); isList {
+			total += stepCost * (weight(args[0]) + weight(args[1]))
+		}
+	case "sort", "@sortByAssociatedKeys":
+		n := length(args[0])
+		total += stepCost * n * uint64(bits.Len64(n))
+	case "reverse", "math.@min", "math.@max":
+		total += stepCost * weight(args[0])
+	default:
+		return nil
+	}
+	return &total
 }
 
 func tracked(total func(args []ref.Val) uint64) cost.FunctionTracker {

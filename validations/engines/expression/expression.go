@@ -82,8 +82,8 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed%s", estimate.Max, c.Limits.MaxRuleCost,
 			c.cheaper())
 	}
-	program, err := env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
-		cel.InterruptCheckFrequency(interruptEvery))
+	program, err := env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTracking(dynamicCosts{}),
+		cel.CostTrackerOptions(costTrackers()...), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
@@ -188,7 +188,7 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: expectedSize}
 }
 
-// EstimateCallCost leaves functions to their defaults.
+// EstimateCallCost leaves functions to their models.
 //
 //nolint:gocritic // the signature is CEL's
 func (sizes) EstimateCallCost(_, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {

@@ -39,7 +39,8 @@ func TestRuleConfigurations(t *testing.T) {
 		},
 		{
 			"CostlyAssert",
-			oneRule(`"assert": "doc.all(x, doc.all(y, x.s.matches('` + strings.Repeat("a*b*", 200) + `') && x.t.matches('` + strings.Repeat("a*b*", 200) + `')))"`),
+			oneRule(`"assert": "doc.all(x, doc.all(y, x.s.matches('` + strings.Repeat("a*b*", 200) + `') && ` +
+				`x.t.matches('` + strings.Repeat("a*b*", 200) + `')))"`),
 			"/rules/0/assert",
 		},
 		{"NestedLoops", oneRule(`"assert": "doc.all(x, x.all(y, y.all(z, z)))"`), "/rules/0/assert"},

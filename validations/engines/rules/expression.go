@@ -103,7 +103,8 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 			next, known := member(value, name)
 			if !known {
 				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
-				return "needs " + engine.ClipTo(missing, 2*engine.MaxQuoted) + ", which is missing" + sizeHint(value, name)
+				missing = engine.ClipTo(missing, 2*engine.MaxQuoted)
+				return "needs " + missing + ", which is missing" + sizeHint(value, name)
 			}
 			value = next
 		}

@@ -70,8 +70,8 @@ func TestJoins(t *testing.T) {
 		} {
 			same(t, []string{"the rule r does not hold"}, verdicts(t, rule, document, "application/json"))
 		}
-		same(t, []string{"/zones/59 the rule r does not hold"}, verdicts(t,
-			`"path": "/zones/*", "assert": "doc.storeys.exists(s, s.id == value.storey)"`, document, "application/json"))
+		each := `"path": "/zones/*", "assert": "doc.storeys.exists(s, s.id == value.storey)"`
+		same(t, []string{"/zones/59 the rule r does not hold"}, verdicts(t, each, document, "application/json"))
 	})
 
 	t.Run("WhatCostsTooMuchSaysHowToWriteIt", func(t *testing.T) {
@@ -80,12 +80,13 @@ func TestJoins(t *testing.T) {
 		limits := engines.DefaultLimits()
 		limits.MaxDocumentRuleCost = 500_000
 		pairwise := oneRule(`"assert": "doc.zones.all(a, doc.zones.all(b, a.id == b.id || a.area != b.area))"`)
-		report := run(t, compileWithin(t, engines.KindRules, pairwise, limits), buildingOf(t, 1, 1000), "application/json")
+		bounded := compileWithin(t, engines.KindRules, pairwise, limits)
+		report := run(t, bounded, buildingOf(t, 1, 1000), "application/json")
 		same(t, []brief{{"rule.r", "", 1, 1, 0, "not evaluated: it costs too much" + cheaper}}, briefs(report))
 		deep := `"assert": "doc.a.all(a, doc.b.all(b, doc.c.all(c, a == b || b == c)))"`
 		same(t, "column 36: loops may be two deep, not three"+cheaper,
 			refused(t, engines.KindRules, oneRule(deep)).Detail)
-		pairs := `"assert": "doc.a.all(a, doc.b.all(b, [a, b, doc.c].map(x, x.distinct()).distinct() == [a].distinct()))"`
+		pairs := `"assert": "doc.a.all(a, doc.b.all(b, a.matches('` + strings.Repeat("a*b*", 400) + `')))"`
 		if detail := refused(t, engines.KindRules, oneRule(pairs)).Detail; !strings.HasSuffix(detail, cheaper) {
 			t.Errorf("detail = %s, want one that says how to write it", detail)
 		}
