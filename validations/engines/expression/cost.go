@@ -1,8 +1,10 @@
 package expression
 
 import (
-	"encoding/json"
+	"iter"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -107,7 +109,7 @@ func (dynamicCosts) CallCost(function, overloadID string, args []ref.Val, _ ref.
 		}
 	case "sort", "@sortByAssociatedKeys":
 		n := length(args[0])
-		total += stepCost * n * uint64(bits.Len64(n))
+		total += stepCost * n * uint64(max(0, bits.Len64(n)))
 	case "reverse", "math.@min", "math.@max":
 		total += stepCost * weight(args[0])
 	default:
@@ -151,7 +153,7 @@ func distinctCost(args []ref.Val) uint64 {
 func length(value ref.Val) uint64 {
 	if sized, ok := value.(traits.Sizer); ok {
 		if n, ok := sized.Size().(types.Int); ok {
-			return uint64(max(0, n)) //nolint:gosec // a size is not negative
+			return uint64(max(0, n))
 		}
 	}
 	return 0
@@ -160,41 +162,36 @@ func length(value ref.Val) uint64 {
 // weight is the number of values in a value, itself not included: of a tree's own or of those that CEL makes. Long
 // texts count as several.
 func weight(value any) uint64 {
-	total := uint64(0)
 	switch v := value.(type) {
 	case string:
 		return uint64(len(v) / charsOfValue)
-	case json.Number:
-		return 0
-	case map[string]any:
-		for _, child := range v {
-			total += 1 + weight(child)
-		}
-	case []any:
-		for _, child := range v {
-			total += 1 + weight(child)
-		}
-	case map[ref.Val]ref.Val:
-		for _, child := range v {
-			total += 1 + weight(child)
-		}
-	case []ref.Val:
-		for _, child := range v {
-			total += 1 + weight(child)
-		}
-	case []string:
-		for _, child := range v {
-			total += 1 + weight(child)
-		}
-	case []int:
-		return uint64(len(v))
 	case types.String:
 		return uint64(len(v) / charsOfValue)
+	case map[string]any:
+		return weightOf(maps.Values(v))
+	case []any:
+		return weightOf(slices.Values(v))
+	case map[ref.Val]ref.Val:
+		return weightOf(maps.Values(v))
+	case []ref.Val:
+		return weightOf(slices.Values(v))
+	case []string:
+		return weightOf(slices.Values(v))
+	case []int:
+		return uint64(len(v))
 	case ref.Val:
 		// What is below a list or an object is reached through its own value.
 		if v.Type() == types.ListType || v.Type() == types.MapType {
 			return weight(v.Value())
 		}
+	}
+	return 0
+}
+
+func weightOf[T any](children iter.Seq[T]) uint64 {
+	total := uint64(0)
+	for child := range children {
+		total += 1 + weight(child)
 	}
 	return total
 }

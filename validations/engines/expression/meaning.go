@@ -72,8 +72,8 @@ var foreign = []struct{ names, words string }{
 	{`cel|bind`, `write cel.bind(name, value, expression)`},
 }
 
-// meanings are CEL's messages on expressions that can be read. They are compiled when there is such a message.
-func meanings() []rephrasing {
+// typeMistakes are CEL's messages on operators that do not take their values.
+func typeMistakes() []rephrasing {
 	return []rephrasing{
 		say(
 			`found no matching overload for '_(%)_' applied to '\((?:double, \S+|\S+, double)\)'`,
@@ -87,12 +87,16 @@ func meanings() []rephrasing {
 			`found no matching overload for '_\+_' applied to '\((?:string, \S+|\S+, string)\)'`,
 			`+ joins texts with texts; use string(x) for the other value`,
 		),
+		say(
+			`found no matching overload for '_\?_:_' applied to '\((?:bool|dyn), (.+), (.+)\)'`,
+			`both values of condition ? a : b must be of one type, but they are $1 and $2`,
+		),
 		say(`found no matching overload for '_\?_:_' applied to .*`, `what stands before ? must be true or false`),
 		say(
 			`found no matching overload for '@in' applied to .*`,
 			`"in" wants a list or an object on its right, as in x in [1, 2]`,
 		),
-		say(`found no matching overload for '_\[_\]' applied to '\((.+), (.+)\)'`, `$1 has no place $2`),
+		say(`found no matching overload for '_\[_\]' applied to '\((.+), .+\)'`, `$1 has no elements`),
 		say(`found no matching overload for '(!|-)_' applied to '\((.+)\)'`, `$1 does not take $2`),
 		say(`found no matching overload for '_(\S+)_' applied to '\((.+), (.+)\)'`, `$1 does not take $2 and $3`),
 		say(
@@ -100,6 +104,12 @@ func meanings() []rephrasing {
 			`a condition must be true or false, but this is $1; compare it, as in x > 0`,
 		),
 		say(`expected type '(.*)' but found '(.*)'`, `$1 is needed here, but this is $2`),
+	}
+}
+
+// formMistakes are CEL's messages on the form of parts of an expression.
+func formMistakes() []rephrasing {
+	return []rephrasing{
 		say(`type '(.*)' does not support field selection`, `$1 has no members`),
 		say(`reserved identifier: (if|else)`, `there is no "$1"; write condition ? a : b`),
 		say(`reserved identifier: (let|var|const)`, `there is no "$1"; write cel.bind(name, value, expression)`),
@@ -111,8 +121,20 @@ func meanings() []rephrasing {
 		say(`reserved identifier: return`, `leave "return" out: an expression is its result`),
 		say(`reserved identifier: function`, `there are no functions of your own; write x.map(i, i * 2.0)`),
 		say(`reserved identifier: (.*)`, `"$1" is reserved; write value['$1']`),
+		say(`unsupported syntax '\.\?'`, `".?" is for documents only; in a row a missing value is null`),
+		say(`cel\.bind\(\) variable names .*`, `the first argument is a name, as in cel.bind(a, x.area, a * a)`),
+		say(`duplicate variable name: (.*)`, `the variable $1 is named twice`),
+		say(`math\.(\w+)\(\) .*`, `math.$1 takes numbers, as in math.$1(x, 2.0)`),
+		say(`index \d+ out of range`, `the text has more places for values than there are values`),
+		say(
+			`could not parse formatting clause.*`,
+			`a place for a value is %s, %d for a whole number or %.2f for a decimal`,
+		),
+		say(`.*program size.*`, `the pattern is too large`),
+		say(`.*bind.*nesting.*|.*nesting.*bind.*`, `at most 10 names can be bound within each other`),
 		say(`invalid int literal`, `the whole number is too large; write it with a point, as in 1e20`),
-		say(`invalid (?:double|uint|bytes|string) literal.*`, `this value cannot be read`),
+		say(`invalid double literal`, `the number is too large`),
+		say(`invalid (?:uint|bytes|string) literal.*`, `this value cannot be read`),
 		say(
 			`invalid argument to has\(\) macro`,
 			`has takes a member, as in has(x.name); write 'a b' in x for other names`,
@@ -179,13 +201,13 @@ func (c *Rules) meaningMistake(env *cel.Env, code code, at int, message string) 
 		}
 		return at, name + " does not take " + inWords(strings.Trim(match[2], "()"))
 	}
-	switch {
-	case message == "comprehension exceeds nesting limit":
+	switch message {
+	case "comprehension exceeds nesting limit":
 		return at, "loops may be two deep, not three" + c.cheaper()
-	case message == "invalid matches argument":
+	case "invalid matches argument":
 		return at, c.patternMistake(code, at)
 	}
-	if words, ok := rephrase(meanings(), message, inWords); ok {
+	if words, ok := rephrase(slices.Concat(typeMistakes(), formMistakes()), message, inWords); ok {
 		return at, words
 	}
 	return at, "this part of the expression has no meaning here"

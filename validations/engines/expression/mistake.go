@@ -17,7 +17,7 @@ import (
 func (c *Rules) mistake(env *cel.Env, source string, found *cel.Error) error {
 	code := scan(source)
 	at := offset(code.plain, found.Location.Line(), found.Location.Column())
-	words := ""
+	var words string
 	if token, isSyntax := strings.CutPrefix(found.Message, "Syntax error: "); isSyntax {
 		at, words = syntaxMistake(code, at, token)
 	} else {

