@@ -2,9 +2,9 @@ package table
 
 import (
 	"cmp"
-	"errors"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"

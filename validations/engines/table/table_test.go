@@ -31,7 +31,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			`v "0x10" is not a number`,
 		},
 		{"NumberNaN", "number", ``, []string{"0"}, "NaN", "csv.type.number", `v "NaN" is not a number`},
-		{"NumberTooLarge", "number", ``, []string{"1e308"}, "1e400", "csv.type.number", `v "1e400" is beyond the range of numbers, about 1.8e308`},
+		{
+			"NumberTooLarge", "number", ``,
+			[]string{"1e308"},
+			"1e400", "csv.type.number",
+			`v "1e400" is beyond the range of numbers, about 1.8e308`,
+		},
 		{
 			"Integer", "integer", ``,
 			[]string{"1", "-5", "+7", "9223372036854775807"},
