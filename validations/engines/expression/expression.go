@@ -31,6 +31,8 @@ const (
 type Expression struct {
 	program cel.Program
 	AST     *cel.Ast
+	// loops says that it has a loop, which the end of a context interrupts.
+	loops bool
 	// cheaper says how to write a rule with loops that costs too much.
 	cheaper string
 }
@@ -87,8 +89,8 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	e := &Expression{program: program, AST: checked}
-	if hasLoop(checked) {
+	e := &Expression{program: program, AST: checked, loops: hasLoop(checked)}
+	if e.loops {
 		e.cheaper = c.cheaper()
 	}
 	return e, nil
@@ -111,7 +113,7 @@ func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool,
 //
 //nolint:ireturn // CEL's values are known by this interface
 func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
-	value, _, err := e.program.ContextEval(ctx, variables)
+	value, err := e.evaluate(ctx, variables)
 	switch {
 	case err == nil:
 		return value, "", nil
@@ -120,6 +122,19 @@ func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.V
 	default:
 		return nil, e.reason(err.Error()), nil
 	}
+}
+
+// evaluate watches the context only where there is a loop: to do so takes longer than most conditions on a row, and CEL
+// looks at it in loops only.
+//
+//nolint:ireturn // CEL's values are known by this interface
+func (e *Expression) evaluate(ctx context.Context, variables map[string]any) (ref.Val, error) {
+	if !e.loops {
+		value, _, err := e.program.Eval(variables)
+		return value, err //nolint:wrapcheck // the text is looked at
+	}
+	value, _, err := e.program.ContextEval(ctx, variables)
+	return value, err //nolint:wrapcheck // the text is looked at
 }
 
 // decides says whether the expression can be true or false, as far as its type is known.
