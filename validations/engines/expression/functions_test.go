@@ -13,9 +13,16 @@ var undocumented = []string{"bytes", "dyn", "uint", "timestamp", "cel.@block", "
 // TestEveryFunctionIsDocumented holds the functions that expressions have against the page that lists them.
 func TestEveryFunctionIsDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/guides/validators/expressions.md")
+	content, err := os.ReadFile("../../../docs/guides/validators/expressions.md")
 	if err != nil {
 		t.Fatalf("read page: %v", err)
+	}
+	// The first column of the tables has the functions.
+	var page strings.Builder
+	for line := range strings.Lines(string(content)) {
+		if first, _, isRow := strings.Cut(line, "` | "); isRow {
+			page.WriteString(first + "\n")
+		}
 	}
 	_, env := newRules(t)
 	count := 0
@@ -25,12 +32,12 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 			continue
 		}
 		count++
-		if !regexp.MustCompile("[`.]" + regexp.QuoteMeta(name) + `\(`).Match(page) {
+		if !regexp.MustCompile("[`.]" + regexp.QuoteMeta(name) + `\(`).MatchString(page.String()) {
 			t.Errorf("%s is not on the page", name)
 		}
 	}
 	for _, macro := range env.Macros() {
-		if name := macro.Function(); !strings.Contains(string(page), name+"(") {
+		if name := macro.Function(); !strings.Contains(page.String(), name+"(") {
 			t.Errorf("%s is not on the page", name)
 		}
 	}

@@ -132,16 +132,24 @@ func TestHostileRules(t *testing.T) {
 		})
 	}
 
-	t.Run("DeadlineEndsTheRun", func(t *testing.T) {
-		t.Parallel()
-		engine := compile(t, engines.KindRules, oneRule(`"path": "/v/w/*", "assert": "doc.v.w.exists(y, y == value)"`))
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		_, err := engine.Run(ctx, engines.NewDocument([]byte(many), "application/json", ""))
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error = %v, want the deadline's", err)
-		}
-	})
+	for name, rule := range map[string]string{
+		"Places":        `"path": "/v/w/*", "assert": "doc.v.w.exists(y, y == value)"`,
+		"OneEvaluation": `"assert": "doc.v.w.all(x, doc.v.w.all(y, x != 1))"`,
+	} {
+		t.Run("DeadlineEndsTheRunOf"+name, func(t *testing.T) {
+			t.Parallel()
+			limits := engines.DefaultLimits()
+			// Without a look at the context the evaluation would take more time than a test has.
+			limits.MaxDocumentRuleCost = 1 << 40
+			engine := compileWithin(t, engines.KindRules, oneRule(rule), limits)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := engine.Run(ctx, engines.NewDocument([]byte(many), "application/json", ""))
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error = %v, want the deadline's", err)
+			}
+		})
+	}
 
 	t.Run("LargeDocument", func(t *testing.T) {
 		t.Parallel()
