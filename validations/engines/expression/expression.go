@@ -76,6 +76,9 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if issues.Err() != nil {
 		return nil, c.mistake(env, source, issues.Errors()[0])
 	}
+	if err := c.decimalArithmetic(checked, source); err != nil {
+		return nil, err
+	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
 		return nil, fmt.Errorf("estimate cost: %w", err)
@@ -153,13 +156,8 @@ func (e *Expression) Reads(variable string) Members {
 			if node.AsIdent() == variable {
 				all++
 			}
-		case ast.SelectKind:
-			if isIdent(node.AsSelect().Operand(), variable) {
-				members++
-				found.Names = append(found.Names, node.AsSelect().FieldName())
-			}
-		case ast.CallKind:
-			if name, ok := IndexedName(node.AsCall()); ok && isIdent(node.AsCall().Args()[0], variable) {
+		case ast.SelectKind, ast.CallKind:
+			if name, ok := Member(node, variable); ok {
 				members++
 				found.Names = append(found.Names, name)
 			}
@@ -176,6 +174,19 @@ func hasLoop(checked *cel.Ast) bool {
 		found = found || node.Kind() == ast.ComprehensionKind
 	}))
 	return found
+}
+
+// Member is the name of a member that an expression reads of a variable: of v.name and v["name"].
+func Member(node ast.Expr, variable string) (string, bool) {
+	switch node.Kind() {
+	case ast.SelectKind:
+		return node.AsSelect().FieldName(), isIdent(node.AsSelect().Operand(), variable)
+	case ast.CallKind:
+		name, ok := IndexedName(node.AsCall())
+		return name, ok && isIdent(node.AsCall().Args()[0], variable)
+	default:
+		return "", false
+	}
 }
 
 func isIdent(node ast.Expr, name string) bool {

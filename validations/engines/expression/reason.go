@@ -1,13 +1,7 @@
 package expression
 
 import (
-	"cmp"
-	"fmt"
 	"strings"
-
-	"cel.dev/cel-go/common/ast"
-	celoperators "cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -56,40 +50,4 @@ func (e *Expression) reason(message string) string {
 		}
 	}
 	return engine.ClipTo(message, 2*engine.MaxQuoted)
-}
-
-// arithmeticHint finds a whole number that is calculated with a value of the document, which is likely to be a decimal.
-func (e *Expression) arithmeticHint() string {
-	hint := ""
-	ast.PostOrderVisit(e.AST.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
-		if hint != "" || node.Kind() != ast.CallKind || len(node.AsCall().Args()) != 2 {
-			return
-		}
-		operands := node.AsCall().Args()
-		switch node.AsCall().FunctionName() {
-		case celoperators.Modulo:
-			if e.isValue(operands[0]) || e.isValue(operands[1]) {
-				hint = "; % takes whole numbers, as in int(x) % 2"
-			}
-		case celoperators.Add, celoperators.Subtract, celoperators.Multiply, celoperators.Divide:
-			hint = cmp.Or(e.decimalHint(operands[0], operands[1]), e.decimalHint(operands[1], operands[0]))
-		}
-	}))
-	return hint
-}
-
-func (e *Expression) decimalHint(literal, other ast.Expr) string {
-	if literal.Kind() != ast.LiteralKind || !e.isValue(other) {
-		return ""
-	}
-	number, ok := literal.AsLiteral().(types.Int)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("; for decimals use %d.0 instead of %d", number, number)
-}
-
-// isValue says that the type of an operand depends on the document.
-func (e *Expression) isValue(operand ast.Expr) bool {
-	return e.AST.NativeRep().GetType(operand.ID()).IsExactType(types.DynType)
 }

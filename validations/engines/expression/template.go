@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -45,7 +46,7 @@ func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 		}
 		compiled, err := c.compile(env, rest[at+1:end])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("in {%s}: %w", engine.Clip(rest[at+1:end]), err)
 		}
 		t.parts = append(t.parts, templatePart{text: text.String()}, templatePart{expression: compiled})
 		text.Reset()

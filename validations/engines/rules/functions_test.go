@@ -149,13 +149,13 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		{"Length", "doc.texts.length == 2", []string{
 			"not evaluated: needs /texts/length, which is missing; use size(x) for the length of a list or a text",
 		}},
-		{"WholeNumber", "doc.n[0] / 2 > 1", []string{
+		{"WholeNumber", "doc.n.all(n, n / 2 > 1)", []string{
 			"not evaluated: it does not fit the types of the values, or a value is missing; " +
 				"for decimals use 2.0 instead of 2",
 		}},
-		{"Remainder", "doc.n[0] % 2 == 1", []string{
+		{"Remainder", "doc.n.all(n, n % 2 == 1)", []string{
 			"not evaluated: it does not fit the types of the values, or a value is missing; " +
-				"% takes whole numbers, as in int(x) % 2",
+				"for decimals write int(x) % 2",
 		}},
 		{"NoNumber", "double(doc.texts[0]) > 1", []string{"not evaluated: a text is no number"}},
 		{"ByZero", "1 / size(doc.empty) == 1", []string{"not evaluated: it divides by zero"}},
