@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -390,11 +391,23 @@ func failedFormula(c *column, value cell) string {
 // wrongType is the wording for a value that is none of the type.
 func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
-	if c.kind == typeString {
+	switch {
+	case c.kind == typeInteger && outOfRange(value.text):
+		words = "is beyond the 64 bits of an integer; the type number takes it, rounded"
+	case c.kind == typeNumber && outOfRange(value.text):
+		words = "is beyond the range of numbers, about 1.8e308"
+	case c.kind == typeString:
 		words = "is not a string"
 		if stringFormats[c.format] != nil {
 			words = "is not a valid " + c.format
 		}
 	}
 	return c.name + " " + engine.Quote(value.text) + " " + words
+}
+
+// outOfRange says that a text which is no value of its column is a number.
+func outOfRange(text string) bool {
+	_, whole := strconv.ParseInt(text, 10, 64)
+	_, decimal := strconv.ParseFloat(text, 64)
+	return errors.Is(whole, strconv.ErrRange) || errors.Is(decimal, strconv.ErrRange)
 }
