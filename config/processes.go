@@ -23,7 +23,7 @@ const (
 	loopCompleter = "completer"
 	loopWaiters   = "waiters"
 	loopActivity  = "key activity"
-	loopRequests  = "log of requests"
+	loopRequests  = "request log"
 	loopLastUse   = "token last use"
 )
 
@@ -50,8 +50,8 @@ func duties() []duty {
 		{loopCompleter, loopCompleter, "keys of interrupted requests stay locked", worker},
 		{loopWaiters, loopWaiters, "clients that wait for a run are not answered when it ends", web},
 		{loopActivity, loopActivity, "replays of keys are not counted", web},
-		{loopRequests, loopRequests, "the log of requests has gaps", web},
-		{loopLastUse, loopLastUse, "the last use of tokens is not stored", web},
+		{loopRequests, loopRequests, "refused and repeated requests are missing from it", web},
+		{loopLastUse, loopLastUse, "the time when a token was last used is not stored", web},
 	}
 }
 
