@@ -44,6 +44,12 @@ func TestPgBouncer(t *testing.T) {
 		if !strings.Contains(said, "DATABASE_DIRECT_URL") {
 			t.Errorf("said %s, want it to name DATABASE_DIRECT_URL", said)
 		}
+		doctor := program.Launch(t, program.Briskly("DATABASE_URL="+pooled, "SV_URL=http://127.0.0.1:1"), "", "doctor")
+		doctor.AwaitEnd(t)
+		said = doctor.Stdout()
+		if !strings.Contains(said, "SV110  error") || !strings.Contains(said, "DATABASE_DIRECT_URL") {
+			t.Errorf("doctor says %s, want it to name DATABASE_DIRECT_URL", said)
+		}
 	})
 
 	t.Run("LosesNothingWithItsClients", func(t *testing.T) {
