@@ -6,7 +6,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -28,6 +31,21 @@ func (p *Project) FlushTraces(ctx context.Context) error { return p.tracer.Flush
 
 // WithSecretKey returns the settings with the key of the data folder.
 func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }
+
+// MemoryBesides returns what a container of that memory leaves to a process with so many connections to a database.
+func MemoryBesides(
+	ctx context.Context, container uint64, database *db.DB, conns int32, isPrivate bool,
+) (uint64, error) {
+	b := &backend{db: database}
+	if isPrivate {
+		b.private = &embedded.Postgres{}
+	}
+	reserved, err := b.reservedMemory(ctx, conns)
+	if err != nil {
+		return 0, err
+	}
+	return besides(reserved, memlimit.Limit(container))()
+}
 
 // Stopping returns the handler of the project in a process that has been asked to stop.
 func Stopping(p *Project, router http.Handler) http.Handler {

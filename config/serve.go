@@ -103,7 +103,6 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer ignoreHangups(ctx, log)()
-	limitMemory(log)
 	lock, err := lockDataDir(settings, role(o.only))
 	if err != nil {
 		return err
@@ -124,6 +123,9 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := limitMemory(ctx, b, settings.DBMaxConns); err != nil {
+		return errors.Join(err, b.close(ctx))
 	}
 	return errors.Join(p.serveOn(ctx, settings, b, role(o.only), o.demo), b.close(ctx))
 }
