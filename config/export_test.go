@@ -2,11 +2,13 @@ package config
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
@@ -24,6 +26,16 @@ func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler,
 	}
 	handler := newMetricsRouter(p) //nolint:contextcheck // a handler has the context of its request
 	return p.metrics, handler, figures.Refresh(ctx)
+}
+
+// Enqueue hands staged jobs to the queue once, as the loop of a worker does.
+func (p *Project) Enqueue(ctx context.Context, client redis.UniversalClient) (int, error) {
+	for _, loop := range p.loops(roleWorker, client) {
+		if loop.Name == loopEnqueuer {
+			return loop.RunOnce(ctx)
+		}
+	}
+	return 0, errors.New("a worker has no enqueuer")
 }
 
 // FlushTraces sends the spans that have ended.
