@@ -40,6 +40,7 @@ const (
 	deedDraft   editorDeed = "draft"
 	deedDiscard editorDeed = "discard"
 	deedColumns editorDeed = "columns"
+	deedInfer   editorDeed = "infer"
 )
 
 // baseOf names the state of a workflow: its version, its name and its description.
