@@ -222,7 +222,7 @@ func (c *column) readNumber(text, shown string) cell {
 		value.number, err = parseNumber(text)
 		value.whole = int64(value.number)
 		const exact = 1 << 53
-		if value.number != math.Trunc(value.number) || math.Abs(value.number) > exact {
+		if value.number != math.Trunc(value.number) || math.Abs(value.number) >= exact {
 			value.whole, err = strconv.ParseInt(text, 10, 64)
 			value.number = float64(value.whole)
 		}
@@ -240,14 +240,16 @@ func (c *column) readNumber(text, shown string) cell {
 	return value
 }
 
-// readTime reads a time of a typed file. A date is a time at midnight.
+// readTime reads a time of a typed file. A date is a time at midnight. A time of day has the year 0 in some files.
 func (c *column) readTime(text string, when time.Time) cell {
 	value := cell{text: text, canonical: text, when: when}
 	midnight := when.Equal(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
 	switch c.kind {
-	case typeDatetime, typeAny:
+	case typeAny:
+	case typeDatetime:
+		value.broken = when.Year() == 0
 	case typeDate:
-		value.broken = !midnight
+		value.broken = !midnight || when.Year() == 0
 	case typeYearMonth:
 		value.broken = !midnight || when.Day() != 1
 	case typeTime:

@@ -93,7 +93,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return c.Finish(), nil
 	}
 	content := io.NewSectionReader(doc.Content, 0, doc.Size)
-	records, err := e.open(doc, content)
+	records, err := e.open(ctx, doc, content)
 	if fault, ok := errors.AsType[*rowError](err); ok {
 		c.Add("", engine.Failure(fault.code, fault.message))
 		return c.Finish(), nil
@@ -101,6 +101,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	if err != nil {
 		return engine.Report{}, err
 	}
+	defer closeSource(records)
 	run := newRun(e, records, c)
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
