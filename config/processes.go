@@ -55,22 +55,14 @@ func duties() []duty {
 	}
 }
 
-// partsOf returns the parts of a process with the role.
-func partsOf(part role) []string {
-	if part == roleAll {
-		return []string{string(roleWeb), string(roleWorker), string(roleScheduler)}
-	}
-	return []string{string(part)}
-}
-
 // heartbeat makes the heartbeat of this process.
-func (p *Project) heartbeat(part role) (*tasks.Heartbeat, error) {
+func (p *Project) heartbeat(parts roles) (*tasks.Heartbeat, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("ask for the name of this machine: %w", err)
 	}
 	return tasks.NewHeartbeat(p.db, tasks.Process{
-		Host: host, PID: os.Getpid(), Version: p.version, Parts: partsOf(part),
+		Host: host, PID: os.Getpid(), Version: p.version, Parts: parts.names(),
 	})
 }
 
