@@ -19,7 +19,7 @@ func TestSettingsPage(t *testing.T) {
 	s := setup(t)
 	owner, viewer := s.Visitor(t, core.RoleOwner), s.Visitor(t, core.RoleViewer)
 	html := s.Visit(t, http.StatusOK, fixture.Page(page, viewer))
-	fixture.Shows(t, html, "1,000,000", "50 active ones", "kept for the default time", "Leave Harbour Energy")
+	fixture.Shows(t, html, "1,000,000", "up to 50 active", "kept for the default time", "Leave Harbour Energy")
 	fixture.Hides(t, html, "Save</button>", "Signing secrets")
 	save := func(fields url.Values) call { return fixture.Post(page, owner, fields) }
 	s.Visit(t, http.StatusSeeOther, save(url.Values{
