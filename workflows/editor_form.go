@@ -140,7 +140,7 @@ func readUpload(header *multipart.FileHeader) (string, error) {
 const newWorkflowText = `schema_version: 1
 slug: my-workflow
 name: My workflow
-description: What it is for.
+description: What this workflow checks.
 accepts: [application/json]
 steps:
   - id: shape

@@ -26,8 +26,8 @@ func inferCommand() *cobra.Command {
 The file demands what every value of the sample has: types, columns and members that are never missing. What a sample
 cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
 
-Tables (CSV, XLSX, JSON Lines) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema. Nothing is
-sent anywhere.`,
+Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema.
+Nothing is sent anywhere.`,
 		Example: "  simplevalidations infer readings.csv > readings.yaml\n" +
 			"  simplevalidations check readings.csv --workflow readings.yaml",
 		Args: cobra.ExactArgs(1),
@@ -66,7 +66,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 }
 
 var errUnknownType = errors.New(
-	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, JSON, YAML or XML")
+	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML or XML")
 
 // inferFile proposes a workflow file for documents such as this one. The notes are about values of the file, by their
 // JSON pointers.
