@@ -15,6 +15,8 @@ const (
 	engineMemoryShare = 4
 	// heapShare is the part that the Go heap may take of a container's memory, less what is reserved for PostgreSQL.
 	heapShare = 0.9
+	// unlimited is less than what the first version of control groups has for no limit, a number of pages near 2^63.
+	unlimited = 1 << 60
 )
 
 // defaultEngineMemory is the budget of the engines on this machine or in this container.
@@ -57,6 +59,9 @@ func (b *backend) reservedMemory(ctx context.Context, conns int32) (int64, error
 func besides(reserved int64, container memlimit.Provider) memlimit.Provider {
 	return func() (uint64, error) {
 		limit, err := container()
+		if limit > unlimited {
+			return 0, memlimit.ErrNoLimit
+		}
 		return limit - min(uint64(max(0, reserved)), limit/2), err
 	}
 }

@@ -1,8 +1,11 @@
 package config_test
 
 import (
+	"errors"
 	"net/url"
 	"testing"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
@@ -35,5 +38,15 @@ func TestMemoryIsLeftToThePrivatePostgres(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %d bytes of %d are left, %v, want %d", name, got, tt.container, err, tt.want)
 		}
+	}
+}
+
+// The first version of control groups has no limit as a number near 2^63.
+func TestNoLimitOfMemoryIsNone(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Connect(t, dbtest.DatabaseURL(t))
+	_, err := config.MemoryBesides(t.Context(), 1<<63-4096, database, 10, true)
+	if !errors.Is(err, memlimit.ErrNoLimit) {
+		t.Errorf("error = %v, want %v", err, memlimit.ErrNoLimit)
 	}
 }
