@@ -46,6 +46,9 @@ func TestExecuteOutlastsThePatienceOfTheQueue(t *testing.T) {
 		if err := b.executor.Execute(ctx, job); err != nil {
 			t.Fatalf("Execute = %v, want nil: the run is handed over", err)
 		}
+		if len(end) > 0 {
+			t.Fatalf("run = %+v, want its engine to run again", b.run(t, job.SubjectID))
+		}
 		job.Epoch = one[int](t, b, `SELECT max(epoch) FROM staged_jobs`)
 	}
 	end <- nil

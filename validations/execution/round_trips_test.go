@@ -36,9 +36,13 @@ func TestRoundTripsOfABatch(t *testing.T) {
 		}
 		return max(leased-before, proxy.RoundTrips()-leased)
 	}
-	trips() // The first time the statements are prepared.
-	if got := trips(); got != 1 {
-		t.Errorf("a batch takes %d round trips, want 1", got)
+	// Statements are prepared when a connection sees them for the first time.
+	least := trips()
+	for range 4 {
+		least = min(least, trips())
+	}
+	if least != 1 {
+		t.Errorf("a batch takes %d round trips, want 1", least)
 	}
 }
 

@@ -3,7 +3,6 @@
 package scaling
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,8 +15,8 @@ import (
 )
 
 // TestSchemaChangesUnderLoad changes the schema under processes that start runs, execute them and answer reads: columns
-// are added, as by migrations, and columns get another type, which changes what prepared statements return. Transactions
-// are repeated then, so each start is answered; a read outside of them may have to be sent again.
+// are added, as by migrations, and columns get another type, which changes what prepared statements return.
+// Transactions are repeated then, so each start is answered; a read outside of them may have to be sent again.
 func TestSchemaChangesUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, reach := range map[string]func(database string) []string{
@@ -77,13 +76,13 @@ func changes(tb testing.TB, i *program.Installation) []string {
 func readOn(tb testing.TB, token string, base func() string) func() {
 	tb.Helper()
 	client := program.NewClient(tb, token)
-	ctx, stop := context.WithCancel(tb.Context())
+	var ended atomic.Bool
 	var reading sync.WaitGroup
 	for _, path := range []string{
 		"/api/me/", "/api/runs/", "/api/workflows/", "/api/usage/", "/api/idempotency-keys/", "/api/audit/",
 	} {
 		reading.Go(func() {
-			for ctx.Err() == nil {
+			for !ended.Load() {
 				a := client.Get(tb, base()+path)
 				again := a.Status == http.StatusServiceUnavailable && a.Problem().Retryable
 				if a.Status != http.StatusOK && !again {
@@ -93,5 +92,5 @@ func readOn(tb testing.TB, token string, base func() string) func() {
 			}
 		})
 	}
-	return func() { stop(); reading.Wait() }
+	return func() { ended.Store(true); reading.Wait() }
 }
