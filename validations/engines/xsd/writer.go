@@ -31,7 +31,7 @@ func (w *writer) content(n *node) {
 	for _, child := range n.children {
 		w.out.Write(w.text[at:child.start])
 		if holdsModel(n) && child.is("choice", "sequence", "group") {
-			w.particle(simplified(readParticle(child), false))
+			w.particle(w.simplified(readParticle(child), false))
 		} else {
 			w.node(child)
 		}
