@@ -12,21 +12,25 @@ import (
 // sequences of one choice, occurrences that a repetition makes meaningless are dropped, and small counts are written
 // out. What has no such form stays as it is. Elements keep their declarations; only groups around them change.
 //
-// libxml2 may refuse the first form, because a count that is written out looks ambiguous to it. The second has none.
+// libxml2 may refuse the first form, because a count that is written out looks ambiguous to it. The second has none. A
+// text that would grow too much is its own form.
 func Simplify(text []byte, limits engine.Limits) [][]byte {
+	forms := make([][]byte, 0, Forms)
 	root, fault := readTree(text, limits)
-	if fault != nil {
-		return nil
-	}
-	var forms [][]byte
-	for _, most := range []int{maxCopies, 0} {
+	for _, most := range [Forms]int{maxCopies, 0} {
+		if fault != nil {
+			forms = append(forms, text)
+			continue
+		}
 		w := &writer{text: text, simplifier: simplifier{mostCopies: most}}
 		w.out.Write(text[:root.start])
 		w.node(root)
 		w.out.Write(text[root.end:])
-		if w.out.Len() <= maxGrowth*len(text)+minGrowth {
-			forms = append(forms, w.out.Bytes())
+		if w.out.Len() > maxGrowth*len(text)+minGrowth {
+			forms = append(forms, text)
+			continue
 		}
+		forms = append(forms, w.out.Bytes())
 	}
 	return forms
 }
@@ -36,6 +40,9 @@ type simplifier struct {
 	// mostCopies is how many particles one particle may become.
 	mostCopies int
 }
+
+// Forms is the number of forms of a schema.
+const Forms = 2
 
 const (
 	// maxCopies is how many particles one particle may become in the first form.
