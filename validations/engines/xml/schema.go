@@ -90,14 +90,13 @@ func formsOf(written [][]byte, limits engine.Limits) [][][]byte {
 	return append(forms, written)
 }
 
-// try checks an empty document once, to learn whether the schema compiles as it was written.
+// try checks an empty document once, to learn whether the schema compiles. It does so as it was written, and in its
+// fastest form where libxml2 cannot compile it within its limits.
 func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
-	var faults []engine.ConfigError
-	end, err := s.lint.run(ctx, s.forms[len(s.forms)-1], []byte("<x/>"), func(line string) {
-		if fault, ok := s.fault(line); ok && len(faults) < maxSchemaFaults {
-			faults = append(faults, fault)
-		}
-	})
+	faults, end, err := s.tryForm(ctx, len(s.forms)-1)
+	if err == nil && (end == lintOutOfTime || end == lintOutOfMemory) {
+		faults, end, err = s.tryForm(ctx, 0)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,6 +108,16 @@ func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
 		faults = engine.Refuse("/schema", "schema.invalid", "the schema cannot be compiled")
 	}
 	return faults, nil
+}
+
+func (s *schema) tryForm(ctx context.Context, form int) ([]engine.ConfigError, lintEnd, error) {
+	var faults []engine.ConfigError
+	end, err := s.lint.run(ctx, s.forms[form], []byte("<x/>"), func(line string) {
+		if fault, ok := s.fault(line); ok && len(faults) < maxSchemaFaults {
+			faults = append(faults, fault)
+		}
+	})
+	return faults, end, err
 }
 
 // fault reads a line of output that is about the schema.

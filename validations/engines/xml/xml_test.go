@@ -386,6 +386,20 @@ func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {
 	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is no int`}}, briefs(report))
 }
 
+// TestRepetitionsDoNotBurn checks elements that do not fit behind others that each may belong to two repetitions. For
+// each of them libxml2 would go back ten million times.
+func TestRepetitionsDoNotBurn(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"><xs:complexType>
+		<xs:sequence maxOccurs="unbounded"><xs:element name="b"><xs:complexType><xs:choice maxOccurs="unbounded">
+		<xs:element name="c" minOccurs="0" maxOccurs="unbounded"/><xs:element name="d" minOccurs="0"/></xs:choice>
+		</xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element>`)))
+	document := "<a>\n" + strings.Repeat("<b>"+strings.Repeat("<c/>", 50)+"<e/></b>\n", 100) + "</a>"
+	report := run(t, engine, []byte(document), xmlType)
+	same(t, 100, report.Errors)
+	same(t, brief{"xml.schema", "/a/b[2]/e", 3, 204, 0, "<e> is not expected here, but c, d"}, briefs(report)[1])
+}
+
 func TestXMLSchemaThatBurns(t *testing.T) {
 	t.Parallel()
 	// The validator's own engine for patterns goes back and forth without end.

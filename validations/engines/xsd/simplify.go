@@ -7,8 +7,8 @@ import (
 // Simplify writes a schema in forms that libxml2 checks in linear time, and that accept the same documents, best first.
 //
 // libxml2 counts the repetitions of a choice, of a wildcard and of limited occurrences. A content model with such a
-// counter is run by trying and going back, which takes minutes for a few thousand elements and gives up, with a wrong
-// answer, after ten million attempts. Models without counters are run by a table. So repeated choices become repeated
+// counter is run by trying and going back, which may take ten million attempts for each element that does not fit, and
+// then gives up. Models without counters are run by a table. So repeated choices become repeated
 // sequences of one choice, occurrences that a repetition makes meaningless are dropped, and small counts are written
 // out. What has no such form stays as it is. Elements keep their declarations; only groups around them change.
 //
