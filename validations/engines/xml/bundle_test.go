@@ -52,8 +52,8 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 			"ChameleonInTwoNamespaces",
 			inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="http://x.example/b.xsd"/>
 				<xs:include schemaLocation="http://x.example/percent.xsd"/>
-				<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b"><xs:element name="own" type="t:percent"/>
-				<xs:element ref="b:b"/></xs:sequence></xs:complexType></xs:element>`),
+				<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b">
+				<xs:element name="own" type="t:percent"/><xs:element ref="b:b"/></xs:sequence></xs:complexType></xs:element>`),
 			map[string]string{
 				"http://x.example/b.xsd": inNamespace("urn:b", `<xs:include schemaLocation="percent.xsd"/>
 					<xs:element name="b" type="t:percent"/>`),
@@ -78,8 +78,8 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 		{
 			"ImportByTheNamespaceAlone",
 			inNamespace("urn:a", `<xs:import namespace="urn:b"/>
-				<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b"><xs:element ref="b:one"/></xs:sequence>
-				</xs:complexType></xs:element>`),
+				<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b"><xs:element ref="b:one"/>
+				</xs:sequence></xs:complexType></xs:element>`),
 			map[string]string{"any-name": inNamespace("urn:b", `<xs:element name="one" type="xs:int"/>`)},
 			`<a xmlns="urn:a"><one xmlns="urn:b">1</one></a>`,
 			`<a xmlns="urn:a"><one xmlns="urn:b">x</one></a>`, `<one> "x" is no int`,
@@ -128,11 +128,12 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 		want         engines.ConfigError
 	}{
 		{
-			"NotThere", including, map[string]string{"type.xsd": xsd("")},
+			"NotThere", including,
+			map[string]string{"type.xsd": xsd("")},
 			engines.ConfigError{
 				Pointer: "/schema", Code: "schema.ref",
-				Detail: `line 1, column 56: <xs:include> names "types.xsd", which is none of the "schemas" of this step; ` +
-					"did you mean type.xsd?",
+				Detail: `line 1, column 56: <xs:include> names "types.xsd", ` +
+					`which is none of the "schemas" of this step; did you mean type.xsd?`,
 			},
 		},
 		{
@@ -146,7 +147,8 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 		},
 		{
 			"FoundByTheProgram", including,
-			map[string]string{"types.xsd": xsd("\n\n" + `<xs:complexType name="b"><xs:attribute name="c" type="d"/></xs:complexType>`)},
+			map[string]string{"types.xsd": xsd("\n\n" +
+				`<xs:complexType name="b"><xs:attribute name="c" type="d"/></xs:complexType>`)},
 			engines.ConfigError{
 				Pointer: "/schemas/types.xsd", Code: "schema.invalid",
 				Detail: "types.xsd, line 3: attribute decl. 'c', attribute 'type': " +
@@ -154,28 +156,32 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			},
 		},
 		{
-			"Malformed", including, map[string]string{"types.xsd": "<a>\n</b>"},
+			"Malformed", including,
+			map[string]string{"types.xsd": "<a>\n</b>"},
 			engines.ConfigError{
 				Pointer: "/schemas/types.xsd", Code: "xml.malformed",
 				Detail: "types.xsd, line 2, column 1: </b> stands where <a> of line 1 must be closed",
 			},
 		},
 		{
-			"OneAddressTwice", including, map[string]string{"types.xsd": xsd(""), "./types.xsd": xsd("")},
+			"OneAddressTwice", including,
+			map[string]string{"types.xsd": xsd(""), "./types.xsd": xsd("")},
 			engines.ConfigError{
 				Pointer: "/schemas/types.xsd", Code: "schema.address",
 				Detail: `"types.xsd" is the address of another schema of this step`,
 			},
 		},
 		{
-			"Override", xsd(`<xs:override schemaLocation="types.xsd"/>`), map[string]string{"types.xsd": xsd("")},
+			"Override", xsd(`<xs:override schemaLocation="types.xsd"/>`),
+			map[string]string{"types.xsd": xsd("")},
 			engines.ConfigError{
 				Pointer: "/schema", Code: "schema.ref",
 				Detail: "line 1, column 56: <xs:override> is of XML Schema 1.1, and this is 1.0",
 			},
 		},
 		{
-			"WithoutASchema", "", map[string]string{"types.xsd": xsd("")},
+			"WithoutASchema", "",
+			map[string]string{"types.xsd": xsd("")},
 			engines.ConfigError{
 				Pointer: "/schema", Code: "schema.missing", Detail: "a schema that refers to these schemas is needed",
 			},

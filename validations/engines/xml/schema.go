@@ -150,11 +150,11 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	}
 	switch {
 	case end == lintOutOfTime:
-		return &engine.ExhaustedError{Reason: fmt.Sprintf("needed more than %s of processor time", s.limits.MaxLintTime)}
+		return exhausted("needed more than %s of processor time", s.limits.MaxLintTime)
 	case found.last == gaveUp:
-		return &engine.ExhaustedError{Reason: "has a pattern or a content model that takes too much work"}
+		return exhausted("has a pattern or a content model that takes too much work")
 	case end == lintOutOfMemory, found.costly:
-		return &engine.ExhaustedError{Reason: fmt.Sprintf("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)}
+		return exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
 	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
 		return fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
 	}
@@ -168,6 +168,10 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, found.unlisted)
 	}
 	return nil
+}
+
+func exhausted(format string, values ...any) error {
+	return &engine.ExhaustedError{Reason: fmt.Sprintf(format, values...)}
 }
 
 // lintBySimplest checks a document by the fastest form of the schema that xmllint accepts.

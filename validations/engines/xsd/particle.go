@@ -44,16 +44,20 @@ func readParticle(n *node) *particle {
 		return p
 	}
 	p.min, p.max, p.plain = least, most, true
-	if p.kind != choice && p.kind != sequence {
-		return p
+	if p.kind == choice || p.kind == sequence {
+		p.readMembers()
 	}
-	for _, part := range n.parts() {
+	return p
+}
+
+// readMembers reads what a group holds. A group without members accepts what its kind says, so it stays.
+func (p *particle) readMembers() {
+	for _, part := range p.node.parts() {
 		kid := readParticle(part)
 		p.plain = p.plain && kid.plain
 		p.kids = append(p.kids, kid)
 	}
 	p.plain = p.plain && len(p.kids) > 0
-	return p
 }
 
 // copied returns a copy whose members can be replaced.

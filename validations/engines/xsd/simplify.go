@@ -65,15 +65,14 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 		p.kids[i] = s.simplified(kid, repeated || p.max != 1)
 	}
 	switch {
-	case p.min == 1 && p.max == 1, p.min == 0 && p.max == 1:
+	case p.max == 1:
 		return p
-	case p.max == unbounded && p.min <= 1:
-		if p.kind == sequence || p.kind == element && !substitutable(p) {
-			return p
-		}
-		return around(p)
-	default:
+	case p.max != unbounded || p.min > 1:
 		return s.writtenOut(p, repeated)
+	case p.kind == sequence || p.kind == element && !substitutable(p):
+		return p
+	default:
+		return around(p)
 	}
 }
 
@@ -169,7 +168,7 @@ func (s simplifier) withHeavy(p, heavy *particle, others []*particle) *particle 
 	return &particle{kind: sequence, node: p.node, plain: true, min: 1, max: 1, kids: []*particle{run, again}}
 }
 
-// writtenOut writes x{2,4} as x, x, (x, x?)? and x{3,} as x, x, x+ where that is short. Within a repetition, the end of
+// writtenOut writes x{1,3} as x, (x, x?)? and x{2,} as x, x+ where that is short. Within a repetition, the end of
 // such a run and the beginning of the next would be the same element.
 func (s simplifier) writtenOut(p *particle, repeated bool) *particle {
 	times := p.max
