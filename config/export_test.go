@@ -15,7 +15,7 @@ const Headroom = headroom
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
-	figures, err := p.collect(roleAll)
+	figures, err := p.collect(allRoles())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,4 +48,9 @@ func TenantTables() []string {
 // AllTenantTables are all tables that the deletion of an organization empties, by name.
 func AllTenantTables() []string {
 	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
+}
+
+// PurgeTenants deletes what was written of organizations after their deletion.
+func PurgeTenants(ctx context.Context, database *db.DB) (int64, error) {
+	return purgeTenants(ctx, database)
 }
