@@ -53,7 +53,8 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 			inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="http://x.example/b.xsd"/>
 				<xs:include schemaLocation="http://x.example/percent.xsd"/>
 				<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b">
-				<xs:element name="own" type="t:percent"/><xs:element ref="b:b"/></xs:sequence></xs:complexType></xs:element>`),
+				<xs:element name="own" type="t:percent"/><xs:element ref="b:b"/></xs:sequence>
+				</xs:complexType></xs:element>`),
 			map[string]string{
 				"http://x.example/b.xsd": inNamespace("urn:b", `<xs:include schemaLocation="percent.xsd"/>
 					<xs:element name="b" type="t:percent"/>`),

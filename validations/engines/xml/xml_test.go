@@ -336,12 +336,15 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		engine := compile(t, engines.KindXML, xmlStep(t, schema))
 		for _, document := range []string{
 			"<?xml version=\"1.0\" encoding=\"windows-1252\"?><a>\xe4</a>", "<?xml version=\"1.0\"?><a>ä</a>",
+			inUTF16("<?xml version=\"1.0\" encoding=\"UTF-16\"?><a>ä</a>"),
 		} {
 			same(t, []brief{}, briefs(run(t, engine, []byte(document), xmlType)))
 		}
 		report := run(t, engine, []byte("<?xml version=\"1.0\" encoding=\"latin1\"?>\n<a>\xf6</a>"), xmlType)
 		same(t, []brief{{"xml.schema", "/a", 2, 1, 0, `<a> "ö" is not one of 'ä'`}}, briefs(report))
 		same(t, "<a>ö</a>", report.Findings[0].Excerpt)
+		report = run(t, engine, []byte(inUTF16("<?xml version=\"1.0\" encoding=\"utf-16\"?>\n<a>ö</a>")), xmlType)
+		same(t, []brief{{"xml.schema", "/a", 2, 1, 0, `<a> "ö" is not one of 'ä'`}}, briefs(report))
 	})
 
 	t.Run("FailuresAreCountedAndFolded", func(t *testing.T) {
@@ -374,6 +377,15 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		report := run(t, engine, []byte("<a>;$(id)\n-:9: out of memory</a>"), xmlType)
 		same(t, 1, report.Errors)
 	})
+}
+
+// inUTF16 is a text as Windows writes it.
+func inUTF16(text string) string {
+	var wide []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		wide = binary.LittleEndian.AppendUint16(wide, unit)
+	}
+	return string(wide)
 }
 
 func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {

@@ -67,6 +67,18 @@ func (p *particle) copied() *particle {
 	return &other
 }
 
+// endless says whether the particle may be repeated without end, and need not occur more than once.
+func (p *particle) endless() bool {
+	return p.max == unbounded && p.min <= 1
+}
+
+// counted says whether libxml2 counts the repetitions of an endless particle. Other elements may stand for one that is
+// referred to, so it is a choice.
+func (p *particle) counted() bool {
+	_, referred := p.node.attribute("ref")
+	return p.kind != sequence && (p.kind != element || referred)
+}
+
 // repeatable says whether the particle may be written several times: an element that has its type inside would be
 // declared with different types.
 func (p *particle) repeatable() bool {

@@ -57,7 +57,7 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 	if !p.plain {
 		return p
 	}
-	if p.kind == choice && p.max == unbounded && p.min <= 1 {
+	if p.kind == choice && p.endless() {
 		return s.repeatedChoice(p)
 	}
 	p = p.copied()
@@ -65,21 +65,13 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 		p.kids[i] = s.simplified(kid, repeated || p.max != 1)
 	}
 	switch {
-	case p.max == 1:
+	case p.max == 1, p.endless() && !p.counted():
 		return p
-	case p.max != unbounded || p.min > 1:
-		return s.writtenOut(p, repeated)
-	case p.kind == sequence || p.kind == element && !substitutable(p):
-		return p
-	default:
+	case p.endless():
 		return around(p)
+	default:
+		return s.writtenOut(p, repeated)
 	}
-}
-
-// substitutable says whether other elements may stand for the element. Then it is a choice for libxml2.
-func substitutable(p *particle) bool {
-	_, referred := p.node.attribute("ref")
-	return referred
 }
 
 // around returns the particle as the only member of a sequence that has its occurrences.

@@ -80,8 +80,8 @@ var complaint = regexp.MustCompile(`: Schemas validity error : (Element '[^']*'(
 // byXMLLint lets xmllint check a document as anybody would, for at most a minute of processor time.
 func byXMLLint(ctx context.Context, schema, document string) (outcome, error) {
 	//nolint:gosec // the caller names the files
-	command := exec.CommandContext(ctx, "sh", "-c", `ulimit -t 60; exec xmllint --nonet --noout --schema "$0" "$1" 2>&1`,
-		schema, document)
+	command := exec.CommandContext(
+		ctx, "sh", "-c", `ulimit -t 60; exec xmllint --nonet --noout --schema "$0" "$1" 2>&1`, schema, document)
 	output, err := command.Output()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return outcome{}, fmt.Errorf("run xmllint: %w", err)
