@@ -2,6 +2,7 @@ package xml_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -188,6 +189,17 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			},
 		},
 	}
+	many := map[string]string{}
+	for i := range 100 {
+		many[strconv.Itoa(i)] = xsd("")
+	}
+	tests = append(tests, struct {
+		name, schema string
+		schemas      map[string]string
+		want         engines.ConfigError
+	}{"TooMany", including, many, engines.ConfigError{
+		Pointer: "/schemas", Code: "schema.too_large", Detail: "the schema has 101 files, at most 100 are allowed",
+	}})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

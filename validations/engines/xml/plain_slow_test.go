@@ -3,12 +3,12 @@
 package xml_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,7 +42,8 @@ func mutate(random *rand.Rand, document string) string {
 // plainErrors says how many errors xmllint finds by itself, or false if the document is malformed.
 func plainErrors(t *testing.T, schema, document string) (int, bool) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "sh", "-c", `exec xmllint --noout --schema "$0" "$1" 2>&1`, schema, document)
+	command := exec.CommandContext(
+		t.Context(), "sh", "-c", `exec xmllint --noout --schema "$0" "$1" 2>&1`, schema, document)
 	output, _ := command.Output()
 	errors := strings.Count(string(output), "Schemas validity error") - strings.Count(string(output), ": Warning: ")
 	return errors, command.ProcessState.ExitCode() != 1
@@ -74,14 +75,15 @@ func TestPlainXMLLintFindsTheSame(t *testing.T) {
 			engine := compile(t, engines.KindXML, xmlStep(t, tt.schema))
 			for seed := range uint64(300) {
 				document := mutate(rand.New(rand.NewPCG(seed, 2)), tt.document)
-				path := filepath.Join(folder, fmt.Sprint(seed))
+				path := filepath.Join(folder, strconv.FormatUint(seed, 10))
 				if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
 					t.Fatalf("write document: %v", err)
 				}
 				want, wellFormed := plainErrors(t, schema, path)
 				report := run(t, engine, []byte(document), xmlType)
 				if wellFormed && report.Errors != want {
-					t.Errorf("seed %d: errors = %d, want %d\n%s\n%v", seed, report.Errors, want, document, briefs(report))
+					t.Errorf("seed %d: errors = %d, want %d\n%s\n%v", seed, report.Errors, want, document,
+						briefs(report))
 				}
 				if !wellFormed && (report.Errors == 0 || report.Findings[0].Code == "xml.schema") {
 					t.Errorf("seed %d: findings = %v, want one on the form\n%s", seed, briefs(report), document)

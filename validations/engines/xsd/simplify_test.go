@@ -205,6 +205,12 @@ func TestSimplify(t *testing.T) {
 				`</xs:sequence></xs:sequence>`,
 		},
 		{
+			"ACountThatLeavesGapsStays", `<xs:choice minOccurs="0" maxOccurs="unbounded"><xs:element ref="a"/>` +
+				`<xs:element ref="b" minOccurs="3" maxOccurs="4"/></xs:choice>`,
+			`<xs:sequence minOccurs="0" maxOccurs="unbounded"><xs:choice><xs:element ref="a"></xs:element>` +
+				`<xs:element ref="b" minOccurs="3" maxOccurs="4"></xs:element></xs:choice></xs:sequence>`,
+		},
+		{
 			"SmallCount", `<xs:sequence><xs:element name="a" type="t" id="i" maxOccurs="2"/></xs:sequence>`,
 			`<xs:sequence><xs:sequence><xs:element name="a" type="t"></xs:element><xs:sequence minOccurs="0">` +
 				`<xs:element name="a" type="t"></xs:element></xs:sequence></xs:sequence></xs:sequence>`,
