@@ -83,7 +83,6 @@ func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 		return err
 	}
 	defer ignoreHangups(ctx, log)()
-	limitMemory(log)
 	lock, err := lockDataDir(settings, parts)
 	if err != nil {
 		return err
@@ -104,6 +103,9 @@ func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := limitMemory(ctx, b, settings.DBMaxConns); err != nil {
+		return errors.Join(err, b.close(ctx))
 	}
 	return errors.Join(p.serveOn(ctx, settings, b, parts, o.demo), b.close(ctx))
 }
