@@ -38,7 +38,7 @@ func layers() []layer {
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/engine", "validations/engines/expression", "validations/engines/tree",
-		"validations/engines/xmltext",
+		"validations/engines/xmltext", "validations/engines/xsd",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -84,6 +84,10 @@ func layers() []layer {
 		{folder: "validations/engines/engine"},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
+		{
+			folder: "validations/engines/xsd",
+			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
+		},
 		{
 			folder: "validations/engines/tree",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},

@@ -27,6 +27,8 @@ type (
 	ConfigError = engine.ConfigError
 	// Limits bound what a document or a configuration may cost.
 	Limits = engine.Limits
+	// ExhaustedError says that a check used up a resource and has no verdict.
+	ExhaustedError = engine.ExhaustedError
 	// Promise is one thing that a step demands of documents, for people to read.
 	Promise = engine.Promise
 	// YAMLText is a file that was read by ReadYAML.

@@ -255,6 +255,18 @@ func TestRealSchemasOfSeveralFiles(t *testing.T) {
 	fault = refused(t, engines.KindXML, xmlStep(t, string(sbom["res/schema/bom-1.6.SNAPSHOT.xsd"])))
 	same(t, engines.ConfigError{
 		Pointer: "/schema", Code: "schema.ref",
-		Detail: "line 27, column 5: <xs:import> names another file, which is not allowed: put all into one schema",
+		Detail: `line 27, column 5: <xs:import> names "spdx.SNAPSHOT.xsd", ` +
+			`which is none of the "schemas" of this step`,
 	}, fault)
+	schemas := map[string]string{"spdx.SNAPSHOT.xsd": string(sbom["res/schema/spdx.SNAPSHOT.xsd"])}
+	step, err := json.Marshal(map[string]any{
+		"schema": string(sbom["res/schema/bom-1.6.SNAPSHOT.xsd"]), "schemas": schemas,
+	})
+	if err != nil {
+		t.Fatalf("write step: %v", err)
+	}
+	bom := []byte(`<bom xmlns="http://cyclonedx.org/schema/bom/1.6"><components><component type="library"><name>a</name>
+		<licenses><license><id>No such license</id></license></licenses></component></components></bom>`)
+	same(t, map[string]int{"xml.schema /bom/components/component/licenses/license/id": 1},
+		check(t, engines.KindXML, string(step), bom, "bom.xml"))
 }

@@ -76,6 +76,10 @@ func failing(context.Context, engines.Document) (engines.Report, error) {
 	}, nil
 }
 
+func exhausted(context.Context, engines.Document) (engines.Report, error) {
+	return engines.Report{}, &engines.ExhaustedError{Reason: "needed more than 20s of processor time"}
+}
+
 // counting counts how often the engine was run.
 func counting(n *atomic.Int64, e engine) engine {
 	return func(ctx context.Context, doc engines.Document) (engines.Report, error) {

@@ -75,6 +75,15 @@ func TestEveryEndOfARun(t *testing.T) {
 				"PASSED FAILED!",
 			},
 		},
+		"EngineRanOutOfWhatItMayUse": {
+			goOn,
+			[]engine{failing, exhausted},
+			"",
+			end{
+				validations.ResultError, "FAILED", validations.CategoryRuntimeError,
+				`Step "Step" needed more than 20s of processor time.`, ours, "FAILED FAILED!",
+			},
+		},
 		"EngineFailedAfterErrorsWereFound": {
 			goOn,
 			[]engine{failing, panicking},

@@ -96,6 +96,14 @@ type stepRan struct {
 	exceeded string
 }
 
+// exhausted says which resource the engine used up, or "".
+func (r stepRan) exhausted() string {
+	if exhausted, ok := errors.AsType[*engines.ExhaustedError](r.err); ok {
+		return exhausted.Reason
+	}
+	return ""
+}
+
 // runStep runs the engine of a step once its organization has a place. The step's time limit begins then.
 func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRan {
 	leave, err := e.enter(ctx, x, ordinal)

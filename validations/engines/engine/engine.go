@@ -6,7 +6,7 @@
 // and column. A fault of the document is a finding; an error means that the check itself could not be carried out.
 //
 // XML Schema alone needs help from outside: the program xmllint, a child process that gets document and schema through
-// pipes, opens no other file, and is bounded in time and memory.
+// pipes and files in memory, opens no other file, and is bounded in processor time and memory.
 package engine
 
 import (
@@ -82,8 +82,19 @@ type Report struct {
 	Truncated bool
 }
 
+// ExhaustedError says that a check used up what it may use of a resource, so there is no verdict on the document.
+type ExhaustedError struct {
+	// Reason says what the check needed, as in "needed more than 20s of processor time".
+	Reason string
+}
+
+// Error is the reason.
+func (e *ExhaustedError) Error() string {
+	return e.Reason
+}
+
 // Engine checks documents. Run may be called by several goroutines at once. Its error is never the fault of the
-// document: it is the end of the context or a failure to read the content.
+// document: it is the end of the context, a failure to read the content, or an ExhaustedError.
 type Engine interface {
 	Run(ctx context.Context, doc Document) (Report, error)
 }

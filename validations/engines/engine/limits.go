@@ -28,7 +28,7 @@ type Limits struct {
 	// MaxSchemaWork is what checking one document by a JSON Schema may cost, in evaluations of a keyword.
 	MaxSchemaWork int64
 
-	// MaxLintTime and MaxLintBytes bound the child process that checks by XML Schema.
+	// MaxLintTime is the processor time of the child process that checks by XML Schema, MaxLintBytes its memory.
 	MaxLintTime  time.Duration
 	MaxLintBytes uint64
 

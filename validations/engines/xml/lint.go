@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 // xmllint checks documents by XML Schema with the program of that name, as a child process. This is the one place where
 // an engine reaches outside of itself, because Go has no validator for XML Schema.
 //
-// Nothing of a document or schema is an argument of the child: both go through pipes, no file is written and no shell
-// is involved. The child reads no other file, has no environment, and is killed with all it started when the context or
-// its time ends.
+// Nothing of a document or schema is an argument of the child: the document comes through a pipe and
+// the schemas as files in memory that have no name, no file is written and no shell
+// is involved. The child reads no other file, has no environment, and is killed with all it started when the context
+// ends or its processor time is used up. The time that it waits for a processor does not count.
 type xmllint struct {
 	path   string
 	time   time.Duration
@@ -35,7 +37,8 @@ const (
 	lintChecked lintEnd = iota
 	lintMalformed
 	lintSchemaInvalid
-	lintTooCostly
+	lintOutOfTime
+	lintOutOfMemory
 )
 
 // The exit codes of xmllint.
@@ -51,6 +54,9 @@ const (
 // maxLintLine is how much of one line of the child's output is kept.
 const maxLintLine = 4096
 
+// accounting is how far the processor time of a child may be from that by which the kernel kills it.
+const accounting = 100 * time.Millisecond
+
 // killDelay is how long the pipes of a killed child are still read.
 const killDelay = time.Second
 
@@ -63,17 +69,25 @@ func findXMLLint(limits engine.Limits) (xmllint, bool) {
 	return xmllint{path: path, time: limits.MaxLintTime, memory: limits.MaxLintBytes}, true
 }
 
-// run checks a document and calls line for each line that the child writes. Its error is the end of the context or that
-// the child could not be run.
-func (x xmllint) run(ctx context.Context, schema, document []byte, line func(string)) (lintEnd, error) {
-	bounded, cancel := context.WithTimeout(ctx, x.time)
+// firstSchemaFile is the number of the file of the child that holds the schema, the first behind the standard ones.
+const firstSchemaFile = 3
+
+// schemaLocation is where the child finds a text of the schema.
+func schemaLocation(index int) string {
+	return "/dev/fd/" + strconv.Itoa(firstSchemaFile+index)
+}
+
+// run checks a document by the texts of a schema, and calls line for each line that the child writes. Its error is the
+// end of the context or that the child could not be run.
+func (x xmllint) run(ctx context.Context, schema [][]byte, document []byte, line func(string)) (lintEnd, error) {
+	bounded, cancel := boundedHere(ctx, x.time)
 	defer cancel()
 	err := x.feed(bounded, schema, document, line)
 	switch {
 	case ctx.Err() != nil:
 		return 0, fmt.Errorf("check by XML Schema: %w", ctx.Err())
 	case bounded.Err() != nil:
-		return lintTooCostly, nil
+		return lintOutOfTime, nil
 	case err == nil:
 		return lintChecked, nil
 	}
@@ -89,23 +103,25 @@ func (x xmllint) run(ctx context.Context, schema, document []byte, line func(str
 	case exitSchemaInvalid:
 		return lintSchemaInvalid, nil
 	case exitOutOfMemory:
-		return lintTooCostly, nil
+		return lintOutOfMemory, nil
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return lintTooCostly, nil
+		if exit.UserTime()+exit.SystemTime() >= x.time-accounting {
+			return lintOutOfTime, nil
+		}
+		return lintOutOfMemory, nil
 	}
 	return 0, fmt.Errorf("run xmllint: %w", err)
 }
 
 // feed starts the child, bounds it before it has anything to do, and gives it the schema and the document.
-func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(string)) error {
+func (x xmllint) feed(ctx context.Context, schema [][]byte, document []byte, line func(string)) error {
 	schemaIn, schemaOut, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
-	// The schema is the child's file 3, the first behind the standard ones.
 	//nolint:gosec // the program was looked up; nothing of a document or a schema is an argument
-	cmd := exec.CommandContext(ctx, x.path, "--nonet", "--nocatalogs", "--noout", "--schema", "/dev/fd/3", "-")
+	cmd := exec.CommandContext(ctx, x.path, "--nonet", "--nocatalogs", "--noout", "--schema", schemaLocation(0), "-")
 	cmd.ExtraFiles = []*os.File{schemaIn}
 	cmd.Stdin = bytes.NewReader(document)
 	cmd.Env = []string{"LC_ALL=C"}
@@ -115,7 +131,7 @@ func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(st
 	cmd.WaitDelay = killDelay
 	output, err := cmd.StderrPipe()
 	if err == nil {
-		err = cmd.Start()
+		err = startWith(cmd, schema[1:])
 	}
 	if err = errors.Join(err, schemaIn.Close()); err != nil {
 		return errors.Join(fmt.Errorf("start xmllint: %w", err), schemaOut.Close())
@@ -126,12 +142,34 @@ func (x xmllint) feed(ctx context.Context, schema, document []byte, line func(st
 	written := make(chan error)
 	go func() {
 		// A child that does not read all of it has ended; its exit code says why.
-		_, _ = schemaOut.Write(schema)
+		_, _ = schemaOut.Write(schema[0])
 		written <- schemaOut.Close()
 	}()
 	// All of the output is read before the child is waited for: waiting closes the pipe.
 	readErr := readLines(output, line)
 	return errors.Join(<-written, cmd.Wait(), readErr)
+}
+
+// startWith starts the child with the texts that its schema refers to. A pipe will not do for them: a text without a
+// namespace is read for each namespace that includes it.
+func startWith(cmd *exec.Cmd, texts [][]byte) error {
+	var files []*os.File
+	var err error
+	for _, text := range texts {
+		var file *os.File
+		if file, err = textFile(text); err != nil {
+			break
+		}
+		files = append(files, file)
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, files...)
+	if err == nil {
+		err = cmd.Start()
+	}
+	for _, file := range files {
+		err = errors.Join(err, file.Close())
+	}
+	return err
 }
 
 // readLines calls line for each line, which it cuts when it is long.

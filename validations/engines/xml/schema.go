@@ -5,15 +5,22 @@ import (
 	"encoding/xml"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
 
 // schema is an XML Schema that xmllint is to check documents by.
 type schema struct {
-	text   []byte
+	bundle *xsd.Bundle
+	// forms are the texts in equivalent forms, the fastest first and the schema as it was written last.
+	forms [][][]byte
+	// form is the first of them that xmllint has not refused.
+	form   atomic.Int32
 	lint   xmllint
 	limits engine.Limits
 }
@@ -43,87 +50,57 @@ type complaints struct {
 	most     int
 	list     []*complaint
 	unlisted int
-	// costly says that memory ran out.
+	// last is the last line, which is xmllint's verdict.
+	last string
+	// costly says that xmllint spoke of memory that ran out before it complained of the document.
 	costly bool
 }
 
-// namespaceXSD is the namespace of the elements of XML Schema.
-const namespaceXSD = "http://www.w3.org/2001/XMLSchema"
+// schemaFault is a line of xmllint about the schema: the file of the child, the line there and the sentence.
+var schemaFault = regexp.MustCompile(`^/dev/fd/(\d+):(\d+): (?:.*?Schemas parser (?:error|warning) : |)(.*)$`)
 
-// schemaFault is a line of xmllint about the schema: its line there and the sentence.
-var schemaFault = regexp.MustCompile(`^/dev/fd/3:(\d+): (?:.*?Schemas parser (?:error|warning) : |)(.*)$`)
+// schemaFile is the name of a file of the child within a sentence.
+var schemaFile = regexp.MustCompile(`/dev/fd/(\d+)`)
 
 // maxSchemaFaults is how many faults of a schema are reported at once.
 const maxSchemaFaults = 20
 
-func compileSchema(source string, limits engine.Limits) (*schema, []engine.ConfigError) {
-	if len(source) > limits.MaxSchemaBytes {
-		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", len(source), limits.MaxSchemaBytes)
-		return nil, engine.Refuse("/schema", "schema.too_large", detail)
-	}
-	text, fault := readSchema(source, limits)
-	if fault != nil {
-		at := engine.NewLines(text, limits.MaxExcerpt).PlaceAt(engine.Finding{}, fault.At)
-		detail := fmt.Sprintf("line %d, column %d: %s", at.Line, at.Column, fault.Message)
-		return nil, engine.Refuse("/schema", fault.Code, detail)
+func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
+	bundle, faults := xsd.ReadBundle(c.Schema, c.Schemas, limits)
+	if len(faults) > 0 {
+		return nil, faults
 	}
 	lint, installed := findXMLLint(limits)
 	if !installed {
 		detail := "this server cannot check by XML Schema: the program xmllint is missing (Debian: libxml2-utils)"
 		return nil, engine.Refuse("/schema", "xml.not_installed", detail)
 	}
-	return &schema{text: text, lint: lint, limits: limits}, nil
+	written := bundle.Texts(schemaLocation)
+	return &schema{bundle: bundle, forms: formsOf(written, limits), lint: lint, limits: limits}, nil
 }
 
-// readXMLSchema refuses what is no schema and what needs another file.
-func readSchema(source string, limits engine.Limits) ([]byte, *engine.ReadError) {
-	text := []byte(source)
-	// A schema comes as part of a JSON text, so it is UTF-8 whatever its declaration says.
-	xmltext.BlankDeclaration(text)
-	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
-		if len(r.Open) == 1 && (e.Namespace != namespaceXSD || e.Name.Local != "schema") {
-			message := "the root element is not the schema element of XML Schema"
-			return engine.ReadErrorAt("schema.invalid", message, e.Start)
-		}
-		if e.Namespace == namespaceXSD && opensFile(e.Name.Local, attributes) {
-			message := "<" + xmltext.Written(e.Name) + "> names another file, which is not allowed: " +
-				"put all into one schema"
-			return engine.ReadErrorAt("schema.ref", message, e.Start)
-		}
-		return nil
-	}
-	return text, r.Read()
-}
-
-// opensFile says whether an element of a schema makes the validator open another file.
-func opensFile(element string, attributes []xml.Attr) bool {
-	switch element {
-	case "include", "redefine", "override":
-		return true
-	case "import":
-		for _, a := range attributes {
-			if a.Name.Local == "schemaLocation" {
-				return true
-			}
+// formsOf returns texts in equivalent forms, the fastest first and as they were written last.
+func formsOf(written [][]byte, limits engine.Limits) [][][]byte {
+	forms := make([][][]byte, xsd.Forms, xsd.Forms+1)
+	for _, text := range written {
+		for i, form := range xsd.Simplify(text, limits) {
+			forms[i] = append(forms[i], form)
 		}
 	}
-	return false
+	return append(forms, written)
 }
 
-// try checks an empty document once, to learn whether the schema compiles.
+// try checks an empty document once, to learn whether the schema compiles. It does so as it was written, and in its
+// fastest form where libxml2 cannot compile it within its limits.
 func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
-	var faults []engine.ConfigError
-	end, err := s.lint.run(ctx, s.text, []byte("<x/>"), func(line string) {
-		if found := schemaFault.FindStringSubmatch(line); found != nil && len(faults) < maxSchemaFaults {
-			detail := "line " + found[1] + ": " + engine.ClipTo(found[2], engine.MaxMessage)
-			faults = append(faults, engine.NewConfigError("/schema", "schema.invalid", detail))
-		}
-	})
+	faults, end, err := s.tryForm(ctx, len(s.forms)-1)
+	if err == nil && (end == lintOutOfTime || end == lintOutOfMemory) {
+		faults, end, err = s.tryForm(ctx, 0)
+	}
 	switch {
 	case err != nil:
 		return nil, err
-	case end == lintTooCostly:
+	case end == lintOutOfTime, end == lintOutOfMemory:
 		faults = engine.Refuse("/schema", "schema.too_large", "the schema takes too much time or memory to compile")
 	case end == lintChecked:
 		faults = nil
@@ -133,19 +110,52 @@ func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
 	return faults, nil
 }
 
+func (s *schema) tryForm(ctx context.Context, form int) ([]engine.ConfigError, lintEnd, error) {
+	var faults []engine.ConfigError
+	end, err := s.lint.run(ctx, s.forms[form], []byte("<x/>"), func(line string) {
+		if fault, ok := s.fault(line); ok && len(faults) < maxSchemaFaults {
+			faults = append(faults, fault)
+		}
+	})
+	return faults, end, err
+}
+
+// fault reads a line of output that is about the schema.
+func (s *schema) fault(line string) (engine.ConfigError, bool) {
+	found := schemaFault.FindStringSubmatch(line)
+	if found == nil {
+		return engine.ConfigError{}, false
+	}
+	index, err := strconv.Atoi(found[1])
+	number, alsoErr := strconv.Atoi(found[2])
+	if err != nil || alsoErr != nil || index < firstSchemaFile {
+		return engine.ConfigError{}, false
+	}
+	names := s.bundle.Names()
+	sentence := schemaFile.ReplaceAllStringFunc(found[3], func(file string) string {
+		number, err := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
+		if err != nil || number <= firstSchemaFile || number-firstSchemaFile >= len(names) {
+			return "schema"
+		}
+		return names[number-firstSchemaFile]
+	})
+	return s.bundle.Fault(index-firstSchemaFile, number, engine.ClipTo(sentence, engine.MaxMessage)), true
+}
+
 // check adds what a well-formed document fails.
 func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) error {
-	found := &complaints{most: s.limits.MaxFindings}
-	end, err := s.lint.run(ctx, s.text, text, found.add)
+	found, end, err := s.lintBySimplest(ctx, text)
 	if err != nil {
 		return err
 	}
-	if end == lintTooCostly || found.costly {
-		message := "not evaluated: checking this document by this schema takes too much time or memory"
-		c.Add("", engine.Failure("xml.not_evaluated", message))
-		return nil
-	}
-	if end == lintSchemaInvalid || end == lintMalformed && len(found.list) == 0 {
+	switch {
+	case end == lintOutOfTime:
+		return exhausted("needed more than %s of processor time", s.limits.MaxLintTime)
+	case found.last == gaveUp:
+		return exhausted("has a pattern or a content model that takes too much work")
+	case end == lintOutOfMemory, found.costly:
+		return exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
+	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
 		return fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
 	}
 	if fault := found.locate(text, s.limits); fault != nil {
@@ -160,11 +170,37 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	return nil
 }
 
-// add reads one line of the output. Lines that are no complaint are parts of values with line breaks, or excerpts.
+func exhausted(format string, values ...any) error {
+	return &engine.ExhaustedError{Reason: fmt.Sprintf(format, values...)}
+}
+
+// lintBySimplest checks a document by the fastest form of the schema that xmllint accepts.
+func (s *schema) lintBySimplest(ctx context.Context, text []byte) (*complaints, lintEnd, error) {
+	for {
+		form := s.form.Load()
+		found := &complaints{most: s.limits.MaxFindings}
+		end, err := s.lint.run(ctx, s.forms[form], text, found.add)
+		if err != nil || end != lintSchemaInvalid || int(form) == len(s.forms)-1 {
+			return found, end, err
+		}
+		s.form.CompareAndSwap(form, form+1)
+	}
+}
+
+// gaveUp is the verdict of xmllint on a document with a value that is too much work for its pattern.
+const gaveUp = "- validation generated an internal error"
+
+// add reads one line of the output. Lines that are no complaint are parts of values with line breaks, or excerpts. A
+// value stands behind the complaint about it, so what is said before the first complaint is xmllint's own.
 func (c *complaints) add(line string) {
-	// An internal error is xmllint giving a pattern up that takes too much; it says nothing of the document.
-	for _, sign := range []string{"out of memory", "Memory allocation failed", "Internal error: xmlSchema"} {
-		c.costly = c.costly || strings.Contains(line, sign)
+	c.last = line
+	if len(c.list) == 0 {
+		for _, sign := range []string{"out of memory", "Memory allocation failed"} {
+			c.costly = c.costly || strings.Contains(line, sign)
+		}
+	}
+	if strings.Contains(line, "Schemas validity error : Internal error: xmlSchema") {
+		return
 	}
 	one, ok := readComplaint(line)
 	if !ok {

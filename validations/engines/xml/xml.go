@@ -15,6 +15,8 @@ import (
 type stepConfig struct {
 	// Schema is the text of an XML Schema.
 	Schema string `json:"schema,omitempty"`
+	// Schemas are the texts that it includes, imports and redefines, by their addresses.
+	Schemas map[string]string `json:"schemas,omitempty"`
 }
 
 // Engine checks that a document is well-formed and, where it has a schema, valid.
@@ -31,9 +33,12 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	}
 	e := &Engine{limits: limits}
 	if c.Schema == "" {
+		if len(c.Schemas) > 0 {
+			return nil, engine.Refuse("/schema", "schema.missing", "a schema that refers to these schemas is needed")
+		}
 		return e, nil
 	}
-	schema, faults := compileSchema(c.Schema, limits)
+	schema, faults := compileSchema(c, limits)
 	if len(faults) > 0 {
 		return nil, faults
 	}

@@ -1,0 +1,108 @@
+// Package xsd reads the texts of XML Schemas: which other schemas they name, and what their content models are.
+//
+// It checks nothing by a schema. It prepares schemas for the program that does: Bundle answers references from texts
+// that the step holds, and Simplify writes content models in a form that the program checks in linear time.
+package xsd
+
+import (
+	"bytes"
+	"encoding/xml"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
+)
+
+// Namespace is that of the elements of XML Schema.
+const Namespace = "http://www.w3.org/2001/XMLSchema"
+
+// node is an element of a schema, with the offsets of its tags in the text.
+type node struct {
+	name       xml.Name
+	schema     bool
+	attributes []xml.Attr
+	// The start tag is text[start:open], the end tag text[close:end]. Both are one if the element is closed at once.
+	start, open, close, end int
+	children                []*node
+}
+
+// is says whether a node is an element of XML Schema with one of the names.
+func (n *node) is(names ...string) bool {
+	return n.schema && slices.Contains(names, n.name.Local)
+}
+
+// attribute returns an attribute without a prefix.
+func (n *node) attribute(name string) (string, bool) {
+	for _, a := range n.attributes {
+		if a.Name.Space == "" && a.Name.Local == name {
+			return strings.TrimSpace(a.Value), true
+		}
+	}
+	return "", false
+}
+
+// parts are the children that are no annotations.
+func (n *node) parts() []*node {
+	parts := make([]*node, 0, len(n.children))
+	for _, child := range n.children {
+		if !child.is("annotation") {
+			parts = append(parts, child)
+		}
+	}
+	return parts
+}
+
+// readTree returns the root element of a well-formed text.
+func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
+	top := &node{}
+	open := []*node{top}
+	r := xmltext.NewReader(text, limits)
+	r.Visit = func(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
+		n := &node{
+			name: e.Name, schema: e.Namespace == Namespace, attributes: attributes,
+			start: e.Start, open: e.End, close: e.Start, end: e.End,
+		}
+		parent := open[len(open)-1]
+		parent.children = append(parent.children, n)
+		open = append(open, n)
+		return nil
+	}
+	r.Follow = func(token xml.Token, start int) {
+		if _, ends := token.(xml.EndElement); !ends {
+			return
+		}
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		// The decoder makes up an end tag where the start tag is one as well.
+		if r.Offset() > start {
+			n.close, n.end = start, r.Offset()
+		}
+	}
+	if fault := r.Read(); fault != nil {
+		return nil, fault
+	}
+	return top.children[0], nil
+}
+
+// attributeValue returns where the value of an attribute without a prefix stands in a start tag, with its quotes.
+func attributeValue(tag []byte, name string) (int, int) {
+	for at := 0; at < len(tag); {
+		equals := bytes.IndexByte(tag[at:], '=')
+		if equals < 0 {
+			break
+		}
+		found := bytes.TrimRight(tag[at:at+equals], " \t\r\n")
+		if space := bytes.LastIndexAny(found, " \t\r\n"); space >= 0 {
+			found = found[space+1:]
+		}
+		begin := at + equals + bytes.IndexAny(tag[at+equals:], `"'`)
+		length := bytes.IndexByte(tag[begin+1:], tag[begin])
+		end := begin + length + 2
+		if string(found) == name {
+			return begin, end
+		}
+		at = end
+	}
+	return 0, 0
+}
