@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
@@ -132,11 +133,15 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 	compiler.AssertFormat()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
 	compiler.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
-		p, err := engine.CompilePattern(source, limits)
+		if m.ended != nil {
+			// In a run, a document's text of the format regex is checked.
+			return nil, ecma.Check(source, limits)
+		}
+		p, err := ecma.Compile(source, limits)
 		if err != nil {
 			return nil, err
 		}
-		return &meteredPattern{pattern: p, meter: m, limit: limits.MaxPatternWork}, nil
+		return &meteredPattern{pattern: p, meter: m, limits: limits}, nil
 	})
 	if err := compiler.AddResource(schemaURL, s.document); err != nil {
 		return nil, s.compileFault(err)

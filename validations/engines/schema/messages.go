@@ -34,8 +34,8 @@ func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
 		return "const", show(k.Got) + " is not " + show(k.Want)
 	case *kind.Format:
 		message := show(k.Got) + " is not a valid " + k.Want
-		if k.Want == "regex" {
-			message += " of RE2, which has neither look-around nor back-references"
+		if k.Want == "regex" && k.Err != nil {
+			message += ": " + k.Err.Error()
 		}
 		return "format", message
 	case *kind.Pattern:
