@@ -1,0 +1,137 @@
+package schema
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// brokenReference is the fault of the first reference that leads nowhere, nil where there is none.
+func (r *resources) brokenReference(draft string) *engine.ConfigError {
+	var found *engine.ConfigError
+	known := map[string]bool{}
+	for _, one := range r.list {
+		walk(one, draft, func(s spot) {
+			for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
+				written, ok := s.object[keyword].(string)
+				if !ok || found != nil {
+					continue
+				}
+				if code, detail := r.checkReference(keyword, written, s.base, known); code != "" {
+					found = one.fault(append(slices.Clip(s.tokens), keyword), code, detail)
+				}
+			}
+		})
+	}
+	return found
+}
+
+// checkReference says what is wrong with a reference. Known keeps which addresses are those of meta-schemas.
+func (r *resources) checkReference(keyword, written, base string, known map[string]bool) (string, string) {
+	quoted := engine.Quote(written)
+	address := addressWithin(base, written)
+	if address == "" {
+		return codeRef, "the reference " + quoted + " is no address"
+	}
+	value, there := r.byAddress[address]
+	if !there {
+		if _, asked := known[address]; !asked {
+			known[address] = isMetaSchema(address)
+		}
+		switch {
+		case known[address]:
+			return "", ""
+		case keyword == "$schema":
+			return "schema.draft", quoted + " is no draft that is known here; use one like " +
+				"https://json-schema.org/draft/2020-12/schema, or leave it out"
+		default:
+			return codeRef, "the reference " + quoted + " leads to a schema that is not in this step: put it under " +
+				engine.Quote(nameOf(address, written)) + ` in "schemas", or collect all files with: ` +
+				"simplevalidations workflows bundle"
+		}
+	}
+	_, fragment, _ := strings.Cut(written, "#")
+	if plain, err := url.PathUnescape(fragment); err == nil {
+		fragment = plain
+	}
+	switch {
+	case fragment == "", strings.HasPrefix(fragment, "/") && leadsSomewhere(value, fragment):
+		return "", ""
+	case strings.HasPrefix(fragment, "/"):
+		return codeRef, "the reference " + quoted + " leads nowhere: there is nothing at " + engine.Clip(fragment)
+	case r.anchors[address+"#"+fragment]:
+		return "", ""
+	default:
+		return codeRef, "the reference " + quoted + " leads nowhere: there is no anchor " + engine.Quote(fragment)
+	}
+}
+
+// codeRef is the code of a reference that leads nowhere.
+const codeRef = "schema.ref"
+
+// nameOf is under which name a schema is put beside the others: its address, or how it is written where it is relative.
+func nameOf(address, written string) string {
+	if name, relative := strings.CutPrefix(address, schemaFolder); relative {
+		return name
+	}
+	if strings.HasPrefix(address, "https://schema.invalid/") {
+		written, _, _ = strings.Cut(written, "#")
+		return written
+	}
+	return address
+}
+
+func leadsSomewhere(value any, fragment string) bool {
+	for token := range strings.SplitSeq(strings.TrimPrefix(fragment, "/"), "/") {
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		switch v := value.(type) {
+		case map[string]any:
+			child, there := v[token]
+			if !there {
+				return false
+			}
+			value = child
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(v) {
+				return false
+			}
+			value = v[i]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// fault is what is wrong at a place of the resource.
+func (r *resource) fault(tokens []string, code, detail string) *engine.ConfigError {
+	at := engine.Pointer(tokens...)
+	if !r.isText {
+		return fault(r.pointer+at, code, detail)
+	}
+	if at != "" {
+		detail = "at " + engine.Clip(at) + ": " + detail
+	}
+	return fault(r.pointer, code, detail)
+}
+
+// place returns the resource that an address of the library is in, and its tokens there.
+func (r *resources) place(address string) (*resource, []string) {
+	address, fragment, _ := strings.Cut(address, "#")
+	var tokens []string
+	if plain, err := url.PathUnescape(fragment); err == nil && strings.HasPrefix(plain, "/") {
+		for token := range strings.SplitSeq(plain[1:], "/") {
+			tokens = append(tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		}
+	}
+	for i := range r.list {
+		if r.list[i].address == address {
+			return &r.list[i], tokens
+		}
+	}
+	return &r.list[0], nil
+}
