@@ -108,6 +108,19 @@ func (s Step) Check(ctx context.Context, ordinal int) ([]engines.ConfigError, er
 	return faults, nil
 }
 
+// Warnings says what in the steps probably does not mean what it seems to, with JSON pointers into the definition. They
+// are no reason to refuse it.
+func (d Definition) Warnings() []engines.ConfigError {
+	var all []engines.ConfigError
+	for i, step := range d.Steps {
+		for _, warning := range engines.Warnings(step.Type, step.Config, engines.DefaultLimits()) {
+			warning.Pointer = fmt.Sprintf("/steps/%d/config%s", i, warning.Pointer)
+			all = append(all, warning)
+		}
+	}
+	return all
+}
+
 // ErrDefinition means that a definition cannot be executed by this release.
 var ErrDefinition = errors.New("the definition does not compile")
 

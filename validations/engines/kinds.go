@@ -133,3 +133,11 @@ func compiler[E Engine](
 		return e, nil
 	}
 }
+
+// Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
+func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
+	if name == KindJSONSchema {
+		return schema.Warnings(config, limits)
+	}
+	return nil
+}

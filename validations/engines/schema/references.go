@@ -45,8 +45,11 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 		case known[address]:
 			return "", ""
 		case keyword == "$schema":
-			return "schema.draft", quoted + " is no draft that is known here; use one like " +
-				"https://json-schema.org/draft/2020-12/schema, or leave it out"
+			use := "; use one like " + draftAddresses[0] + ", or leave it out"
+			if meant := engine.Nearest(written, draftAddresses); meant != "" {
+				use = "; did you mean " + meant + "?"
+			}
+			return "schema.draft", quoted + " is no draft that is known here" + use
 		default:
 			return codeRef, "the reference " + quoted + " leads to a schema that is not in this step: put it under " +
 				engine.Quote(nameOf(address, written)) + ` in "schemas", or collect all files with: ` +
@@ -67,6 +70,13 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 	default:
 		return codeRef, "the reference " + quoted + " leads nowhere: there is no anchor " + engine.Quote(fragment)
 	}
+}
+
+// draftAddresses are what $schema may be, newest first.
+var draftAddresses = []string{
+	"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
+	"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-06/schema#",
+	"http://json-schema.org/draft-04/schema#",
 }
 
 // codeRef is the code of a reference that leads nowhere.
