@@ -16,7 +16,7 @@ import (
 func workflowsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "workflows", Short: "List workflows, and keep them as files"}
 	group.AddCommand(listWorkflowsCommand(s), showWorkflowCommand(s), exportWorkflowCommand(s),
-		importWorkflowCommand(s), lintWorkflowCommand())
+		importWorkflowCommand(s), lintWorkflowCommand(), bundleWorkflowCommand())
 	return group
 }
 

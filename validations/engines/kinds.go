@@ -134,6 +134,11 @@ func compiler[E Engine](
 	}
 }
 
+// MissingSchemas returns what the schemas of a json_schema step refer to and do not have, or why they cannot be read.
+func MissingSchemas(config json.RawMessage, limits Limits) ([]schema.Missing, []ConfigError) {
+	return schema.FindMissing(config, limits)
+}
+
 // Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
 func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
 	if name == KindJSONSchema {

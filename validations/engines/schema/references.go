@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,7 +16,7 @@ func (r *resources) brokenReference(draft string) *engine.ConfigError {
 	known := map[string]bool{}
 	for _, one := range r.list {
 		walk(one, draft, func(s spot) {
-			for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
+			for _, keyword := range referenceKeywords {
 				written, ok := s.object[keyword].(string)
 				if !ok || found != nil {
 					continue
@@ -52,7 +53,7 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 			return "schema.draft", quoted + " is no draft that is known here" + use
 		default:
 			return codeRef, "the reference " + quoted + " leads to a schema that is not in this step: put it under " +
-				engine.Quote(nameOf(address, written)) + ` in "schemas", or collect all files with: ` +
+				engine.Quote(nameOf(address)) + ` in "schemas", or collect all files with: ` +
 				"simplevalidations workflows bundle"
 		}
 	}
@@ -82,17 +83,63 @@ var draftAddresses = []string{
 // codeRef is the code of a reference that leads nowhere.
 const codeRef = "schema.ref"
 
-// nameOf is under which name a schema is put beside the others: its address, or how it is written where it is relative.
-func nameOf(address, written string) string {
-	if name, relative := strings.CutPrefix(address, schemaFolder); relative {
-		return name
+// nameOf is under which name a schema is put beside the others: its address, or the way to it from the schema.
+func nameOf(address string) string {
+	const host = "https://schema.invalid/"
+	target, ok := strings.CutPrefix(address, host)
+	if !ok {
+		return address
 	}
-	if strings.HasPrefix(address, "https://schema.invalid/") {
-		written, _, _ = strings.Cut(written, "#")
-		return written
+	from, to := strings.Split(strings.TrimPrefix(schemaFolder, host), "/"), strings.Split(target, "/")
+	from = from[:len(from)-1]
+	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
 	}
-	return address
+	return strings.Repeat("../", len(from)) + strings.Join(to, "/")
 }
+
+// Missing is a schema that a step refers to and does not have.
+type Missing struct {
+	// Name is its name under schemas: an address, or the way to it from the schema where it has none.
+	Name string
+	// Written is the reference to it, and From the name of the schema that it stands in.
+	Written, From string
+}
+
+// FindMissing returns what the schemas of a configuration refer to and do not have, or why they cannot be read.
+func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []engine.ConfigError) {
+	var c stepConfig
+	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
+		return nil, faults
+	}
+	read, problem := readResources(c, limits)
+	if problem != nil {
+		return nil, []engine.ConfigError{*problem}
+	}
+	var missing []Missing
+	// Each schema is missed once, and those that are built in are not missed.
+	found := map[string]bool{}
+	for _, one := range read.list {
+		walk(one, c.Draft, func(s spot) {
+			for _, keyword := range referenceKeywords {
+				written, _ := s.object[keyword].(string)
+				address := addressWithin(s.base, written)
+				_, there := read.byAddress[address]
+				if written == "" || address == "" || there || found[address] {
+					continue
+				}
+				found[address] = true
+				if !isMetaSchema(address) {
+					missing = append(missing, Missing{nameOf(address), written, one.name})
+				}
+			}
+		})
+	}
+	return missing, nil
+}
+
+// referenceKeywords are those whose values lead to schemas.
+var referenceKeywords = []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"}
 
 func leadsSomewhere(value any, fragment string) bool {
 	for token := range strings.SplitSeq(strings.TrimPrefix(fragment, "/"), "/") {

@@ -25,7 +25,8 @@ const (
 
 // resource is a schema of a step: the schema itself, or one of those that it refers to.
 type resource struct {
-	address string
+	// name is what the step calls it; the schema itself has none.
+	name, address string
 	// pointer leads to it in the configuration. In a text, pointers lead no further.
 	pointer string
 	isText  bool
@@ -87,7 +88,7 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	if problem != nil {
 		return problem
 	}
-	one.address = addressWithin(base, name)
+	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
 		detail := "the name of a schema is the address in references to it, and " + engine.Quote(name) + " is none"
 		if taken || one.address == base {

@@ -16,7 +16,9 @@ import (
 // its values. It is for files that people write for the product itself, such as workflows.
 type YAMLText struct {
 	JSON json.RawMessage
-	root *yaml.Node
+	// Document is the text as nodes with their comments, for programs that change it and write it again.
+	Document *yaml.Node
+	root     *yaml.Node
 }
 
 // ReadYAML reads a document within the limits of trees. The finding, if any, says why it cannot be read.
@@ -38,7 +40,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
 		return YAMLText{}, &malformed
 	}
-	return YAMLText{JSON: w.text, root: document.Content[0]}, nil
+	return YAMLText{JSON: w.text, Document: &document, root: document.Content[0]}, nil
 }
 
 // unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
