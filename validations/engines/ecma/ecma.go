@@ -1,8 +1,8 @@
 // Package ecma compiles regular expressions of ECMA-262, which JSON Schema has, in their Unicode mode.
 //
 // Expressions without look-around and back-references run on the regexp package, which takes linear time. The others
-// run on a matcher that backtracks. It counts its steps instead of looking at a clock, so that the same text always gets
-// the same verdict, however busy the machine is.
+// run on a matcher that backtracks. It counts its steps instead of looking at a clock, so that the same text always
+// gets the same verdict, however busy the machine is.
 package ecma
 
 import (

@@ -12,7 +12,7 @@ import (
 const maxASCII = unicode.MaxASCII
 
 // escape reads what follows a backslash outside of a class.
-func (p *parser) escape() (node, error) {
+func (p *parser) escape() (any, error) {
 	c := p.next()
 	if c >= '1' && c <= '9' {
 		return p.refer(p.backreference())
@@ -36,7 +36,7 @@ func (p *parser) escape() (node, error) {
 	return newSet(spans...), nil
 }
 
-func (p *parser) refer(r *reference) (node, error) {
+func (p *parser) refer(r *reference) (any, error) {
 	p.references = append(p.references, r)
 	return r, nil
 }

@@ -29,16 +29,7 @@ func writeLinear(text *strings.Builder, n node) bool {
 			}
 		}
 	case alternatives:
-		text.WriteString("(?:")
-		for i, one := range n {
-			if i > 0 {
-				text.WriteByte('|')
-			}
-			if !writeLinear(text, one) {
-				return false
-			}
-		}
-		text.WriteByte(')')
+		return writeAlternatives(text, n)
 	case *group:
 		return writeLinear(text, n.body)
 	case *repeat:
@@ -46,6 +37,20 @@ func writeLinear(text *strings.Builder, n node) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+func writeAlternatives(text *strings.Builder, all alternatives) bool {
+	text.WriteString("(?:")
+	for i, one := range all {
+		if i > 0 {
+			text.WriteByte('|')
+		}
+		if !writeLinear(text, one) {
+			return false
+		}
+	}
+	text.WriteByte(')')
 	return true
 }
 

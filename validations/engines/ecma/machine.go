@@ -152,28 +152,35 @@ func (m *machine) execute(i *instruction, pc, at int) (int, int, bool) {
 		return i.a, at, true
 	case opJump:
 		return i.a, at, true
-	case opSave:
-		m.assign(i.a, at)
 	case opAssert:
 		return pc + 1, at, m.holds(i.assertion, at)
 	case opLook:
 		return i.b, at, m.look(i, pc, at)
 	case opRefer:
 		return m.refer(i, pc, at)
+	case opLoop:
+		return m.decide(i.loop, at)
+	case opSave, opBegin, opEnter, opMatch:
+		m.note(i, at)
+	}
+	return pc + 1, at, true
+}
+
+// note changes registers as an instruction says.
+func (m *machine) note(i *instruction, at int) {
+	switch i.op { //nolint:exhaustive // the others change none
+	case opSave:
+		m.assign(i.a, at)
 	case opBegin:
 		m.assign(i.loop.count, 0)
 		m.assign(i.loop.start, -1)
-	case opLoop:
-		return m.decide(i.loop, at)
 	case opEnter:
 		m.assign(i.loop.count, m.values[i.loop.count]+1)
 		m.assign(i.loop.start, at)
 		for r := range i.loop.clears {
 			m.assign(i.loop.clear+r, -1)
 		}
-	case opMatch:
 	}
-	return pc + 1, at, true
 }
 
 // decide says whether a loop has one more round. A round beyond the least that takes nothing leads nowhere.
@@ -206,33 +213,38 @@ func (m *machine) character(at int, backwards bool) (rune, int) {
 
 // runSet takes as many characters of a set as it can, or as few.
 func (m *machine) runSet(i *instruction, pc, at int) (int, int, bool) {
-	l, taken, bound := i.loop, 0, at
-	for l.most == unbounded || taken < l.most {
-		if taken >= l.least && !l.greedy {
-			break
-		}
+	l := i.loop
+	least, taken := m.takeSet(i, at, l.least)
+	if taken < l.least {
+		return 0, 0, false
+	}
+	left := l.most
+	if left != unbounded {
+		left -= taken
+	}
+	if !l.greedy {
+		m.push(frame{kind: longer, what: pc, at: least, bound: left})
+		return pc + 1, least, true
+	}
+	end, _ := m.takeSet(i, least, left)
+	if end != least {
+		m.push(frame{kind: shorter, what: pc, at: end, bound: least})
+	}
+	return pc + 1, end, true
+}
+
+// takeSet takes at most so many characters of a set.
+func (m *machine) takeSet(i *instruction, at, most int) (int, int) {
+	taken := 0
+	for most == unbounded || taken < most {
 		c, size := m.character(at, i.backwards)
 		if size == 0 || !i.set.has(c) || !m.step() {
 			break
 		}
 		at += size
-		if taken++; taken == l.least {
-			bound = at
-		}
+		taken++
 	}
-	switch {
-	case taken < l.least:
-		return 0, 0, false
-	case !l.greedy:
-		left := unbounded
-		if l.most != unbounded {
-			left = l.most - taken
-		}
-		m.push(frame{kind: longer, what: pc, at: at, bound: left})
-	case at != bound:
-		m.push(frame{kind: shorter, what: pc, at: at, bound: bound})
-	}
-	return pc + 1, at, true
+	return at, taken
 }
 
 func (m *machine) holds(a assertion, at int) bool {

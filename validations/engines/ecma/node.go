@@ -1,7 +1,7 @@
 package ecma
 
 // node is a part of an expression. It has one of the types below.
-type node any
+type node = any
 
 type (
 	// sequence is parts one behind the other; an empty one matches the empty text.

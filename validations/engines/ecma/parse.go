@@ -31,13 +31,13 @@ func (e *syntaxError) Error() string {
 }
 
 // parse returns an expression as a tree, and the number of its groups.
-func parse(source string, strict bool) (node, int, error) {
+func parse(source string, strict bool) (any, int, error) {
 	p := &parser{source: []rune(source), strict: strict, names: map[string]int{}}
 	tree, err := p.all()
 	return tree, p.groups, err
 }
 
-func (p *parser) all() (node, error) {
+func (p *parser) all() (any, error) {
 	tree, err := p.alternatives()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (p *parser) take(text string) bool {
 	return true
 }
 
-func (p *parser) alternatives() (node, error) {
+func (p *parser) alternatives() (any, error) {
 	var all alternatives
 	for {
 		one, err := p.sequence()
@@ -100,7 +100,7 @@ func (p *parser) alternatives() (node, error) {
 	return all, nil
 }
 
-func (p *parser) sequence() (node, error) {
+func (p *parser) sequence() (any, error) {
 	parts := sequence{}
 	for p.at < len(p.source) && p.next() != '|' && p.next() != ')' {
 		first := p.groups + 1
@@ -117,19 +117,19 @@ func (p *parser) sequence() (node, error) {
 }
 
 // term reads one part, and says whether it may be repeated.
-func (p *parser) term() (node, bool, error) {
-	switch c := p.next(); {
-	case p.take("^"):
-		return atBegin, false, nil
-	case p.take("$"):
-		return atEnd, false, nil
-	case p.take(`\b`):
-		return atWordEdge, false, nil
-	case p.take(`\B`):
-		return inWord, false, nil
+func (p *parser) term() (any, bool, error) {
+	for _, a := range []struct {
+		written string
+		node    assertion
+	}{{"^", atBegin}, {"$", atEnd}, {`\b`, atWordEdge}, {`\B`, inWord}} {
+		if p.take(a.written) {
+			return a.node, false, nil
+		}
+	}
+	switch {
 	case p.take("."):
 		return newSet(others(lineEnds())...), true, nil
-	case c == '(':
+	case p.next() == '(':
 		return p.bracketed()
 	case p.take("["):
 		s, err := p.class()
@@ -137,19 +137,26 @@ func (p *parser) term() (node, bool, error) {
 	case p.take(`\`):
 		part, err := p.escape()
 		return part, true, err
-	case c == '*' || c == '+' || c == '?':
-		return nil, false, p.fault("there is nothing to repeat")
-	case c == '{' || c == '}' || c == ']':
-		if p.strict || c == '{' && p.isQuantifier() {
-			return nil, false, p.fault(fmt.Sprintf(`a single %c needs a backslash`, c))
-		}
+	default:
+		return p.literal()
 	}
-	c := p.next()
-	p.at++
-	return newSet(span{c, c}), true, nil
 }
 
-func (p *parser) bracketed() (node, bool, error) {
+// literal reads a character that stands for itself.
+func (p *parser) literal() (any, bool, error) {
+	c := p.next()
+	switch {
+	case strings.ContainsRune("*+?", c) || c == '{' && p.isQuantifier():
+		return nil, false, p.fault("there is nothing to repeat")
+	case strings.ContainsRune("{}]", c) && p.strict:
+		return nil, false, p.fault(fmt.Sprintf("a single %c needs a backslash", c))
+	default:
+		p.at++
+		return newSet(span{c, c}), true, nil
+	}
+}
+
+func (p *parser) bracketed() (any, bool, error) {
 	opened := p.at
 	for _, kind := range []struct {
 		begin            string
@@ -186,7 +193,7 @@ func (p *parser) bracketed() (node, bool, error) {
 	return &group{number, body}, true, err
 }
 
-func (p *parser) body(opened int) (node, error) {
+func (p *parser) body(opened int) (any, error) {
 	body, err := p.alternatives()
 	if err == nil && !p.take(")") {
 		err = &syntaxError{opened, "this ( is never closed"}
@@ -216,45 +223,46 @@ func isNameCharacter(c rune, further bool) bool {
 const maxCount = 1 << 30
 
 // quantified reads how often a part is repeated.
-func (p *parser) quantified(part node, repeatable bool, first int) (node, error) {
+func (p *parser) quantified(part node, repeatable bool, first int) (any, error) {
 	begin := p.at
-	least, most, found, err := p.quantifier()
-	if err != nil || !found {
+	found, err := p.quantifier()
+	if err != nil || found == nil {
 		return part, err
 	}
 	if !repeatable {
 		p.at = begin
 		return nil, p.fault("there is nothing to repeat")
 	}
-	return &repeat{part, least, most, !p.take("?"), first, p.groups}, nil
+	found.body, found.greedy, found.first, found.last = part, !p.take("?"), first, p.groups
+	return found, nil
 }
 
-func (p *parser) quantifier() (least, most int, found bool, err error) {
+// quantifier reads the bounds of a repetition, nil where there is none.
+func (p *parser) quantifier() (*repeat, error) {
 	switch {
 	case p.take("*"):
-		return 0, unbounded, true, nil
+		return &repeat{least: 0, most: unbounded}, nil
 	case p.take("+"):
-		return 1, unbounded, true, nil
+		return &repeat{least: 1, most: unbounded}, nil
 	case p.take("?"):
-		return 0, 1, true, nil
+		return &repeat{least: 0, most: 1}, nil
 	case p.next() != '{' || !p.isQuantifier():
-		return 0, 0, false, nil
+		return nil, nil //nolint:nilnil // no quantifier is no fault
 	}
 	p.at++
-	least, _ = p.count()
-	most = least
+	least, _ := p.count()
+	most := least
 	if p.take(",") {
+		most = unbounded
 		if given, ok := p.count(); ok {
 			most = given
-		} else {
-			most = unbounded
 		}
 	}
 	p.take("}")
 	if most != unbounded && most < least {
-		return 0, 0, false, p.fault("the numbers in {} are out of order")
+		return nil, p.fault("the numbers in {} are out of order")
 	}
-	return least, most, true, nil
+	return &repeat{least: least, most: most}, nil
 }
 
 // isQuantifier says whether the { that is next begins numbers.

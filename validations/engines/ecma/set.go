@@ -83,7 +83,8 @@ func wordCharacters() []span { return []span{{'0', '9'}, {'A', 'Z'}, {'_', '_'},
 func lineEnds() []span { return []span{{'\n', '\n'}, {'\r', '\r'}, {'\u2028', '\u2029'}} }
 
 func spaces() []span {
-	return append(tableSpans([]*unicode.RangeTable{unicode.Zs}), append(lineEnds(), span{'\t', '\r'}, span{'\ufeff', '\ufeff'})...)
+	separators := tableSpans([]*unicode.RangeTable{unicode.Zs})
+	return append(append(separators, lineEnds()...), span{'\t', '\r'}, span{'\ufeff', '\ufeff'})
 }
 
 // tableSpans are the characters of tables of the unicode package.
