@@ -171,23 +171,25 @@ func (b *Bundler) replace(ctx context.Context, in *yaml.Node, key, name string, 
 // add puts a schema that another one refers to beside the others.
 func (b *Bundler) add(ctx context.Context, config *yaml.Node, name, written, from string, parse parser) error {
 	where, err := b.locate(name, written, from)
-	if err == nil {
-		b.sources[name] = where
-		var content []byte
-		if content, err = b.fetch.read(ctx, where); err == nil {
-			var read *yaml.Node
-			if read, err = parse(content); err == nil {
-				schemas := member(config, "schemas")
-				if schemas == nil {
-					schemas = &yaml.Node{Kind: yaml.MappingNode}
-					config.Content = append(config.Content, textNode("schemas"), schemas)
-				}
-				schemas.Content = append(schemas.Content, textNode(name), read)
-				return nil
-			}
-		}
+	if err != nil {
+		return fmt.Errorf("the reference %q in %s: %w", written, b.sources[from], err)
 	}
-	return fmt.Errorf("the reference %q in %s: %w", written, b.sources[from], err)
+	b.sources[name] = where
+	content, err := b.fetch.read(ctx, where)
+	if err != nil {
+		return fmt.Errorf("the reference %q in %s: %w", written, b.sources[from], err)
+	}
+	read, err := parse(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	schemas := member(config, "schemas")
+	if schemas == nil {
+		schemas = &yaml.Node{Kind: yaml.MappingNode}
+		config.Content = append(config.Content, textNode("schemas"), schemas)
+	}
+	schemas.Content = append(schemas.Content, textNode(name), read)
+	return nil
 }
 
 // locate says where a schema is that another one refers to. What was fetched leads to no files.

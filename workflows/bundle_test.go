@@ -102,8 +102,10 @@ func TestBundleJSONSchemas(t *testing.T) {
 		},
 		"Inline": {
 			map[string]string{
-				"flows/site.yaml":       stepFile("json_schema", `{schema: {properties: {zone: {$ref: parts/zone.yaml}}}}`),
-				"flows/parts/zone.yaml": "# YAML\nproperties:\n  area: {$ref: ../../units.json#/$defs/area}\n", "units.json": units,
+				"flows/site.yaml": stepFile("json_schema",
+					`{schema: {properties: {zone: {$ref: parts/zone.yaml}}}}`),
+				"flows/parts/zone.yaml": "# YAML\nproperties:\n  area: {$ref: ../../units.json#/$defs/area}\n",
+				"units.json":            units,
 			},
 			[]string{"../units.json", "parts/zone.yaml"},
 		},
@@ -118,8 +120,9 @@ func TestBundleJSONSchemas(t *testing.T) {
 		},
 		"NamedThere": {
 			map[string]string{
-				"flows/site.yaml": stepFile("json_schema", `{schema: {$ref: urn:a}, schemas: {urn:a: ../schemas/a.json}}`),
-				"schemas/a.json":  `{"properties": {"zone": {"properties": {"area": {"type": "number"}}}}}`,
+				"flows/site.yaml": stepFile("json_schema",
+					`{schema: {$ref: urn:a}, schemas: {urn:a: ../schemas/a.json}}`),
+				"schemas/a.json": `{"properties": {"zone": {"properties": {"area": {"type": "number"}}}}}`,
 			},
 			[]string{"urn:a"},
 		},
@@ -160,7 +163,8 @@ func TestBundleXMLSchemas(t *testing.T) {
 	if err := json.Unmarshal(config, &read); err != nil {
 		t.Fatalf("read: %v", err)
 	}
-	if diff := cmp.Diff([]string{"../units.xsd", "parts/zone.xsd"}, names(t, config)); diff != "" || read.Schema != site {
+	diff := cmp.Diff([]string{"../units.xsd", "parts/zone.xsd"}, names(t, config))
+	if diff != "" || read.Schema != site {
 		t.Errorf("schema = %q, schemas (-want +got):\n%s", read.Schema, diff)
 	}
 	if !strings.HasSuffix(read.Schemas["../units.xsd"], "  \n</xs:schema>") {
@@ -183,7 +187,9 @@ func TestBundleFetchesFromAllowedHosts(t *testing.T) {
 		_, _ = w.Write([]byte(`{"items": {"$ref": "../b.json"}}`))
 	})
 	mux.Handle("/b.json", http.RedirectHandler("/c.json", http.StatusFound))
-	mux.HandleFunc("/c.json", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"type": "null"}`)) })
+	mux.HandleFunc("/c.json", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"type": "null"}`))
+	})
 	mux.Handle("/away.json", http.RedirectHandler("http://localhost.example/c.json", http.StatusFound))
 	mux.Handle("/loop.json", http.RedirectHandler("/loop.json", http.StatusFound))
 	mux.HandleFunc("/file.json", func(w http.ResponseWriter, _ *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
-// ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them, and so are warnings,
-// which are written to warn.
+// ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them, and so are
+// warnings, which are written to warn.
 func (p *FileParser) ReadFile(ctx context.Context, name string, warn io.Writer) (File, error) {
 	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {

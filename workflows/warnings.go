@@ -11,7 +11,7 @@ import (
 
 // Warnings says what in a file that was parsed probably does not mean what it seems to, with its places in the content.
 func (p *FileParser) Warnings(file File, content []byte) []FileError {
-	doubts := file.Definition.Warnings()
+	doubts := file.Warnings()
 	if len(doubts) == 0 {
 		return nil
 	}

@@ -42,7 +42,7 @@ HTTPS and from public networks; what they redirect to must be allowed as well.`,
 				return err
 			}
 			const mode = 0o644
-			return os.WriteFile(output, file, mode) //nolint:gosec // a workflow is no secret
+			return os.WriteFile(output, file, mode)
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")

@@ -33,7 +33,8 @@ func TestSavesWarnOfWhatChecksNothing(t *testing.T) {
 		"/api/workflows/":                    `{"slug": "slip", "name": "Slip", "definition": ` + definition + `}`,
 		"/api/workflows/from-file/versions/": `{"definition": ` + definition + `}`,
 	} {
-		got := fixture.Decoded[client.Workflow](t, s.Must(t, http.StatusCreated, s.creation("", "").To(address).WithBody("application/json", body)))
+		creation := s.creation("", "").To(address).WithBody("application/json", body)
+		got := fixture.Decoded[client.Workflow](t, s.Must(t, http.StatusCreated, creation))
 		if diff := cmp.Diff([]client.FieldError{warning}, got.Warnings); diff != "" {
 			t.Errorf("warnings of a POST to %s (-want +got):\n%s", address, diff)
 		}

@@ -25,10 +25,12 @@ func TestEditorWarnsOfWhatChecksNothing(t *testing.T) {
 		t.Fatalf("save = %d, want it saved: %s", got.Status, fixture.MainOf(string(got.Body)))
 	}
 	cookies := author
+	var cookiesSb28 strings.Builder
 	for _, cookie := range got.Header.Values("Set-Cookie") {
 		pair, _, _ := strings.Cut(cookie, ";")
-		cookies += "; " + pair
+		cookiesSb28.WriteString("; " + pair)
 	}
+	cookies += cookiesSb28.String()
 	html = s.Visit(t, http.StatusOK, fixture.Page(got.Header.Get("Location"), cookies))
 	fixture.Shows(t, html, "Created Written. 1 warning, the first in line 10: "+detail)
 	html = s.Visit(t, http.StatusOK, fixture.Page(workflowsPage+"slip/edit/", author))

@@ -132,8 +132,8 @@ func (s *schemaSource) compileFault(err error, limits engine.Limits) *engine.Con
 	return fault("/schema", "schema.invalid", engine.ClipTo(detail, 4*engine.MaxQuoted))
 }
 
-// brokenPattern is the fault of the first pattern that is none. The library does not say which name of patternProperties
-// it means.
+// brokenPattern is the fault of the first pattern that is none. The library does not say which name of
+// patternProperties it means.
 func (s *schemaSource) brokenPattern(limits engine.Limits) *engine.ConfigError {
 	var found *engine.ConfigError
 	for _, one := range s.list {

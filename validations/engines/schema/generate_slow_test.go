@@ -143,7 +143,10 @@ func (g *generator) text(rules map[string]any) any {
 
 func (g *generator) anything() any {
 	values := []any{
-		nil, true, json.Number("1"), json.Number("-2.5"), "a", "", []any{}, []any{"a"}, map[string]any{},
+		nil, true, json.Number("1"), json.Number("-2.5"), "a", "",
+		[]any{},
+		[]any{"a"},
+		map[string]any{},
 		map[string]any{"a": json.Number("1")},
 	}
 	return values[g.IntN(len(values))]

@@ -27,8 +27,9 @@ var keywords = map[string]keyword{
 	"$ref": {draft4, draft2020}, "$schema": {draft4, draft2020}, "id": {draft4, draft4}, "$id": {draft4, draft2020},
 	"$anchor": {draft2019, draft2020}, "$dynamicAnchor": {draft2020, draft2020}, "$dynamicRef": {draft2020, draft2020},
 	"$recursiveAnchor": {draft2019, draft2019}, "$recursiveRef": {draft2019, draft2019},
-	"allOf": {draft4, draft2020}, "anyOf": {draft4, draft2020}, "oneOf": {draft4, draft2020}, "not": {draft4, draft2020},
-	"if": {draft7, draft2020}, "then": {draft7, draft2020}, "else": {draft7, draft2020},
+	"allOf": {draft4, draft2020}, "anyOf": {draft4, draft2020}, "oneOf": {draft4, draft2020},
+	"not": {draft4, draft2020},
+	"if":  {draft7, draft2020}, "then": {draft7, draft2020}, "else": {draft7, draft2020},
 	"type": {draft4, draft2020}, "enum": {draft4, draft2020}, "const": {draft6, draft2020},
 	"multipleOf": {draft4, draft2020}, "minimum": {draft4, draft2020}, "maximum": {draft4, draft2020},
 	"exclusiveMinimum": {draft4, draft2020}, "exclusiveMaximum": {draft4, draft2020},
@@ -46,7 +47,7 @@ var keywords = map[string]keyword{
 
 // annotations say something to people and programs, in schemas of all drafts: those of JSON Schema, and the well-known
 // ones of OpenAPI, editors and generators of code.
-var annotations = makeSet(`$comment $defs $vocabulary contentEncoding contentMediaType contentSchema default definitions
+const annotations = ` $comment $defs $vocabulary contentEncoding contentMediaType contentSchema default definitions
 	deprecated description examples readOnly title writeOnly
 
 	discriminator example externalDocs nullable xml
@@ -58,19 +59,12 @@ var annotations = makeSet(`$comment $defs $vocabulary contentEncoding contentMed
 	displayName enumNames existingJavaType goJSONSchema goType headerTemplate javaEnumNames javaInterfaces javaName
 	javaType options propertyOrder tsEnumNames tsType
 
-	$dynamicDefaults author comment comments copyright fileMatch id license name since unit units url version`)
-
-func makeSet(names string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range strings.Fields(names) {
-		set[name] = true
-	}
-	return set
-}
+	$dynamicDefaults author comment comments copyright fileMatch id license name since unit units url version `
 
 // isAnnotation says whether a member of a schema is there for somebody else. Names with a mark of their own are.
 func isAnnotation(name string) bool {
-	return annotations[name] || strings.HasPrefix(name, "x-") || strings.ContainsAny(name, ":@/_ ") || name == ""
+	known := slices.Contains(strings.Fields(annotations), name)
+	return known || strings.HasPrefix(name, "x-") || strings.ContainsAny(name, ":@/_ ") || name == ""
 }
 
 // inner is a value below a keyword that is a schema.

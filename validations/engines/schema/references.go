@@ -42,20 +42,10 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 		if _, asked := known[address]; !asked {
 			known[address] = isMetaSchema(address)
 		}
-		switch {
-		case known[address]:
+		if known[address] {
 			return "", ""
-		case keyword == "$schema":
-			use := "; use one like " + draftAddresses[0] + ", or leave it out"
-			if meant := engine.Nearest(written, draftAddresses); meant != "" {
-				use = "; did you mean " + meant + "?"
-			}
-			return "schema.draft", quoted + " is no draft that is known here" + use
-		default:
-			return codeRef, "the reference " + quoted + " leads to a schema that is not in this step: put it under " +
-				engine.Quote(nameOf(address)) + ` in "schemas", or collect all files with: ` +
-				"simplevalidations workflows bundle"
 		}
+		return notThere(keyword, written, address)
 	}
 	_, fragment, _ := strings.Cut(written, "#")
 	if plain, err := url.PathUnescape(fragment); err == nil {
@@ -71,6 +61,20 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 	default:
 		return codeRef, "the reference " + quoted + " leads nowhere: there is no anchor " + engine.Quote(fragment)
 	}
+}
+
+// notThere is the fault of a reference to a schema that the step does not have.
+func notThere(keyword, written, address string) (string, string) {
+	if keyword != "$schema" {
+		return codeRef, "the reference " + engine.Quote(written) + " leads to a schema that is not in this step: " +
+			"put it under " + engine.Quote(nameOf(address)) + ` in "schemas", or collect all files with: ` +
+			"simplevalidations workflows bundle"
+	}
+	use := "; use one like " + draftAddresses[0] + ", or leave it out"
+	if meant := engine.Nearest(written, draftAddresses); meant != "" {
+		use = "; did you mean " + meant + "?"
+	}
+	return "schema.draft", engine.Quote(written) + " is no draft that is known here" + use
 }
 
 // draftAddresses are what $schema may be, newest first.

@@ -68,7 +68,9 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 		return nil, problem
 	}
 	root.address = schemaURL
-	r := &resources{list: []resource{root}, byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{}}
+	r := &resources{
+		list: []resource{root}, byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
+	}
 	base := addressWithin(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
 		if problem := r.add(name, base, c.Schemas[name], limits); problem != nil {
@@ -78,7 +80,8 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 	for _, one := range r.list {
 		r.index(one, c.Draft)
 	}
-	return r, r.checkSize(limits)
+	problem = r.checkSize(limits)
+	return r, problem
 }
 
 // add reads one of the schemas that the schema refers to by the name.
@@ -223,11 +226,11 @@ func (r *resources) index(one resource, draft string) {
 			}
 		}
 		if _, ok := s.object["$dynamicAnchor"].(string); ok {
-			fragment := ""
+			var fragment strings.Builder
 			for _, token := range s.tokens {
-				fragment += url.PathEscape(engine.Pointer(token))
+				fragment.WriteString(url.PathEscape(engine.Pointer(token)))
 			}
-			r.dynamic = append(r.dynamic, one.address+"#"+fragment)
+			r.dynamic = append(r.dynamic, one.address+"#"+fragment.String())
 		}
 	})
 }

@@ -20,18 +20,21 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 	}
 	for name, config := range map[string]string{
 		"Relative": `{"schema": {"$ref": "site.json"},
-			"schemas": {"site.json": ` + site + `, "./parts/zone.json": ` + zone + `, "units.json": ` + string(text) + `}}`,
+			"schemas": {"site.json": ` + site + `, "./parts/zone.json": ` + zone + `,
+			"units.json": ` + string(text) + `}}`,
 		"Up": `{"schema": {"$ref": "../up/site.json"}, "schemas": {"../up/site.json": ` + site + `,
 			"../up/parts/zone.json": ` + zone + `, "../up/units.json": ` + units + `}}`,
 		"Absolute": `{"schema": {"$ref": "https://a.example/x/site.json"}, "schemas": {
 			"https://a.example/x/site.json": ` + site + `, "https://a.example/x/parts/zone.json": ` + zone + `,
 			"https://a.example/x/units.json": ` + units + `}}`,
 		"BaseOfTheSchema": `{"schema": {"$id": "https://a.example/x/root.json", "$ref": "site.json"}, "schemas": {
-			"site.json": ` + site + `, "parts/zone.json": ` + zone + `, "https://a.example/x/units.json": ` + units + `}}`,
+			"site.json": ` + site + `, "parts/zone.json": ` + zone + `,
+			"https://a.example/x/units.json": ` + units + `}}`,
 		"OwnAddresses": `{"schema": {"$ref": "https://a.example/x/site.json"}, "schemas": {
 			"one": {"$id": "https://a.example/x/site.json", "allOf": [` + site + `]},
 			"two": {"$defs": {"zone": {"$id": "https://a.example/x/parts/zone.json", "allOf": [` + zone + `]}}},
-			"three": {"$id": "https://a.example/x/units.json", "$defs": {"a": {"$anchor": "area", "type": "number"}}}}}`,
+			"three": {"$id": "https://a.example/x/units.json",
+				"$defs": {"a": {"$anchor": "area", "type": "number"}}}}}`,
 	} {
 		if name == "OwnAddresses" {
 			config = strings.Replace(config, `"#/$defs/id"`, `"#/allOf/0/$defs/id"`, 1)
@@ -61,7 +64,7 @@ func TestSchemasReferToEachOtherInCircles(t *testing.T) {
 
 func TestOldSchemasOfSeveralFiles(t *testing.T) {
 	t.Parallel()
-	engine := compile(t, engines.KindJSONSchema, `{"draft": "4", "schema": {"id": "https://a.example/x/", "$ref": "b#n"},
+	engine := compile(t, engines.KindJSONSchema, `{"draft": "4", "schema": {"id": "https://a.example/", "$ref": "b#n"},
 		"schemas": {"b": {"definitions": {"n": {"id": "#n", "maximum": 2, "exclusiveMaximum": true}}}}}`)
 	same(t, 1, run(t, engine, []byte(`2`), "").Errors)
 	engine = compile(t, engines.KindJSONSchema, `{"schema": {"$ref": "old"}, "schemas": {"old": {
@@ -77,12 +80,14 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			"schema.ref", "/schema/properties/a/$ref", `put it under "b.json" in "schemas"`,
 		},
 		{
-			"MissingFromAnother", `{"schema": {"$ref": "a/b.json"}, "schemas": {"a/b.json": {"not": {"$ref": "c.json"}}}}`,
+			"MissingFromAnother",
+			`{"schema": {"$ref": "a/b.json"}, "schemas": {"a/b.json": {"not": {"$ref": "c.json"}}}}`,
 			"schema.ref", "/schemas/a~1b.json/not/$ref", `put it under "a/c.json" in "schemas"`,
 		},
 		{
-			"MissingInAText", `{"schema": {"$ref": "b"}, "schemas": {"b": "{\"not\": {\"$ref\": \"https://c.example/d\"}}"}}`,
-			"schema.ref", "/schemas/b", `at /not/$ref: the reference "https://c.example/d" leads to a schema that is not`,
+			"MissingInAText",
+			`{"schema": {"$ref": "b"}, "schemas": {"b": "{\"not\": {\"$ref\": \"https://c.example/d\"}}"}}`,
+			"schema.ref", "/schemas/b", `at /not/$ref: the reference "https://c.example/d" leads to a schema`,
 		},
 		{
 			"NothingThere", `{"schema": {"$ref": "b#/$defs/x"}, "schemas": {"b": {"$defs": {"y": {}}}}}`,

@@ -16,8 +16,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// stepConfig is the configuration of a json_schema step. Schemas has what the schema refers to, by addresses that may be
-// relative. The draft holds where a schema names none.
+// stepConfig is the configuration of a json_schema step. Schemas has what the schema refers to, by addresses that may
+// be relative. The draft holds where a schema names none.
 type stepConfig struct {
 	Schema  json.RawMessage            `json:"schema"`
 	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`

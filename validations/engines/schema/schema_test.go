@@ -293,8 +293,8 @@ func TestSchemaConfigurations(t *testing.T) {
 		t.Parallel()
 		fault := refused(t, engines.KindJSONSchema, schemaStep(`{"allOf": [{"$ref": "other.json#/$defs/a"}]}`))
 		same(t, "/schema/allOf/0/$ref", fault.Pointer)
-		same(t, `the reference "other.json#/$defs/a" leads to a schema that is not in this step: put it under "other.json" `+
-			`in "schemas", or collect all files with: simplevalidations workflows bundle`, fault.Detail)
+		same(t, `the reference "other.json#/$defs/a" leads to a schema that is not in this step: put it under `+
+			`"other.json" in "schemas", or collect all files with: simplevalidations workflows bundle`, fault.Detail)
 	})
 	t.Run("UnknownKind", func(t *testing.T) {
 		t.Parallel()

@@ -66,15 +66,17 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			"Annotations", schemaStep(`{"title": "a", "x-order": 1, "markdownDescription": "b", "$comment": "c",
-				"nullable": true, "discriminator": {}, "ui:widget": "d", "definitions": {"requird": {}}, "example": {"a": 1},
-				"default": {"requird": 1}, "enum": [{"requird": 1}], "_note": 1, "contentEncoding": "base64"}`), nil,
+				"nullable": true, "discriminator": {}, "ui:widget": "d", "definitions": {"requird": {}},
+				"example": {"a": 1}, "default": {"requird": 1}, "enum": [{"requird": 1}], "_note": 1,
+				"contentEncoding": "base64"}`), nil,
 		},
 		{
 			"Containers", schemaStep(`{"$ref": "#/components/schemas/a", "components": {"schemas": {"a": {}}}}`), nil,
 		},
 		{
 			"DialectOfItsOwn", `{"schema": {"$schema": "https://a.example/meta", "indexed": true},
-				"schemas": {"https://a.example/meta": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}`, nil,
+				"schemas": {"https://a.example/meta": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}`,
+			nil,
 		},
 		{"Refused", schemaStep(`[]`), nil},
 	} {

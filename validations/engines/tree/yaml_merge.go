@@ -57,8 +57,8 @@ func (r *yamlReader) ownPairs(node *yaml.Node, visit func(p pair) error) (*yaml.
 	return merged, nil
 }
 
-// mergedPairs visits the members of mappings that a merge key names, as far as they are not known yet. All of them count
-// as repeated, because a hostile document has merge keys in what it merges.
+// mergedPairs visits the members of mappings that a merge key names, as far as they are not known yet. All of them
+// count as repeated, because a hostile document has merge keys in what it merges.
 func (r *yamlReader) mergedPairs(
 	merged *yaml.Node, known map[string]bool, depth int, visit func(p pair) error,
 ) error {
@@ -73,29 +73,31 @@ func (r *yamlReader) mergedPairs(
 		if err := r.repeat(merged); err != nil {
 			return err
 		}
-		own := map[string]bool{}
-		further, err := r.ownPairs(source, func(p pair) error {
-			if own[p.name] {
-				return duplicateName(p)
-			}
-			own[p.name] = true
-			if err := r.repeat(p.key); err != nil || known[p.name] {
-				return err
-			}
-			known[p.name] = true
-			return visit(p)
-		})
+		further, err := r.ownPairs(source, r.unknownPairs(known, visit))
+		if err == nil && further != nil {
+			err = r.mergedPairs(further, known, depth+1, visit)
+		}
 		if err != nil {
-			return err
-		}
-		if further == nil {
-			continue
-		}
-		if err := r.mergedPairs(further, known, depth+1, visit); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unknownPairs visits the members of one mapping that are not known yet.
+func (r *yamlReader) unknownPairs(known map[string]bool, visit func(p pair) error) func(p pair) error {
+	own := map[string]bool{}
+	return func(p pair) error {
+		if own[p.name] {
+			return duplicateName(p)
+		}
+		own[p.name] = true
+		if err := r.repeat(p.key); err != nil || known[p.name] {
+			return err
+		}
+		known[p.name] = true
+		return visit(p)
+	}
 }
 
 func duplicateName(p pair) error {

@@ -17,36 +17,50 @@ var (
 	nullWords   = map[string]bool{"": true, "~": true, "null": true, "Null": true, "NULL": true}
 	truthWords  = map[string]bool{"true": true, "True": true, "TRUE": true}
 	falseWords  = map[string]bool{"false": true, "False": true, "FALSE": true}
-	wholeNumber = regexp.MustCompile(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
-	realNumber  = regexp.MustCompile(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
+	wholeNumber = regexp.MustCompile(`^(?:[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	realNumber  = regexp.MustCompile(`^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$`)
 	noNumber    = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// scalar returns the value of a node. One with a tag of a type must be of that type.
+// scalar returns the value of a node. One with the tag of a type must be of that type.
 func scalar(node *yaml.Node) (any, error) {
-	tag := ""
-	if node.Style&yaml.TaggedStyle != 0 {
-		tag = node.ShortTag()
-	}
-	isPlain := node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
-	value := node.Value
-	switch {
-	case tag == "!!null" || tag == "" && isPlain && nullWords[value]:
+	switch tagOf(node) {
+	case "!!null":
 		return nil, nil //nolint:nilnil // null is a value
-	case tag == "!!bool" || tag == "" && isPlain && (truthWords[value] || falseWords[value]):
-		if !truthWords[value] && !falseWords[value] {
-			return nil, nodeFault(node, "yaml.malformed", engine.Quote(value)+" is neither true nor false")
+	case "!!bool":
+		if !truthWords[node.Value] && !falseWords[node.Value] {
+			return nil, nodeFault(node, "yaml.malformed", engine.Quote(node.Value)+" is neither true nor false")
 		}
-		return truthWords[value], nil
-	case tag == "!!int" || tag == "!!float" || tag == "" && isPlain && isNumber(value):
-		literal, ok := numberLiteral(value)
+		return truthWords[node.Value], nil
+	case "!!int", "!!float":
+		literal, ok := numberLiteral(node.Value)
 		if !ok {
-			message := engine.Quote(value) + " is no number that JSON can hold"
+			message := engine.Quote(node.Value) + " is no number that JSON can hold"
 			return nil, nodeFault(node, "yaml.number_range", message)
 		}
 		return json.Number(literal), nil
 	default:
-		return value, nil
+		return node.Value, nil
+	}
+}
+
+// tagOf is the type of a value: what is written before it, or what a plain value looks like.
+func tagOf(node *yaml.Node) string {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	value := node.Value
+	switch {
+	case node.Style&yaml.TaggedStyle != 0:
+		return node.ShortTag()
+	case node.Style&quoted != 0:
+		return "!!str"
+	case nullWords[value]:
+		return "!!null"
+	case truthWords[value], falseWords[value]:
+		return "!!bool"
+	case isNumber(value):
+		return "!!float"
+	default:
+		return "!!str"
 	}
 }
 

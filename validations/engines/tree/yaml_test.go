@@ -59,7 +59,8 @@ func TestPlainValuesAreThoseOfTheCoreSchema(t *testing.T) {
 		"2026-01-02": `"2026-01-02"`, "yes": `"yes"`, "off": `"off"`, "y": `"y"`, "True": `true`, "FALSE": `false`,
 		"tRUE": `"tRUE"`, "~": `null`, "NULL": `null`, "": `null`, "nULL": `"nULL"`, "'12'": `"12"`, "!!str 12": `"12"`,
 		"!!int '12'": `12`, "!!float 3": `3`, "!!bool 'true'": `true`, "!!null x": `null`, "!own 12": `"12"`,
-		".": `"."`, "-": `[null]`, "+.inf": ``, ".NaN": ``, "1e400": ``, "!!int x": ``, "!!int 1_0": ``, "!!bool yes": ``,
+		".": `"."`, "-": `[null]`, "+.inf": ``, ".NaN": ``, "1e400": ``, "!!int x": ``, "!!int 1_0": ``,
+		"!!bool yes": ``,
 	} {
 		read, fault := ReadYAML([]byte(written+"\n"), engine.DefaultLimits())
 		if written == "" {
@@ -121,11 +122,12 @@ func TestMergedValuesHaveThePlacesWhereTheyStand(t *testing.T) {
 // TestMergeKeysAreBounded has mappings that merge each other, so that their members multiply.
 func TestMergeKeysAreBounded(t *testing.T) {
 	t.Parallel()
-	text := "a0: &a0 {k0: 0}\n"
+	var text strings.Builder
+	text.WriteString("a0: &a0 {k0: 0}\n")
 	for i := 1; i < 40; i++ {
-		text += fmt.Sprintf("a%d: &a%d {<<: [*a%d, *a%d], k%d: 0}\n", i, i, i-1, i-1, i)
+		fmt.Fprintf(&text, "a%d: &a%d {<<: [*a%d, *a%d], k%d: 0}\n", i, i, i-1, i-1, i)
 	}
-	_, fault := ReadYAML([]byte(text), engine.DefaultLimits())
+	_, fault := ReadYAML([]byte(text.String()), engine.DefaultLimits())
 	if fault == nil || fault.Code != "yaml.too_large" {
 		t.Errorf("fault = %+v, want that the aliases repeat too much", fault)
 	}
