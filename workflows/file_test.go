@@ -201,7 +201,7 @@ func TestParseFileFaults(t *testing.T) {
 		},
 		"SameIDTwice": {
 			step + "      schema: {}\n  - id: shape\n    name: B\n    type: json_schema\n    config: {schema: {}}\n",
-			[]place{{"/steps", "unique", 6, 3}},
+			[]place{{"/steps/1/id", "unique", 11, 9}},
 		},
 		"UnknownType": {
 			strings.Replace(step, "json_schema", "magic", 1) + "      schema: {}\n",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -106,9 +107,21 @@ func behind(name string, config json.RawMessage, limits Limits, faults []ConfigE
 func Compile(name string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	k, ok := kindOf(name)
 	if !ok {
-		return nil, engine.Refuse("", CodeUnknownKind, "unknown kind of validator "+engine.Quote(name))
+		return nil, engine.Refuse("", CodeUnknownKind, unknownKind(name))
 	}
 	return k.compile(config, limits)
+}
+
+func unknownKind(name string) string {
+	detail := "unknown kind of validator " + engine.Quote(name)
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	if meant := engine.Nearest(name, names); meant != "" {
+		return detail + "; did you mean " + meant + "?"
+	}
+	return detail + "; it is one of " + strings.Join(names, ", ")
 }
 
 func kindOf(name string) (kind, bool) {

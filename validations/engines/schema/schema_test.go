@@ -151,7 +151,8 @@ func TestSchemaKeywords(t *testing.T) {
 			"schema.oneOf", "", "matches none of the allowed forms; nearest: missing property 'properties'",
 		},
 		{
-			"NearestFormByConst", `{"anyOf": [{"properties": {"kind": {"const": "a"}, "v": {"items": {"type": "null"}}}},
+			"NearestFormByConst", `{"anyOf": [
+				{"properties": {"kind": {"const": "a"}, "v": {"items": {"type": "null"}}}},
 				{"properties": {"kind": {"const": "b"}, "v": {"maxItems": 0}}}]}`,
 			`{"kind": "a"}`, `{"kind": "b", "v": [1]}`,
 			"schema.anyOf", "", "matches none of the allowed forms; nearest at /v: has 1 item, at most 0 allowed",
