@@ -15,6 +15,7 @@ import (
 var version string
 
 func main() {
+	config.RunChild(os.Environ())
 	os.Exit(run())
 }
 

@@ -33,28 +33,28 @@ const (
 	workerGraceShare = 2
 )
 
-// startBackground starts the worker, the scheduler and the loops of the process's part. The loops need
+// startBackground starts the worker, the scheduler and the loops of the process's parts. The loops need
 // nobody to lead them: any number of processes may run each.
 func startBackground(
 	ctx context.Context, group *errgroup.Group, p process, heart *tasks.Heartbeat,
 ) error {
-	project, part := p.project, p.part
+	project, parts := p.project, p.parts
 	calendar, err := tasks.NewCalendar(project.db, project.periodic(), project.log)
 	if err != nil {
 		return err
 	}
-	for _, loop := range project.loops(part, p.client) {
+	for _, loop := range project.loops(parts, p.client) {
 		loop = heart.Follow(loop)
 		group.Go(func() error { return loop.Run(ctx, project.log) })
 	}
-	if part.plays(roleWeb) {
+	if parts.plays(roleWeb) {
 		context.AfterFunc(ctx, project.waiters.Close)
 	}
-	if part.plays(roleWeb) && part.plays(roleWorker) {
+	if parts.plays(roleWeb) && parts.plays(roleWorker) {
 		project.local.Open()
 		group.Go(func() error { return project.local.Run(ctx) })
 	}
-	if part.plays(roleWorker) {
+	if parts.plays(roleWorker) {
 		worker := tasks.NewWorker(p.queue, tasks.WorkerConfig{
 			Concurrency: project.settings.Workers, Grace: project.settings.ShutdownGrace / workerGraceShare,
 		}, project.log)
@@ -62,7 +62,7 @@ func startBackground(
 		worker.HandlePeriodic(calendar)
 		group.Go(func() error { return worker.Run(ctx) })
 	}
-	if part.plays(roleScheduler) {
+	if parts.plays(roleScheduler) {
 		scheduler := tasks.NewScheduler(p.queue, calendar, project.log)
 		group.Go(func() error { return scheduler.Run(ctx) })
 	}
@@ -107,6 +107,10 @@ func (p *Project) periodic() []tasks.Periodic {
 		Spec: p.settings.PurgeSchedule,
 		Run:  p.userService.PurgeSignIns,
 	}, {
+		Name: "organizations.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  func(ctx context.Context) (int64, error) { return purgeTenants(ctx, p.db) },
+	}, {
 		Name: "requests.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
@@ -122,15 +126,15 @@ func (s Settings) retention() validations.Retention {
 	return validations.Retention{Content: s.ContentRetention, Findings: s.FindingsRetention}
 }
 
-// loops lists the loops of a part. Every part enqueues, so that what a process stages leaves it at once.
-func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
+// loops lists the loops of the parts. Every process enqueues, so that what it stages leaves it at once.
+func (p *Project) loops(parts roles, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
 		Name: loopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
 		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.EnqueuerConfig{
 			Slots: tasks.NewSlots(client).Count, JobTimeout: p.settings.RunTimeout + jobSlack,
 		}, p.staged, p.log).RunOnce,
 	}}
-	if part.plays(roleWorker) || part.plays(roleScheduler) {
+	if parts.plays(roleWorker) || parts.plays(roleScheduler) {
 		loops = append(loops, tasks.Loop{
 			Name: loopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.executor.Sweep,
 		}, tasks.Loop{
@@ -141,7 +145,7 @@ func (p *Project) loops(part role, client redis.UniversalClient) []tasks.Loop {
 			Name: loopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})
 	}
-	if part.plays(roleWeb) {
+	if parts.plays(roleWeb) {
 		loops = append(loops, tasks.Loop{
 			Name: loopWaiters, Interval: execution.WaitInterval, RunOnce: p.waiters.RunOnce,
 		}, tasks.Loop{

@@ -140,11 +140,19 @@ func newLog(settings Settings, w io.Writer) *slog.Logger {
 	if err := level.UnmarshalText([]byte(settings.LogLevel)); err != nil {
 		level = slog.LevelInfo
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: inMilliseconds}
 	if settings.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// inMilliseconds gives durations a unit, as all lines of the log name them. JSON would have nanoseconds without one.
+func inMilliseconds(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() != slog.KindDuration {
+		return attr
+	}
+	return slog.Int64(attr.Key+"_ms", attr.Value.Duration().Milliseconds())
 }
 
 // withBackend runs a command on the migrated database.

@@ -93,6 +93,7 @@ func (p Program) listKeysCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&filter.Key, "key", "", "only this key")
+	command.Flags().StringVar(&filter.Search, "q", "", "only keys that contain this text")
 	command.Flags().StringVar(&filter.State, "state", "", "only in_progress, abandoned, dead, finished or expired keys")
 	command.Flags().IntVar(&limit, "limit", keyListLimit, "maximum number of keys, 0 for all")
 	requireFlags(command, "org")
@@ -110,18 +111,22 @@ func (p Program) listKeys(
 		if limit > 0 {
 			cursor.Size = min(core.MaxPageSize, limit-listed)
 		}
-		entries, err := inspector.List(ctx, orgID, filter, cursor)
+		page, err := inspector.List(ctx, orgID, filter, cursor)
 		if err != nil {
 			return err
 		}
-		more = len(entries) > cursor.Size
-		for _, e := range entries[:min(len(entries), cursor.Size)] {
+		more = len(page.Found) > cursor.Size || page.Stopped != uuid.Nil
+		for _, e := range page.Found[:min(len(page.Found), cursor.Size)] {
 			rows = append(rows, []string{
 				e.ID.String(), string(e.State), string(e.Endpoint), e.Key, strconv.FormatInt(e.Replays, 10),
 				core.FormatTime(e.ExpiresAt),
 			})
 			cursor.ID = e.ID
 			listed++
+		}
+		// A search that finds little goes on where it has stopped.
+		if page.Stopped != uuid.Nil {
+			cursor.ID = page.Stopped
 		}
 	}
 	err := cli.WriteTable(p.Stdout, rows...)

@@ -79,7 +79,7 @@ func (p Program) userCommands() []*cobra.Command {
 	all := users.Commands(p.openUsers)
 	for _, group := range all {
 		if group.Name() == "org" {
-			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand())
+			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand(), p.usageCommand())
 		}
 		if group.Name() != "token" {
 			continue

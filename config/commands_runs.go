@@ -53,6 +53,7 @@ func (p Program) listRunsCommand() *cobra.Command {
 	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
 	command.Flags().StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
 	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	command.Flags().StringVar(&filter.Search, "q", "", "only runs whose key or document name contains this text")
 	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only runs that were started with this key")
 	command.Flags().StringVar(&filter.Since, "since", "", "only runs from this time on")
 	command.Flags().StringVar(&filter.Until, "until", "", "only runs before this time")

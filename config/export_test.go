@@ -2,11 +2,16 @@ package config
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -15,7 +20,7 @@ const Headroom = headroom
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
-	figures, err := p.collect(roleAll)
+	figures, err := p.collect(allRoles())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -23,11 +28,36 @@ func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler,
 	return p.metrics, handler, figures.Refresh(ctx)
 }
 
+// Enqueue hands staged jobs to the queue once, as the loop of a worker does.
+func (p *Project) Enqueue(ctx context.Context, client redis.UniversalClient) (int, error) {
+	for _, loop := range p.loops(roles{roleWorker}, client) {
+		if loop.Name == loopEnqueuer {
+			return loop.RunOnce(ctx)
+		}
+	}
+	return 0, errors.New("a worker has no enqueuer")
+}
+
 // FlushTraces sends the spans that have ended.
 func (p *Project) FlushTraces(ctx context.Context) error { return p.tracer.Flush(ctx) }
 
 // WithSecretKey returns the settings with the key of the data folder.
 func (s Settings) WithSecretKey() (Settings, error) { return s.withSecretKey() }
+
+// MemoryBesides returns what a container of that memory leaves to a process with so many connections to a database.
+func MemoryBesides(
+	ctx context.Context, container uint64, database *db.DB, conns int32, isPrivate bool,
+) (uint64, error) {
+	b := &backend{db: database}
+	if isPrivate {
+		b.private = &embedded.Postgres{}
+	}
+	reserved, err := b.reservedMemory(ctx, conns)
+	if err != nil {
+		return 0, err
+	}
+	return besides(reserved, memlimit.Limit(container))()
+}
 
 // Stopping returns the handler of the project in a process that has been asked to stop.
 func Stopping(p *Project, router http.Handler) http.Handler {
@@ -48,4 +78,9 @@ func TenantTables() []string {
 // AllTenantTables are all tables that the deletion of an organization empties, by name.
 func AllTenantTables() []string {
 	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
+}
+
+// PurgeTenants deletes what was written of organizations after their deletion.
+func PurgeTenants(ctx context.Context, database *db.DB) (int64, error) {
+	return purgeTenants(ctx, database)
 }

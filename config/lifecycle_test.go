@@ -136,6 +136,25 @@ func TestExportUsage(t *testing.T) {
 	if out := operator.Must(t, "org", "usage", "--from", "2999-01"); strings.Count(out, "\n") != 1 {
 		t.Errorf("usage of the future = %s, want the header alone", out)
 	}
+	s.Must(t, http.StatusCreated, s.Start(t, "").To("/api/workflows/building/start/").
+		WithBody("application/json", "{}"))
+	table, err = csv.NewReader(strings.NewReader(operator.Must(t, "org", "usage", "--by-workflow"))).ReadAll()
+	if err != nil || len(table) != 4 {
+		t.Fatalf("usage by workflow = %v, %v, want a header and 3 rows", table, err)
+	}
+	used := make(map[string]string)
+	for _, row := range table[1:] {
+		used[row[1]+" "+row[4]] = row[6]
+	}
+	if diff := cmp.Diff(map[string]string{
+		s.Harbour.Slug + " meter-readings": "1", s.Harbour.Slug + " building": "1", s.Tiny.Slug + " meter-readings": "1",
+	}, used); diff != "" {
+		t.Errorf("usage by workflow (-want +got):\n%s", diff)
+	}
+	line = operator.Must(t, "org", "usage", "--by-workflow", "--format", "json")
+	if strings.Count(line, `"workflow":"building"`) != 1 || strings.Count(line, `"workflow_id"`) != 3 {
+		t.Errorf("usage by workflow as JSON = %s, want a line for each workflow", line)
+	}
 	for _, wrong := range [][]string{{"--from", "January"}, {"--format", "xml"}} {
 		if code, _, complaint := operator.Run(t, append([]string{"org", "usage"}, wrong...)...); code != 2 {
 			t.Errorf("usage %v = %d %s, want wrong use", wrong, code, complaint)
@@ -191,11 +210,15 @@ func TestExportUser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer})
+	s.Exec(t, `INSERT INTO mails (id, kind, recipient) VALUES (gen_random_uuid(), 'forgotten', $1)`, harbourViewer)
 	text := s.Console(t).Must(t, "user", "export", harbourViewer)
 	for _, want := range []string{`"users"`, `"memberships"`, `"api_tokens"`, `"audit_records"`, harbourViewer} {
 		if !strings.Contains(text, want) {
 			t.Errorf("export = %s, want %s", text, want)
 		}
+	}
+	if n := strings.Count(text, `"mails"`); n != 1 {
+		t.Errorf("export = %s, want the letter once, not %d times", text, n)
 	}
 	for _, secret := range []string{"digest", "password_hash", "argon2"} {
 		if strings.Contains(text, secret) {

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"log/slog"
+	"context"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -13,8 +13,10 @@ const (
 	// engineMemoryShare is the part of a container's memory that engines get, if that is less. The rest is for
 	// documents on their way, for caches, and for what the garbage collector has not yet found.
 	engineMemoryShare = 4
-	// heapShare is the part of a container's memory that the Go heap may take.
+	// heapShare is the part that the Go heap may take of a container's memory, less what is reserved for PostgreSQL.
 	heapShare = 0.9
+	// unlimited is less than what the first version of control groups has for no limit, a number of pages near 2^63.
+	unlimited = 1 << 60
 )
 
 // defaultEngineMemory is the budget of the engines on this machine or in this container.
@@ -28,11 +30,38 @@ func defaultEngineMemory() int64 {
 
 // limitMemory makes the garbage collector keep within the memory of the container, unless GOMEMLIMIT says otherwise or
 // there is no limit.
-func limitMemory(log *slog.Logger) {
-	limit, err := memlimit.Set(memlimit.WithRatio(heapShare), memlimit.WithProvider(memlimit.FromCgroup))
+func limitMemory(ctx context.Context, b *backend, conns int32) error {
+	reserved, err := b.reservedMemory(ctx, conns)
 	if err != nil {
-		log.Debug("the memory of this process is not limited", "reason", err)
-		return
+		return err
 	}
-	log.Info("the memory of this process is limited", "bytes", limit)
+	container := besides(reserved, memlimit.FromCgroup)
+	limit, err := memlimit.Set(memlimit.WithRatio(heapShare), memlimit.WithProvider(container))
+	if err != nil {
+		b.log.DebugContext(ctx, "the memory of this process is not limited", "reason", err)
+		return nil
+	}
+	b.log.InfoContext(ctx, "the memory of this process is limited", "bytes", limit, "reserved", reserved)
+	return nil
+}
+
+// reservedMemory is what a private PostgreSQL takes of the container that it shares with this process. The kernel ends
+// one of the two when both together take more than there is.
+func (b *backend) reservedMemory(ctx context.Context, conns int32) (int64, error) {
+	if b.private == nil {
+		return 0, nil
+	}
+	return memoryOfPostgres(ctx, b.db, conns)
+}
+
+// besides leaves what is reserved to others, but keeps half of the memory: in a small container the estimate of what
+// others take at most would leave too little to live on.
+func besides(reserved int64, container memlimit.Provider) memlimit.Provider {
+	return func() (uint64, error) {
+		limit, err := container()
+		if limit > unlimited {
+			return 0, memlimit.ErrNoLimit
+		}
+		return limit - min(uint64(max(0, reserved)), limit/2), err
+	}
 }

@@ -23,12 +23,12 @@ const gaugesInterval = 10 * time.Second
 // startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
 // address is set.
 func startMetrics(
-	ctx context.Context, group *errgroup.Group, project *Project, part role, heart *tasks.Heartbeat,
+	ctx context.Context, group *errgroup.Group, project *Project, parts roles, heart *tasks.Heartbeat,
 ) error {
 	if project.settings.MetricsAddr == "" {
 		return nil
 	}
-	gauges, err := project.collect(part)
+	gauges, err := project.collect(parts)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func registerProfiles(e *echo.Echo) {
 }
 
 // collect adds what is read to what is counted.
-func (p *Project) collect(part role) (*metrics.Collected, error) {
+func (p *Project) collect(parts roles) (*metrics.Collected, error) {
 	gauges := metrics.NewCollected(metrics.Source{
 		Database: p.readGauges,
 		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
 	})
 	for _, collector := range []prometheus.Collector{
-		gauges, metrics.NewPool(p.db.Pool), metrics.NewEngines(p.engineUsage), p.metrics.Build(part.String()),
+		gauges, metrics.NewPool(p.db.Pool), metrics.NewEngines(p.engineUsage), p.metrics.Build(parts.String()),
 	} {
 		if err := p.metrics.Registry().Register(collector); err != nil {
 			return nil, fmt.Errorf("register a collector: %w", err)
@@ -130,8 +130,8 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 // roleGauges counts the processes of each role, and of those that do all at once each of its parts.
 func roleGauges(processes []tasks.ProcessState) []metrics.RoleGauges {
 	alive, silent := living(processes), gone(processes)
-	gauges := make([]metrics.RoleGauges, 0, len(partsOf(roleAll)))
-	for _, part := range partsOf(roleAll) {
+	gauges := make([]metrics.RoleGauges, 0, len(allRoles()))
+	for _, part := range allRoles().names() {
 		count := func(of []tasks.ProcessState) int {
 			n := 0
 			for _, process := range of {

@@ -23,7 +23,7 @@ const (
 	loopCompleter = "completer"
 	loopWaiters   = "waiters"
 	loopActivity  = "key activity"
-	loopRequests  = "log of requests"
+	loopRequests  = "request log"
 	loopLastUse   = "token last use"
 )
 
@@ -50,27 +50,19 @@ func duties() []duty {
 		{loopCompleter, loopCompleter, "keys of interrupted requests stay locked", worker},
 		{loopWaiters, loopWaiters, "clients that wait for a run are not answered when it ends", web},
 		{loopActivity, loopActivity, "replays of keys are not counted", web},
-		{loopRequests, loopRequests, "the log of requests has gaps", web},
-		{loopLastUse, loopLastUse, "the last use of tokens is not stored", web},
+		{loopRequests, loopRequests, "refused and repeated requests are missing from it", web},
+		{loopLastUse, loopLastUse, "the time when a token was last used is not stored", web},
 	}
-}
-
-// partsOf returns the parts of a process with the role.
-func partsOf(part role) []string {
-	if part == roleAll {
-		return []string{string(roleWeb), string(roleWorker), string(roleScheduler)}
-	}
-	return []string{string(part)}
 }
 
 // heartbeat makes the heartbeat of this process.
-func (p *Project) heartbeat(part role) (*tasks.Heartbeat, error) {
+func (p *Project) heartbeat(parts roles) (*tasks.Heartbeat, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("ask for the name of this machine: %w", err)
 	}
 	return tasks.NewHeartbeat(p.db, tasks.Process{
-		Host: host, PID: os.Getpid(), Version: p.version, Parts: partsOf(part),
+		Host: host, PID: os.Getpid(), Version: p.version, Parts: parts.names(),
 	})
 }
 

@@ -20,28 +20,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
-// role is the part of the service that a process plays.
-type role string
-
-const (
-	roleAll       role = ""
-	roleWeb       role = "web"
-	roleWorker    role = "worker"
-	roleScheduler role = "scheduler"
-)
-
-// String names the role in logs.
-func (r role) String() string {
-	if r == roleAll {
-		return "all"
-	}
-	return string(r)
-}
-
-func (r role) plays(part role) bool {
-	return r == roleAll || r == part
-}
-
 // errPostgresEnded means that the private PostgreSQL has died under the service.
 var errPostgresEnded = errors.New("the private PostgreSQL has ended")
 
@@ -54,16 +32,17 @@ func (p Program) serveCommand() *cobra.Command {
 			"REDIS_URL a Redis inside the process.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]role{roleAll, roleWeb, roleWorker, roleScheduler}, role(o.only)) {
-				return &UsageError{Reason: "--only is web, worker or scheduler, not " + o.only}
+			parts, err := parseRoles(o.only)
+			if err != nil {
+				return err
 			}
 			if !slices.Contains([]string{migrateOn, migrateOff}, o.migrate) {
 				return &UsageError{Reason: "--migrate is on or off, not " + o.migrate}
 			}
-			return p.serve(cmd.Context(), o)
+			return p.serve(cmd.Context(), parts, o)
 		},
 	}
-	command.Flags().StringVar(&o.only, "only", "", "run one part: web, worker or scheduler")
+	command.Flags().StringSliceVar(&o.only, "only", nil, "run some of the parts: web, worker, scheduler")
 	command.Flags().StringVar(&o.migrate, "migrate", migrateOn,
 		"whether to apply pending migrations first; off refuses to start while there are any")
 	command.Flags().BoolVar(&o.demo, "demo", false, "seed the demonstration and print how to use it")
@@ -71,8 +50,9 @@ func (p Program) serveCommand() *cobra.Command {
 }
 
 type serveOptions struct {
-	only, migrate string
-	demo          bool
+	only    []string
+	migrate string
+	demo    bool
 }
 
 const (
@@ -94,7 +74,7 @@ func (o serveOptions) open(ctx context.Context, settings Settings, log *slog.Log
 // to operators.
 const headroom = 32 << 20
 
-func (p Program) serve(ctx context.Context, o serveOptions) error {
+func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 	// The ballast counts as in use. It is never touched, so it takes address space but no memory.
 	ballast := make([]byte, headroom)
 	defer runtime.KeepAlive(ballast)
@@ -103,8 +83,7 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	defer ignoreHangups(ctx, log)()
-	limitMemory(log)
-	lock, err := lockDataDir(settings, role(o.only))
+	lock, err := lockDataDir(settings, parts)
 	if err != nil {
 		return err
 	}
@@ -117,7 +96,7 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 	if settings.SecretKey == "" {
 		return &UsageError{Reason: missingSecretKey}
 	}
-	settings.DatabaseURL = nameConnections(settings.DatabaseURL, role(o.only))
+	settings.DatabaseURL = nameConnections(settings.DatabaseURL, parts)
 	b, err := awaitBackend(ctx, log, func(ctx context.Context) (*backend, error) { return o.open(ctx, settings, log) })
 	if ctx.Err() != nil && b == nil {
 		return nil // It was stopped while it waited.
@@ -125,11 +104,14 @@ func (p Program) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.serveOn(ctx, settings, b, role(o.only), o.demo), b.close(ctx))
+	if err := limitMemory(ctx, b, settings.DBMaxConns); err != nil {
+		return errors.Join(err, b.close(ctx))
+	}
+	return errors.Join(p.serveOn(ctx, settings, b, parts, o.demo), b.close(ctx))
 }
 
 // nameConnections has PostgreSQL list the connections of the process by its role, unless the URL names them otherwise.
-func nameConnections(address Secret, part role) Secret {
+func nameConnections(address Secret, parts roles) Secret {
 	const parameter = "application_name="
 	if !strings.Contains(string(address), "://") || strings.Contains(string(address), parameter) {
 		return address
@@ -138,15 +120,15 @@ func nameConnections(address Secret, part role) Secret {
 	if strings.Contains(string(address), "?") {
 		separator = "&"
 	}
-	return address + separator + parameter + "simplevalidations-" + Secret(part.String())
+	return address + separator + parameter + "simplevalidations-" + Secret(parts.String())
 }
 
 // lockDataDir refuses a second server on one data directory: two in-process Redis would be two queues.
-func lockDataDir(settings Settings, part role) (*embedded.Lock, error) {
+func lockDataDir(settings Settings, parts roles) (*embedded.Lock, error) {
 	if !settings.embedded() {
 		return nil, nil //nolint:nilnil // with both servers outside there is nothing to guard
 	}
-	if part != roleAll {
+	if !parts.isAll() {
 		return nil, &UsageError{Reason: "--only needs DATABASE_URL and REDIS_URL: separate processes must share both"}
 	}
 	lock, err := embedded.LockDir(settings.DataDir, "serve")
@@ -160,7 +142,7 @@ func lockDataDir(settings Settings, part role) (*embedded.Lock, error) {
 	return lock, nil
 }
 
-func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, part role, demo bool) error {
+func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, parts roles, demo bool) error {
 	queue, stop, err := openRedis(ctx, settings, b.log)
 	if err != nil {
 		return err
@@ -183,7 +165,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 		return err
 	}
 	// Under a limit of the processor time more threads would only use it up sooner, and the kernel would stop them all.
-	if cpus := runtime.GOMAXPROCS(0); part.plays(roleWorker) && cpus == runtime.NumCPU() {
+	if cpus := runtime.GOMAXPROCS(0); parts.plays(roleWorker) && cpus == runtime.NumCPU() {
 		// The project has counted the CPUs before.
 		runtime.GOMAXPROCS(execution.Processors(cpus))
 		defer runtime.GOMAXPROCS(cpus)
@@ -197,7 +179,7 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 		ready = func() error { return printDemo(p.Stdout, seeded) }
 	}
 	return runParts(ctx, process{
-		project: project, part: part, queue: queue, client: client, backend: b, ready: ready,
+		project: project, parts: parts, queue: queue, client: client, backend: b, ready: ready,
 	})
 }
 
@@ -214,10 +196,10 @@ func openRedis(ctx context.Context, settings Settings, log *slog.Logger) (tasks.
 	return tasks.InProcess(private.Dial), private.Stop, nil
 }
 
-// process is what a process runs on, and which part of the service it plays.
+// process is what a process runs on, and which parts of the service it plays.
 type process struct {
 	project *Project
-	part    role
+	parts   roles
 	queue   tasks.Redis
 	client  redis.UniversalClient
 	backend *backend
@@ -242,7 +224,7 @@ func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Log
 // shutdown delay after the end of ctx.
 func runParts(ctx context.Context, p process) error {
 	var delay time.Duration
-	if p.part.plays(roleWeb) {
+	if p.parts.plays(roleWeb) {
 		delay = p.project.settings.ShutdownDelay
 	}
 	running, stop := outlive(ctx, delay)
@@ -275,9 +257,9 @@ func runParts(ctx context.Context, p process) error {
 // logStart writes what an operator who reads a log has to know of the process.
 func (p process) logStart(ctx context.Context) {
 	attrs := []slog.Attr{
-		slog.String("version", p.project.version), slog.String("role", p.part.String()), slog.Int("pid", os.Getpid()),
+		slog.String("version", p.project.version), slog.String("role", p.parts.String()), slog.Int("pid", os.Getpid()),
 	}
-	if p.part.plays(roleWeb) {
+	if p.parts.plays(roleWeb) {
 		attrs = append(attrs, slog.String("address", p.project.settings.Addr),
 			slog.String("url", p.project.settings.Address()))
 	}
@@ -299,16 +281,16 @@ func (p process) awaitStop(asked, running context.Context, delay time.Duration) 
 }
 
 func startParts(ctx context.Context, group *errgroup.Group, p process) error {
-	heart, err := p.project.heartbeat(p.part)
+	heart, err := p.project.heartbeat(p.parts)
 	if err != nil {
 		return err
 	}
-	if p.part.plays(roleWeb) {
+	if p.parts.plays(roleWeb) {
 		if err := startWeb(ctx, group, p.project); err != nil {
 			return err
 		}
 	}
-	if err := startMetrics(ctx, group, p.project, p.part, heart); err != nil {
+	if err := startMetrics(ctx, group, p.project, p.parts, heart); err != nil {
 		return err
 	}
 	if err := startBackground(ctx, group, p, heart); err != nil {

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,12 +24,23 @@ import (
 // serveWeb serves a handler as the process does, and returns its address.
 func serveWeb(tb testing.TB, handler http.HandlerFunc, change func(*config.Settings)) string {
 	tb.Helper()
+	settings := defaultSettings(tb)
+	change(&settings)
+	return serveOn(tb, listen(tb), handler, settings)
+}
+
+func defaultSettings(tb testing.TB) config.Settings {
+	tb.Helper()
 	settings, _, err := config.LoadSettings(nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	change(&settings)
-	listener := listen(tb)
+	return settings
+}
+
+// serveOn is serveWeb on a listener.
+func serveOn(tb testing.TB, listener net.Listener, handler http.HandlerFunc, settings config.Settings) string {
+	tb.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- config.ServeWeb(ctx, listener, handler, settings, fixture.Discard()) }()
@@ -73,18 +86,50 @@ func askPlainly(tb testing.TB, conn net.Conn) answer {
 
 const plainGet = "GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
+// deadlineListener notes whether a deadline for writing was set on any of its connections.
+type deadlineListener struct {
+	net.Listener
+
+	isSet atomic.Bool
+}
+
+func (l *deadlineListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return deadlineConn{conn, l}, err
+}
+
+type deadlineConn struct {
+	net.Conn
+
+	listener *deadlineListener
+}
+
+func (c deadlineConn) SetWriteDeadline(deadline time.Time) error {
+	if !deadline.IsZero() {
+		c.listener.isSet.Store(true)
+	}
+	return c.Conn.SetWriteDeadline(deadline)
+}
+
 func TestReaderThatTakesNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
-	address := serveWeb(t, func(w http.ResponseWriter, _ *http.Request) {
+	listener := &deadlineListener{Listener: listen(t)}
+	settings := defaultSettings(t)
+	settings.WriteTimeout = 50 * time.Millisecond
+	address := serveOn(t, listener, func(w http.ResponseWriter, _ *http.Request) {
 		part := make([]byte, 1<<20)
 		for {
+			if !listener.isSet.Load() {
+				failed <- errors.New("there is no deadline for writing")
+				return
+			}
 			if _, err := w.Write(part); err != nil {
 				failed <- err
 				return
 			}
 		}
-	}, func(settings *config.Settings) { settings.WriteTimeout = 50 * time.Millisecond })
+	}, settings)
 	if _, err := io.WriteString(dial(t, address), plainGet); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -70,11 +71,12 @@ func countTenant(ctx context.Context, database *db.DB, orgID uuid.UUID) (map[str
 
 var errNotSuspended = errors.New("suspend the organization first: org suspend SLUG --reason TEXT")
 
-// deleteTenant deletes a suspended organization with all its rows. It works in batches and goes on where it was when it
-// is called again. The organization itself is deleted last, so until then it can be found by its slug.
+// deleteTenant deletes a suspended organization with all its rows. It works in batches and continues where it was when
+// it is called again. The organization itself is deleted after them, so until then it can be found by its slug.
 //
 // Requests that were accepted before the suspension may still write. Those that refer to the organization are refused
-// by the database when it is gone; for the others the tables are emptied once more.
+// by the database when it is gone. For the others the tables are emptied once more, and purgeTenants deletes what comes
+// even later.
 func deleteTenant(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
 	var suspended bool
 	err := database.Pool.QueryRow(ctx, `SELECT suspended_at IS NOT NULL FROM organizations WHERE id = $1`,
@@ -85,34 +87,71 @@ func deleteTenant(ctx context.Context, database *db.DB, orgID uuid.UUID, detail 
 		return fmt.Errorf("look for the organization: %w", err)
 	case isThere && !suspended:
 		return errNotSuspended
+	case isThere:
+		if _, err := emptyTenantTables(ctx, database, orgID, ""); err != nil {
+			return err
+		}
+		if err := deleteOrganization(ctx, database, orgID, detail); err != nil {
+			return err
+		}
 	}
-	if err := emptyTenantTables(ctx, database, orgID); err != nil {
-		return err
-	}
-	if !isThere {
-		return nil
-	}
-	if err := deleteOrganization(ctx, database, orgID, detail); err != nil {
-		return err
-	}
-	return emptyTenantTables(ctx, database, orgID)
+	_, err = emptyTenantTables(ctx, database, orgID, isGone)
+	return err
 }
 
-func emptyTenantTables(ctx context.Context, database *db.DB, orgID uuid.UUID) error {
+// purgeTenants deletes the rows that were written of organizations after their deletion: counts and log entries that a
+// process had kept in memory, for a moment or while it was frozen, and what a deletion has left that was killed at its
+// end.
+func purgeTenants(ctx context.Context, database *db.DB) (int64, error) {
+	rows, err := database.Pool.Query(ctx, `
+		SELECT DISTINCT target_id::uuid FROM audit_records
+		WHERE org_id = $1 AND action = $2 AND created_at > now() - $3::interval`,
+		uuid.Nil, auditDeletion, remnantPeriod)
+	if err != nil {
+		return 0, fmt.Errorf("list deleted organizations: %w", err)
+	}
+	deleted, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return 0, fmt.Errorf("list deleted organizations: %w", err)
+	}
+	var purged int64
+	for _, orgID := range deleted {
+		n, err := emptyTenantTables(ctx, database, orgID, isGone)
+		purged += n
+		if err != nil {
+			return purged, err
+		}
+	}
+	return purged, nil
+}
+
+const (
+	// auditDeletion is the action of the record that remains of an organization.
+	auditDeletion = "organization.delete"
+	// remnantPeriod is how long rows of a deleted organization are looked for.
+	remnantPeriod = 7 * 24 * time.Hour
+	// isGone keeps the rows of an organization that was imported again. An import creates it before them.
+	isGone = "AND NOT EXISTS (SELECT FROM organizations WHERE id = $1)"
+)
+
+// emptyTenantTables deletes the rows of an organization under a condition, and returns how many there were.
+func emptyTenantTables(ctx context.Context, database *db.DB, orgID uuid.UUID, condition string) (int64, error) {
+	var deleted int64
 	for _, table := range tenantTables() {
 		statement := fmt.Sprintf(`DELETE FROM %s WHERE ctid = ANY (ARRAY(
-			SELECT ctid FROM %[1]s WHERE org_id = $1 %s LIMIT $2))`, table.name, table.order)
+			SELECT ctid FROM %[1]s WHERE org_id = $1 %s %s LIMIT $2))`, table.name, condition, table.order)
 		for {
 			tag, err := database.Pool.Exec(ctx, statement, orgID, tenantBatch)
 			if err != nil {
-				return fmt.Errorf("delete from %s: %w", table.name, err)
+				return deleted, fmt.Errorf("delete from %s: %w", table.name, err)
 			}
 			if tag.RowsAffected() == 0 {
 				break
 			}
+			deleted += tag.RowsAffected()
 		}
 	}
-	return nil
+	return deleted, nil
 }
 
 // deleteOrganization deletes the row of a suspended organization and what refers to it. The audit record belongs to no
@@ -128,7 +167,7 @@ func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, d
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
 		batch.Queue(`DELETE FROM organizations WHERE id = $1 AND suspended_at IS NOT NULL`, orgID)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, Action: "organization.delete", TargetType: "organization", TargetID: orgID.String(),
+			ID: auditID, Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
 			Detail: detail,
 		})
 		return struct{}{}, batch.Send(ctx)

@@ -97,6 +97,15 @@ func TestDeleteOrganization(t *testing.T) {
 	if rows := tenantRows(t, s, s.Harbour)["key_activity"]; rows != 0 {
 		t.Errorf("rows that were left = %d, want 0", rows)
 	}
+	s.Exec(t, `INSERT INTO key_activity (org_id, key_id) VALUES ($1, $1)`, s.Harbour.ID)
+	others = tenantRows(t, s, s.Tiny)
+	purged, err := config.PurgeTenants(t.Context(), s.DB)
+	if rows := tenantRows(t, s, s.Harbour)["key_activity"]; rows != 0 || purged != 1 || err != nil {
+		t.Errorf("purge = %d, %v and leaves %d rows, want it to delete the one", purged, err, rows)
+	}
+	if diff := cmp.Diff(others, tenantRows(t, s, s.Tiny)); diff != "" {
+		t.Errorf("rows of the other organization (-before +after):\n%s", diff)
+	}
 }
 
 // A deletion that is killed anywhere is finished by the next one.

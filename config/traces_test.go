@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -84,6 +86,7 @@ func TestTraceOfARun(t *testing.T) {
 	s, called := setupTraced(t, r)
 	start := s.Start(t, "traced").To("/api/workflows/external/start/")
 	s.Must(t, http.StatusCreated, start.With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01"))
+	s.Exec(t, "UPDATE validation_runs SET created_at = created_at - interval '1 hour'")
 	s.Work(t)
 	spans := r.ofClient(t, s)
 	const request = "POST /api/workflows/:id/start/"
@@ -98,6 +101,10 @@ func TestTraceOfARun(t *testing.T) {
 	}
 	if got := hex.EncodeToString(spans[request].GetParentSpanId()); got != clientSpan {
 		t.Errorf("the request is below %s, want the client's span", got)
+	}
+	waited := time.Duration(spans["run.queue"].GetEndTimeUnixNano() - spans["run.queue"].GetStartTimeUnixNano())
+	if waited < time.Hour || waited > 2*time.Hour {
+		t.Errorf("run.queue takes %s, want the hour for which the run has waited", waited)
 	}
 	if links := spans["start.commit"].GetLinks(); len(links) != 1 ||
 		!bytes.Equal(links[0].GetSpanId(), spans["start"].GetSpanId()) {
@@ -155,9 +162,13 @@ func TestCommitsLinkTheirStarts(t *testing.T) {
 	t.Parallel()
 	r := startReceiver(t)
 	s, _ := setupTraced(t, r)
-	calls := make([]call, 16)
+	const sampled = 16
+	calls := make([]call, 2*sampled)
 	for i := range calls {
 		calls[i] = s.Start(t, "")
+		if i >= sampled { // Whoever reads the trace could not follow a link to these.
+			calls[i] = calls[i].With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-00")
+		}
 	}
 	s.Together(t, calls)
 	r.ofClient(t, s)
@@ -172,8 +183,34 @@ func TestCommitsLinkTheirStarts(t *testing.T) {
 			}
 		}
 	}
-	if starts != len(calls) || len(linked) != len(calls) {
-		t.Errorf("%d starts, %d of them linked, want %d", starts, len(linked), len(calls))
+	if starts != sampled || len(linked) != sampled {
+		t.Errorf("%d starts, %d of them linked, want %d", starts, len(linked), sampled)
+	}
+}
+
+// Spans of requests that fail say so, and probes, which come all the time, have none.
+func TestSpansOfFailuresAndProbes(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, _ := setupTraced(t, r)
+	ask := func(path string) answer {
+		return s.Do(t, call{Path: path, Token: s.Harbour.Tokens.Viewer}.
+			With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01"))
+	}
+	ask("/livez/")
+	ask("/readyz/")
+	ask("/api/runs/nowhere/")
+	s.Exec(t, "ALTER TABLE validation_runs RENAME TO renamed")
+	ask("/api/runs/")
+	got := make(map[string]trace.Status_StatusCode)
+	for name, span := range r.ofClient(t, s) {
+		got[name] = span.GetStatus().GetCode()
+	}
+	want := map[string]trace.Status_StatusCode{
+		"GET /api/runs/:id/": trace.Status_STATUS_CODE_UNSET, "GET /api/runs/": trace.Status_STATUS_CODE_ERROR,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans and their states (-want +got):\n%s", diff)
 	}
 }
 

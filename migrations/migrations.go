@@ -29,7 +29,7 @@ type State struct {
 
 // Status lists every migration in order, applied or not.
 func Status(ctx context.Context, db *sql.DB) ([]State, error) {
-	provider, err := newProvider(db)
+	provider, err := newReader(db)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Plan(ctx context.Context, db *sql.DB) ([]Planned, error) {
 
 // Pending tells whether a migration is still to be applied.
 func Pending(ctx context.Context, db *sql.DB) (bool, error) {
-	provider, err := newProvider(db)
+	provider, err := newReader(db)
 	if err != nil {
 		return false, err
 	}
@@ -83,19 +83,25 @@ func Pending(ctx context.Context, db *sql.DB) (bool, error) {
 	return pending, nil
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
-	return newProviderOf(db, FS)
+// newReader makes a provider that takes no lock. What only reads need not wait for the end of a migration, and may go
+// through a pooler: there a lock that belongs to a session would stay with a session that others use.
+func newReader(db *sql.DB) (*goose.Provider, error) {
+	return newProvider(db, FS)
 }
 
-func newProviderOf(db *sql.DB, files fs.FS) (*goose.Provider, error) {
+// newMigrator makes a provider that holds the lock of migrations while it works.
+func newMigrator(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migratorPollSeconds, migratorPolls))
 	if err != nil {
 		return nil, fmt.Errorf("make the migration lock: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(impatient{locker}),
-		// A database that followed main may have a later migration: branches choose numbers before they are merged.
-		goose.WithAllowOutofOrder(true))
+	return newProvider(db, files, goose.WithSessionLocker(impatient{locker}))
+}
+
+func newProvider(db *sql.DB, files fs.FS, options ...goose.ProviderOption) (*goose.Provider, error) {
+	// A database that followed main may have a later migration: branches choose numbers before they are merged.
+	options = append(options, goose.WithAllowOutofOrder(true))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("load migrations: %w", err)
 	}

@@ -41,7 +41,7 @@ func Up(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 
 // Apply is Up with other files than FS.
 func Apply(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
-	provider, err := newProviderOf(db, files)
+	provider, err := newMigrator(db, files)
 	if err != nil {
 		return err
 	}

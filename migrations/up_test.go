@@ -3,14 +3,17 @@ package migrations_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3/lock"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/migrations"
@@ -52,6 +55,27 @@ func TestApplyBesideALongReader(t *testing.T) {
 	var timeout string
 	if err := db.QueryRowContext(t.Context(), "SHOW lock_timeout").Scan(&timeout); err != nil || timeout != "0" {
 		t.Errorf("the connection's lock timeout is %q (%v), want it as it was", timeout, err)
+	}
+}
+
+// What only reads neither waits for a migration nor takes its lock, which a pooler would leave in a session of others.
+func TestReadingTheStateTakesNoLock(t *testing.T) {
+	t.Parallel()
+	address := coretest.DatabaseURL(t)
+	db := open(t, address, nil)
+	migrator := connect(t, address)
+	execute(t, migrator, fmt.Sprintf("SELECT pg_advisory_lock(%d)", lock.DefaultLockID))
+	// Whoever takes the lock waits for five minutes.
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	if states, err := migrations.Status(ctx, db); err != nil || len(states) == 0 {
+		t.Errorf("Status = %v, %v while another process migrates", states, err)
+	}
+	if plan, err := migrations.Plan(ctx, db); err != nil || len(plan) != 0 {
+		t.Errorf("Plan = %v, %v while another process migrates, want an empty one", plan, err)
+	}
+	if pending, err := migrations.Pending(ctx, db); err != nil || pending {
+		t.Errorf("Pending = %t, %v while another process migrates, want false", pending, err)
 	}
 }
 

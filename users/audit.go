@@ -42,19 +42,20 @@ type auditQuery struct {
 // listAudits is GET /api/audit/.
 func (a *App) listAudits(c echo.Context, principal core.Principal) error {
 	// The API lists all records: its query has no filter.
-	page, err := a.readAudits(c, principal, &core.PageQuery{}, &AuditFilter{})
+	page, err := a.readAudits(c, principal, &core.PageQuery{}, func() AuditFilter { return AuditFilter{} })
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, core.MapPage(page, renderAudit))
 }
 
-// readAudits reads a page of the audit log, for the API and for the dashboard. The filter may be part of the query.
+// readAudits reads a page of the audit log, for the API and for the dashboard. The filter is asked for when the query
+// has been read.
 func (a *App) readAudits(
-	c echo.Context, principal core.Principal, query core.ListQuery, filter *AuditFilter,
+	c echo.Context, principal core.Principal, query core.ListQuery, filter func() AuditFilter,
 ) (core.Page[auditEntry], error) {
 	return core.ReadPage(c, a.check, query, func(e auditEntry) uuid.UUID { return e.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]auditEntry, error) {
-			return a.service.audits(ctx, principal.OrgID, *filter, cursor)
+			return a.service.audits(ctx, principal.OrgID, filter(), cursor)
 		})
 }

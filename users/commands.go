@@ -28,7 +28,7 @@ func Commands(open Open) []*cobra.Command {
 	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
 		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open),
 		listOrgsCommand(open), showOrgCommand(open), suspendCommand(open), resumeCommand(open),
-		usageCommand(open), auditCommand(open))
+		auditCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create, list, disable and delete users, and make them members"}
 	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open),
 		listUsersCommand(open), deleteUserCommand(open), disableUserCommand(open), enableUserCommand(open),

@@ -148,46 +148,6 @@ func (s *Service) describeRevocation(ctx context.Context, cmd *cobra.Command, or
 		id, cli.Clean(found[0].Label), found[0].Email, found[0].State)
 }
 
-func usageCommand(open Open) *cobra.Command {
-	var from, to, format string
-	command := &cobra.Command{
-		Use: "usage", Short: "Write the usage of all organizations, month by month", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			write, known := usageFormats()[format]
-			if !known {
-				return core.InvalidParameter("the format", fmt.Sprintf("is csv or json, not %q", format))
-			}
-			first, err := parseMonth(from)
-			if err != nil {
-				return err
-			}
-			last, err := parseMonth(to)
-			if err != nil {
-				return err
-			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				return s.exportUsage(ctx, first, last, write(cmd.OutOrStdout()))
-			})
-		},
-	}
-	command.Flags().StringVar(&from, "from", "", "the first month, like 2026-01 (default: all)")
-	command.Flags().StringVar(&to, "to", "", "the last month (default: this one)")
-	command.Flags().StringVar(&format, "format", "csv", "csv, or json for JSON Lines")
-	return command
-}
-
-// parseMonth returns nil for no month.
-func parseMonth(text string) (*time.Time, error) {
-	if text == "" {
-		return nil, nil //nolint:nilnil // no month is no bound
-	}
-	month, err := time.Parse("2006-01", text)
-	if err != nil {
-		return nil, core.InvalidParameter("a month", fmt.Sprintf("is like 2026-01, not %q", text))
-	}
-	return &month, nil
-}
-
 func auditCommand(open Open) *cobra.Command {
 	var org, since string
 	var withoutStarts bool

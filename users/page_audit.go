@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -37,8 +38,8 @@ func auditRowFor(principal core.Principal) func(auditEntry) auditRow {
 // auditedActions are the choices of AuditFilter.
 func auditedActions(chosen string) []choice {
 	choices := []choice{
-		{Value: "", Text: "everything"},
 		{Value: "all", Text: "everything except run starts"},
+		{Value: "everything", Text: "everything"},
 		{Value: "token", Text: "tokens"},
 		{Value: "member", Text: "members"},
 		{Value: "invitation", Text: "invitations"},
@@ -62,7 +63,11 @@ func auditedActions(chosen string) []choice {
 // auditPage is GET /app/orgs/{org}/audit/.
 func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	var query auditQuery
-	page, err := a.readAudits(c, principal, &query, &query.AuditFilter)
+	page, err := a.readAudits(c, principal, &query, func() AuditFilter {
+		// Almost all records are starts of runs, which have a list of their own.
+		query.Noun = cmp.Or(query.Noun, "all")
+		return query.AuditFilter
+	})
 	if err != nil {
 		return err
 	}

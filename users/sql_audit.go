@@ -19,6 +19,7 @@ type auditEntry struct {
 	ActorID    *uuid.UUID
 	ActorEmail string
 	TokenID    *uuid.UUID
+	TokenLabel string
 	Action     string
 	TargetType string
 	TargetID   string
@@ -28,9 +29,10 @@ type auditEntry struct {
 
 // AuditFilter narrows the audit log; empty members do not narrow.
 type AuditFilter struct {
-	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both.
+	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both, and listed by
+	// "everything".
 	//nolint:lll // one tag
-	Noun string `query:"noun" validate:"omitempty,oneof=all token member invitation session password user workflow run idempotency_key organization second_factor identity signing_secret"`
+	Noun string `query:"noun" validate:"omitempty,oneof=everything all token member invitation session password user workflow run idempotency_key organization second_factor identity signing_secret"`
 }
 
 // audits reads one page of the audit log, newest first, and one row more.
@@ -38,17 +40,20 @@ func (s *Service) audits(
 	ctx context.Context, orgID uuid.UUID, filter AuditFilter, cursor core.Cursor,
 ) ([]auditEntry, error) {
 	comparison, order, from := cursor.Window()
-	condition, args := "", []any{orgID, from, cursor.Size + 1}
-	if filter.Noun != "" {
-		// The condition is that of the index, which leaves out the starts.
-		condition = ` AND a.action <> 'run.start' AND starts_with(a.action, $4)`
+	condition, args := "a.org_id = $1", []any{orgID, from, cursor.Size + 1}
+	if filter.Noun != "" && filter.Noun != "everything" {
+		// The first condition is that of the index, which leaves out the starts, and the second is what it is over.
+		condition = `a.action <> 'run.start' AND CASE WHEN a.action <> 'run.start' THEN a.org_id END = $1
+			AND starts_with(a.action, $4)`
 		args = append(args, strings.TrimPrefix(filter.Noun+".", "all."))
 	}
 	rows, err := s.db.Pool.Query(ctx, `
-		SELECT a.id, a.created_at, a.actor_id, coalesce(u.email, ''), a.token_id, a.action, a.target_type, a.target_id,
-			a.request_id, a.detail
-		FROM audit_records AS a LEFT JOIN users AS u ON u.id = a.actor_id
-		WHERE a.org_id = $1 AND a.id `+comparison+` $2`+condition+` ORDER BY a.id `+order+` LIMIT $3`, args...)
+		SELECT a.id, a.created_at, a.actor_id, coalesce((SELECT email FROM users WHERE id = a.actor_id), ''),
+			a.token_id,
+			coalesce((SELECT label FROM api_tokens AS t WHERE t.org_id = a.org_id AND t.id = a.token_id), ''), a.action,
+			a.target_type, a.target_id, a.request_id, a.detail
+		FROM audit_records AS a
+		WHERE `+condition+` AND a.id `+comparison+` $2 ORDER BY a.id `+order+` LIMIT $3`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list audit records: %w", err)
 	}

@@ -3,16 +3,10 @@ package users
 import (
 	"bufio"
 	"context"
-	"encoding/csv"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -81,11 +75,6 @@ func userRows() [][2]string {
 		{"password_links", `SELECT origin, created_at, expires_at FROM password_links WHERE user_id = $1 AND $2 <> ''`},
 		{"sign_in_steps", `SELECT purpose, expires_at FROM sign_in_steps WHERE user_id = $1 AND $2 <> ''`},
 		{"mails", `SELECT kind, created_at FROM mails WHERE recipient = $2 AND $1::uuid IS NOT NULL`},
-		{"sign_in_steps", `SELECT purpose, expires_at FROM sign_in_steps WHERE user_id = $1 AND $2 <> ''`},
-		{"second_factors", `SELECT confirmed_at, created_at FROM second_factors WHERE user_id = $1 AND $2 <> ''`},
-		{"identities", `SELECT issuer, subject, created_at FROM identities WHERE user_id = $1 AND $2 <> ''`},
-		{"password_links", `SELECT origin, created_at, expires_at FROM password_links WHERE user_id = $1 AND $2 <> ''`},
-		{"mails", `SELECT kind, recipient, created_at FROM mails WHERE recipient = $2 AND $1::uuid IS NOT NULL`},
 		{"invitations", `SELECT o.slug AS organization, i.email, i.name, i.role, i.state, i.created_at
 			FROM invitations AS i JOIN organizations AS o ON o.id = i.org_id WHERE i.email = $2 OR i.accepted_by = $1`},
 		{"audit_records", `SELECT org_id, id, action, target_type, target_id, request_id, detail, created_at
@@ -153,74 +142,4 @@ func (s *Service) exportAudit(ctx context.Context, filter auditExport, w io.Writ
 		FROM audit_records AS a LEFT JOIN organizations AS o ON o.id = a.org_id
 		LEFT JOIN users AS u ON u.id = a.actor_id
 		WHERE `+condition+` ORDER BY a.org_id, a.id`, args...)
-}
-
-// usageRow is the usage of an organization in a month.
-type usageRow struct {
-	Month        string    `json:"month"`
-	Organization string    `json:"organization"`
-	ID           uuid.UUID `json:"organization_id"`
-	Metric       string    `json:"metric"`
-	Used         int64     `json:"used"`
-	// Quota is nil for unlimited.
-	Quota *int64 `json:"quota"`
-}
-
-// usageWriter writes rows of usage; the last call has none.
-type usageWriter func(row *usageRow) error
-
-func usageFormats() map[string]func(io.Writer) usageWriter {
-	return map[string]func(io.Writer) usageWriter{"csv": usageAsCSV, "json": usageAsJSON}
-}
-
-func usageAsCSV(w io.Writer) usageWriter {
-	table := csv.NewWriter(w)
-	header := table.Write([]string{"month", "organization", "organization_id", "metric", "used", "quota"})
-	return func(row *usageRow) error {
-		if row == nil {
-			table.Flush()
-			return errors.Join(header, table.Error())
-		}
-		quota := ""
-		if row.Quota != nil {
-			quota = strconv.FormatInt(*row.Quota, 10)
-		}
-		return table.Write([]string{
-			row.Month, row.Organization, row.ID.String(), row.Metric, strconv.FormatInt(row.Used, 10), quota,
-		})
-	}
-}
-
-func usageAsJSON(w io.Writer) usageWriter {
-	buffered := bufio.NewWriter(w)
-	encoder := json.NewEncoder(buffered)
-	return func(row *usageRow) error {
-		if row == nil {
-			return buffered.Flush()
-		}
-		return encoder.Encode(row)
-	}
-}
-
-// exportUsage writes the usage of all organizations from one month to another; nil is no bound.
-func (s *Service) exportUsage(ctx context.Context, from, to *time.Time, write usageWriter) error {
-	rows, err := s.db.Pool.Query(db.Unlimited(ctx), `
-		SELECT to_char(c.period_start, 'YYYY-MM'), o.slug, o.id, c.metric, c.used, c.quota
-		FROM usage_counters AS c JOIN organizations AS o ON o.id = c.org_id
-		WHERE c.period_start >= coalesce($1::date, '-infinity') AND c.period_start <= coalesce($2::date, 'infinity')
-		ORDER BY c.period_start, o.slug, c.metric`, from, to)
-	if err != nil {
-		return fmt.Errorf("export the usage: %w", err)
-	}
-	var row usageRow
-	_, err = pgx.ForEachRow(rows,
-		[]any{&row.Month, &row.Organization, &row.ID, &row.Metric, &row.Used, &row.Quota},
-		func() error { return write(&row) })
-	if err != nil {
-		return fmt.Errorf("export the usage: %w", err)
-	}
-	if err := write(nil); err != nil {
-		return fmt.Errorf("write the usage: %w", err)
-	}
-	return nil
 }

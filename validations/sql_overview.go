@@ -63,7 +63,13 @@ type FailingWorkflow struct {
 	Failed, Ended int64
 }
 
-// topFailing bounds the failing workflows of the overview.
+// TopRule is a rule that the documents of a workflow have failed.
+type TopRule struct {
+	Workflow string
+	FailingRule
+}
+
+// topFailing bounds the failing workflows and rules of the overview.
 const topFailing = 5
 
 // Overview summarizes the newest runs of the last 24 hours.
@@ -73,8 +79,10 @@ type Overview struct {
 	Before Verdicts
 	// Failing are the workflows with the most failed runs, most first.
 	Failing []FailingWorkflow
-	Took    Durations
-	Late    LateRuns
+	// Rules are what fails most often in the newest failed runs, at most 50.
+	Rules []TopRule
+	Took  Durations
+	Late  LateRuns
 }
 
 // Overview reads the overview of the organization in one round trip.
@@ -127,6 +135,7 @@ func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, erro
 		WHERE result IN ('PASS', 'FAIL')
 		GROUP BY workflow_slug HAVING count(*) FILTER (WHERE result = 'FAIL') > 0
 		ORDER BY 2 DESC, 1 LIMIT $4`, orgID, from, OverviewRuns, topFailing)
+	queueTopRules(&reads, orgID, from, &found.Rules)
 	reads.Queue(db.OneInto(&found.Late, pgx.RowToStructByPos[LateRuns]), `
 		SELECT count(*) FILTER (WHERE state = 'PENDING'), count(*) FILTER (WHERE state = 'RUNNING')
 		FROM (SELECT state FROM (
@@ -136,6 +145,28 @@ func (s *Service) Overview(ctx context.Context, orgID uuid.UUID) (Overview, erro
 		return Overview{}, fmt.Errorf("read the newest runs: %w", err)
 	}
 	return found, nil
+}
+
+// queueTopRules finds the rules that fail most often.
+func queueTopRules(reads *db.Reads, orgID, from uuid.UUID, found *[]TopRule) {
+	reads.Queue(db.AllInto(found, func(row pgx.CollectableRow) (TopRule, error) {
+		var r TopRule
+		err := row.Scan(&r.Workflow, &r.Rule, &r.Message, &r.Runs, &r.Newest)
+		return r, err
+	}), `
+		WITH newest AS (
+			SELECT id, workflow_slug, result FROM validation_runs
+			WHERE org_id = $1 AND id >= $2 AND created_at >= date_trunc('hour', now(), 'UTC') - interval '23 hours'
+			ORDER BY id DESC LIMIT $3),
+		failed AS (SELECT id, workflow_slug FROM newest WHERE result = 'FAIL' ORDER BY id DESC LIMIT $4),
+		found AS (
+			SELECT failed.workflow_slug, failed.id, f.rule, min(f.message) AS message FROM failed
+			CROSS JOIN LATERAL (SELECT coalesce(nullif(assertion_id, ''), code) AS rule, message FROM findings
+				WHERE org_id = $1 AND run_id = failed.id AND ordinal <= $5 AND severity = 'ERROR' OFFSET 0) AS f
+			GROUP BY failed.workflow_slug, failed.id, f.rule)
+		SELECT workflow_slug, rule, min(message), count(*), (array_agg(id ORDER BY id DESC))[:3]
+		FROM found GROUP BY workflow_slug, rule ORDER BY count(*) DESC, workflow_slug, rule LIMIT $6`,
+		orgID, from, OverviewRuns, failedRuns, ruleFindings, topFailing)
 }
 
 // scanHour reads an hour, and the durations of all hours, which each row repeats.

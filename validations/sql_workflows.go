@@ -97,6 +97,8 @@ type FailingRule struct {
 	Message string
 	// Runs is how many of the scanned runs have failed the rule.
 	Runs int64
+	// Newest are the latest of them, newest first and at most three.
+	Newest []uuid.UUID
 }
 
 // FailingRules lists the rules that fail most often in a workflow. It scans the failed runs among the newest 500, at
@@ -112,7 +114,7 @@ func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID)
 			CROSS JOIN LATERAL (SELECT coalesce(nullif(assertion_id, ''), code) AS rule, message FROM findings
 				WHERE org_id = $1 AND run_id = failed.id AND ordinal <= $5 AND severity = 'ERROR' OFFSET 0) AS f
 			GROUP BY failed.id, f.rule)
-		SELECT rule, min(message), count(*), (SELECT count(*) FROM failed)
+		SELECT rule, min(message), count(*), (array_agg(id ORDER BY id DESC))[:3], (SELECT count(*) FROM failed)
 		FROM found GROUP BY rule ORDER BY count(*) DESC, rule LIMIT $6`,
 		orgID, workflowID, ruleRuns, failedRuns, ruleFindings, topRules)
 	if err != nil {
@@ -121,8 +123,9 @@ func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID)
 	var rules []FailingRule
 	var rule FailingRule
 	var failed int64
-	_, err = pgx.ForEachRow(rows, []any{&rule.Rule, &rule.Message, &rule.Runs, &failed}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&rule.Rule, &rule.Message, &rule.Runs, &rule.Newest, &failed}, func() error {
 		rules = append(rules, rule)
+		rule.Newest = nil
 		return nil
 	})
 	if err != nil {

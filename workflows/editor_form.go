@@ -40,6 +40,7 @@ const (
 	deedDraft   editorDeed = "draft"
 	deedDiscard editorDeed = "discard"
 	deedColumns editorDeed = "columns"
+	deedInfer   editorDeed = "infer"
 )
 
 // baseOf names the state of a workflow: its version, its name and its description.
@@ -139,7 +140,7 @@ func readUpload(header *multipart.FileHeader) (string, error) {
 const newWorkflowText = `schema_version: 1
 slug: my-workflow
 name: My workflow
-description: What it is for.
+description: What this workflow checks.
 accepts: [application/json]
 steps:
   - id: shape

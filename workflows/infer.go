@@ -26,8 +26,8 @@ func inferCommand() *cobra.Command {
 The file demands what every value of the sample has: types, columns and members that are never missing. What a sample
 cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
 
-Tables (CSV, XLSX, JSON Lines) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema. Nothing is
-sent anywhere.`,
+Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema.
+Nothing is sent anywhere.`,
 		Example: "  simplevalidations infer readings.csv > readings.yaml\n" +
 			"  simplevalidations check readings.csv --workflow readings.yaml",
 		Args: cobra.ExactArgs(1),
@@ -48,10 +48,13 @@ func infer(cmd *cobra.Command, name, declared string) error {
 		Content: source, Size: source.Size, MediaType: types[0], Filename: filepath.Base(source.Name),
 	}
 	file, notes, err := inferFile(cmd.Context(), document)
-	if err := errors.Join(err, source.Close()); err != nil {
-		if cmd.Context().Err() != nil {
-			return interrupted(cmd.Context(), err)
-		}
+	switch err := errors.Join(err, source.Close()); {
+	case err == nil:
+	case cmd.Context().Err() != nil:
+		return interrupted(cmd.Context(), err)
+	case errors.Is(err, errUnknownType):
+		return cli.Misuse("%s: %v; set --content-type if the name does not tell", name, err)
+	default:
 		return cli.Misuse("%s: %v", name, err)
 	}
 	text, err := file.annotated("", notes)
@@ -62,6 +65,9 @@ func infer(cmd *cobra.Command, name, declared string) error {
 	return err
 }
 
+var errUnknownType = errors.New(
+	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML or XML")
+
 // inferFile proposes a workflow file for documents such as this one. The notes are about values of the file, by their
 // JSON pointers.
 func inferFile(ctx context.Context, document engines.Document) (File, map[string]string, error) {
@@ -70,8 +76,7 @@ func inferFile(ctx context.Context, document engines.Document) (File, map[string
 		return File{}, nil, err
 	}
 	if !known {
-		return File{}, nil, errors.New("nothing can be inferred from documents of this type; " +
-			"use CSV, XLSX, JSON Lines, JSON, YAML or XML, and set --content-type if the name does not tell")
+		return File{}, nil, errUnknownType
 	}
 	title := strings.TrimSuffix(document.Filename, filepath.Ext(document.Filename))
 	slug := slugOf(title)

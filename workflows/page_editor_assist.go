@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -32,8 +34,8 @@ type sampleFinding struct{ Tone, Sign, Place, Message, Code string }
 // sampleFindings bounds the findings that are listed beside a sample.
 const sampleFindings = 50
 
-// assist does what leaves the editor open: it checks the text and the sample, stores a draft, or writes the columns of
-// the form into the text.
+// assist does what leaves the editor open: it checks the text and the sample, stores a draft, or writes the text from
+// the sample or from the form for columns.
 func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) error {
 	if page.Workflow != nil {
 		var err error
@@ -47,6 +49,8 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 		return a.checkSample(c, principal, page)
 	case deedColumns:
 		return a.applyColumns(c, page)
+	case deedInfer:
+		return a.inferText(c, principal, page)
 	case deedDraft, deedDiscard:
 		if page.Workflow != nil {
 			return a.keepDraft(c, principal, page)
@@ -95,6 +99,43 @@ func (a *App) checkSample(c echo.Context, principal core.Principal, page editorP
 	}
 	page.Checked = newSampleView(checked)
 	return a.renderEditor(c, http.StatusOK, page)
+}
+
+// inferText writes the text anew from the sample. A workflow keeps its slug and its names.
+func (a *App) inferText(c echo.Context, principal core.Principal, page editorPage) error {
+	ctx := c.Request().Context()
+	if page.Draft.Sample == "" || page.Draft.SampleName == "" {
+		return a.refuseEditor(c, page, core.InvalidPayload(
+			"Paste a sample document and give its file name, such as readings.csv, which tells its type."))
+	}
+	sample := engines.NewDocument([]byte(page.Draft.Sample),
+		mediatype.Sent{Filename: page.Draft.SampleName}.Types()[0], page.Draft.SampleName)
+	text, err := execution.TrySample(ctx, a.samples, principal.OrgID, sample,
+		func(ctx context.Context) (string, error) { return a.inferredText(ctx, sample, page.Workflow) })
+	if errors.Is(err, execution.ErrSampleTimeout) {
+		err = core.InvalidPayload("The sample takes too long to read. Take a smaller one.").Because(err)
+	}
+	if err != nil {
+		return a.refuseEditor(c, page, err)
+	}
+	page.Draft.Text = text
+	page.Notice = "The YAML was written from the sample and demands what every value of it has. " +
+		"Read it before you save it: a sample cannot tell what other documents may have."
+	return a.renderEditor(c, http.StatusOK, page)
+}
+
+// inferredText is the YAML for documents such as the sample, of the workflow if there is one. What is wrong with the
+// sample is an invalid_payload.
+func (a *App) inferredText(ctx context.Context, sample engines.Document, workflow *Version) (string, error) {
+	file, notes, err := inferFile(ctx, sample)
+	if err != nil {
+		return "", core.InvalidPayload("The YAML cannot be written from the sample: " + err.Error() + ".").Because(err)
+	}
+	if workflow != nil {
+		file.Slug, file.Name, file.Description = workflow.Slug, workflow.Name, workflow.Description
+	}
+	text, err := file.annotated(a.address+FileSchemaPath, notes)
+	return string(text), err
 }
 
 func newSampleView(checked formats.Document) *sampleView {

@@ -50,6 +50,7 @@ func bindRunFilter(command *cobra.Command, filter *client.RunFilter) {
 	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
 	flags.StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
 	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	flags.StringVar(&filter.Search, "q", "", "only runs whose key or document name contains this text")
 	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
 	layouts := []string{time.RFC3339, time.DateOnly}
 	flags.TimeVar(&filter.Since, "since", time.Time{}, layouts,

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -15,7 +16,9 @@ type RunFilter struct {
 	Source string
 	// Workflow is the id or the slug of a workflow.
 	Workflow string
-	Key      string
+	// Search is a part of the idempotency key or of the document's name, in any case of its letters.
+	Search string
+	Key    string
 	// Since and Until bound the time of creation; Until is not included.
 	Since, Until time.Time
 }
@@ -48,7 +51,7 @@ func (c *Client) Runs(ctx context.Context, filter RunFilter) iter.Seq2[Run, erro
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"state": string(filter.State), "result": string(filter.Result), "source": filter.Source,
-		"workflow": filter.Workflow, "idempotency_key": filter.Key,
+		"workflow": filter.Workflow, "q": filter.Search, "idempotency_key": filter.Key,
 		"since": queryTime(filter.Since), "until": queryTime(filter.Until),
 	} {
 		if value != "" {
@@ -75,6 +78,23 @@ func (c *Client) Report(ctx context.Context, id string, form Report) ([]byte, er
 func (c *Client) Document(ctx context.Context, id string) ([]byte, error) {
 	got, err := c.send(ctx, request{method: http.MethodGet, path: runPath(id) + "document/content/"})
 	return got.body, err
+}
+
+// DocumentLines reads lines of a run's document from the given one on, with the findings on them. There are at most 200
+// in one answer; 0 stands for 100.
+func (c *Client) DocumentLines(ctx context.Context, id string, from, lines int) (DocumentWindow, error) {
+	query := url.Values{}
+	for name, value := range map[string]int{"from": from, "lines": lines} {
+		if value > 0 {
+			query.Set(name, strconv.Itoa(value))
+		}
+	}
+	return get[DocumentWindow](ctx, c, runPath(id)+"document/?"+query.Encode())
+}
+
+// Compare tells what has changed since the previous run of the same workflow on the same file.
+func (c *Client) Compare(ctx context.Context, id string) (Comparison, error) {
+	return get[Comparison](ctx, c, runPath(id)+"comparison/")
 }
 
 func runPath(id string) string { return "/api/runs/" + url.PathEscape(id) + "/" }

@@ -63,8 +63,8 @@ func (c *Client) send(ctx context.Context, r request) (answer, error) {
 			return answer{}, r.conclude(failed, lost, number)
 		}
 		c.onRetry(tried, wait)
-		c.log.InfoContext(ctx, "retry", "method", r.method, "path", r.path, "attempt", number, "wait", wait,
-			"key", r.key, "error", failed)
+		c.log.InfoContext(ctx, "retry", "method", r.method, "path", r.path, "attempt", number, "wait_ms",
+			wait.Milliseconds(), "key", r.key, "error", failed)
 		if err := sleep(ctx, wait); err != nil {
 			failed.err = errors.Join(failed.err, err)
 			return answer{}, r.conclude(failed, lost, number)

@@ -22,6 +22,7 @@ const (
 	// JSONLines has one JSON value on each line (jsonlines.org); it is not JSON.
 	JSONLines = "application/jsonl"
 	XLSX      = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	Parquet   = "application/vnd.apache.parquet"
 	// Binary says nothing about a document: clients declare it for what they do not know.
 	Binary = "application/octet-stream"
 
@@ -85,6 +86,7 @@ var endings = []ending{
 	{".csv", []string{CSV, Text}},
 	{".tsv", []string{TSV, Text}},
 	{".xlsx", []string{XLSX}},
+	{".parquet", []string{Parquet}},
 	{".xml", []string{XML}},
 	{".idf", []string{Text, Binary}},
 	{".txt", []string{Text}},
@@ -167,6 +169,8 @@ func canonical(base string) string {
 	case "application/x-ndjson", "application/ndjson", "application/x-jsonlines", "application/jsonlines",
 		"application/x-jsonl":
 		return JSONLines
+	case "application/parquet", "application/x-parquet":
+		return Parquet
 	case "application/x-zip-compressed", "application/x-zip":
 		return zip
 	default:

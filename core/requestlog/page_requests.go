@@ -134,6 +134,43 @@ type statusChoice struct {
 	Chosen      bool
 }
 
+// More reports whether one of the filters is set that are rarely wanted.
+func (v requestsView) More() bool {
+	return v.Filter.Token != "" || v.Filter.Run != "" || v.Filter.Since != "" || v.Filter.Until != ""
+}
+
+// filterChip names a filter that is set, and leads to the list without it.
+type filterChip struct {
+	Text, Address string
+}
+
+// Chips are the filters that are set.
+func (v requestsView) Chips() []filterChip {
+	filters := []struct{ name, label, value, text string }{
+		{"status", "Status", v.Filter.Status, v.Filter.Status},
+		{"code", "Error code", v.Filter.Code, v.Filter.Code},
+		{"key", "Key", v.Filter.Key, v.Filter.Key},
+		{"token", "Token", v.Filter.Token, v.Filter.Token},
+		{"run", "Run", v.Filter.Run, v.Filter.Run},
+		{"since", "Since", v.Filter.Since, v.SinceField()},
+		{"until", "Until", v.Filter.Until, v.UntilField()},
+	}
+	var chips []filterChip
+	for i, set := range filters {
+		if set.value == "" {
+			continue
+		}
+		rest := url.Values{}
+		for j, other := range filters {
+			if other.value != "" && i != j {
+				rest.Set(other.name, other.value)
+			}
+		}
+		chips = append(chips, filterChip{Text: set.label + ": " + set.text, Address: "?" + rest.Encode()})
+	}
+	return chips
+}
+
 // SinceField and UntilField are the times as the form shows them.
 func (v requestsView) SinceField() string { return pages.TimeField(v.Filter.Since) }
 
@@ -160,6 +197,9 @@ func newRequestRow(r Request, labels map[uuid.UUID]string) requestRow {
 
 // Millis is how long the request took.
 func (r requestRow) Millis() string { return pages.Took(r.Took.Round(time.Microsecond)) }
+
+// Moment is when the request arrived; the year and the rest stand on its page.
+func (r requestRow) Moment() string { return r.At.UTC().Format("2 Jan 15:04:05.000") }
 
 // HasRun reports whether the request is about a run.
 func (r requestRow) HasRun() bool { return r.RunID != uuid.Nil }

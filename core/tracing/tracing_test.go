@@ -68,3 +68,31 @@ func TestLogNamesTheSpan(t *testing.T) {
 		t.Errorf("line = %s, want no ids", line)
 	}
 }
+
+// BenchmarkRequest makes the spans of a request whose run is executed elsewhere.
+func BenchmarkRequest(b *testing.B) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	b.Cleanup(server.Close)
+	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+	for name, endpoint := range map[string]string{"Off": "", "On": server.URL} {
+		b.Run(name, func(b *testing.B) {
+			tracer, err := tracing.Open(b.Context(), endpoint, "1", slog.New(slog.DiscardHandler))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				ctx, request := tracer.Serve(b.Context(), "request", header)
+				ctx, start := tracer.Start(ctx, "start")
+				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.Place{tracer.PlaceOf(ctx)})
+				parent := tracer.Parent(ctx)
+				commit.End()
+				start.End()
+				request.End()
+				tracer.Waited(b.Context(), "run.queue", parent, time.Millisecond)
+				_, run := tracer.Join(b.Context(), "run.execute", parent)
+				run.End()
+			}
+		})
+	}
+}

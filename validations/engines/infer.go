@@ -16,7 +16,8 @@ func Infer(ctx context.Context, doc Document) (string, engine.Inferred, bool, er
 	limits := DefaultLimits()
 	base := mediatype.Canonical(doc.MediaType)
 	switch {
-	case base == mediatype.CSV || base == mediatype.TSV || base == mediatype.XLSX || base == mediatype.JSONLines:
+	case base == mediatype.CSV || base == mediatype.TSV || base == mediatype.XLSX || base == mediatype.JSONLines ||
+		base == mediatype.Parquet:
 		inferred, err := table.Infer(ctx, doc, limits)
 		return KindTable, inferred, true, err
 	case mediatype.IsJSON(base) || base == mediatype.YAML:

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table"
 )
 
 // weight is what a kind of document costs in memory while an engine holds it as a tree. The factors are those of the
@@ -53,8 +54,11 @@ func Weight(kind, mediaType string, size int64) int64 {
 	case KindHTTP:
 		return textWeight.of(size)
 	case KindTable:
-		if mediatype.Canonical(strings.ToLower(mediaType)) == mediatype.XLSX {
+		switch mediatype.Canonical(strings.ToLower(mediaType)) {
+		case mediatype.XLSX:
 			return workbookWeight.of(size)
+		case mediatype.Parquet:
+			return table.ParquetMemory(size)
 		}
 		return 0
 	default:

@@ -20,6 +20,11 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // is leased or completed, do nothing, so it is safe to deliver a job more than once. An error asks the queue to deliver
 // the job again.
 func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
+	endTurn, err := e.starts.takeTurn(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for a turn of run %s: %w", job.SubjectID, err)
+	}
+	defer endTurn()
 	held, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)

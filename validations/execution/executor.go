@@ -72,6 +72,7 @@ type Executor struct {
 	places *share.Places
 	// memory is the budget of all engines. It has places for all that may run.
 	memory *share.Places
+	starts *precedence
 	// abandoned counts engines that ignored the end of their context and still run.
 	abandoned atomic.Int64
 }
@@ -91,6 +92,7 @@ func New(
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
 		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
+		starts:     newPrecedence(),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)

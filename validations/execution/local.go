@@ -94,7 +94,10 @@ type Place struct {
 // Reserve reserves a place for a run that is about to be created, or returns nil if the run is to be staged: no place
 // or no memory for its engines is free at once, its document is not in memory, or one of its steps calls an external
 // validator.
+//
+// It also tells that a start has come, which goes before the runs of the queue.
 func (l *Local) Reserve(run validations.Prepared, definition validations.Definition) *Place {
+	l.executor.starts.starting()
 	weight, fits := localWeight(run.Submission, definition)
 	if !fits {
 		return nil

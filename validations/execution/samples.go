@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -47,45 +48,61 @@ func NewSamples(limit SampleLimiter) *Samples {
 func (s *Samples) Check(
 	ctx context.Context, orgID uuid.UUID, definition validations.Definition, sample engines.Document,
 ) (formats.Document, error) {
+	checked, err := TrySample(ctx, s, orgID, sample, func(ctx context.Context) (formats.Document, error) {
+		checker, err := NewChecker(definition)
+		if err != nil {
+			return formats.Document{}, err
+		}
+		return checker.Check(ctx, sample.Filename, sample, func(int) {})
+	})
+	if errors.Is(err, ErrSampleTimeout) {
+		return formats.Document{Name: sample.Filename, Result: formats.ResultTimedOut, Error: fmt.Sprintf(
+			"The check of the sample took longer than %s and was stopped.", sampleTimeout)}, nil
+	}
+	return checked, err
+}
+
+// ErrSampleTimeout says that the work on a sample took too long and was stopped.
+var ErrSampleTimeout = errors.New("the work on the sample took too long")
+
+// TrySample does small work on a sample within a request. An organization that asks for too much is refused with
+// rate_limited.
+func TrySample[T any](
+	ctx context.Context, s *Samples, orgID uuid.UUID, sample engines.Document, work func(context.Context) (T, error),
+) (T, error) {
+	var none T
 	if sample.Size > MaxSampleBytes {
-		return formats.Document{}, core.NewError(core.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
+		return none, core.NewError(core.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
 	if allowance := s.limit.Allow(orgID); !allowance.Allowed() {
-		return formats.Document{}, core.RateLimited("Your organization has many samples checked.", allowance.Wait)
-	}
-	checker, err := NewChecker(definition)
-	if err != nil {
-		return formats.Document{}, err
+		return none, core.RateLimited("Your organization has many samples checked.", allowance.Wait)
 	}
 	limited, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
 	leave, err := s.places.Take(limited, orgID, 0)
 	if err != nil {
-		return formats.Document{}, core.Unavailable(err)
+		return none, core.Unavailable(err)
 	}
 	type outcome struct {
-		document formats.Document
-		err      error
+		result T
+		err    error
 	}
 	ended := make(chan outcome, 1)
 	go func() {
 		// An engine that ignores its deadline keeps its place, so it cannot be followed by others.
 		defer leave()
-		checked, err := checker.Check(limited, sample.Filename, sample, func(int) {})
-		ended <- outcome{checked, err}
+		result, err := work(limited)
+		ended <- outcome{result, err}
 	}()
 	select {
 	case end := <-ended:
 		if end.err == nil || limited.Err() == nil {
-			return end.document, end.err
+			return end.result, end.err
 		}
 	case <-limited.Done():
 	}
 	if err := ctx.Err(); err != nil {
-		return formats.Document{}, err
+		return none, err
 	}
-	return formats.Document{
-		Name: sample.Filename, Result: formats.ResultTimedOut,
-		Error: fmt.Sprintf("The check of the sample took longer than %s and was stopped.", sampleTimeout),
-	}, nil
+	return none, ErrSampleTimeout
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -78,6 +79,11 @@ type comparisonGroup struct {
 	Findings []comparedView
 	// More says how many are not listed.
 	More string
+}
+
+// Unchanged reports whether the runs were compared and have the same findings.
+func (p comparisonPage) Unchanged() bool {
+	return !p.Incomplete && !slices.ContainsFunc(p.Groups, func(g comparisonGroup) bool { return len(g.Findings) > 0 })
 }
 
 // comparedView is a finding. Its address leads to the line in the document of its run.

@@ -105,6 +105,9 @@ type overviewView struct {
 	// Rate is the share of the runs that have passed.
 	Rate    passRate
 	Failing []failingRow
+	Rules   []ruleRow
+	// Refused are the requests that were refused today (UTC).
+	Refused []requestlog.RefusalCount
 	// Setup are the first steps of an organization, until all are made.
 	Setup []setupStep
 	Hours pages.Bars
@@ -212,6 +215,8 @@ func newOverviewView(
 	view.Runs.Address = base + "runs/?" + between(found.Hours[0].Hour, time.Time{}).Encode()
 	view.Rate = newPassRate(validations.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
 	view.Failing = newFailingRows(base, found.Hours[0].Hour, found.Failing)
+	view.Rules = newRuleRows(base, found.Rules)
+	view.Refused = newRefusalRows(refusals)
 	view.Replays = view.Hours.Total(len(view.Hours.Series) - 1)
 	return view
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // passRate is the share of the runs that have passed, in percent, among those with a verdict.
@@ -68,6 +70,46 @@ func newFailingRows(base string, since time.Time, failing []validations.FailingW
 			Slug: workflow.Slug, Workflow: base + "workflows/" + workflow.Slug + "/",
 			Address: base + "runs/?" + values.Encode(), Failed: workflow.Failed, Ended: workflow.Ended,
 		}
+	}
+	return rows
+}
+
+// ruleRow is a rule that documents have failed, with the newest runs that did.
+type ruleRow struct {
+	validations.TopRule
+
+	// Address is the page of the workflow.
+	Address string
+	// Latest are the newest runs.
+	Latest []ruleRun
+}
+
+// ruleRun is a run that has failed a rule.
+type ruleRun struct {
+	ID, Address string
+}
+
+func newRuleRows(base string, rules []validations.TopRule) []ruleRow {
+	rows := make([]ruleRow, len(rules))
+	for i, rule := range rules {
+		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
+		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
+		for _, id := range rule.Newest {
+			rows[i].Latest = append(rows[i].Latest, ruleRun{shortened(id), base + "runs/" + id.String() + "/"})
+		}
+	}
+	return rows
+}
+
+// shownRefusals bounds the reasons of refused requests that the overview names.
+const shownRefusals = 5
+
+func newRefusalRows(refusals []requestlog.Refusal) []requestlog.RefusalCount {
+	rows := make([]requestlog.RefusalCount, 0, shownRefusals)
+	for _, refusal := range refusals[:min(len(refusals), shownRefusals)] {
+		rows = append(rows, requestlog.RefusalCount{
+			Code: refusal.Code, Title: refusal.Code.Spec().Title, Starts: refusal.Starts, Others: refusal.Others,
+		})
 	}
 	return rows
 }

@@ -102,6 +102,7 @@ func TestGoClient(t *testing.T) {
 		if err != nil || string(again.Run.RerunOf) != run.ID || again.Key != "again-1" {
 			t.Errorf("rerun = %+v and error %v, want one of %s", again, err, run.ID)
 		}
+		readsAround(t, s, c, run)
 		canceled, err := c.Cancel(t.Context(), again.Run.ID)
 		if err != nil || canceled.Result != client.ResultCanceled {
 			t.Errorf("canceled = %+v and error %v, want it canceled", canceled, err)
@@ -147,4 +148,50 @@ func TestGoClient(t *testing.T) {
 			t.Errorf("error = %v, want what is wrong with the file", err)
 		}
 	})
+}
+
+// readsAround reads what there is about a run besides its findings: its document, the comparison, and its requests.
+func readsAround(tb testing.TB, s *stage, c *client.Client, run client.Run) {
+	tb.Helper()
+	ctx := tb.Context()
+	window, err := c.DocumentLines(ctx, run.ID, 5, 1)
+	if err != nil || len(window.Lines) != 1 || window.Lines[0].Number != 5 || len(window.Findings) != 1 {
+		tb.Errorf("lines = %+v and error %v, want line 5 with its finding", window, err)
+	}
+	content, err := c.Document(ctx, run.ID)
+	if err != nil || int64(len(content)) != window.Size {
+		tb.Errorf("document of %d bytes and error %v, want %d", len(content), err, window.Size)
+	}
+	compared, err := c.Compare(ctx, run.ID)
+	if err != nil || compared.Previous != "" || !compared.Complete {
+		tb.Errorf("comparison = %+v and error %v, want no previous run", compared, err)
+	}
+	for search, want := range map[string]int{"zähler": 1, "nowhere": 0} {
+		found := 0
+		for listed, err := range c.Runs(ctx, client.RunFilter{Search: search, Result: client.ResultFail}) {
+			if err != nil || listed.ID != run.ID {
+				tb.Fatalf("run = %+v and error %v, want %s", listed, err, run.ID)
+			}
+			found++
+		}
+		if found != want {
+			tb.Errorf("runs that contain %s = %d, want %d", search, found, want)
+		}
+	}
+	s.FlushRequests(tb)
+	logged := 0
+	for request, err := range c.Requests(ctx, client.RequestFilter{Key: string(run.IdempotencyKey)}) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		logged++
+		detail, err := c.Request(ctx, request.ID)
+		if err != nil || string(detail.Run) != run.ID || detail.BodySize == 0 || len(detail.Headers) == 0 {
+			tb.Errorf("request = %+v and error %v, want that of run %s", detail, err, run.ID)
+		}
+	}
+	settings, err := c.Organization(ctx)
+	if err != nil || logged != 1 || settings.Slug != s.Harbour.Slug || settings.MaxTokens == 0 {
+		tb.Errorf("%d requests and settings %+v, error %v, want 1 and harbour's", logged, settings, err)
+	}
 }

@@ -133,10 +133,11 @@ func (h *hotPath) run(tb testing.TB) {
 	h.loops(tb)
 }
 
-// search looks for a part of a key or of a document's name that no run has.
+// search looks for a part of a key or of a document's name that no run has, and for a part that no key has.
 func (h *hotPath) search(tb testing.TB) {
 	tb.Helper()
 	h.Do(tb, call{Path: "/api/runs/?q=nowhere", Token: h.Harbour.Tokens.Executor})
+	h.Do(tb, call{Path: "/api/idempotency-keys/?q=nowhere", Token: h.Harbour.Tokens.Executor})
 }
 
 // lists reads the newest runs and keys, and those that are not finished.

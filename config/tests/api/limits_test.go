@@ -86,7 +86,7 @@ func TestStreamsOfAnOrganizationAreLimited(t *testing.T) {
 	reader, end := s.follow(t, events)
 	defer end()
 	reader.next(t)
-	refused := s.Do(t, events.By(s.Harbour.Tokens.Viewer))
+	refused := s.RefusedStream(t, events.By(s.Harbour.Tokens.Viewer))
 	fixture.WantProblem(t, refused, core.CodeRateLimited)
 	fixture.WantHeader(t, refused, map[string]string{"Retry-After": "15"})
 }

@@ -146,7 +146,7 @@ func process(tb testing.TB, s *fixture.Stage, part, started, silent string) {
 		VALUES ($1, $2 || '-1', 42, $3, ARRAY[$2], now() - $4::interval, now() - $5::interval)`,
 		id, part, fixture.Version, started, silent)
 	loops := map[string][]string{
-		"web":       {"enqueuer", "waiters", "key activity", "log of requests", "token last use"},
+		"web":       {"enqueuer", "waiters", "key activity", "request log", "token last use"},
 		"worker":    {"enqueuer", "sweeper", "completer", "uploads sweeper", "mails sweeper"},
 		"scheduler": {"enqueuer"},
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
@@ -16,7 +18,9 @@ func TestInferredFilesPassTheirSamples(t *testing.T) {
 	b.write(t, "meters.xml", fixture.SampleText(t, "good/meters.xml"))
 	b.write(t, "lines.jsonl", "{\"id\": \"a\", \"kwh\": 1.5}\n{\"id\": \"b\", \"kwh\": null}\n")
 	b.write(t, "odd.json", `{"a": ["line\nbreak", "# no comment", "\u2028"]}`)
-	for _, sample := range []string{"good.csv", "Site 7.json", "meters.xml", "lines.jsonl", "odd.json"} {
+	b.write(t, "readings.parquet", parquetFile(t))
+	samples := []string{"readings.parquet", "good.csv", "Site 7.json", "meters.xml", "lines.jsonl", "odd.json"}
+	for _, sample := range samples {
 		inferred := b.run(t.Context(), "infer", b.path(sample))
 		if inferred.code != 0 || !strings.HasPrefix(inferred.output, "schema_version: 1\n") {
 			t.Errorf("infer %s ended with %+v", sample, inferred)
@@ -28,6 +32,20 @@ func TestInferredFilesPassTheirSamples(t *testing.T) {
 			t.Errorf("check of %s = %+v by\n%s", sample, checked, inferred.output)
 		}
 	}
+}
+
+// parquetFile has two rows.
+func parquetFile(tb testing.TB) string {
+	tb.Helper()
+	type reading struct {
+		ID  string  `parquet:"id"`
+		KWh float64 `parquet:"kwh"`
+	}
+	var file strings.Builder
+	if err := parquet.Write(&file, []reading{{"a", 1.5}, {"b", 2}}); err != nil {
+		tb.Fatal(err)
+	}
+	return file.String()
 }
 
 func TestInferRefuses(t *testing.T) {

@@ -41,6 +41,9 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	calls["POST /app/orgs/:org/members/:id/remove/"] = fixture.Post(member+"/remove/", owner, nil)
 	calls["POST /app/orgs/:org/try/:operation/"] = tryStart(t, owner, map[string]string{"path-id": "meter-readings"},
 		fixture.SampleText(t, "good/meter-readings.csv"))
+	calls["POST /app/orgs/:org/select-keys/"] = fixture.Post(fixture.HarbourPages+"select-keys/", owner, url.Values{
+		"id": {s.strandedKey(t, "selected").String()}, "confirmed": {"true"}, "reason": {"stopped by hand"},
+	})
 	// They set a cookie alone, or ask for what the worker does and audits.
 	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/", "POST /app/password/"}, calls)
 }

@@ -42,6 +42,8 @@ func (s *stage) pageRows(tb testing.TB) []pageRow {
 	s.Started(tb, s.Start(tb, "seeded-bad").WithBody("text/csv", fixture.SampleText(tb, "bad/meter-readings.csv")))
 	s.Work(tb)
 	owner := s.Visitor(tb, core.RoleOwner)
+	// Pictures show the names of people, and not those of tests.
+	s.Exec(tb, `UPDATE users SET name = 'Olivia Marsh' WHERE name LIKE 'owner-%'`)
 	return slices.Concat(
 		s.rowsOfVisitors(tb, owner),
 		s.rowsOfOperators(tb),
@@ -104,6 +106,13 @@ func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 		}
 	}
 	return []pageRow{
+		{
+			name: "keys-selection", path: fixture.HarbourPages + "keys/", route: "/app/orgs/:org/keys/", session: owner,
+			then: func(tab *browser.Tab) {
+				tab.Click(`[name="id"]`)
+				tab.Follow("#selected .btn")
+			},
+		},
 		row("key-finished", s.Entry(tb, "seeded-1").ID.String()),
 		row("key-stranded", s.strandedKey(tb, "stuck").String()),
 		{
@@ -252,7 +261,7 @@ func notPages() []string {
 	return []string{
 		"/app/users/api-key/", "/app/sign-in/provider/", "/app/sign-in/provider/callback/",
 		"/app/try/:operation/", "/app/orgs/:org/launch/", "/app/orgs/:org/events/",
-		"/app/orgs/:org/export-runs/",
+		"/app/orgs/:org/export-runs/", "/app/orgs/:org/export-keys/",
 		"/app/orgs/:org/runs/:id/findings/:format/", "/app/orgs/:org/runs/:id/document/content/",
 		"/app/orgs/:org/workflows/:id/export/", "/docs/docs.css", "/docs/docs.js", "/docs/reference.css",
 		"/docs/icon.svg", "/docs/samples/*", "/docs/workflow-file.schema.json",

@@ -113,6 +113,37 @@ func TestSampleIsCheckedByTheTextThatIsWritten(t *testing.T) {
 	t.Error("40 samples were checked at once, want a limit")
 }
 
+func TestWorkflowIsWrittenFromASample(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	before := s.RowCounts(t)
+	sample := url.Values{
+		"sample": {fixture.SampleText(t, "good/meter-readings.csv")}, "sample_name": {"readings of march.csv"},
+	}
+	html, _ := s.sent(t, http.StatusOK, s.editor(t), "nothing", "infer", sample)
+	written := fixture.TextArea(t, html, "text")
+	fixture.Shows(t, html, "The YAML was written from the sample")
+	for _, want := range []string{"slug: meter-readings\n", "type: table", "name: kwh", "type: datetime"} {
+		if !strings.Contains(written, want) {
+			t.Errorf("the YAML has no %q:\n%s", want, written)
+		}
+	}
+	html, _ = s.sent(t, http.StatusOK, s.editor(t), written, "check", sample)
+	fixture.Shows(t, html, "Passed", "0 errors")
+	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), meters(t), "infer", nil)
+	fixture.Shows(t, html, "Paste a sample document and give its file name", "minimum: 0")
+	for name, say := range map[string]string{
+		"picture.png": "nothing can be inferred from documents of this type", "broken.json": "cannot be written from",
+	} {
+		html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), meters(t), "infer",
+			url.Values{"sample": {"{"}, "sample_name": {name}})
+		fixture.Shows(t, html, say, "minimum: 0")
+	}
+	if after := s.RowCounts(t); after != before {
+		t.Errorf("rows = %+v, want %+v: nothing is stored", after, before)
+	}
+}
+
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -184,7 +184,7 @@ func TestStreamsOfAVisitorAreBounded(t *testing.T) {
 	for i := range streams {
 		streams[i] = s.listen(t, events)
 	}
-	if got := s.AnswerTo(t, events); got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
+	if got := s.RefusedStream(t, events); got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
 		t.Errorf("one more stream = %d, want 429 with a Retry-After", got.Status)
 	}
 	stop()

@@ -35,9 +35,12 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 	// The first to release it deletes it.
 	release.But = map[core.Role]int{core.RoleOwner: http.StatusNotFound}
 	return map[string]fixture.Access{
-		"GET /app/orgs/:org/requests/":          orgPage("requests/", core.RoleViewer),
-		"GET /app/orgs/:org/requests/:id/":      orgPage("requests/"+s.loggedStart(tb, "seen")+"/", core.RoleViewer),
-		"GET /app/orgs/:org/keys/":              orgPage("keys/", core.RoleViewer),
+		"GET /app/orgs/:org/requests/":     orgPage("requests/", core.RoleViewer),
+		"GET /app/orgs/:org/requests/:id/": orgPage("requests/"+s.loggedStart(tb, "seen")+"/", core.RoleViewer),
+		"GET /app/orgs/:org/keys/":         orgPage("keys/", core.RoleViewer),
+		"GET /app/orgs/:org/export-keys/":  orgPage("export-keys/", core.RoleViewer),
+		"POST /app/orgs/:org/select-keys/": orgForm("select-keys/", url.Values{"id": {uuid.NewString()}},
+			core.RoleAdmin, http.StatusOK),
 		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID.String()+"/", core.RoleViewer),
 		"POST /app/orgs/:org/keys/:id/release/": release,
 	}
@@ -66,7 +69,8 @@ func TestKeysPage(t *testing.T) {
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?state=dead", viewer)),
 		"No key matches")
 	html = s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=made-up", viewer))
-	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`, `name="key" maxlength="255" value="other"`,
+	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`,
+		`name="key" class="mono" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
 	fixture.Hides(t, html, "Stuck", "No key matches", "No request has used a key yet")
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -65,4 +66,28 @@ func TestOverviewShowsFirstSteps(t *testing.T) {
 	s.Flush(t)
 	html = s.Visit(t, http.StatusOK, tiny)
 	fixture.Hides(t, html, `<a href="/app/orgs/tiny-quota/launch/">Start a run</a></li>`)
+}
+
+// The rules that fail most lead to the newest runs that have failed them, and refused requests to the log.
+func TestOverviewNamesWhatFails(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	s.Started(t, s.Start(t, "k"))
+	s.Work(t)
+	fixture.Hides(t, s.Visit(t, http.StatusOK, page), "Rules that fail most", "Requests refused today")
+	var failed []string
+	for range 4 {
+		failed = append(failed, pageOfRun(s.Started(t, s.named(t, "", "bad.csv", "bad/meter-readings.csv")).ID))
+	}
+	s.Work(t)
+	s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "other"))
+	s.FlushRequests(t)
+	html := s.Visit(t, http.StatusOK, page)
+	fixture.Shows(t, html, "Rules that fail most", `<span class="mono">csv.enum</span>`, "is not one of A, E, M",
+		`<td class="n">4<span class="only-narrow"> failed runs`, `workflows/meter-readings/#failures`,
+		"Requests refused today", `requests/?code=idempotency_key_reused">Idempotency key already used</a>`)
+	rules, _, _ := strings.Cut(html, "Latest runs")
+	fixture.Shows(t, rules, `href="`+failed[1]+`"`, `href="`+failed[2]+`"`, `href="`+failed[3]+`"`)
+	fixture.Hides(t, rules, `href="`+failed[0]+`"`)
 }

@@ -128,11 +128,14 @@ func TestAuditPage(t *testing.T) {
 	fields := url.Values{"id": {uuid.NewString()}, "label": {"audited"}, "role": {"viewer"}, "days": {"1"}}
 	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"tokens/", admin, fields))
 
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin)), "run.start",
-		"token.create", `href="`+pageOfRun(run)+`"`)
-	actions := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=all", admin))
-	fixture.Shows(t, actions, "token.create")
-	fixture.Hides(t, actions, "run.start")
+	// Tokens have their labels, and starts of runs are shown when they are asked for.
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=everything", admin)),
+		"run.start", "token.create", `href="`+pageOfRun(run)+`"`, `">demo-executor</a>`)
+	for _, query := range []string{"", "?noun=all"} {
+		actions := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/"+query, admin))
+		fixture.Shows(t, actions, "token.create", `<option value="all" selected>`)
+		fixture.Hides(t, actions, "run.start")
+	}
 	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=member", admin)),
 		"token.create")
 	s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"audit/?noun=nonsense", admin))

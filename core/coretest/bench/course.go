@@ -43,6 +43,7 @@ func scenarios() []scenario {
 		{"idle", "a service that nobody calls", (*course).measureIdle},
 		{"rates", "starts and replays beside pgbench", (*course).measureRates},
 		{"replays", "replays beside a bare handler", (*course).measureReplays},
+		{"requestlog", "starts and replays with and without the request log", (*course).measureRequestLog},
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
 		{"queue", "runs through the queue", (*course).measureQueue},
@@ -106,7 +107,7 @@ func (w *world) reset(ctx context.Context) error {
 		return err
 	}
 	if _, err := w.db.Exec(ctx, `TRUNCATE idempotency_keys, validation_runs, submissions, staged_jobs, audit_records,
-		usage_counters, key_activity, filled CASCADE`); err != nil {
+		usage_counters, key_activity, request_log, filled CASCADE`); err != nil {
 		return fmt.Errorf("empty tables: %w", err)
 	}
 	for _, t := range w.tenants {

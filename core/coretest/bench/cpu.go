@@ -97,21 +97,41 @@ func familyTime(server int) (time.Duration, error) {
 		return 0, err
 	}
 	total := main.used + main.ended
+	family, err := familyOf(server)
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range family[1:] {
+		// Processes end while the list is read.
+		if child, err := readStat(pid); err == nil {
+			total += child.used + child.ended
+		}
+	}
+	return total, nil
+}
+
+// familyOf returns a process and all that descend from it.
+func familyOf(server int) ([]int, error) {
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return 0, fmt.Errorf("list processes: %w", err)
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
+	children := make(map[int][]int)
 	for _, folder := range folders {
 		pid, err := strconv.Atoi(filepath.Base(folder))
 		if err != nil {
 			continue
 		}
 		// Processes end while the list is read.
-		if child, err := readStat(pid); err == nil && child.parent == server {
-			total += child.used
+		if child, err := readStat(pid); err == nil {
+			children[child.parent] = append(children[child.parent], pid)
 		}
 	}
-	return total, nil
+	family := []int{server}
+	for i := 0; i < len(family); i++ {
+		family = append(family, children[family[i]]...)
+	}
+	return family, nil
 }
 
 type processStat struct {

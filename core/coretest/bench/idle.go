@@ -24,7 +24,7 @@ func (c *course) measureIdle(ctx context.Context) ([]goal, error) {
 		used, err := c.usedIdle(ctx, server)
 		if err == nil {
 			var size float64
-			size, err = residentMemory(server.pid(), "VmRSS:")
+			size, err = familyMemory(server.pid())
 			memory.values = append(memory.values, size/largeUnit)
 		}
 		if err := errors.Join(err, server.stop()); err != nil {
@@ -32,24 +32,25 @@ func (c *course) measureIdle(ctx context.Context) ([]goal, error) {
 		}
 		processor.values = append(processor.values, used)
 	}
-	processor.note = fmt.Sprintf("without its PostgreSQL, over %s", c.options.scale.idle)
+	processor.note = fmt.Sprintf("all its processes, over %s", c.options.scale.idle)
+	memory.note = "all its processes"
 	return []goal{processor, memory}, nil
 }
 
-// usedIdle returns which part of a processor the server uses, in percent.
+// usedIdle returns which part of a processor the server and its children use, in percent.
 func (c *course) usedIdle(ctx context.Context, server *process) (float64, error) {
 	if err := pause(ctx, settling); err != nil {
 		return 0, err
 	}
-	before, err := readStat(server.pid())
+	before, err := familyTime(server.pid())
 	if err != nil {
 		return 0, err
 	}
 	if err := pause(ctx, c.options.scale.idle); err != nil {
 		return 0, err
 	}
-	after, err := readStat(server.pid())
-	return (after.used - before.used).Seconds() / c.options.scale.idle.Seconds() * wholeShares, err
+	after, err := familyTime(server.pid())
+	return (after - before).Seconds() / c.options.scale.idle.Seconds() * wholeShares, err
 }
 
 func pause(ctx context.Context, duration time.Duration) error {

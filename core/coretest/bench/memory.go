@@ -114,11 +114,33 @@ func (c *course) memoryOfDocument(ctx context.Context) (float64, error) {
 
 // residentMemory reads a line of what the kernel says about a process, in bytes.
 func residentMemory(pid int, name string) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return memoryLine(fmt.Sprintf("/proc/%d/status", pid), name)
+}
+
+// familyMemory adds up what a process and all that descend from it hold in memory. What several of them share is
+// counted once.
+func familyMemory(server int) (float64, error) {
+	family, err := familyOf(server)
+	if err != nil {
+		return 0, err
+	}
+	var total float64
+	for _, pid := range family {
+		size, err := memoryLine(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:")
+		if err != nil && pid == server {
+			return 0, err
+		}
+		total += size // A process that has ended while the list was read holds nothing.
+	}
+	return total, nil
+}
+
+func memoryLine(file, name string) (float64, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, fmt.Errorf("read memory: %w", err)
 	}
-	for line := range strings.Lines(string(status)) {
+	for line := range strings.Lines(string(text)) {
 		if text, found := strings.CutPrefix(line, name); found {
 			size, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")))
 			return float64(size) * kibibyte, err

@@ -118,10 +118,15 @@ func TestMigrate(t *testing.T) {
 	for n := range all {
 		all[n] = program.Launch(t, settings, "", "migrate", "up")
 	}
+	told := 0
 	for _, p := range all {
 		if got := p.ExitCode(t); got != 0 {
 			t.Errorf("exit code of a migrator = %d, want 0", got)
 		}
+		told += strings.Count(p.Stdout(), "applied 00001_users.sql")
+	}
+	if told == 0 {
+		t.Error("no migrator says that it has applied the first migration")
 	}
 	after := program.Execute(t, settings, "", "migrate", "status")
 	if strings.Contains(after, "pending") || strings.Count(after, "applied") != strings.Count(before, "pending") {

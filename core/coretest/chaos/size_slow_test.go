@@ -9,4 +9,6 @@ const (
 	pendingRuns   = 1000
 	redisLosses   = 10
 	takeovers     = 5
+	// importKills bounds the tables at which an import is killed.
+	importKills = 100
 )

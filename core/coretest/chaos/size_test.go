@@ -9,4 +9,6 @@ const (
 	pendingRuns   = 200
 	redisLosses   = 1
 	takeovers     = 1
+	// importKills bounds the tables at which an import is killed.
+	importKills = 4
 )

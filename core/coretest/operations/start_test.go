@@ -28,7 +28,8 @@ func TestHangupIsIgnored(t *testing.T) {
 		t.Errorf("exit code = %d, want 0", code)
 	}
 	for _, line := range []string{
-		"msg=started version=dev role=all pid=", "msg=stopping reason=\"terminated signal received\"", "msg=stopped",
+		"msg=started version=dev role=all pid=", "address=" + strings.TrimPrefix(s.URL(), "http://") + " url=",
+		"msg=stopping reason=\"terminated signal received\"", "msg=stopped",
 	} {
 		if !strings.Contains(s.Stderr(), line) {
 			t.Errorf("the log has no %q:\n%s", line, s.Stderr())
@@ -170,6 +171,35 @@ func TestSecretsFromFiles(t *testing.T) {
 				t.Errorf("complaint = %s, want %s", got, c.complaint)
 			}
 		})
+	}
+}
+
+// A process of several parts does the work of each, and does not pass for one of the others.
+func TestServeSeveralParts(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t, "SV_LOG_LEVEL=info")
+	web := program.Serve(t, i.Settings, "--only", "web")
+	behind := program.Launch(t, i.Settings, "", "serve", "--only", "worker,scheduler")
+	client := program.NewClient(t, i.Harbour.Tokens.Executor)
+	program.WantCreated(t, client.Start(t, web.URL(), program.Building(t, "several")))
+	program.CheckAtRest(t, i.DB)
+	if !strings.Contains(behind.Stderr(), "role=worker,scheduler") {
+		t.Errorf("the log has no role of both parts:\n%s", behind.Stderr())
+	}
+	const all = `SELECT count(DISTINCT part) FROM service_processes, unnest(parts) AS part`
+	program.Await(t, "all parts have a heartbeat", func() bool { return program.Count(t, i.DB, all) == 3 })
+	behind.Signal(t, syscall.SIGTERM)
+	if code := behind.ExitCode(t); code != 0 {
+		t.Errorf("exit code = %d, want 0", code)
+	}
+	if got := program.Count(t, i.DB, all); got != 1 {
+		t.Errorf("parts that are left = %d, want the web server alone", got)
+	}
+	for _, wrong := range []string{"worker,queue", "web,,worker"} {
+		complaint := program.Refuse(t, i.Settings, "serve", "--only", wrong)
+		if !strings.Contains(complaint, "--only is one or more of web, worker and scheduler") {
+			t.Errorf("complaint about %s = %s, want the parts", wrong, complaint)
+		}
 	}
 }
 

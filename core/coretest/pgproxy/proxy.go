@@ -47,6 +47,7 @@ type Proxy struct {
 	grammar  grammar
 	open     sync.WaitGroup
 	silent   atomic.Bool
+	trips    atomic.Int64
 
 	mu       sync.Mutex
 	judge    Judge
@@ -88,6 +89,9 @@ func (p *Proxy) Watch(judge Judge) {
 	defer p.mu.Unlock()
 	p.judge = judge
 }
+
+// RoundTrips counts how often clients have asked for an answer so far, after their greetings.
+func (p *Proxy) RoundTrips() int64 { return p.trips.Load() }
 
 // Silence lets no request through any more, without a word, as a network does that has lost its way.
 func (p *Proxy) Silence() { p.silent.Store(true) }

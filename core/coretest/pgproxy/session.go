@@ -98,6 +98,7 @@ func (s *session) send() error {
 		s.mu.Lock()
 		s.asked++
 		s.mu.Unlock()
+		s.proxy.trips.Add(1)
 	}
 	commit, ok := s.requests.boundary(s.changed.Load() > 0)
 	if s.requests.fresh {

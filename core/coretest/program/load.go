@@ -196,9 +196,16 @@ func (l *Load) noteTime() {
 	l.created = now
 }
 
-// AwaitProgress waits until that many more keys have been answered.
+// AwaitProgress waits until that many more keys have been answered. It does not wait for clients that have given up.
 func (l *Load) AwaitProgress(tb testing.TB, more int) {
 	tb.Helper()
 	goal := l.History.Size() + more
-	Await(tb, "clients get answers", func() bool { return l.History.Size() >= goal })
+	Await(tb, "clients get answers", func() bool {
+		select {
+		case err := <-l.failures:
+			tb.Fatal(err)
+		default:
+		}
+		return l.History.Size() >= goal
+	})
 }

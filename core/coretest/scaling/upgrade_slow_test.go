@@ -27,11 +27,32 @@ const programVariable = "TEST_PROGRAM"
 //
 //nolint:paralleltest // It changes which program is started.
 func TestUpgradeUnderLoad(t *testing.T) {
-	newer, older := os.Getenv(programVariable), buildPrevious(t)
+	releases := releases{newer: os.Getenv(programVariable), older: buildPrevious(t)}
+	t.Run("Direct", func(t *testing.T) {
+		releases.upgrade(t, func(database string) []string { return []string{"DATABASE_URL=" + database} })
+	})
+	t.Run("ThroughPgBouncer", func(t *testing.T) { releases.upgrade(t, pooled(t)) })
+}
+
+// pooled returns the settings of processes that reach a database through a PgBouncer.
+func pooled(tb testing.TB) func(database string) []string {
+	tb.Helper()
+	return func(database string) []string {
+		return []string{"DATABASE_URL=" + program.PgBouncer(tb, database), "DATABASE_DIRECT_URL=" + database}
+	}
+}
+
+// releases are the programs of this release and of the previous one.
+type releases struct {
+	newer, older string
+}
+
+func (r releases) upgrade(t *testing.T, reach func(database string) []string) {
+	t.Helper()
 	use := func(path string) { t.Setenv(programVariable, path) }
-	use(older)
+	use(r.older)
 	database := coretest.EmptyDatabaseURL(t)
-	i := program.InstallOn(t, database, coretest.Redis(t), "DATABASE_URL="+database)
+	i := program.InstallOn(t, database, coretest.Redis(t), reach(database)...)
 	servers := serve(t, i, 2)
 	var turn atomic.Int64
 	addresses := []string{servers[0].URL(), servers[1].URL()}
@@ -43,7 +64,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	load.AwaitProgress(t, progress)
 
 	before := client.Start(t, servers[0].URL(), program.Building(t, "before"))
-	use(newer)
+	use(r.newer)
 	program.Execute(t, i.Settings, "", "migrate", "up")
 	load.AwaitProgress(t, progress) // The old processes on the new schema.
 
@@ -55,7 +76,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 
 	replace(t, i, servers, 1)
 	load.AwaitProgress(t, progress)
-	use(older)
+	use(r.older)
 	replace(t, i, servers, 0) // Back, without migrating back.
 	wantReplay(t, beside, client.Start(t, servers[0].URL(), program.Building(t, "beside")))
 	replace(t, i, servers, 1)

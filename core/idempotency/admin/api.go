@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,8 +81,14 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
+	page := pageOf(entries, cursor, *c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, renderEntry))
+}
+
+// pageOf makes the page of a list, which goes on where a search has stopped.
+func pageOf(entries Entries, cursor core.Cursor, address url.URL) core.Page[Entry] {
+	return core.NewPage(cursor, entries.Found, func(e Entry) uuid.UUID { return e.ID }, address).
+		GoesOn(cursor, entries.Stopped, address)
 }
 
 // activity is GET /api/idempotency-keys/activity/.

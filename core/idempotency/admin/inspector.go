@@ -27,17 +27,54 @@ func NewInspector(database *db.DB, maxAttempts int, operations idempotency.Opera
 	return &Inspector{db: database, maxAttempts: maxAttempts, operations: operations}
 }
 
-// List reads one page of the organization's keys, newest first, and one entry more.
+// MaxScanned bounds how many keys one page compares with a part of a key. The next page resumes where the scan has
+// stopped, so paging to the end finds every key.
+const MaxScanned = 20_000
+
+// Entries are the keys of a page, and one more if there is a next page.
+type Entries struct {
+	Found []Entry
+	// Stopped is the last key compared for a page that is not full although older keys are left. It is the zero UUID
+	// for every other page.
+	Stopped uuid.UUID
+}
+
+// List reads one page of the organization's keys, newest first, and one entry more. It scans at most MaxScanned keys
+// for a part of a key.
 func (i *Inspector) List(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
-) ([]Entry, error) {
+) (Entries, error) {
 	var reads db.Reads
-	var entries []Entry
-	i.queueEntries(&reads, orgID, filter, cursor, &entries)
+	list := i.queueList(&reads, orgID, filter, cursor)
 	if err := i.db.Read(ctx, &reads); err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
+		return Entries{}, fmt.Errorf("list keys: %w", err)
 	}
-	return entries, nil
+	return list.entries(), nil
+}
+
+// queuedList is a page of keys that is being read.
+type queuedList struct {
+	found []Entry
+	size  int
+	last  []uuid.UUID
+}
+
+func (i *Inspector) queueList(
+	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
+) *queuedList {
+	list := &queuedList{size: cursor.Size}
+	i.queueEntries(reads, orgID, filter, cursor, &list.found)
+	if filter.Search != "" {
+		queueLastScanned(reads, orgID, cursor, &list.last)
+	}
+	return list
+}
+
+func (l *queuedList) entries() Entries {
+	if len(l.found) > l.size || len(l.last) == 0 {
+		return Entries{Found: l.found}
+	}
+	return Entries{Found: l.found, Stopped: l.last[0]}
 }
 
 // Find reads one key of the organization with its phase changes.

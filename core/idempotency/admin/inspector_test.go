@@ -37,9 +37,9 @@ func TestListReadsAPageAndNoMore(t *testing.T) {
 	} {
 		before := rowsRead(t, database)
 		for range executions {
-			entries, err := inspector.List(t.Context(), org, admin.EntryFilter{}, cursor)
-			if err != nil || len(entries) != size+1 {
-				t.Fatalf("%s page = %d entries, %v, want %d", name, len(entries), err, size+1)
+			page, err := inspector.List(t.Context(), org, admin.EntryFilter{}, cursor)
+			if err != nil || len(page.Found) != size+1 {
+				t.Fatalf("%s page = %d entries, %v, want %d", name, len(page.Found), err, size+1)
 			}
 		}
 		// A page and one row more, of both tables.

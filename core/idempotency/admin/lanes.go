@@ -89,27 +89,50 @@ func newPicture(e Entry, requests []requestlog.Request, labels map[uuid.UUID]str
 // requestLanes returns the requests, with the first one even if the log does not have it.
 func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
 	var lanes []lane
-	isFirst := func(r requestlog.Request) bool {
-		return r.RequestID == e.RequestID && r.OriginalRequestID == "" && r.Code == ""
+	first := firstOf(e, requests)
+	if first < 0 {
+		lanes = append(lanes, lane{
+			At: e.CreatedAt, Course: courseFirst, RequestID: e.RequestID, Number: 1, Text: firstText(e),
+			Points: firstPoints(e), Pill: pillOf(e),
+		})
 	}
-	if !slices.ContainsFunc(requests, isFirst) {
-		lanes = append(lanes, lane{At: e.CreatedAt, Course: courseFirst, RequestID: e.RequestID, Number: 1})
-	}
-	for _, request := range requests {
+	for i, request := range requests {
 		made := requestLane(request, labels)
-		if isFirst(request) {
-			made.Course = courseFirst
+		if i == first {
+			made.Course, made.Points = courseFirst, firstPoints(e)
+			if request.Code == "" || e.Status != nil && *e.Status == request.Status {
+				made.Text, made.Pill = firstText(e), pillOf(e)
+			} else {
+				made.Text = "The first request. It locked the key, and ended before an answer was stored: " +
+					strings.ToLower(request.Code.Spec().Title) + "."
+			}
 		}
 		made.Number = len(lanes) + 1
 		lanes = append(lanes, made)
 	}
-	for i := range lanes {
-		if lanes[i].Course == courseFirst {
-			lanes[i].Text, lanes[i].Points = firstText(e), firstPoints(e)
-			lanes[i].Pill = pillOf(e)
+	return withGap(e, lanes)
+}
+
+// claimSlack is more than what the clocks of the log and of the key differ by.
+const claimSlack = time.Second
+
+// firstOf returns which of the requests has made the key, or -1. A client may give several requests one id, so a
+// refused one counts only if the key was made while it was under way.
+func firstOf(e Entry, requests []requestlog.Request) int {
+	first := -1
+	for i, r := range requests {
+		if r.RequestID != e.RequestID || r.OriginalRequestID != "" {
+			continue
+		}
+		if r.Code == "" {
+			return i
+		}
+		if !e.CreatedAt.Before(r.At.Add(-claimSlack)) && !e.CreatedAt.After(r.At.Add(r.Took+claimSlack)) &&
+			r.Code != core.CodeKeyInProgress && r.Code != core.CodeKeyReused {
+			first = i
 		}
 	}
-	return withGap(e, lanes)
+	return first
 }
 
 // withGap says how many requests are not listed, where the first ones end and the last ones begin.
@@ -145,7 +168,7 @@ func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
 		made.Course, made.Text = courseRefused, differsText(r.Problem)
 	case r.Code != "":
 		made.Course = courseRefused
-		made.Text = fmt.Sprintf("Refused: %s. It did not use the key up.", strings.ToLower(r.Code.Spec().Title))
+		made.Text = fmt.Sprintf("Refused: %s. The key can still be used.", strings.ToLower(r.Code.Spec().Title))
 	case r.OriginalRequestID != "":
 		made.Course = courseResumed
 		made.Text = "The same request again, after the first one had stopped. It continued where that had stopped."
@@ -171,7 +194,7 @@ func differsText(problem *core.Problem) string {
 		return "Another request with the same key. It was refused, because the key belongs to the first one."
 	}
 	return "Another request with the same key: its " + strings.Join(parts, " and ") +
-		" differs. It was refused, so nobody gets the answer to a question that was not asked."
+		" differs. It was refused, so that no client gets the answer to another request."
 }
 
 // firstText says what the first request has done.

@@ -65,7 +65,9 @@ func (e Entry) takeovers() int { return e.Epoch - idempotency.FirstEpoch }
 
 // EntryFilter narrows a list of keys; empty members do not narrow.
 type EntryFilter struct {
-	Key      string `query:"key" validate:"max=255"`
+	Key string `query:"key" validate:"max=255"`
+	// Search is a part of the key, in any case of its letters.
+	Search   string `query:"q" validate:"max=255"`
 	Endpoint string `query:"endpoint" validate:"max=100"`
 	State    string `query:"state" validate:"omitempty,oneof=in_progress abandoned dead finished expired"`
 }

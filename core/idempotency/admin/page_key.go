@@ -32,8 +32,7 @@ func (a *App) renderKey(
 	}
 	data := newKeyPage(a.inspector.operations, report)
 	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
-	data.MayRelease = principal.Role.Allows(core.RoleAdmin) &&
-		(report.entry.State == StateAbandoned || report.entry.State == StateDead)
+	data.MayRelease = principal.Role.Allows(core.RoleAdmin) && report.entry.isStuck()
 	data.Reason, data.Problem = release.Reason, problem
 	return a.pages.Render(c, status, "key", pages.Page{
 		Title: report.entry.Key, Section: pages.SectionKeys, Data: data,

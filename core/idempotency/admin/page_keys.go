@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,9 +19,10 @@ import (
 func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	var query entriesQuery
 	cursor, err := core.BindList(c, a.check, &query)
+	query.Search, query.Key = strings.TrimSpace(query.Search), strings.TrimSpace(query.Key)
 	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
 	if refusal := pages.Refusal(err); refusal != nil {
-		data := keysPage{Filter: query.EntryFilter, States: newStateChoices(""), Problem: refusal}
+		data := &keysPage{Filter: query.EntryFilter, States: newStateChoices(query.State), Problem: refusal}
 		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
 	}
 	if err != nil {
@@ -30,14 +32,14 @@ func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, report.entries, func(e Entry) uuid.UUID { return e.ID }, *c.Request().URL)
 	data := newKeysPage(query.EntryFilter, report)
-	data.Page = core.MapPage(page, newKeyRow(a.inspector.operations))
+	data.Page = core.MapPage(pageOf(report.entries, cursor, *c.Request().URL), newKeyRow(a.inspector.operations))
+	data.selectable(principal)
 	return a.renderKeys(c, http.StatusOK, data)
 }
 
 // renderKeys shows the list, also with a filter that was refused.
-func (a *App) renderKeys(c echo.Context, status int, data keysPage) error {
+func (a *App) renderKeys(c echo.Context, status int, data *keysPage) error {
 	return a.pages.Render(c, status, "keys", pages.Page{
 		Title: "Idempotency", Section: pages.SectionKeys, Data: data,
 	})
@@ -48,6 +50,14 @@ type keysPage struct {
 	core.Page[keyRow]
 	Filter EntryFilter
 	States []stateChoice
+	Chips  []filterChip
+	// Export is a CSV file of the list.
+	Export string
+	// Selects is set if a key of the page can be selected.
+	Selects bool
+	// Scanned is how many keys were compared for a page that is not full although older keys are left; 0 for every
+	// other page.
+	Scanned int64
 	// Stuck counts abandoned and dead keys; StuckMore reports whether there are more.
 	Stuck     int64
 	StuckMore bool
@@ -61,9 +71,9 @@ type keysPage struct {
 }
 
 // newKeysPage fills everything but the table.
-func newKeysPage(filter EntryFilter, report keysReport) keysPage {
-	page := keysPage{
-		Filter:  filter,
+func newKeysPage(filter EntryFilter, report keysReport) *keysPage {
+	page := &keysPage{
+		Filter: filter, Chips: newFilterChips(filter), Export: "export-keys/?" + filter.values().Encode(),
 		States:  newStateChoices(filter.State),
 		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],
 		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
@@ -82,6 +92,9 @@ func newKeysPage(filter EntryFilter, report keysReport) keysPage {
 			bar.Tick = day.Day.Format("2 Jan")
 		}
 		page.Chart.Bars = append(page.Chart.Bars, bar)
+	}
+	if report.entries.Stopped != uuid.Nil {
+		page.Scanned = MaxScanned
 	}
 	page.Saved = page.Chart.Total(0)
 	page.Chart.Label = fmt.Sprintf(
@@ -124,6 +137,8 @@ type keyRow struct {
 	Operation string
 	// Refused is how often the key was refused.
 	Refused int64
+	// Selectable is set if the visitor may release the key together with others.
+	Selectable bool
 }
 
 func newKeyRow(operations idempotency.Operations) func(Entry) keyRow {

@@ -12,9 +12,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
 
-// keysReport is everything that the page of keys shows. entries has one entry more than the page.
+// keysReport is everything that the page of keys shows.
 type keysReport struct {
-	entries []Entry
+	entries Entries
 	days    []Day
 	stuck   int64
 	unkeyed UnkeyedRuns
@@ -26,13 +26,14 @@ func (a *App) keysReport(
 ) (keysReport, error) {
 	var found keysReport
 	var reads db.Reads
-	a.inspector.queueEntries(&reads, orgID, filter, cursor, &found.entries)
+	list := a.inspector.queueList(&reads, orgID, filter, cursor)
 	queueDays(&reads, orgID, &found.days)
 	queueStuck(&reads, orgID, &found.stuck)
 	a.unkeyed.QueueUnkeyedRuns(&reads, orgID, &found.unkeyed)
 	if err := a.inspector.db.Read(ctx, &reads); err != nil {
 		return keysReport{}, fmt.Errorf("read the page of keys: %w", err)
 	}
+	found.entries = list.entries()
 	return found, nil
 }
 

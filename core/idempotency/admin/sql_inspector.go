@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,11 +50,41 @@ const activityOfKey = `SELECT replays, mismatches, conflicts, last_replay_at, la
 func (i *Inspector) queueEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
+	if filter.Search != "" {
+		i.queueSearchedEntries(reads, orgID, filter, cursor, found)
+		return
+	}
 	comparison, order, from := cursor.Window()
 	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entriesFrom(filter)+` AND id `+comparison+` $3
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
+}
+
+// queueSearchedEntries is queueEntries for a part of the key, which no index answers: it compares the newest MaxScanned
+// keys of the page.
+func (i *Inspector) queueSearchedEntries(
+	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
+) {
+	comparison, order, from := cursor.Window()
+	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entryColumns+`(
+			SELECT * FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $3
+			ORDER BY id `+order+` LIMIT $9)`+entryActivity+`) AS e
+		WHERE key ILIKE $8 AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
+		ORDER BY id `+order+` LIMIT $7`,
+		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1,
+		"%"+likeText.Replace(filter.Search)+"%", MaxScanned)
+}
+
+// likeText makes a text stand for itself in a pattern.
+var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// queueLastScanned finds the last key that a search compares, unless it compares all that are left.
+func queueLastScanned(reads *db.Reads, orgID uuid.UUID, cursor core.Cursor, last *[]uuid.UUID) {
+	comparison, order, from := cursor.Window()
+	reads.Queue(db.AllInto(last, pgx.RowTo[uuid.UUID]), `
+		SELECT id FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $2
+		ORDER BY id `+order+` OFFSET $3 LIMIT 1`, orgID, from, MaxScanned-1)
 }
 
 // entriesFrom returns the query that finds the entries of a filter with the least rows.

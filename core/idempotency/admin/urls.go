@@ -19,6 +19,8 @@ func (a *App) Routes(api *echo.Group) {
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
 	web.GET(pages.OrgRoute+"/keys/", core.As(core.RoleViewer, "see keys", a.keysPage))
+	web.GET(pages.OrgRoute+"/export-keys/", core.As(core.RoleViewer, "see keys", a.exportKeys))
+	web.POST(pages.OrgRoute+"/select-keys/", core.As(core.RoleAdmin, "release idempotency keys", a.selectKeys))
 	web.GET(pages.OrgRoute+"/keys/:id/", core.As(core.RoleViewer, "see keys", a.keyPage))
 	web.POST(pages.OrgRoute+"/keys/:id/release/", core.As(core.RoleAdmin, "release idempotency keys", a.releaseForm))
 }

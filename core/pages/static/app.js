@@ -185,7 +185,8 @@
     if (!answer.ok || answer.redirected) return false;
     let changed = false;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    document.title = page.title;
+    // The number of new runs stands before the title until they are shown.
+    document.title = `${/^\(\d+\) |^/.exec(document.title)[0]}${page.title}`;
     for (const fresh of page.querySelectorAll("[data-part]")) {
       const old = document.getElementById(fresh.id);
       const text = fresh.outerHTML;

@@ -88,7 +88,7 @@ func DefaultLimits() Limits {
 		MaxRules:            100,
 		MaxRuleChars:        2000,
 		MaxRuleCost:         100_000,
-		MaxDocumentRuleCost: 10_000_000,
+		MaxDocumentRuleCost: 30_000_000,
 
 		MaxPatternChars: 1000,
 		MaxPatternWork:  100_000_000,

@@ -4,7 +4,7 @@ package expression
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -18,19 +18,23 @@ import (
 
 // Bounds of the parser, and how often an evaluation checks the context.
 const (
-	maxExpressionDepth  = 50
-	maxExpressionNodes  = 2000
-	maxRegexProgram     = 1000
-	interruptEvery      = 100
-	expectedSize        = 100
-	maxComprehensions   = 2
-	noOverloadErrorText = "no such overload"
+	maxExpressionDepth = 50
+	maxExpressionNodes = 2000
+	maxRegexProgram    = 1000
+	interruptEvery     = 100
+	expectedSize       = 100
+	maxComprehensions  = 2
+	maxBindings        = 10
 )
 
 // Expression is a compiled CEL expression and the names it reads of each variable.
 type Expression struct {
 	program cel.Program
 	AST     *cel.Ast
+	// loops says that it has a loop, which the end of a context interrupts.
+	loops bool
+	// cheaper says how to write a rule with loops that costs too much.
+	cheaper string
 }
 
 // Members are the members of a variable that an expression uses.
@@ -42,18 +46,20 @@ type Members struct {
 
 // NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process.
 func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) {
-	options := append([]cel.EnvOption{
+	library, err := libraryFunctions(limits)
+	if err != nil {
+		return nil, err
+	}
+	options := slices.Concat([]cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
-		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateComprehensionNestingLimit(maxComprehensions)),
-		cel.Function("percent", cel.Overload("percent_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.StringType,
-			cel.BinaryBinding(percent))),
-		cel.Function("share", cel.Overload("share_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.DoubleType,
-			cel.BinaryBinding(share))),
-	}, variables...)
+		cel.ASTValidators(cel.ValidateRegexLiterals(),
+			cel.ValidateComprehensionNestingLimit(maxComprehensions),
+			cel.ValidateBindNestingLimit(maxBindings), cel.ValidateDurationLiterals()),
+	}, library, variables)
 	env, err := cel.NewEnv(options...)
 	if err != nil {
 		return nil, fmt.Errorf("declare variables of rules: %w", err)
@@ -61,29 +67,36 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 	return env, nil
 }
 
-// compileExpression checks an expression and what it may cost.
-func compile(env *cel.Env, source string, limits engine.Limits) (*Expression, error) {
-	if len(source) > limits.MaxRuleChars {
-		return nil, fmt.Errorf("the expression is longer than %d characters", limits.MaxRuleChars)
+// compile checks an expression and what it may cost.
+func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
+	if len(source) > c.Limits.MaxRuleChars {
+		return nil, fmt.Errorf("the expression is longer than %d characters", c.Limits.MaxRuleChars)
 	}
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
-		first := issues.Errors()[0]
-		return nil, fmt.Errorf("column %d: %s", first.Location.Column()+1, plainWords(first.Message))
+		return nil, c.mistake(env, source, issues.Errors()[0])
+	}
+	if err := c.decimalArithmetic(checked, source); err != nil {
+		return nil, err
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
 		return nil, fmt.Errorf("estimate cost: %w", err)
 	}
-	if estimate.Max > limits.MaxRuleCost {
-		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed", estimate.Max, limits.MaxRuleCost)
+	if estimate.Max > c.Limits.MaxRuleCost {
+		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed%s", estimate.Max, c.Limits.MaxRuleCost,
+			c.cheaper())
 	}
-	program, err := env.Program(checked, cel.CostLimit(limits.MaxRuleCost), cel.CostTrackerOptions(costTrackers()...),
-		cel.InterruptCheckFrequency(interruptEvery))
+	program, err := env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTracking(dynamicCosts{}),
+		cel.CostTrackerOptions(costTrackers()...), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	return &Expression{program: program, AST: checked}, nil
+	e := &Expression{program: program, AST: checked, loops: hasLoop(checked)}
+	if e.loops {
+		e.cheaper = c.cheaper()
+	}
+	return e, nil
 }
 
 // Holds evaluates a condition. The reason is set where it could not be evaluated; the error is the context's.
@@ -103,19 +116,28 @@ func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool,
 //
 //nolint:ireturn // CEL's values are known by this interface
 func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
-	value, _, err := e.program.ContextEval(ctx, variables)
+	value, err := e.evaluate(ctx, variables)
 	switch {
 	case err == nil:
 		return value, "", nil
 	case ctx.Err() != nil:
 		return nil, "", fmt.Errorf("evaluate rule: %w", ctx.Err())
-	case strings.Contains(err.Error(), "cost limit"):
-		return nil, "it costs too much", nil
-	case strings.Contains(err.Error(), noOverloadErrorText):
-		return nil, "it does not fit the types of the values, or a value is missing", nil
 	default:
-		return nil, engine.Clip(err.Error()), nil
+		return nil, e.reason(err.Error()), nil
 	}
+}
+
+// evaluate watches the context only where there is a loop: to do so takes longer than most conditions on a row, and CEL
+// looks at it in loops only.
+//
+//nolint:ireturn // CEL's values are known by this interface
+func (e *Expression) evaluate(ctx context.Context, variables map[string]any) (ref.Val, error) {
+	if !e.loops {
+		value, _, err := e.program.Eval(variables)
+		return value, err //nolint:wrapcheck // the text is looked at
+	}
+	value, _, err := e.program.ContextEval(ctx, variables)
+	return value, err //nolint:wrapcheck // the text is looked at
 }
 
 // decides says whether the expression can be true or false, as far as its type is known.
@@ -134,13 +156,8 @@ func (e *Expression) Reads(variable string) Members {
 			if node.AsIdent() == variable {
 				all++
 			}
-		case ast.SelectKind:
-			if isIdent(node.AsSelect().Operand(), variable) {
-				members++
-				found.Names = append(found.Names, node.AsSelect().FieldName())
-			}
-		case ast.CallKind:
-			if name, ok := IndexedName(node.AsCall()); ok && isIdent(node.AsCall().Args()[0], variable) {
+		case ast.SelectKind, ast.CallKind:
+			if name, ok := Member(node, variable); ok {
 				members++
 				found.Names = append(found.Names, name)
 			}
@@ -149,6 +166,27 @@ func (e *Expression) Reads(variable string) Members {
 	}))
 	found.Whole = all > members
 	return found
+}
+
+func hasLoop(checked *cel.Ast) bool {
+	found := false
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		found = found || node.Kind() == ast.ComprehensionKind
+	}))
+	return found
+}
+
+// Member is the name of a member that an expression reads of a variable: of v.name and v["name"].
+func Member(node ast.Expr, variable string) (string, bool) {
+	switch node.Kind() {
+	case ast.SelectKind:
+		return node.AsSelect().FieldName(), isIdent(node.AsSelect().Operand(), variable)
+	case ast.CallKind:
+		name, ok := IndexedName(node.AsCall())
+		return name, ok && isIdent(node.AsCall().Args()[0], variable)
+	default:
+		return "", false
+	}
 }
 
 func isIdent(node ast.Expr, name string) bool {
@@ -176,35 +214,9 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: expectedSize}
 }
 
-// EstimateCallCost leaves functions to their defaults.
+// EstimateCallCost leaves functions to their models.
 //
 //nolint:gocritic // the signature is CEL's
 func (sizes) EstimateCallCost(_, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	return nil
-}
-
-// share is the part of a whole; of nothing it is 0, since an empty table breaks no limit.
-//
-//nolint:ireturn // CEL's functions return this interface
-func share(part, whole ref.Val) ref.Val {
-	a, okA := part.(types.Int)
-	b, okB := whole.(types.Int)
-	if !okA || !okB {
-		return types.MaybeNoSuchOverloadErr(part)
-	}
-	if b == 0 {
-		return types.Double(0)
-	}
-	return types.Double(float64(a) / float64(b))
-}
-
-// percent is share as a text with one decimal.
-//
-//nolint:ireturn // CEL's functions return this interface
-func percent(part, whole ref.Val) ref.Val {
-	ratio, ok := share(part, whole).(types.Double)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(part)
-	}
-	return types.String(fmt.Sprintf("%.1f", 100*float64(ratio)))
 }

@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ type templatePart struct {
 	expression *Expression
 }
 
-func compileTemplate(env *cel.Env, source string, limits engine.Limits) (*Template, error) {
+func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 	t := &Template{}
 	text := strings.Builder{}
 	for rest := source; rest != ""; {
@@ -43,9 +44,9 @@ func compileTemplate(env *cel.Env, source string, limits engine.Limits) (*Templa
 		if rest[at] == '}' || end < 0 {
 			return nil, errors.New("a brace is not closed or not opened; write it twice to mean itself")
 		}
-		compiled, err := compile(env, rest[at+1:end], limits)
+		compiled, err := c.compile(env, rest[at+1:end])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("in {%s}: %w", engine.Clip(rest[at+1:end]), err)
 		}
 		t.parts = append(t.parts, templatePart{text: text.String()}, templatePart{expression: compiled})
 		text.Reset()

@@ -60,7 +60,10 @@ func newTreeRuleCompiler(limits engine.Limits) (*treeRuleCompiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeRuleCompiler{Rules: expression.NewRules(limits), env: env, operators: operators}, nil
+	rules := expression.NewRules(limits)
+	rules.Cheaper = "set path to the elements of one list, as in /zones/*, and loop over the other list only"
+	rules.Decimal = isMember
+	return &treeRuleCompiler{Rules: rules, env: env, operators: operators}, nil
 }
 
 func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {

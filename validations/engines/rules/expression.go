@@ -5,6 +5,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	celoperators "cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -92,6 +93,20 @@ func (n need) below(other need) bool {
 		slices.Equal(n.names[:len(other.names)], other.names)
 }
 
+// isMember says that an operand is read of the document, whose numbers are all decimals.
+func isMember(operand ast.Expr) bool {
+	switch operand.Kind() {
+	case ast.SelectKind:
+		return true
+	case ast.IdentKind:
+		return operand.AsIdent() == variableValue
+	case ast.CallKind:
+		return operand.AsCall().FunctionName() == celoperators.Index
+	default:
+		return false
+	}
+}
+
 // explain names what is missing where that is why the expression could not be evaluated.
 func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 	for _, n := range e.needs {
@@ -103,10 +118,22 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 			next, known := member(value, name)
 			if !known {
 				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
-				return "needs " + engine.ClipTo(missing, 2*engine.MaxQuoted) + ", which is missing"
+				missing = engine.ClipTo(missing, 2*engine.MaxQuoted)
+				return "needs " + missing + ", which is missing" + sizeHint(value, name)
 			}
 			value = next
 		}
 	}
 	return reason
+}
+
+// sizeHint is for those who ask for the length of a list or a text as other languages do.
+func sizeHint(value any, name string) string {
+	switch value.(type) {
+	case []any, string:
+		if slices.Contains([]string{"length", "len", "size", "count"}, name) {
+			return "; use size(x) for the length of a list or a text"
+		}
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -221,7 +222,7 @@ func (c *column) readNumber(text, shown string) cell {
 		value.number, err = parseNumber(text)
 		value.whole = int64(value.number)
 		const exact = 1 << 53
-		if value.number != math.Trunc(value.number) || math.Abs(value.number) > exact {
+		if value.number != math.Trunc(value.number) || math.Abs(value.number) >= exact {
 			value.whole, err = strconv.ParseInt(text, 10, 64)
 			value.number = float64(value.whole)
 		}
@@ -239,14 +240,16 @@ func (c *column) readNumber(text, shown string) cell {
 	return value
 }
 
-// readTime reads a time of a typed file. A date is a time at midnight.
+// readTime reads a time of a typed file. A date is a time at midnight. A time of day has the year 0 in some files.
 func (c *column) readTime(text string, when time.Time) cell {
 	value := cell{text: text, canonical: text, when: when}
 	midnight := when.Equal(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
 	switch c.kind {
-	case typeDatetime, typeAny:
+	case typeAny:
+	case typeDatetime:
+		value.broken = when.Year() == 0
 	case typeDate:
-		value.broken = !midnight
+		value.broken = !midnight || when.Year() == 0
 	case typeYearMonth:
 		value.broken = !midnight || when.Day() != 1
 	case typeTime:
@@ -388,11 +391,23 @@ func failedFormula(c *column, value cell) string {
 // wrongType is the wording for a value that is none of the type.
 func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
-	if c.kind == typeString {
+	switch {
+	case c.kind == typeInteger && outOfRange(value.text):
+		words = "is beyond the 64 bits of an integer; the type number takes it, rounded"
+	case c.kind == typeNumber && outOfRange(value.text):
+		words = "is beyond the range of numbers, about 1.8e308"
+	case c.kind == typeString:
 		words = "is not a string"
 		if stringFormats[c.format] != nil {
 			words = "is not a valid " + c.format
 		}
 	}
 	return c.name + " " + engine.Quote(value.text) + " " + words
+}
+
+// outOfRange says that a text which is no value of its column is a number.
+func outOfRange(text string) bool {
+	_, whole := strconv.ParseInt(text, 10, 64)
+	_, decimal := strconv.ParseFloat(text, 64)
+	return errors.Is(whole, strconv.ErrRange) || errors.Is(decimal, strconv.ErrRange)
 }

@@ -45,7 +45,7 @@ type guess struct {
 // Infer proposes a configuration from a sample. Its error is the end of the context, a failure to read, or what is
 // wrong with the sample.
 func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engine.Inferred, error) {
-	dialect, names, err := sampleColumns(doc, limits)
+	dialect, names, err := sampleColumns(ctx, doc, limits)
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
@@ -53,10 +53,11 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	for _, name := range names {
 		e.columns = append(e.columns, &column{name: name})
 	}
-	records, err := e.open(doc, io.NewSectionReader(doc.Content, 0, doc.Size))
+	records, err := e.open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size))
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
+	defer closeSource(records)
 	budget := newUniqueness(limits.MaxUniqueBytes)
 	guesses := make([]*guess, len(names))
 	for i, name := range names {
@@ -70,7 +71,7 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 }
 
 // sampleColumns reads the names of the columns and the delimiter that separates them.
-func sampleColumns(doc engine.Document, limits engine.Limits) (dialectConfig, []string, error) {
+func sampleColumns(ctx context.Context, doc engine.Document, limits engine.Limits) (dialectConfig, []string, error) {
 	dialect, most := dialectConfig{}, []string(nil)
 	delimiters := []string{"", ";", "\t", "|"}
 	if formatOf(doc) != formatCSV {
@@ -78,7 +79,7 @@ func sampleColumns(doc engine.Document, limits engine.Limits) (dialectConfig, []
 	}
 	for _, delimiter := range delimiters {
 		e := &Engine{dialect: dialectConfig{Delimiter: delimiter}, limits: limits}
-		names, err := e.sampleNames(doc)
+		names, err := e.sampleNames(ctx, doc)
 		if err != nil {
 			return dialect, nil, err
 		}
@@ -99,11 +100,12 @@ func sampleColumns(doc engine.Document, limits engine.Limits) (dialectConfig, []
 }
 
 // sampleNames reads the header, or the names of all members where records name their values.
-func (e *Engine) sampleNames(doc engine.Document) ([]string, error) {
-	records, err := e.open(doc, io.NewSectionReader(doc.Content, 0, doc.Size))
+func (e *Engine) sampleNames(ctx context.Context, doc engine.Document) ([]string, error) {
+	records, err := e.open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size))
 	if err != nil {
 		return nil, err
 	}
+	defer closeSource(records)
 	objects, isKeyed := records.(keyed)
 	names := []string{}
 	for range sampleRows {

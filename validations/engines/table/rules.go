@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
@@ -74,7 +75,9 @@ func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, er
 	if err != nil {
 		return nil, err
 	}
-	return &ruleCompiler{expression.NewRules(limits), columns, row, dataset}, nil
+	c := &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
+	c.Decimal = c.isDecimal
+	return c, nil
 }
 
 func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
@@ -93,7 +96,7 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 	rule.columns = union(rule.columns, c.rowColumns(rule.when, engine.ItemPointer(list, i, "when")))
 	if config.Column != "" {
 		if rule.column = columnIndex(c.columns, config.Column); rule.column < 0 {
-			c.Fault(engine.ItemPointer(list, i, "column"), "there is no field "+engine.Quote(config.Column))
+			c.Fault(engine.ItemPointer(list, i, "column"), c.noField(config.Column))
 		}
 	}
 	rule.shown = rule.columns
@@ -118,7 +121,7 @@ func (c *ruleCompiler) groupColumns(names []string, at string) []int {
 	for _, name := range names {
 		i := columnIndex(c.columns, name)
 		if i < 0 {
-			c.Fault(at, "there is no field "+engine.Quote(name))
+			c.Fault(at, c.noField(name))
 			continue
 		}
 		columns = append(columns, i)
@@ -152,6 +155,30 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	return rule
 }
 
+// isDecimal says that an operand is the value of a column of decimals.
+func (c *ruleCompiler) isDecimal(operand ast.Expr) bool {
+	for _, variable := range []string{"row", "previous"} {
+		if name, ok := expression.Member(operand, variable); ok {
+			i := columnIndex(c.columns, name)
+			return i >= 0 && c.columns[i].kind == typeNumber
+		}
+	}
+	if operand.Kind() != ast.SelectKind {
+		return false
+	}
+	// All aggregates of a column are decimals, also of whole numbers.
+	_, ok := expression.Member(operand.AsSelect().Operand(), "columns")
+	return ok
+}
+
+func (c *ruleCompiler) noField(name string) string {
+	words := "there is no field " + engine.Quote(name)
+	if likely := engine.Nearest(name, namesOfColumns(c.columns)); likely != "" {
+		words += "; did you mean " + likely + "?"
+	}
+	return words
+}
+
 // rowColumns are the columns an expression reads: all where it uses the row as a whole.
 func (c *ruleCompiler) rowColumns(e *expression.Expression, at string) []int {
 	return c.columnsOf("row", e, at)
@@ -171,7 +198,7 @@ func (c *ruleCompiler) columnsOf(row string, e *expression.Expression, at string
 	}
 	for _, name := range used.Names {
 		if columnIndex(c.columns, name) < 0 {
-			c.Fault(at, "there is no field "+engine.Quote(name))
+			c.Fault(at, c.noField(name))
 		}
 	}
 	return found

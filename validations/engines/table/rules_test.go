@@ -55,6 +55,18 @@ func TestTableRules(t *testing.T) {
 			[]brief{broken, {"rule.sums", "", 0, 0, 0, "the rule sums does not hold"}},
 		},
 		{
+			"SumsAndTimesCompare",
+			`"dataset_rules": [{"id": "sums", "assert": "columns.low.sum > 1 && columns.n.min >= 1 && ` +
+				`columns.on.min > timestamp('2025-12-31') && columns.on.max < timestamp('2026-02-01T00:00:00Z')"}]`,
+			[]brief{broken},
+		},
+		{
+			"FunctionsOnRows",
+			`"row_rules": [{"id": "sums", "assert": "row.high == null || sum([row.low, row.high]) < 5 && ` +
+				`math.round(row.low) == row.low && row.on.getFullYear() == 2026 && string(row.n).matches('^[1-4]$')"}]`,
+			[]brief{{"rule.sums", "", 3, 1, 2, "the rule sums does not hold"}, broken},
+		},
+		{
 			"Counts", `"dataset_rules": [{"id": "most", "counts": {"yes": "row.ok", "late": "row.n > 2"},
 				"assert": "share(counts.yes, count) < 0.5",
 				"message": "{counts.yes} or {percent(counts.yes, rows)} %, {counts.late} late"}]`,
@@ -130,6 +142,12 @@ func TestTableConfigurations(t *testing.T) {
 		{"RuleSeverity", rule(`"assert": "true", "severity": "FATAL"`), "/row_rules/0/severity"},
 		{"RuleSyntax", rule(`"assert": "row.a >"`), "/row_rules/0/assert"},
 		{"RuleVariable", rule(`"assert": "rows > 1"`), "/row_rules/0/assert"},
+		{"RuleArithmetic", rule(`"assert": "row.a / 2 > 1"`), "/row_rules/0/assert"},
+		{
+			"RuleArithmeticOfPrevious", rule(`"assert": "row.a - previous.a > 1 && 2 * previous.a > 1"`),
+			"/row_rules/0/assert",
+		},
+		{"AggregateArithmetic", dataset(`"assert": "columns.a.sum / 2 > 1"`), "/dataset_rules/0/assert"},
 		{"RuleField", rule(`"assert": "row.b > 1"`), "/row_rules/0/assert"},
 		{"RuleFieldByIndex", rule(`"assert": "row['b'] > 1"`), "/row_rules/0/assert"},
 		{"RuleIsNoCondition", rule(`"assert": "1 + 1"`), "/row_rules/0/assert"},

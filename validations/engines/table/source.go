@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -88,6 +89,7 @@ const (
 	formatCSV fileFormat = iota
 	formatXLSX
 	formatJSONLines
+	formatParquet
 )
 
 // formatOf goes by the media type, and by the ending of the name where the type says nothing.
@@ -103,22 +105,33 @@ func formatOf(doc engine.Document) fileFormat {
 		return formatXLSX
 	case mediatype.JSONLines:
 		return formatJSONLines
+	case mediatype.Parquet:
+		return formatParquet
 	default:
 		return formatCSV
 	}
 }
 
-// open returns the records of a document. Its error is *rowError where the document is at fault.
+// open returns the records of a document; close them. Its error is *rowError where the document is at fault.
 //
 //nolint:ireturn // which source it is depends on the document
-func (e *Engine) open(doc engine.Document, content *io.SectionReader) (source, error) {
+func (e *Engine) open(ctx context.Context, doc engine.Document, content *io.SectionReader) (source, error) {
 	switch formatOf(doc) {
 	case formatXLSX:
 		return openXLSX(content, e.dialect, len(e.columns), e.limits)
 	case formatJSONLines:
 		return newJSONLines(content, e.columns, e.limits), nil
+	case formatParquet:
+		return openParquet(ctx, content, e.dialect, e.limits)
 	default:
 		return e.openCSV(doc, content)
+	}
+}
+
+// closeSource ends what goes on behind some sources.
+func closeSource(records source) {
+	if closer, ok := records.(io.Closer); ok {
+		_ = closer.Close() // Everything that was wanted is read.
 	}
 }
 

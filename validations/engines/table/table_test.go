@@ -31,7 +31,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			`v "0x10" is not a number`,
 		},
 		{"NumberNaN", "number", ``, []string{"0"}, "NaN", "csv.type.number", `v "NaN" is not a number`},
-		{"NumberTooLarge", "number", ``, []string{"1e308"}, "1e400", "csv.type.number", `v "1e400" is not a number`},
+		{
+			"NumberTooLarge", "number", ``,
+			[]string{"1e308"},
+			"1e400", "csv.type.number",
+			`v "1e400" is beyond the range of numbers, about 1.8e308`,
+		},
 		{
 			"Integer", "integer", ``,
 			[]string{"1", "-5", "+7", "9223372036854775807"},
@@ -48,7 +53,7 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"IntegerTooLarge", "integer", ``,
 			[]string{"0"},
 			"9223372036854775808", "csv.type.integer",
-			`v "9223372036854775808" is not an integer`,
+			`v "9223372036854775808" is beyond the 64 bits of an integer; the type number takes it, rounded`,
 		},
 		{
 			"Boolean", "boolean", ``,
@@ -99,6 +104,18 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"abc", "csv.max_length",
 			`v "abc" has 3 characters, at most 2 allowed`,
 		},
+		{
+			"IntegerOfManyDigits", "integer", ``,
+			[]string{"0"},
+			"9999999999999999999999", "csv.type.integer",
+			`v "9999999999999999999999" is beyond the 64 bits of an integer; the type number takes it, rounded`,
+		},
+		{
+			"PatternWithoutAnchors", "string", `"pattern": "[0-9]{2}"`,
+			[]string{"12"},
+			"x12y", "csv.pattern",
+			`v "x12y" does not match [0-9]{2}`,
+		},
 		{"Pattern", "string", `"pattern": "^a+$"`, []string{"aa"}, "b", "csv.pattern", `v "b" does not match ^a+$`},
 		{
 			"PatternIsOfTheWholeValue", "string", `"pattern": "[0-9]{2}|x"`,
@@ -124,6 +141,17 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			same(t, []brief{{tt.code, "v", 2, 5, 1, tt.message}}, briefs(report))
 		})
 	}
+}
+
+// TestBlankRowOfARequiredColumn has a line that would be a missing key if it had a pair of quotes.
+func TestBlankRowOfARequiredColumn(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, `{"schema": {"fields": [
+		{"name": "id", "type": "string", "constraints": {"required": true, "unique": true}}]}}`)
+	same(t, []brief{{"csv.row.blank", "", 3, 1, 0, "1 blank line among the rows"}},
+		briefs(run(t, engine, []byte("id\na\n\nb\n"), "text/csv")))
+	same(t, []brief{{"csv.required", "id", 3, 1, 2, "id is missing"}},
+		briefs(run(t, engine, []byte("id\na\n\"\"\nb\n"), "text/csv")))
 }
 
 func TestTableUniqueness(t *testing.T) {

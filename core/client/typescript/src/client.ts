@@ -6,8 +6,8 @@ import { newKey } from "./keys.js";
 import { type Retries, defaultRetries } from "./retry.js";
 import { type Answer, type Attempt, type Fetch, type Request, Sender, decode } from "./send.js";
 import type {
-  AuditRecord, Finding, Invitation, InvitationLink, Me, Member, MemberChange, MemberDraft, Readiness, Run, RunResult, RunState, Source, Time, Token,
-  TokenDraft, TokenRotation, TokenSecret, Usage, Workflow, WorkflowImport,
+  AuditRecord, Comparison, DocumentWindow, Finding, Invitation, InvitationLink, LoggedRequest, LoggedRequestDetail, Me,
+  Member, MemberChange, MemberDraft, OrganizationSettings, Readiness, Run, RunResult, RunState, Source, Time, Token, TokenDraft, TokenRotation, TokenSecret, Usage, Workflow, WorkflowImport,
 } from "./types.js";
 import { Wait } from "./wait.js";
 
@@ -88,11 +88,29 @@ export interface RunFilter extends ListOptions {
   source?: Source;
   /** The id or the slug of a workflow. */
   workflow?: string;
+  /** A part of the idempotency key or of the document's name, in any case of its letters. */
+  search?: string;
   /** The idempotency key that the run was started with. */
   key?: string;
   /** Only runs that were created at this time or later. */
   since?: Date | Time;
   /** Only runs that were created before this time. */
+  until?: Date | Time;
+}
+
+/** Narrows a list of requests. What is left out does not. */
+export interface RequestFilter extends ListOptions {
+  status?: "2xx" | "3xx" | "4xx" | "5xx";
+  /** That of a problem. */
+  code?: string;
+  key?: string;
+  /** The id of a token. */
+  token?: string;
+  /** The id of a run. */
+  run?: string;
+  /** Only requests that arrived at this time or later. */
+  since?: Date | Time;
+  /** Only requests that arrived before this time. */
   until?: Date | Time;
 }
 
@@ -185,7 +203,7 @@ export class Client {
   runs(filter: RunFilter = {}): AsyncGenerator<Run, void, undefined> {
     return this.#list("/api/runs/", filter, {
       state: filter.state, result: filter.result, source: filter.source, workflow: filter.workflow,
-      idempotency_key: filter.key, since: queryTime(filter.since), until: queryTime(filter.until),
+      q: filter.search, idempotency_key: filter.key, since: queryTime(filter.since), until: queryTime(filter.until),
     });
   }
 
@@ -198,6 +216,43 @@ export class Client {
   async report(runId: string, form: Report, options: CallOptions = {}): Promise<Uint8Array> {
     const path = `${runPath(runId)}findings/?format=${encodeURIComponent(form)}`;
     return (await this.#sender.send({ method: "GET", path, signal: options.signal })).content;
+  }
+
+  /** Reads the document of a run, byte for byte. One that is no longer kept is refused: `document_gone`. */
+  async document(runId: string, options: CallOptions = {}): Promise<Uint8Array> {
+    const path = `${runPath(runId)}document/content/`;
+    return (await this.#sender.send({ method: "GET", path, signal: options.signal })).content;
+  }
+
+  /** Reads at most 200 lines of a run's document, with the findings on them. */
+  async documentLines(
+    runId: string, options: CallOptions & { from?: number; lines?: number } = {},
+  ): Promise<DocumentWindow> {
+    const { from = 1, lines = 100 } = options;
+    return this.#get(`${runPath(runId)}document/?from=${from}&lines=${lines}`, options);
+  }
+
+  /** Tells what has changed since the previous run of the same workflow on the same file. */
+  async compare(runId: string, options: CallOptions = {}): Promise<Comparison> {
+    return this.#get(`${runPath(runId)}comparison/`, options);
+  }
+
+  /** Goes through the requests of the organization that may change something, newest first. */
+  requests(filter: RequestFilter = {}): AsyncGenerator<LoggedRequest, void, undefined> {
+    return this.#list("/api/requests/", filter, {
+      status: filter.status, code: filter.code, key: filter.key, token: filter.token, run: filter.run,
+      since: queryTime(filter.since), until: queryTime(filter.until),
+    });
+  }
+
+  /** Reads a request in the log by its `id`, which is not its `request_id`. */
+  async getRequest(id: string, options: CallOptions = {}): Promise<LoggedRequestDetail> {
+    return this.#get(`/api/requests/${segment(id)}/`, options);
+  }
+
+  /** Reads the settings of the organization. */
+  async organization(options: CallOptions = {}): Promise<OrganizationSettings> {
+    return this.#get("/api/organization/", options);
   }
 
   /** Goes through the workflows of the organization. */

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 export {
-  type CallOptions, Client, type ClientOptions, type Health, type ListOptions, type Report, type RunFilter,
+  type CallOptions, Client, type ClientOptions, type Health, type ListOptions, type Report, type RequestFilter, type RunFilter,
   type RunOptions, type StartRequest, type Started, type WaitOptions,
 } from "./client.js";
 export {

@@ -287,6 +287,108 @@ export interface Readiness {
   redis: "ok" | "degraded";
 }
 
+/** One line of a document. */
+export interface DocumentLine {
+  number: number;
+  /** Only the first characters where the line is `cut`. */
+  text: string;
+  /** How many characters the whole line has. */
+  length: number;
+  cut: boolean;
+}
+
+/** A part of a run's document, with the findings on its lines. */
+export interface DocumentWindow {
+  filename: string;
+  media_type: string;
+  size: number;
+  sha256: string;
+  /** The last two have no lines. */
+  kind: "text" | "table" | "binary" | "too_large";
+  line_count: number;
+  next: string | null;
+  previous: string | null;
+  lines: DocumentLine[];
+  /** At most 200. */
+  findings: Finding[];
+  /** The path of the whole document. */
+  content: string;
+}
+
+/** How many findings are new, gone and the same. */
+export interface ComparisonCounts {
+  new: number;
+  gone: number;
+  same: number;
+}
+
+/** What has changed since the previous run on the same file. */
+export interface Comparison {
+  /** Null where there is nothing to compare with. */
+  previous: string | null;
+  counts: ComparisonCounts;
+  /** At most 200. */
+  new: Finding[];
+  /** At most 200. */
+  gone: Finding[];
+  /** Whether all findings of both runs are kept one by one, so that they could be compared. */
+  complete: boolean;
+}
+
+/** One request in the log of the organization. */
+export interface LoggedRequest {
+  id: string;
+  at: Time;
+  method: string;
+  path: string;
+  /** The operation that the key belongs to. */
+  endpoint: string | null;
+  status: number;
+  /** Null where the request was not refused. */
+  code: string | null;
+  key: string | null;
+  /** Null for a form of the dashboard. */
+  token: string | null;
+  address: string | null;
+  request_id: string;
+  /** Whether the answer is that of the request `original_request_id`. */
+  replayed: boolean;
+  original_request_id: string | null;
+  run: string | null;
+  duration_ms: number;
+}
+
+/** One header of a request. A value that may be a secret was not kept: it is `hidden`. */
+export interface LoggedHeader {
+  name: string;
+  value: string;
+  hidden: boolean;
+}
+
+/** One request in the log with everything that is kept of it. */
+export interface LoggedRequestDetail extends LoggedRequest {
+  headers: LoggedHeader[];
+  body_size: number;
+  /** Null where the body is large or was not read to its end. */
+  body_sha256: string | null;
+  problem: Problem | null;
+}
+
+/** The organization with its settings. A period is null where that of the service applies, and 0 for ever. */
+export interface OrganizationSettings extends Organization {
+  created_at: Time;
+  /** Whether its members can only read. */
+  suspended: boolean;
+  key_required: boolean;
+  key_lifetime_ms: number | null;
+  content_retention_ms: number | null;
+  findings_retention_ms: number | null;
+  /** Null where there is no limit. */
+  run_quota: number | null;
+  overage: boolean;
+  max_tokens: number;
+}
+
 /** The body of a refusal. */
 export interface Problem {
   type: string;

@@ -55,6 +55,13 @@ test("every call goes to its address", async (t) => {
   await client.cancel(id);
   await client.findings(id).next();
   await client.report(id, "sarif");
+  await client.document(id);
+  await client.documentLines(id, { from: 5, lines: 1 });
+  await client.compare(id);
+  await client.runs({ search: "a b" }).next();
+  await client.requests({ status: "4xx", key: "k", until: "2026-03-01T00:00:00Z" }).next();
+  await client.getRequest(id);
+  await client.organization();
   await client.workflows().next();
   await client.getWorkflow(id, { version: 3 });
   await client.exportWorkflow(id);
@@ -86,6 +93,13 @@ test("every call goes to its address", async (t) => {
     "POST /base/api/runs/a%2Fb/cancel/",
     "GET /base/api/runs/a%2Fb/findings/?page_size=100",
     "GET /base/api/runs/a%2Fb/findings/?format=sarif",
+    "GET /base/api/runs/a%2Fb/document/content/",
+    "GET /base/api/runs/a%2Fb/document/?from=5&lines=1",
+    "GET /base/api/runs/a%2Fb/comparison/",
+    "GET /base/api/runs/?page_size=100&q=a+b",
+    "GET /base/api/requests/?page_size=100&status=4xx&key=k&until=2026-03-01T00%3A00%3A00Z",
+    "GET /base/api/requests/a%2Fb/",
+    "GET /base/api/organization/",
     "GET /base/api/workflows/?page_size=100",
     "GET /base/api/workflows/a%2Fb/?version=3",
     "GET /base/api/workflows/a%2Fb/export/",

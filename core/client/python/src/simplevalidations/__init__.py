@@ -29,12 +29,21 @@ from .errors import (
     WaitTimeoutError,
 )
 from .models import (
+    Comparison,
+    ComparisonCounts,
     Counts,
     DayUsage,
+    DocumentLine,
+    DocumentWindow,
     Finding,
     Issue,
+    LoggedHeader,
+    LoggedRequest,
+    LoggedRequestDetail,
     Me,
     Organization,
+    OrganizationSettings,
+    Problem,
     Run,
     Started,
     Step,
@@ -45,8 +54,9 @@ from .models import (
 )
 
 __all__ = [
-    "Attempt", "Client", "Counts", "DayUsage", "DocumentError", "Error", "Event", "FieldError", "Finding", "Issue",
-    "Me", "Organization", "RefusedError", "ResponseError", "Retries", "Run", "Started", "Step", "UnknownOutcomeError",
-    "UnreachableError", "Usage", "WaitTimeoutError", "Workflow", "WorkflowStep", "WorkflowUsage", "key_from_file",
-    "new_key",
+    "Attempt", "Client", "Comparison", "ComparisonCounts", "Counts", "DayUsage", "DocumentError", "DocumentLine",
+    "DocumentWindow", "Error", "Event", "FieldError", "Finding", "Issue", "LoggedHeader", "LoggedRequest",
+    "LoggedRequestDetail", "Me", "Organization", "OrganizationSettings", "Problem", "RefusedError", "ResponseError",
+    "Retries", "Run", "Started", "Step", "UnknownOutcomeError", "UnreachableError", "Usage", "WaitTimeoutError",
+    "Workflow", "WorkflowStep", "WorkflowUsage", "key_from_file", "new_key",
 ]

@@ -16,7 +16,19 @@ from ._retry import Attempt, Retries
 from ._wait import Event, Wait
 from ._wire import Answer, Sender
 from .errors import ResponseError
-from .models import Finding, Me, Run, Started, Usage, Workflow
+from .models import (
+    Comparison,
+    DocumentWindow,
+    Finding,
+    LoggedRequest,
+    LoggedRequestDetail,
+    Me,
+    OrganizationSettings,
+    Run,
+    Started,
+    Usage,
+    Workflow,
+)
 
 T = TypeVar("T")
 
@@ -126,19 +138,53 @@ class Client:
         """Reads the findings of a run as ``text``, ``sarif``, ``junit``, ``github`` or ``csv``."""
         return self._send("GET", _run_path(run_id) + "findings/?" + urlencode({"format": form})).body
 
+    def document(self, run_id: str) -> bytes:
+        """Reads the document of a run, byte for byte. One that is no longer kept is refused: ``document_gone``."""
+        return self._send("GET", _run_path(run_id) + "document/content/").body
+
+    def document_lines(self, run_id: str, *, first: int = 1, lines: int = 100) -> DocumentWindow:
+        """Reads at most 200 lines of a run's document, with the findings on them."""
+        return self._get(DocumentWindow, _run_path(run_id) + "document/?" + urlencode({"from": first, "lines": lines}))
+
+    def compare(self, run_id: str) -> Comparison:
+        """Tells what has changed since the previous run of the same workflow on the same file."""
+        return self._get(Comparison, _run_path(run_id) + "comparison/")
+
     def runs(
-        self, *, state: str = "", result: str = "", source: str = "", workflow: str = "", key: str = "",
-        since: Optional[datetime] = None, until: Optional[datetime] = None,
+        self, *, state: str = "", result: str = "", source: str = "", workflow: str = "", search: str = "",
+        key: str = "", since: Optional[datetime] = None, until: Optional[datetime] = None,
     ) -> Iterator[Run]:
         """Goes through the runs of the organization, newest first.
 
-        What is given narrows the list. ``since`` and ``until`` bound the time of creation; ``until`` is not included.
+        What is given narrows the list. ``search`` is a part of the key or of the document's name. ``since`` and
+        ``until`` bound the time of creation; ``until`` is not included.
         """
-        query = {
-            "state": state, "result": result, "source": source, "workflow": workflow, "idempotency_key": key,
+        return self._list(Run, "/api/runs/", {
+            "state": state, "result": result, "source": source, "workflow": workflow, "q": search,
+            "idempotency_key": key, "since": _written(since), "until": _written(until),
+        })
+
+    def requests(
+        self, *, status: str = "", code: str = "", key: str = "", token: str = "", run: str = "",
+        since: Optional[datetime] = None, until: Optional[datetime] = None,
+    ) -> Iterator[LoggedRequest]:
+        """Goes through the requests of the organization that may change something, newest first.
+
+        What is given narrows the list: ``status`` is ``2xx``, ``3xx``, ``4xx`` or ``5xx``, ``code`` that of a problem,
+        and ``token`` and ``run`` are ids.
+        """
+        return self._list(LoggedRequest, "/api/requests/", {
+            "status": status, "code": code, "key": key, "token": token, "run": run,
             "since": _written(since), "until": _written(until),
-        }
-        return self._list(Run, "/api/runs/", {name: value for name, value in query.items() if value})
+        })
+
+    def request(self, request_id: str) -> LoggedRequestDetail:
+        """Reads a request in the log by its ``id``, which is not its ``request_id``."""
+        return self._get(LoggedRequestDetail, f"/api/requests/{_segment(request_id)}/")
+
+    def organization(self) -> OrganizationSettings:
+        """Reads the settings of the organization."""
+        return self._get(OrganizationSettings, "/api/organization/")
 
     def workflows(self) -> Iterator[Workflow]:
         """Goes through the workflows of the organization."""
@@ -176,7 +222,8 @@ class Client:
         return _understood(model, self._send("GET", path))
 
     def _list(self, model: Type[T], path: str, query: Dict[str, str]) -> Iterator[T]:
-        following: Optional[str] = path + "?" + urlencode({**query, "page_size": _PAGE_SIZE})
+        given = {name: value for name, value in query.items() if value}
+        following: Optional[str] = path + "?" + urlencode({**given, "page_size": _PAGE_SIZE})
         while following is not None:
             reply = self._send("GET", following)
             try:

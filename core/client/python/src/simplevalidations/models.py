@@ -208,6 +208,135 @@ class Usage:
     workflows: List[WorkflowUsage] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class DocumentLine:
+    """One line of a document. ``text`` has only its first characters if ``cut``; ``length`` counts all of them."""
+
+    number: int
+    text: str = ""
+    length: int = 0
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class DocumentWindow:
+    """A part of a run's document, with the findings on its lines, at most 200.
+
+    ``kind`` is text, table, binary or too_large; the last two have no lines.
+    """
+
+    filename: str = ""
+    media_type: str = ""
+    size: int = 0
+    sha256: str = ""
+    kind: str = ""
+    line_count: int = 0
+    next: Optional[str] = None
+    previous: Optional[str] = None
+    lines: List[DocumentLine] = field(default_factory=list)
+    findings: List[Finding] = field(default_factory=list)
+    content: str = ""
+
+
+@dataclass(frozen=True)
+class ComparisonCounts:
+    """How many findings are new, gone and the same."""
+
+    new: int = 0
+    gone: int = 0
+    same: int = 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What has changed since the previous run on the same file. ``new`` and ``gone`` are at most 200 findings each."""
+
+    #: None if there is nothing to compare with.
+    previous: Optional[str] = None
+    counts: ComparisonCounts = ComparisonCounts()
+    new: List[Finding] = field(default_factory=list)
+    gone: List[Finding] = field(default_factory=list)
+    #: Whether all findings of both runs are kept one by one, so that they could be compared.
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class LoggedRequest:
+    """One request in the log of the organization."""
+
+    id: str
+    at: Optional[datetime] = None
+    method: str = ""
+    path: str = ""
+    #: The operation that the key belongs to.
+    endpoint: Optional[str] = None
+    status: int = 0
+    #: None if the request was not refused.
+    code: Optional[str] = None
+    key: Optional[str] = None
+    #: None for a form of the dashboard.
+    token: Optional[str] = None
+    address: Optional[str] = None
+    request_id: str = ""
+    #: Whether the answer is that of the request ``original_request_id``.
+    replayed: bool = False
+    original_request_id: Optional[str] = None
+    run: Optional[str] = None
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class LoggedHeader:
+    """One header of a request. A value that may be a secret was not kept: it is ``hidden``."""
+
+    name: str
+    value: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The body of a refusal."""
+
+    type: str = ""
+    title: str = ""
+    status: int = 0
+    detail: str = ""
+    code: str = ""
+    request_id: str = ""
+    retryable: bool = False
+
+
+@dataclass(frozen=True)
+class LoggedRequestDetail(LoggedRequest):
+    """One request in the log with everything that is kept of it."""
+
+    headers: List[LoggedHeader] = field(default_factory=list)
+    body_size: int = 0
+    #: None if the body is large or was not read to its end.
+    body_sha256: Optional[str] = None
+    problem: Optional[Problem] = None
+
+
+@dataclass(frozen=True)
+class OrganizationSettings:
+    """The organization with its settings. A period is None where that of the service applies, and 0 for ever."""
+
+    id: str
+    slug: str = ""
+    name: str = ""
+    created_at: Optional[datetime] = None
+    suspended: bool = False
+    key_required: bool = False
+    key_lifetime_ms: Optional[int] = None
+    content_retention_ms: Optional[int] = None
+    findings_retention_ms: Optional[int] = None
+    #: None if there is no limit.
+    run_quota: Optional[int] = None
+    overage: bool = False
+    max_tokens: int = 0
+
+
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)\Z")
 
 
@@ -239,6 +368,8 @@ def _read(kind: Any, value: object, where: str) -> object:
         return read_time(str(_read(str, value, where)))
     if is_dataclass(kind):
         return _read_members(kind, value, where)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
     # True is an int for Python, but not for JSON.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"{where} is {type(value).__name__} and not {kind.__name__}")

@@ -1,0 +1,83 @@
+package pages
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
+)
+
+func TestKeysAreFoundByAPart(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, key := range []string{"Invoice-2026-11", "invoice_2026", "payroll"} {
+		s.Started(t, s.Start(t, key))
+	}
+	viewer := s.Visitor(t, core.RoleViewer)
+	list := func(query string) string {
+		return s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?"+query, viewer))
+	}
+	html := list("q=INVOICE")
+	fixture.Shows(t, html, ">Invoice-2026-11</a>", ">invoice_2026</a>", "Contains: INVOICE")
+	fixture.Hides(t, html, ">payroll</a>", "Select the key")
+	html = list("q=e_2")
+	fixture.Shows(t, html, ">invoice_2026</a>")
+	fixture.Hides(t, html, ">Invoice-2026-11</a>")
+	html = list("q=invoice&state=finished")
+	fixture.Shows(t, html, ">invoice_2026</a>",
+		`href="?state=finished"><span class="unseen">Remove </span>Contains: invoice`,
+		`href="?q=invoice"><span class="unseen">Remove </span>State: Finished`)
+	fixture.Shows(t, list("q=nowhere"), "No key matches", `runs/?q=nowhere`)
+}
+
+func TestSelectedKeysAreReleased(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Started(t, s.Start(t, "finished"))
+	ids := []string{
+		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID.String(),
+	}
+	admin := s.Visitor(t, core.RoleAdmin)
+	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
+	fixture.Shows(t, html, `value="`+ids[0]+`" form="selected"`, `value="`+ids[1]+`" form="selected"`)
+	fixture.Hides(t, html, `value="`+ids[2]+`" form="selected"`)
+	sent := func(status int, fields url.Values) string {
+		fields["id"] = ids
+		return s.Visit(t, status, fixture.Post(fixture.HarbourPages+"select-keys/", admin, fields))
+	}
+	fixture.Shows(t, sent(http.StatusOK, url.Values{}), "Release 2 keys?", "1 selected key left out")
+	fixture.Shows(t, sent(http.StatusBadRequest, url.Values{"confirmed": {"true"}, "reason": {" "}}),
+		`<a href="#reason">reason</a> must be given`)
+	confirmed := url.Values{"confirmed": {"true"}, "reason": {"stopped by hand"}}
+	sent(http.StatusSeeOther, confirmed)
+	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
+	fixture.Shows(t, html, ">finished</a>")
+	fixture.Hides(t, html, ">one</a>", ">two</a>")
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin)),
+		"idempotency_key.release", "stopped by hand")
+	// Sent again, the form has nothing left to do.
+	fixture.Shows(t, sent(http.StatusOK, confirmed), "3 selected keys left out")
+	fixture.Shows(t, s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"select-keys/", admin, nil)))
+}
+
+func TestKeysAreExported(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "=1+1"))
+	s.Started(t, s.Start(t, "=1+1"))
+	s.Started(t, s.Start(t, "other"))
+	s.Flush(t)
+	got := s.Visit(t, http.StatusOK,
+		fixture.Page(fixture.HarbourPages+"export-keys/?q=%2B1&state=finished", s.Visitor(t, core.RoleViewer)))
+	rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("rows = %q, %v, want a header and a key", rows, err)
+	}
+	if row := rows[1]; row[1] != "'=1+1" || row[3] != "finished" || row[4] != run.ID.String() || row[6] != "1" {
+		t.Errorf("row = %q, want the escaped key of run %s with 1 replay", row, run.ID)
+	}
+}

@@ -1,0 +1,14 @@
+package table_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
+)
+
+// TestMain lets the program of the tests be the reader of Parquet files that the engine starts.
+func TestMain(m *testing.M) {
+	parquetrows.RunChild(os.Environ())
+	os.Exit(m.Run())
+}

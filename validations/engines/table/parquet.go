@@ -1,0 +1,242 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
+)
+
+const (
+	// leastParquetMemory is the memory of a small file's reader, most of it for the pages of a column and their
+	// dictionary.
+	leastParquetMemory = 256 << 20
+	// parquetFactor is the memory for each byte of a large file.
+	parquetFactor = 8
+	// parquetKillDelay is how long the pipes of a killed reader are still read.
+	parquetKillDelay = time.Second
+)
+
+// ParquetMemory is how many bytes of memory the reader of a Parquet file may use.
+func ParquetMemory(size int64) int64 {
+	return max(leastParquetMemory, parquetFactor*size)
+}
+
+// parquetFile reads a table of Apache Parquet. Another process decodes it (parquetrows), because what a hostile file
+// makes its reader allocate has no other bound.
+type parquetFile struct {
+	child  *exec.Cmd
+	memory int64
+	said   bytes.Buffer
+	source *bufio.Reader
+	limits engine.Limits
+
+	row int
+	raw []byte
+	// shown is the current record as findings quote it.
+	shown []byte
+	cells []field
+}
+
+// openParquet starts the process. The header is the first record, unless the dialect has none.
+func openParquet(
+	ctx context.Context, content *io.SectionReader, dialect dialectConfig, limits engine.Limits,
+) (*parquetFile, error) {
+	program, err := thisProgram()
+	if err != nil {
+		return nil, err
+	}
+	f := &parquetFile{memory: ParquetMemory(content.Size()), limits: limits, row: -1}
+	f.child = exec.CommandContext(ctx, program) //nolint:gosec // It is this program.
+	f.child.Args = []string{"simplevalidations-parquet"}
+	f.child.Env = parquetrows.Environment(f.memory)
+	f.child.Dir = "/"
+	f.child.Stdin, f.child.Stderr = content, &f.said
+	f.child.WaitDelay = parquetKillDelay
+	output, err := f.child.StdoutPipe()
+	if err == nil {
+		err = f.child.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the reader of Parquet files: %w", err)
+	}
+	f.source = bufio.NewReader(output)
+	if dialect.hasHeader() {
+		return f, nil
+	}
+	if err := f.next(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// thisProgram is the file of this process; on Linux it is the running release, even when an upgrade has replaced it.
+func thisProgram() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	return program, nil
+}
+
+// Close ends the process, which may have more to say.
+func (f *parquetFile) Close() error {
+	_ = f.child.Process.Kill() // It may have ended by itself.
+	_ = f.child.Wait()         // How it ended does not matter any more.
+	return nil
+}
+
+func (f *parquetFile) blank() bool     { return false }
+func (f *parquetFile) fields() []field { return f.cells }
+func (f *parquetFile) at() int         { return f.row }
+
+func (f *parquetFile) place(finding engine.Finding, start int) engine.Finding {
+	finding.Excerpt = engine.Excerpt(f.shown, min(start, len(f.shown)), f.limits.MaxExcerpt)
+	return finding
+}
+
+func (f *parquetFile) next() error {
+	f.row++
+	f.cells, f.shown = f.cells[:0], f.shown[:0]
+	if err := f.readLine(); err != nil {
+		return err
+	}
+	decoder := jsontext.NewDecoder(bytes.NewReader(f.raw))
+	_, err := decoder.ReadToken()
+	for err == nil && decoder.PeekKind() != jsontext.KindEndArray {
+		var value jsontext.Value
+		if value, err = decoder.ReadValue(); err == nil {
+			err = f.add(value)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read the rows of a Parquet file: %w", err)
+	}
+	return nil
+}
+
+// readLine reads one line of the process.
+func (f *parquetFile) readLine() error {
+	f.raw = f.raw[:0]
+	for {
+		part, err := f.source.ReadSlice('\n')
+		f.raw = append(f.raw, part...)
+		if len(f.raw) > f.limits.MaxRecordBytes {
+			message := fmt.Sprintf("row is longer than %d bytes", f.limits.MaxRecordBytes)
+			return &rowError{code: "csv.limit.record", message: message, final: true}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			return f.end()
+		case err != nil:
+			return fmt.Errorf("read the rows of a Parquet file: %w", err)
+		}
+		return nil
+	}
+}
+
+// end is io.EOF, or why the process ended before the file. A lack of processor time is an error of the run, because
+// another try may have more; a lack of memory is not.
+func (f *parquetFile) end() error {
+	err := f.child.Wait()
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	said := strings.TrimSpace(f.said.String())
+	switch {
+	case err == nil:
+		return io.EOF
+	case failed && exit.ExitCode() == parquetrows.ExitMalformed:
+		message := "the file cannot be read: " + engine.ClipTo(said, engine.MaxMessage)
+		return &rowError{code: "csv.malformed", message: message, final: true}
+	case failed && (strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "out of memory")):
+		message := fmt.Sprintf("reading the file takes more than %d MiB of memory", f.memory>>20)
+		return &rowError{code: "csv.limit.memory", message: message, final: true}
+	case failed && !exit.Exited():
+		return fmt.Errorf("reading the Parquet file took too long: %w", err)
+	default:
+		return fmt.Errorf("read a Parquet file: %w: %s", err, engine.ClipTo(said, engine.MaxMessage))
+	}
+}
+
+// add adds a value of the current record, as parquetrows writes it.
+func (f *parquetFile) add(value jsontext.Value) error {
+	cell := field{start: len(f.shown)}
+	var err error
+	switch value.Kind() {
+	case jsontext.KindNull:
+		cell.native = nativeNull
+	case jsontext.KindTrue, jsontext.KindFalse:
+		cell.text, cell.native = bytes.Clone(value), nativeTruth
+	case jsontext.KindNumber:
+		cell.text, cell.native = bytes.Clone(value), nativeNumber
+	case jsontext.KindBeginObject:
+		err = cell.readObject(value)
+	default:
+		cell.text, err = jsontext.AppendUnquote(nil, value)
+	}
+	if len(f.cells) > 0 {
+		f.shown = append(f.shown, '\t')
+		cell.start++
+	}
+	f.shown = append(f.shown, cell.text...)
+	f.cells = append(f.cells, cell)
+	return err
+}
+
+// readObject reads a time, or a value of many parts.
+func (c *field) readObject(value jsontext.Value) error {
+	decoder := jsontext.NewDecoder(bytes.NewReader(value))
+	_, err := decoder.ReadToken()
+	if err != nil {
+		return err
+	}
+	name, err := decoder.ReadToken()
+	if err != nil {
+		return err
+	}
+	isTime := name.String() == "t"
+	inner, err := decoder.ReadValue()
+	if err != nil {
+		return err
+	}
+	if !isTime {
+		c.text, c.native = bytes.Clone(inner), nativeJSON
+		return nil
+	}
+	c.native = nativeTime
+	if c.text, err = jsontext.AppendUnquote(nil, inner); err != nil {
+		return err
+	}
+	c.when, err = parseMoment(string(c.text))
+	return err
+}
+
+// parseMoment reads a time as parquetrows writes it. A time without a zone is taken as one in UTC.
+func parseMoment(text string) (time.Time, error) {
+	layout := "2006-01-02T15:04:05Z07:00"
+	switch {
+	case !strings.Contains(text, "T") && strings.Contains(text, ":"):
+		layout = time.TimeOnly
+	case !strings.Contains(text, "T"):
+		layout = time.DateOnly
+	case !strings.HasSuffix(text, "Z"):
+		layout = "2006-01-02T15:04:05"
+	}
+	return time.Parse(layout, text) //nolint:wrapcheck // It says what is wrong.
+}

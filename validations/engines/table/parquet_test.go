@@ -1,0 +1,221 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+// reading is a row with a value of each type that tables have.
+type reading struct {
+	ID    string            `parquet:"id"`
+	KWh   *float64          `parquet:"kwh,optional"`
+	Count int64             `parquet:"count"`
+	Small uint32            `parquet:"small"`
+	Price int64             `parquet:"price,decimal(2:18)"`
+	Day   int32             `parquet:"day,date"`
+	At    time.Time         `parquet:"at,timestamp(microsecond)"`
+	OK    bool              `parquet:"ok"`
+	Tags  []string          `parquet:"tags,list"`
+	Site  map[string]string `parquet:"site"`
+	Meter [16]byte          `parquet:"meter,uuid"`
+}
+
+const readingFields = `[{"name": "id"}, {"name": "kwh", "type": "number"}, 
+	{"name": "count", "type": "integer", "constraints": {"minimum": 9007199254740993}},
+	{"name": "small", "type": "integer"}, {"name": "price", "type": "number"}, {"name": "day", "type": "date"},
+	{"name": "at", "type": "datetime"}, {"name": "ok", "type": "boolean"}, {"name": "tags", "type": "array"},
+	{"name": "site", "type": "object"}, {"name": "meter", "format": "uuid"}]`
+
+func goodReading() reading {
+	kwh := 1.5
+	return reading{
+		ID: "a", KWh: &kwh, Count: 9007199254740993, Small: 4294967295, Price: -105, Day: 20513,
+		At: time.Date(2026, time.March, 1, 12, 30, 0, 250_000_000, time.UTC), OK: true,
+		Tags: []string{"x", "y"}, Site: map[string]string{"city": "Łódź"}, Meter: [16]byte{1, 2, 3},
+	}
+}
+
+// parquetOf writes rows as a file.
+func parquetOf[T any](tb testing.TB, rows ...T) []byte {
+	tb.Helper()
+	var file bytes.Buffer
+	writer := parquet.NewGenericWriter[T](&file)
+	if _, err := writer.Write(rows); err != nil {
+		tb.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+func parquetDocument(content []byte) engines.Document {
+	return engines.NewDocument(content, mediatype.Parquet, "readings.parquet")
+}
+
+func TestParquet(t *testing.T) {
+	t.Parallel()
+	good := goodReading()
+	without := goodReading()
+	without.KWh = nil
+
+	t.Run("EveryTypeIsRead", func(t *testing.T) {
+		t.Parallel()
+		got := run(t, step(t, readingFields), parquetOf(t, good, without), mediatype.Parquet)
+		same(t, briefs(got), []brief{})
+	})
+
+	t.Run("ValuesAreThoseOfTheFile", func(t *testing.T) {
+		t.Parallel()
+		wrong := strings.NewReplacer(`, "constraints": {"minimum": 9007199254740993}`, "",
+			`"type": "number"`, `"type": "date"`, `"type": "integer"`, `"type": "date"`,
+			`"type": "date"`, `"type": "integer"`, `"type": "datetime"`, `"type": "integer"`,
+			`"type": "array"`, `"type": "integer"`, `"type": "object"`, `"type": "integer"`,
+			`"type": "boolean"`, `"type": "integer"`, `"format": "uuid"`, `"type": "integer"`).Replace(readingFields)
+		var said []string
+		for _, finding := range run(t, step(t, wrong), parquetOf(t, good), mediatype.Parquet).Findings {
+			said = append(said, finding.Message)
+		}
+		for _, want := range []string{
+			`kwh "1.5"`, `count "9007199254740993"`, `small "4294967295"`, `price "-1.05"`, `day "2026-03-01"`,
+			`at "2026-03-01T12:30:00.25Z"`, `ok "true"`, `tags "["x","y"]"`, `site "{"city":"Łódź"}"`,
+			`meter "01020300-0000-0000-0000-000000000000"`,
+		} {
+			if !slices.ContainsFunc(said, func(m string) bool { return strings.HasPrefix(m, want) }) {
+				t.Errorf("no finding says %s: %q", want, said)
+			}
+		}
+	})
+
+	t.Run("FindingsNameTheRow", func(t *testing.T) {
+		t.Parallel()
+		engine := step(t, `[{"name": "id", "constraints": {"unique": true}},
+			{"name": "kwh", "type": "number", "constraints": {"required": true}}]`)
+		type narrow struct {
+			ID  string   `parquet:"id"`
+			KWh *float64 `parquet:"kwh,optional"`
+		}
+		kwh := 2.0
+		got := run(t, engine, parquetOf(t, narrow{"a", &kwh}, narrow{"b", nil}, narrow{"a", &kwh}), mediatype.Parquet)
+		same(t, briefs(got), []brief{
+			{"csv.required", "kwh", 0, 0, 2, "kwh is missing"},
+			{"csv.unique", "id", 0, 0, 3, `id "a" is a duplicate of line 1`},
+		})
+		if excerpt := got.Findings[0].Excerpt; excerpt != "b\t" {
+			t.Errorf("excerpt = %q, want the row", excerpt)
+		}
+	})
+
+	t.Run("ColumnsAreCheckedOnce", func(t *testing.T) {
+		t.Parallel()
+		type other struct {
+			Other string `parquet:"id2"`
+		}
+		got := run(t, step(t, `[{"name": "id", "constraints": {"required": true}}]`),
+			parquetOf(t, other{"a"}, other{"b"}), mediatype.Parquet)
+		same(t, briefs(got), []brief{
+			{"csv.header.unknown", "id2", 0, 0, 0, "id2 is not allowed"},
+			{"csv.header.missing", "id", 0, 0, 0, "the header lacks the column id"},
+		})
+	})
+}
+
+func TestParquetFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	whole := parquetOf(t, goodReading())
+	cut := slices.Clone(whole[:len(whole)-20])
+	long := slices.Clone(whole)
+	binary.LittleEndian.PutUint32(long[len(long)-8:], 1<<31)
+	for name, content := range map[string][]byte{
+		"Empty": {}, "Text": []byte("id,kwh\na,1\n"), "Cut": cut, "LongFooter": long,
+		"Encrypted": append(append([]byte("PARE"), whole[4:len(whole)-4]...), "PARE"...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := run(t, step(t, readingFields), content, mediatype.Parquet)
+			code := "csv.malformed"
+			if name == "LongFooter" {
+				code = "csv.limit.memory"
+			}
+			if len(got.Findings) != 1 || got.Findings[0].Code != code {
+				t.Errorf("findings = %+v, want that the file cannot be read", got.Findings)
+			}
+		})
+	}
+}
+
+// withFooter is a file with another footer, whose first bytes are the version and the head of the list of columns
+// (Thrift compact protocol).
+func withFooter(tb testing.TB, file []byte, change func(footer []byte) []byte) []byte {
+	tb.Helper()
+	const tail, magic = 8, "PAR1"
+	end := len(file) - tail
+	begin := end - int(binary.LittleEndian.Uint32(file[end:]))
+	footer := change(slices.Clone(file[begin:end]))
+	changed := append(slices.Clone(file[:begin]), footer...)
+	changed = binary.LittleEndian.AppendUint32(changed, uint32(len(footer)))
+	return append(changed, magic...)
+}
+
+// Six bytes make the reader allocate hundreds of gigabytes.
+func TestParquetThatTakesTooMuchMemory(t *testing.T) {
+	t.Parallel()
+	hostile := withFooter(t, parquetOf(t, goodReading()), func(footer []byte) []byte {
+		listOfStructs, twoBillions := byte(0xfc), []byte{0xff, 0xff, 0xff, 0xff, 0x07}
+		return slices.Concat(footer[:3], []byte{listOfStructs}, twoBillions, footer[4:])
+	})
+	got := run(t, step(t, readingFields), hostile, mediatype.Parquet)
+	same(t, briefs(got), []brief{
+		{"csv.limit.memory", "", 0, 0, 0, "reading the file takes more than 256 MiB of memory"},
+	})
+}
+
+func TestBrokenFootersOfParquet(t *testing.T) {
+	t.Parallel()
+	whole := parquetOf(t, goodReading())
+	for at := len(whole) - 9; at > len(whole)-400; at -= 17 {
+		broken := slices.Clone(whole)
+		copy(broken[at-5:at], "\xfe\xfe\xfe\xfe\xfe")
+		if _, err := step(t, readingFields).Run(t.Context(), parquetDocument(broken)); err != nil {
+			t.Errorf("byte %d: %v, want a report", at, err)
+		}
+	}
+}
+
+func TestReaderOfParquetEndsWithItsRun(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := step(t, readingFields).Run(ctx, parquetDocument(parquetOf(t, goodReading())))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want that the run was canceled", err)
+	}
+}
+
+func TestInferParquet(t *testing.T) {
+	t.Parallel()
+	kind, inferred, known, err := engines.Infer(t.Context(), parquetDocument(parquetOf(t, goodReading())))
+	if err != nil || !known || kind != engines.KindTable {
+		t.Fatalf("kind = %s, %t, %v, want a table", kind, known, err)
+	}
+	e, faults := engines.Compile(kind, inferred.Config, engines.DefaultLimits())
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	report, err := e.Run(t.Context(), parquetDocument(parquetOf(t, goodReading())))
+	if diff := cmp.Diff([]brief{}, briefs(report)); err != nil || diff != "" {
+		t.Errorf("the sample fails its own workflow: %v\n%s\n%s", err, diff, inferred.Config)
+	}
+}

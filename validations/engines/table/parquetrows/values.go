@@ -1,0 +1,259 @@
+package parquetrows
+
+import (
+	"encoding/base64"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// valueWriter appends a value that is not null.
+type valueWriter func(to []byte, value parquet.Value) []byte
+
+// The layouts of times. A fraction is written only where there is one.
+const (
+	layoutTime  = "15:04:05.999999999"
+	layoutLocal = "2006-01-02T15:04:05.999999999"
+	layoutUTC   = layoutLocal + "Z"
+)
+
+// writerOf returns what writes the values of a leaf: by its logical type, else by the type of its bytes
+// (Apache Parquet, LogicalTypes).
+func writerOf(leaf parquet.Node) valueWriter {
+	if logical := leaf.Type().LogicalType(); logical != nil {
+		if write := logicalWriter(leaf.Type(), logical.Value); write != nil {
+			return write
+		}
+	}
+	switch leaf.Type().Kind() {
+	case parquet.Boolean:
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendBool(to, v.Boolean()) }
+	case parquet.Int32:
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, int64(v.Int32()), 10) }
+	case parquet.Int64:
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, v.Int64(), 10) }
+	case parquet.Int96:
+		return writeInt96
+	case parquet.Float:
+		return func(to []byte, v parquet.Value) []byte { return appendFloat(to, float64(v.Float()), 32) }
+	case parquet.Double:
+		return func(to []byte, v parquet.Value) []byte { return appendFloat(to, v.Double(), 64) }
+	default:
+		return func(to []byte, v parquet.Value) []byte { return appendText(to, v.ByteArray()) }
+	}
+}
+
+// logicalWriter is nil for a logical type that says no more than the type of the bytes.
+func logicalWriter(physical parquet.Type, logical format.LogicalTypeValue) valueWriter {
+	switch logical := logical.(type) {
+	case *format.DecimalType:
+		if logical.Scale < 0 || logical.Scale > maxScale {
+			return nil
+		}
+		return func(to []byte, v parquet.Value) []byte { return appendDecimal(to, unscaled(v), int(logical.Scale)) }
+	case *format.DateType:
+		return func(to []byte, v parquet.Value) []byte {
+			return appendMoment(to, time.Unix(int64(v.Int32())*secondsPerDay, 0), time.DateOnly)
+		}
+	case *format.TimeType:
+		return momentWriter(logical.Unit, layoutTime)
+	case *format.TimestampType:
+		if logical.IsAdjustedToUTC {
+			return momentWriter(logical.Unit, layoutUTC)
+		}
+		return momentWriter(logical.Unit, layoutLocal)
+	case *format.IntType:
+		return integerWriter(physical.Kind(), logical.IsSigned)
+	case *format.UUIDType:
+		return appendUUID
+	case *format.Float16Type:
+		return func(to []byte, v parquet.Value) []byte { return appendFloat(to, half(v.ByteArray()), 32) }
+	default:
+		return nil
+	}
+}
+
+// integerWriter is nil for integers with a sign, which need no other reading.
+func integerWriter(kind parquet.Kind, isSigned bool) valueWriter {
+	switch {
+	case isSigned:
+		return nil
+	case kind == parquet.Int32:
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, uint64(v.Uint32()), 10) }
+	default:
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, v.Uint64(), 10) }
+	}
+}
+
+func appendUUID(to []byte, v parquet.Value) []byte {
+	id, err := uuid.FromBytes(v.ByteArray())
+	if err != nil {
+		return appendText(to, v.ByteArray())
+	}
+	return appendQuoted(to, id.String())
+}
+
+const (
+	// maxScale is that of the longest decimals which programs write.
+	maxScale = 76
+
+	secondsPerDay = 24 * 60 * 60
+	// julianEpoch is the Julian day of 1970-01-01.
+	julianEpoch = 2_440_588
+)
+
+// unitOf is how many of a unit a second has.
+func unitOf(unit format.TimeUnit) int64 {
+	switch unit.Value.(type) {
+	case *format.MilliSeconds:
+		return 1_000
+	case *format.MicroSeconds:
+		return 1_000_000
+	default:
+		return 1_000_000_000
+	}
+}
+
+func momentWriter(unit format.TimeUnit, layout string) valueWriter {
+	perSecond := unitOf(unit)
+	return func(to []byte, v parquet.Value) []byte {
+		seconds, rest := whole(v)/perSecond, whole(v)%perSecond
+		return appendMoment(to, time.Unix(seconds, rest*(int64(time.Second)/perSecond)), layout)
+	}
+}
+
+// writeInt96 writes the timestamps of old writers: nanoseconds of a day, and the Julian day. They are in UTC.
+func writeInt96(to []byte, v parquet.Value) []byte {
+	parts := v.Int96()
+	nanoseconds := int64(parts[1])<<32 | int64(parts[0])
+	seconds := (int64(parts[2]) - julianEpoch) * secondsPerDay
+	return appendMoment(to, time.Unix(seconds, nanoseconds), layoutUTC)
+}
+
+func appendMoment(to []byte, when time.Time, layout string) []byte {
+	to = append(to, `{"t":"`...)
+	to = when.UTC().AppendFormat(to, layout)
+	return append(to, `"}`...)
+}
+
+// whole is an integer of 4 or 8 bytes.
+func whole(v parquet.Value) int64 {
+	if v.Kind() == parquet.Int32 {
+		return int64(v.Int32())
+	}
+	return v.Int64()
+}
+
+// unscaled is a decimal without its point: an integer, or big-endian bytes in two's complement.
+func unscaled(v parquet.Value) *big.Int {
+	if v.Kind() == parquet.Int32 || v.Kind() == parquet.Int64 {
+		return big.NewInt(whole(v))
+	}
+	digits := v.ByteArray()
+	value := new(big.Int).SetBytes(digits)
+	if len(digits) > 0 && digits[0]&0x80 != 0 {
+		value.Sub(value, new(big.Int).Lsh(big.NewInt(1), uint(8*len(digits))))
+	}
+	return value
+}
+
+// appendDecimal keeps every digit.
+func appendDecimal(to []byte, value *big.Int, scale int) []byte {
+	digits := new(big.Int).Abs(value).String()
+	if value.Sign() < 0 {
+		to = append(to, '-')
+	}
+	digits = strings.Repeat("0", max(scale+1-len(digits), 0)) + digits
+	point := len(digits) - scale
+	to = append(to, digits[:point]...)
+	if point < len(digits) {
+		to = append(append(to, '.'), digits[point:]...)
+	}
+	return to
+}
+
+// appendFloat writes what JSON has no numbers for as texts.
+func appendFloat(to []byte, value float64, bits int) []byte {
+	switch {
+	case math.IsNaN(value):
+		return append(to, `"NaN"`...)
+	case math.IsInf(value, 1):
+		return append(to, `"INF"`...)
+	case math.IsInf(value, -1):
+		return append(to, `"-INF"`...)
+	default:
+		return strconv.AppendFloat(to, value, 'g', -1, bits)
+	}
+}
+
+// half is a floating-point number of 2 bytes (IEEE 754 binary16, little-endian).
+func half(bytes []byte) float64 {
+	const exponentBits, fractionBits, bias = 5, 10, 15
+	if len(bytes) != 2 {
+		return math.NaN()
+	}
+	raw := int(bytes[1])<<8 | int(bytes[0])
+	sign := 1.0
+	if raw>>(exponentBits+fractionBits) == 1 {
+		sign = -1
+	}
+	exponent, fraction := raw>>fractionBits&(1<<exponentBits-1), raw&(1<<fractionBits-1)
+	switch {
+	case exponent == 1<<exponentBits-1 && fraction == 0:
+		return math.Inf(int(sign))
+	case exponent == 1<<exponentBits-1:
+		return math.NaN()
+	case exponent == 0:
+		return sign * math.Ldexp(float64(fraction), 1-bias-fractionBits)
+	default:
+		return sign * math.Ldexp(float64(fraction+1<<fractionBits), exponent-bias-fractionBits)
+	}
+}
+
+// appendText writes bytes that are no text in base64.
+func appendText(to, text []byte) []byte {
+	if !utf8.Valid(text) {
+		return appendQuoted(to, base64.StdEncoding.EncodeToString(text))
+	}
+	return appendQuoted(to, string(text))
+}
+
+func appendQuoted(to []byte, text string) []byte {
+	quoted, err := jsontext.AppendQuote(to, text)
+	if err != nil {
+		return append(to, `""`...) // It was valid UTF-8.
+	}
+	return quoted
+}
+
+// readable replaces bytes by texts in a list, a map or a group, because JSON has no bytes.
+func readable(value any) any {
+	switch value := value.(type) {
+	case []byte:
+		if utf8.Valid(value) {
+			return string(value)
+		}
+		return value
+	case []any:
+		for i := range value {
+			value[i] = readable(value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = readable(value[name])
+		}
+	case float64:
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return strconv.FormatFloat(value, 'g', -1, 64)
+		}
+	}
+	return value
+}
