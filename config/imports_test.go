@@ -37,8 +37,8 @@ func layers() []layer {
 	}
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
-		"core/mediatype", "validations/engines/engine", "validations/engines/expression", "validations/engines/tree",
-		"validations/engines/xmltext", "validations/engines/xsd",
+		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
+		"validations/engines/tree", "validations/engines/xmltext", "validations/engines/xsd",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -82,6 +82,7 @@ func layers() []layer {
 			},
 		},
 		{folder: "validations/engines/engine"},
+		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{

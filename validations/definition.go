@@ -20,7 +20,7 @@ import (
 type Definition struct {
 	// Accepts lists media types as type/subtype.
 	Accepts []string `json:"accepts" validate:"required,min=1,max=20"`
-	Steps   []Step   `json:"steps"   validate:"max=50,unique=ID,dive"`
+	Steps   []Step   `json:"steps"   validate:"max=50,dive"`
 	// TimeoutSeconds bounds a run from its first step on. It cannot extend the operator's limit; 0 means that limit.
 	TimeoutSeconds int `json:"timeout_seconds,omitempty" validate:"min=0,max=86400"`
 }
@@ -82,7 +82,16 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 			})
 		}
 	}
+	first := map[string]int{}
 	for i, step := range d.Steps {
+		if earlier, twice := first[step.ID]; twice && step.ID != "" {
+			problems = append(problems, engines.ConfigError{
+				Pointer: fmt.Sprintf("/steps/%d/id", i), Code: "unique",
+				Detail: fmt.Sprintf("must be unique; step %d has the same id", earlier+1),
+			})
+		} else {
+			first[step.ID] = i
+		}
 		faults, err := step.Check(ctx, i)
 		if err != nil {
 			return nil, err
@@ -106,6 +115,19 @@ func (s Step) Check(ctx context.Context, ordinal int) ([]engines.ConfigError, er
 		faults[i].Pointer = fmt.Sprintf("/steps/%d/%s%s", ordinal, member, faults[i].Pointer)
 	}
 	return faults, nil
+}
+
+// Warnings says what in the steps probably does not mean what it seems to, with JSON pointers into the definition. They
+// are no reason to refuse it.
+func (d Definition) Warnings() []engines.ConfigError {
+	var all []engines.ConfigError
+	for i, step := range d.Steps {
+		for _, warning := range engines.Warnings(step.Type, step.Config, engines.DefaultLimits()) {
+			warning.Pointer = fmt.Sprintf("/steps/%d/config%s", i, warning.Pointer)
+			all = append(all, warning)
+		}
+	}
+	return all
 }
 
 // ErrDefinition means that a definition cannot be executed by this release.

@@ -14,11 +14,14 @@ import (
 // announce audits the new version and renders it as the answer.
 func announce(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, version Version,
+	warnings []core.FieldError,
 ) (idempotency.Response, error) {
 	if err := audit(ctx, tx, principal, action, version); err != nil {
 		return idempotency.Response{}, err
 	}
-	return respond(http.StatusCreated, version, renderVersion(version, principal.OrgSlug))
+	body := renderVersion(version, principal.OrgSlug)
+	body.Warnings = warnings
+	return respond(http.StatusCreated, version, body)
 }
 
 // audit records who did what to the workflow, and which version is the latest since.

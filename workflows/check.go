@@ -64,7 +64,7 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	file, err := parser.ReadFile(ctx, c.workflow)
+	file, err := parser.ReadFile(ctx, c.workflow, c.command.ErrOrStderr())
 	if err != nil {
 		return err
 	}

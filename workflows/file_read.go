@@ -11,8 +11,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
-// ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them.
-func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
+// ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them, and so are
+// warnings, which are written to warn.
+func (p *FileParser) ReadFile(ctx context.Context, name string, warn io.Writer) (File, error) {
 	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {
 		return File{}, cli.Misuse("%v", err)
@@ -26,15 +27,14 @@ func (p *FileParser) ReadFile(ctx context.Context, name string) (File, error) {
 		return File{}, interrupted(ctx, err)
 	}
 	if len(faults) == 0 {
+		for _, warning := range p.Warnings(file, content) {
+			fmt.Fprintf(warn, "warning: %s\n", warning.inFile(name))
+		}
 		return file, nil
 	}
 	lines := []string{"the workflow file is wrong:"}
 	for _, fault := range faults {
-		at := name
-		if fault.Line > 0 {
-			at = fmt.Sprintf("%s:%d:%d", at, fault.Line, max(1, fault.Column))
-		}
-		lines = append(lines, at+": "+strings.TrimSpace(fault.Pointer+" "+fault.Detail))
+		lines = append(lines, fault.inFile(name))
 	}
 	return File{}, cli.Misuse("%s", strings.Join(lines, "\n  "))
 }

@@ -26,41 +26,35 @@ func (a *App) exportFile(c echo.Context, _ core.Principal, version Version) erro
 
 // importFile is POST /api/workflows/import/.
 func (a *App) importFile(c echo.Context, principal core.Principal) error {
-	file, content, err := a.readFile(c)
+	file, warnings, content, err := a.readFile(c)
 	if err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointImport, Content: content}
-	return a.guard.Once(c, operation, importOnce(principal, file))
+	return a.guard.Once(c, operation, importOnce(principal, file, warnings))
 }
 
-// readFile reads the request's workflow file, and digests what it says.
-func (a *App) readFile(c echo.Context) (File, idempotency.Digest, error) {
+// readFile reads the request's workflow file with the warnings about it, and digests what it says.
+func (a *App) readFile(c echo.Context) (File, []core.FieldError, idempotency.Digest, error) {
 	body, err := core.ReadBody(c, maxDefinitionBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
 	if err != nil {
-		return File{}, idempotency.Digest{}, err
+		return File{}, nil, idempotency.Digest{}, err
 	}
 	file, faults, err := a.files.Parse(c.Request().Context(), body)
 	if err != nil {
-		return File{}, idempotency.Digest{}, err
+		return File{}, nil, idempotency.Digest{}, err
 	}
 	if len(faults) > 0 {
-		return File{}, idempotency.Digest{}, refuseFile(faults)
+		return File{}, nil, idempotency.Digest{}, refuseFile(faults)
 	}
 	text, err := json.Marshal(file)
 	if err != nil {
-		return File{}, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
+		return File{}, nil, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
 	}
 	digest, err := idempotency.DigestJSON(text, maxDefinitionDepth)
-	return file, digest, err
+	return file, fieldsOf(a.files.Warnings(file, body)), digest, err
 }
 
 func refuseFile(faults []FileError) error {
-	fields := make([]core.FieldError, len(faults))
-	for i, fault := range faults {
-		fields[i] = core.FieldError{
-			Pointer: fault.Pointer, Line: fault.Line, Column: fault.Column, Code: fault.Code, Detail: fault.Detail,
-		}
-	}
-	return core.InvalidPayload("The workflow file is invalid; see errors.", fields...)
+	return core.InvalidPayload("The workflow file is invalid; see errors.", fieldsOf(faults)...)
 }

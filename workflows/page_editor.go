@@ -30,6 +30,8 @@ type editorPage struct {
 	Upload bool
 	Draft  editorDraft
 	Faults []editorFault
+	// Warnings are about a text without errors.
+	Warnings []editorFault
 	// Stored is the draft that is stored; its Revision is 0 if there is none.
 	Stored storedDraft
 	// Notice says what was done, without leaving the page.
@@ -136,6 +138,8 @@ func (a *App) showEdit(c echo.Context, principal core.Principal, workflow Versio
 	}
 	if page.Stored.Revision > 0 {
 		page.Draft = editorDraft{Base: page.Stored.Base, Text: page.Stored.Body, Revision: page.Stored.Revision}
+	} else {
+		page.Warnings = newEditorFaults(page.Draft.Text, a.files.Warnings(fileOf(workflow), text))
 	}
 	return a.renderEditor(c, http.StatusOK, page)
 }
@@ -158,27 +162,31 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 // saveNew is POST /app/orgs/{org}/new-workflow/.
 func (a *App) saveNew(c echo.Context, principal core.Principal) error {
 	return a.save(c, principal, newEditor(pages.Base(principal.OrgSlug)), endpointCreate,
-		func(file File, _ editorDraft) idempotency.Work { return createFileOnce(principal, file) })
+		func(file File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
+			return createFileOnce(principal, file, warnings)
+		})
 }
 
 // saveImport is POST /app/orgs/{org}/import-workflow/.
 func (a *App) saveImport(c echo.Context, principal core.Principal) error {
 	return a.save(c, principal, importEditor(pages.Base(principal.OrgSlug)), endpointImport,
-		func(file File, _ editorDraft) idempotency.Work { return importOnce(principal, file) })
+		func(file File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
+			return importOnce(principal, file, warnings)
+		})
 }
 
 // saveEdit is POST /app/orgs/{org}/workflows/{id}/edit/.
 func (a *App) saveEdit(c echo.Context, principal core.Principal, workflow Version) error {
 	return a.save(c, principal, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
-		func(file File, draft editorDraft) idempotency.Work {
-			return editOnce(principal, workflow, draft, file)
+		func(file File, warnings []core.FieldError, draft editorDraft) idempotency.Work {
+			return editOnce(principal, workflow, draft, file, warnings)
 		})
 }
 
 // save does the work of an editor's form once, however often it is sent. The page of a refusal keeps the text.
 func (a *App) save(
 	c echo.Context, principal core.Principal, page editorPage, endpoint idempotency.Endpoint,
-	work func(file File, draft editorDraft) idempotency.Work,
+	work func(file File, warnings []core.FieldError, draft editorDraft) idempotency.Work,
 ) error {
 	var err error
 	if page.Draft, err = readEditor(c); err != nil {
@@ -206,7 +214,8 @@ func (a *App) save(
 	operation := idempotency.Operation{
 		Endpoint: endpoint, Target: page.target(), Content: idempotency.DigestBytes([]byte(page.Draft.Text)),
 	}
-	answer, err := a.guard.Do(c, key, operation, work(file, page.Draft))
+	warnings := fieldsOf(a.files.Warnings(file, []byte(page.Draft.Text)))
+	answer, err := a.guard.Do(c, key, operation, work(file, warnings, page.Draft))
 	if err != nil {
 		return a.refuseEditor(c, page, err)
 	}
@@ -275,5 +284,6 @@ func redirectToSaved(c echo.Context, principal core.Principal, answer idempotenc
 	case importUnchanged:
 		notice = "Nothing was changed: the workflow is the same."
 	}
+	notice += warningNotice(saved.Workflow.Warnings)
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"workflows/"+saved.Workflow.Slug+"/", notice)
 }

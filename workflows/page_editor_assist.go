@@ -72,6 +72,7 @@ func (a *App) checkSample(c echo.Context, principal core.Principal, page editorP
 		return a.renderEditor(c, http.StatusBadRequest, page)
 	}
 	page.Notice = "The workflow has no errors."
+	page.Warnings = newEditorFaults(page.Draft.Text, a.files.Warnings(file, []byte(page.Draft.Text)))
 	if page.Draft.Sample == "" {
 		return a.renderEditor(c, http.StatusOK, page)
 	}

@@ -79,12 +79,13 @@ func checkDefinition(ctx context.Context, definition validations.Definition) err
 
 // createOnce is the work of a request that creates a workflow from a checked draft.
 func createOnce(principal core.Principal, draft Draft) idempotency.Work {
+	warnings := definitionWarnings(draft.Definition)
 	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, err := create(ctx, tx, principal.OrgID, draft)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, principal, "workflow.create", version)
+		return announce(ctx, tx, principal, "workflow.create", version, warnings)
 	}
 }
 
@@ -114,12 +115,13 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 func createVersionOnce(
 	principal core.Principal, workflow Version, definition validations.Definition,
 ) idempotency.Work {
+	warnings := definitionWarnings(definition)
 	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, err := createVersion(ctx, tx, workflow, definition)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, principal, "workflow.create_version", version)
+		return announce(ctx, tx, principal, "workflow.create_version", version, warnings)
 	}
 }
 

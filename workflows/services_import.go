@@ -36,15 +36,15 @@ type importBody struct {
 type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
 
 // importOnce is the work of a request that imports a file.
-func importOnce(principal core.Principal, file File) idempotency.Work {
-	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+func importOnce(principal core.Principal, file File, warnings []core.FieldError) idempotency.Work {
+	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		return importFile(ctx, tx, principal.OrgID, file)
 	})
 }
 
 // createFileOnce is the work of a request that creates a workflow from a file.
-func createFileOnce(principal core.Principal, file File) idempotency.Work {
-	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+func createFileOnce(principal core.Principal, file File, warnings []core.FieldError) idempotency.Work {
+	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		version, err := create(ctx, tx, principal.OrgID, file.draft())
 		return version, importCreated, err
 	})
@@ -52,8 +52,10 @@ func createFileOnce(principal core.Principal, file File) idempotency.Work {
 
 // editOnce is the work of a request that makes a file the next version of a workflow.
 // The draft that was published is deleted.
-func editOnce(principal core.Principal, workflow Version, draft editorDraft, file File) idempotency.Work {
-	return writeOnce(principal, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
+func editOnce(
+	principal core.Principal, workflow Version, draft editorDraft, file File, warnings []core.FieldError,
+) idempotency.Work {
+	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		version, outcome, err := edit(ctx, tx, workflow, draft.Base, file)
 		if err != nil {
 			return Version{}, "", err
@@ -62,13 +64,13 @@ func editOnce(principal core.Principal, workflow Version, draft editorDraft, fil
 	})
 }
 
-func writeOnce(principal core.Principal, write fileWriter) idempotency.Work {
+func writeOnce(principal core.Principal, warnings []core.FieldError, write fileWriter) idempotency.Work {
 	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
 		version, outcome, err := write(ctx, tx)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announceImport(ctx, tx, principal, version, outcome)
+		return announceImport(ctx, tx, principal, version, outcome, warnings)
 	}
 }
 
@@ -146,6 +148,7 @@ func sameMeaning(a, b validations.Definition) (bool, error) {
 // announceImport audits what the import has changed and renders the answer.
 func announceImport(
 	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
+	warnings []core.FieldError,
 ) (idempotency.Response, error) {
 	status := http.StatusOK
 	if outcome == importCreated || outcome == importVersioned {
@@ -156,5 +159,7 @@ func announceImport(
 			return idempotency.Response{}, err
 		}
 	}
-	return respond(status, version, importBody{outcome, renderVersion(version, principal.OrgSlug)})
+	body := renderVersion(version, principal.OrgSlug)
+	body.Warnings = warnings
+	return respond(status, version, importBody{outcome, body})
 }

@@ -42,6 +42,8 @@ type workflowBody struct {
 	Constants []string `json:"constants"`
 	CreatedAt string   `json:"created_at"`
 	UpdatedAt string   `json:"updated_at"`
+	// Warnings are about the definition that was just saved.
+	Warnings []core.FieldError `json:"warnings,omitempty"`
 }
 
 type stepBody struct {

@@ -16,7 +16,7 @@ import (
 func workflowsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "workflows", Short: "List workflows, and keep them as files"}
 	group.AddCommand(listWorkflowsCommand(s), showWorkflowCommand(s), exportWorkflowCommand(s),
-		importWorkflowCommand(s), lintWorkflowCommand())
+		importWorkflowCommand(s), lintWorkflowCommand(), bundleWorkflowCommand())
 	return group
 }
 
@@ -119,6 +119,10 @@ func importWorkflowCommand(s Env) *cobra.Command {
 				return failure(cmd.Context(), err)
 			}
 			w := imported.Workflow
+			for _, warning := range w.Warnings {
+				cmd.PrintErrf("warning: %s:%d:%d: %s %s\n",
+					args[0], warning.Line, warning.Column, warning.Pointer, warning.Detail)
+			}
 			return cli.WriteTable(cmd.OutOrStdout(),
 				[]string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
 		},
@@ -154,7 +158,7 @@ func lintWorkflowCommand() *cobra.Command {
 			}
 			var problems []error
 			for _, name := range args {
-				file, err := parser.ReadFile(cmd.Context(), name)
+				file, err := parser.ReadFile(cmd.Context(), name, cmd.ErrOrStderr())
 				if err == nil {
 					err = cli.WriteTable(cmd.OutOrStdout(), []string{name, file.Slug, "ok"})
 				}

@@ -179,6 +179,8 @@ type Workflow struct {
 	Constants   []string       `json:"constants"`
 	CreatedAt   Time           `json:"created_at"`
 	UpdatedAt   Time           `json:"updated_at"`
+	// Warnings are in the answer to a request that saves a definition: what it probably does not mean.
+	Warnings []FieldError `json:"warnings,omitempty"`
 }
 
 // WorkflowStep is one check of a workflow.

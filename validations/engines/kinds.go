@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -106,9 +107,21 @@ func behind(name string, config json.RawMessage, limits Limits, faults []ConfigE
 func Compile(name string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
 	k, ok := kindOf(name)
 	if !ok {
-		return nil, engine.Refuse("", CodeUnknownKind, "unknown kind of validator "+engine.Quote(name))
+		return nil, engine.Refuse("", CodeUnknownKind, unknownKind(name))
 	}
 	return k.compile(config, limits)
+}
+
+func unknownKind(name string) string {
+	detail := "unknown kind of validator " + engine.Quote(name)
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	if meant := engine.Nearest(name, names); meant != "" {
+		return detail + "; did you mean " + meant + "?"
+	}
+	return detail + "; it is one of " + strings.Join(names, ", ")
 }
 
 func kindOf(name string) (kind, bool) {
@@ -132,4 +145,17 @@ func compiler[E Engine](
 		}
 		return e, nil
 	}
+}
+
+// MissingSchemas returns what the schemas of a json_schema step refer to and do not have, or why they cannot be read.
+func MissingSchemas(config json.RawMessage, limits Limits) ([]schema.Missing, []ConfigError) {
+	return schema.FindMissing(config, limits)
+}
+
+// Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
+func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
+	if name == KindJSONSchema {
+		return schema.Warnings(config, limits)
+	}
+	return nil
 }

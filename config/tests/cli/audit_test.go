@@ -19,7 +19,8 @@ func unrecordedCommands() map[string]string {
 	return map[string]string{
 		"they read": `check, config show, doctor, errors, idempotency explain, idempotency list, idempotency show,
 			infer, migrate plan, migrate status, openapi, org audit, org export, org list, org show, org usage,
-			runs list, runs lost, signing-secret show, user export, user list, version, workflows lint`,
+			runs list, runs lost, signing-secret show, user export, user list, version, workflows bundle,
+			workflows lint`,
 		"the API records what they ask for": `audit list, invitations accept, invitations decline, invitations list,
 			members invitations, members invite, members leave, members link, members list, members remove,
 			members revoke, members role, requests list, requests show, run, runs cancel, runs document, runs get,

@@ -91,7 +91,26 @@ func Nearest(name string, candidates []string) string {
 			best, bestDistance = candidate, distance
 		}
 	}
+	if best == "" {
+		return longerName(name, candidates)
+	}
 	return best
+}
+
+// longerName returns the one candidate that begins with a name, or "".
+func longerName(name string, candidates []string) string {
+	const telling = 4
+	found := ""
+	for _, candidate := range candidates {
+		if len(name) < telling || !strings.HasPrefix(candidate, name) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = candidate
+	}
+	return found
 }
 
 // editDistance is the number of characters to insert, remove, replace or swap with the next, or the limit where it is

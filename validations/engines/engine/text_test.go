@@ -11,7 +11,7 @@ func TestNearestNames(t *testing.T) {
 	candidates := []string{"floor_area_m2", "name", "id", "setpoint_c"}
 	tests := map[string]string{
 		"flor_area_m2": "floor_area_m2", "naem": "name", "Name": "name", "xd": "", "zzz": "", "setpoint": "setpoint_c",
-		strings.Repeat("n", 1000): "",
+		strings.Repeat("n", 1000): "", "flo": "", "floor": "floor_area_m2",
 	}
 	for name, want := range tests {
 		if got := Nearest(name, candidates); got != want {

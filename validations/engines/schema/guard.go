@@ -8,6 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -16,6 +17,11 @@ const contextCheckEvery = 1024
 
 // patternWorkShare makes work of patterns comparable to evaluations of a keyword, which take longer.
 const patternWorkShare = 16
+
+// stepShare does the same for the steps of patterns that RE2 does not have.
+const stepShare = 4
+
+const patternTooCostly = "not evaluated: a pattern costs too much on a text of this length"
 
 var errStopped = errors.New("the check was stopped")
 
@@ -68,27 +74,42 @@ func (m *meter) exhaust(reason string) {
 
 // meteredPattern is a pattern that charges its work.
 type meteredPattern struct {
-	pattern engine.Pattern
+	pattern *ecma.Pattern
 	meter   *meter
-	limit   int64
+	limits  engine.Limits
 }
 
 // String returns the source of the pattern.
 func (p *meteredPattern) String() string {
-	return p.pattern.RE.String()
+	return p.pattern.String()
 }
 
 // MatchString answers true for what is too costly to match; the run then ends without a verdict.
 func (p *meteredPattern) MatchString(text string) bool {
-	if p.meter.ended == nil {
-		return p.pattern.RE.MatchString(text)
+	linear, ok := p.pattern.Linear()
+	if !ok {
+		return p.search(text)
 	}
-	work := p.pattern.Work(text)
-	if work > p.limit {
-		p.meter.exhaust("not evaluated: a pattern costs too much on a text of this length")
+	if p.meter.ended == nil {
+		return linear.RE.MatchString(text)
+	}
+	work := linear.Work(text)
+	if work > p.limits.MaxPatternWork {
+		p.meter.exhaust(patternTooCostly)
 		return true
 	}
-	return !p.meter.charge(work/patternWorkShare) || p.pattern.RE.MatchString(text)
+	return !p.meter.charge(work/patternWorkShare) || linear.RE.MatchString(text)
+}
+
+// search charges the steps as they are made, since nobody knows before how many it takes.
+func (p *meteredPattern) search(text string) bool {
+	verdict := p.pattern.Search(text, p.limits.MaxPatternSteps, func(steps int64) bool {
+		return p.meter.ended == nil || p.meter.charge(steps/stepShare)
+	})
+	if verdict == ecma.Unfinished && !p.meter.stopped {
+		p.meter.exhaust(patternTooCostly)
+	}
+	return verdict != ecma.NoMatch
 }
 
 // guard makes schemas and all they lead to charge the meter, before their evaluation as a part of their format, and for

@@ -215,25 +215,10 @@ func falseKeyword(location string) string {
 	}
 }
 
-// checkName is the place in the schema, without the address that only the compiler knows.
+// checkName is the place in the schemas, without the address that only the compiler knows.
 func checkName(e *jsonschema.ValidationError) string {
-	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
-	return fragment
-}
-
-// firstLeaf is the failure that explains most: of alternatives the one that fails deepest in the document.
-func firstLeaf(e *jsonschema.ValidationError) leaf {
-	best := e
-	for len(best.Causes) > 0 {
-		next := best.Causes[0]
-		for _, cause := range best.Causes[1:] {
-			if len(cause.InstanceLocation) > len(next.InstanceLocation) {
-				next = cause
-			}
-		}
-		best = next
+	if fragment, ok := strings.CutPrefix(e.SchemaURL, schemaURL+"#"); ok {
+		return fragment
 	}
-	s := &compiledSchema{}
-	described := s.describe(nil, best, 1)
-	return described[0]
+	return strings.TrimPrefix(e.SchemaURL, schemaFolder)
 }

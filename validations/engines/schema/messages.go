@@ -33,16 +33,19 @@ func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
 	case *kind.Const:
 		return "const", show(k.Got) + " is not " + show(k.Want)
 	case *kind.Format:
-		message := show(k.Got) + " is not a valid " + k.Want
-		if k.Want == "regex" {
-			message += " of RE2, which has neither look-around nor back-references"
+		if text, ok := k.Got.(string); ok && k.Want == "regex" {
+			return "format", notARegex(text, k.Err)
 		}
-		return "format", message
+		return "format", show(k.Got) + " is not a valid " + k.Want
 	case *kind.Pattern:
 		return "pattern", engine.Quote(k.Got) + " does not match " + engine.Clip(k.Want)
 	default:
 		return "", ""
 	}
+}
+
+func notARegex(text string, err error) string {
+	return fmt.Sprintf("%s is not a valid regex: %v", engine.Quote(text), err)
 }
 
 func describeNumber(value any, e *jsonschema.ValidationError) (string, string) {

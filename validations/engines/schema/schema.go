@@ -16,10 +16,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// stepConfig is the configuration of a json_schema step. The draft holds where the schema names none.
+// stepConfig is the configuration of a json_schema step. Schemas has what the schema refers to, by addresses that may
+// be relative. The draft holds where a schema names none.
 type stepConfig struct {
-	Schema json.RawMessage `json:"schema"`
-	Draft  string          `json:"draft,omitempty"`
+	Schema  json.RawMessage            `json:"schema"`
+	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
+	Draft   string                     `json:"draft,omitempty"`
 }
 
 // Engine checks JSON and YAML documents by a JSON Schema.

@@ -49,6 +49,26 @@ func TestSchemaKeywords(t *testing.T) {
 			"FormatUUID", `{"format": "uuid"}`, `"123e4567-e89b-12d3-a456-426614174000"`, `"1"`, "schema.format", "",
 			`"1" is not a valid uuid`,
 		},
+		{
+			"FormatURI", `{"format": "uri"}`, `"http://[::1]:80/a?b=%20#c"`, `"http://a/b c"`, "schema.format", "",
+			`"http://a/b c" is not a valid uri`,
+		},
+		{
+			"FormatURIReference", `{"format": "uri-reference"}`, `"../a%20b?c#d"`, `"not a uri"`, "schema.format", "",
+			`"not a uri" is not a valid uri-reference`,
+		},
+		{
+			"FormatURIOfASCII", `{"format": "uri-reference"}`, `""`, `"ä"`, "schema.format", "",
+			`"ä" is not a valid uri-reference`,
+		},
+		{
+			"FormatIRIReference", `{"format": "iri-reference"}`, `"//ü.example/ä"`, `"not an iri"`, "schema.format", "",
+			`"not an iri" is not a valid iri-reference`,
+		},
+		{
+			"FormatURIEscapes", `{"format": "iri"}`, `"urn:a:b"`, `"urn:a:%zz"`, "schema.format", "",
+			`"urn:a:%zz" is not a valid iri`,
+		},
 		{"MinItems", `{"minItems": 1}`, `[1]`, `[]`, "schema.minItems", "", "has 0 items, at least 1 needed"},
 		{"MaxItems", `{"maxItems": 1}`, `[1]`, `[1, 2]`, "schema.maxItems", "", "has 2 items, at most 1 allowed"},
 		{
@@ -122,6 +142,20 @@ func TestSchemaKeywords(t *testing.T) {
 		{
 			"AnyOfNumbers", `{"anyOf": [{"maximum": 3}, {"minimum": 9}]}`, `1`, `4`,
 			"schema.anyOf", "", "matches none of the allowed forms; nearest: 4 is over 3",
+		},
+		{
+			"NearestFormByType", `{"oneOf": [{"properties": {"type": {"enum": ["Point"]}}},
+				{"properties": {"type": {"enum": ["Feature"]}, "geometry": {"oneOf": [{"required": ["type"]}]}},
+				"required": ["properties"]}]}`,
+			`{"type": "Point"}`, `{"type": "Feature", "geometry": {}}`,
+			"schema.oneOf", "", "matches none of the allowed forms; nearest: missing property 'properties'",
+		},
+		{
+			"NearestFormByConst", `{"anyOf": [
+				{"properties": {"kind": {"const": "a"}, "v": {"items": {"type": "null"}}}},
+				{"properties": {"kind": {"const": "b"}, "v": {"maxItems": 0}}}]}`,
+			`{"kind": "a"}`, `{"kind": "b", "v": [1]}`,
+			"schema.anyOf", "", "matches none of the allowed forms; nearest at /v: has 1 item, at most 0 allowed",
 		},
 		{
 			"OneOf", `{"oneOf": [{"minimum": 1}, {"minimum": 2}]}`, `1`, `2`,
@@ -219,7 +253,7 @@ func TestSchemaConfigurations(t *testing.T) {
 		{"SchemaIsAString", `{"schema": "x"}`, "schema.type", "/schema"},
 		{"UnknownDraft", `{"schema": {}, "draft": "5"}`, "schema.draft", "/draft"},
 		{
-			"UnknownMetaSchema", schemaStep(`{"$schema": "https://other.example/schema"}`), "schema.ref",
+			"UnknownMetaSchema", schemaStep(`{"$schema": "https://other.example/schema"}`), "schema.draft",
 			"/schema/$schema",
 		},
 		{
@@ -232,8 +266,9 @@ func TestSchemaConfigurations(t *testing.T) {
 			"/schema/properties/a/$ref",
 		},
 		{"RefToNeighbour", schemaStep(`{"$ref": "other.json"}`), "schema.ref", "/schema/$ref"},
-		{"RefToNothing", schemaStep(`{"$ref": "#/$defs/none"}`), "schema.invalid", "/schema"},
-		{"LookAround", schemaStep(`{"pattern": "(?=a)"}`), "schema.invalid", "/schema/pattern"},
+		{"RefToNothing", schemaStep(`{"not": {"$ref": "#/$defs/none"}}`), "schema.ref", "/schema/not/$ref"},
+		{"RefToNoAnchor", schemaStep(`{"items": {"$ref": "#none"}}`), "schema.ref", "/schema/items/$ref"},
+		{"BrokenPattern", schemaStep(`{"pattern": "(?=a"}`), "schema.invalid", "/schema/pattern"},
 		{"TooManyBytes", schemaStep(`{"title": "` + strings.Repeat("x", 1<<20) + `"}`), "schema.too_large", "/schema"},
 		{
 			"TooManySchemas", schemaStep(`{"allOf": [true` + strings.Repeat(",{}", 100_000) + `]}`),
@@ -259,7 +294,8 @@ func TestSchemaConfigurations(t *testing.T) {
 		t.Parallel()
 		fault := refused(t, engines.KindJSONSchema, schemaStep(`{"allOf": [{"$ref": "other.json#/$defs/a"}]}`))
 		same(t, "/schema/allOf/0/$ref", fault.Pointer)
-		same(t, `the reference to "other.json#/$defs/a" points outside the schema, which is not allowed`, fault.Detail)
+		same(t, `the reference "other.json#/$defs/a" leads to a schema that is not in this step: put it under `+
+			`"other.json" in "schemas", or collect all files with: simplevalidations workflows bundle`, fault.Detail)
 	})
 	t.Run("UnknownKind", func(t *testing.T) {
 		t.Parallel()

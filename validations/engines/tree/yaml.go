@@ -2,12 +2,9 @@ package tree
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -131,11 +128,9 @@ func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 		return nil, nodeFault(node, "yaml.too_large", tooManyValues(r.limits))
 	}
 	if r.inAlias > 0 {
-		r.repeats++
-	}
-	if r.repeats > r.maxRepeats {
-		return nil, nodeFault(node, "yaml.too_large", fmt.Sprintf(
-			"aliases repeat more than %d values; a document of this size may repeat no more", r.maxRepeats))
+		if err := r.repeat(node); err != nil {
+			return nil, err
+		}
 	}
 	if depth > r.limits.MaxDepth {
 		return nil, nodeFault(node, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
@@ -162,70 +157,40 @@ func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 	}
 }
 
+// repeat counts a value that an alias repeats.
+func (r *yamlReader) repeat(node *yaml.Node) error {
+	r.repeats++
+	if r.repeats > r.maxRepeats {
+		return nodeFault(node, "yaml.too_large", fmt.Sprintf(
+			"aliases repeat more than %d values; a document of this size may repeat no more", r.maxRepeats))
+	}
+	return nil
+}
+
 func (r *yamlReader) mapping(node *yaml.Node, depth int) (any, error) {
 	members := make(map[string]any, len(node.Content)/2)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		name, ok := memberName(key)
-		if !ok {
-			return nil, nodeFault(key, "yaml.name", "a name must be a plain value; merge keys are not supported")
+	read := func(p pair) error {
+		if _, twice := members[p.name]; twice {
+			return duplicateName(p)
 		}
-		if _, twice := members[name]; twice {
-			return nil, nodeFault(key, "yaml.duplicate_name", "the name "+engine.Quote(name)+" occurs twice")
-		}
-		value, err := r.value(node.Content[i+1], depth)
-		if err != nil {
-			return nil, err
-		}
-		members[name] = value
+		value, err := r.value(p.value, depth)
+		members[p.name] = value
+		return err
 	}
-	return members, nil
-}
-
-// memberName takes names such as 1 or true as they are written, since JSON knows only strings there.
-func memberName(key *yaml.Node) (string, bool) {
-	if key.Kind == yaml.AliasNode {
-		key = key.Alias
+	merged, err := r.ownPairs(node, read)
+	if err != nil {
+		return nil, err
 	}
-	return key.Value, key.Kind == yaml.ScalarNode && key.ShortTag() != "!!merge"
-}
-
-func scalar(node *yaml.Node) (any, error) {
-	switch node.ShortTag() {
-	case "!!null":
-		return nil, nil //nolint:nilnil // null is a value
-	case "!!bool":
-		var truth bool
-		if err := node.Decode(&truth); err != nil {
-			return nil, nodeFault(node, "yaml.malformed", engine.Quote(node.Value)+" is neither true nor false")
-		}
-		return truth, nil
-	case "!!int", "!!float":
-		literal, ok := numberLiteral(node)
-		if !ok {
-			message := engine.Quote(node.Value) + " is no number that JSON can hold"
-			return nil, nodeFault(node, "yaml.number_range", message)
-		}
-		return json.Number(literal), nil
-	default:
-		return node.Value, nil
+	if merged == nil {
+		return members, nil
 	}
-}
-
-// numberLiteral writes a number as JSON does. A literal that JSON allows is kept, with all its digits.
-func numberLiteral(node *yaml.Node) (string, bool) {
-	plain := strings.TrimPrefix(strings.ReplaceAll(node.Value, "_", ""), "+")
-	if json.Valid([]byte(plain)) {
-		return plain, engine.NumberInRange(plain)
+	r.inAlias++
+	defer func() { r.inAlias-- }()
+	known := make(map[string]bool, len(members))
+	for name := range members {
+		known[name] = true
 	}
-	if whole, ok := new(big.Int).SetString(plain, 0); ok && len(plain) <= engine.MaxNumberChars {
-		return whole.String(), engine.NumberInRange(whole.String())
-	}
-	number, err := strconv.ParseFloat(plain, 64)
-	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
-		return "", false
-	}
-	return strconv.FormatFloat(number, 'g', -1, 64), true
+	return members, r.mergedPairs(merged, known, depth, read)
 }
 
 func nodeFault(node *yaml.Node, code, message string) *engine.ReadError {
@@ -252,12 +217,10 @@ func locateYAML(node *yaml.Node, wanted *Spot) {
 		}
 		return
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		name, _ := memberName(key)
-		if below := wanted.child(name); below != nil {
-			below.Name = engine.Position{Line: key.Line, Column: key.Column}
-			locateYAML(node.Content[i+1], below)
+	for _, p := range pairsOf(node) {
+		if below := wanted.child(p.name); below != nil {
+			below.Name = engine.Position{Line: p.key.Line, Column: p.key.Column}
+			locateYAML(p.value, below)
 		}
 	}
 }

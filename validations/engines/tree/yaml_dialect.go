@@ -9,25 +9,30 @@ import (
 	"unicode/utf16"
 )
 
-// Patterns of what the parser refuses although it is YAML 1.2: the directive, and pairs of surrogates in JSON.
+// Patterns of what the parser refuses although it is YAML 1.2: the directive, and in JSON the escapes of pairs of
+// surrogates and of slashes.
 var (
-	versionDirective = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%YAML[ \t]+1\.2[ \t\r\n]`)
+	versionDirective = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%YAML[ \t]+1\.[2-9][ \t\r\n]`)
 	jsonEscape       = regexp.MustCompile(`\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\.`)
 )
 
-// forParser writes a text as the parser, which is one of YAML 1.1, takes it. Lines stay as they are; columns move by
-// two behind a character that JSON escapes as a pair of surrogates.
+// forParser writes a text as the parser, which is one of YAML 1.1, takes it. Lines stay as they are; columns move a
+// little behind a slash that JSON escapes, and behind a character that it escapes as a pair of surrogates.
 func forParser(text []byte) []byte {
 	if at := versionDirective.FindIndex(text); at != nil {
 		text = bytes.Clone(text)
-		// The match ends with the 2 and one space.
+		// The match ends with the digit and one space.
 		text[at[1]-2] = '1'
 	}
 	// Outside of JSON a backslash may be text, so only JSON is rewritten.
-	if !bytes.Contains(bytes.ToLower(text), []byte(`\ud`)) || !json.Valid(text) {
+	escaped := bytes.Contains(text, []byte(`\/`)) || bytes.Contains(bytes.ToLower(text), []byte(`\ud`))
+	if !escaped || !json.Valid(text) {
 		return text
 	}
 	return jsonEscape.ReplaceAllFunc(text, func(escape []byte) []byte {
+		if string(escape) == `\/` {
+			return []byte("/")
+		}
 		pair := jsonEscape.FindSubmatch(escape)
 		if pair[1] == nil {
 			return escape

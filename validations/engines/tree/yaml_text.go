@@ -16,7 +16,9 @@ import (
 // its values. It is for files that people write for the product itself, such as workflows.
 type YAMLText struct {
 	JSON json.RawMessage
-	root *yaml.Node
+	// Document is the text as nodes with their comments, for programs that change it and write it again.
+	Document *yaml.Node
+	root     *yaml.Node
 }
 
 // ReadYAML reads a document within the limits of trees. The finding, if any, says why it cannot be read.
@@ -38,7 +40,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
 		return YAMLText{}, &malformed
 	}
-	return YAMLText{JSON: w.text, root: document.Content[0]}, nil
+	return YAMLText{JSON: w.text, Document: &document, root: document.Content[0]}, nil
 }
 
 // unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
@@ -60,18 +62,16 @@ func (t YAMLText) Place(at string) (int, int) {
 
 // childNode returns the member or the item of that name, nil where there is none.
 func childNode(node *yaml.Node, token string) *yaml.Node {
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	node = aliased(node)
 	if node.Kind == yaml.SequenceNode {
 		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(node.Content) {
 			return node.Content[i]
 		}
 		return nil
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if name, _ := memberName(node.Content[i]); name == token {
-			return node.Content[i+1]
+	for _, p := range pairsOf(node) {
+		if p.name == token {
+			return p.value
 		}
 	}
 	return nil
@@ -93,13 +93,13 @@ func (w *nodeWriter) node(node *yaml.Node) error {
 	case yaml.SequenceNode:
 		return w.items('[', ']', len(node.Content), func(i int) error { return w.node(node.Content[i]) })
 	case yaml.MappingNode:
-		return w.items('{', '}', len(node.Content)/2, func(i int) error {
-			name, _ := memberName(node.Content[2*i])
-			if err := w.quote(name); err != nil {
+		pairs := pairsOf(node)
+		return w.items('{', '}', len(pairs), func(i int) error {
+			if err := w.quote(pairs[i].name); err != nil {
 				return err
 			}
 			w.text = append(w.text, ':')
-			return w.node(node.Content[2*i+1])
+			return w.node(pairs[i].value)
 		})
 	default:
 		return w.scalar(node)

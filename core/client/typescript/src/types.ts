@@ -117,6 +117,8 @@ export interface Workflow {
   constants: string[];
   created_at: Time;
   updated_at: Time;
+  /** Only after a save: what the definition probably does not mean. */
+  warnings?: FieldError[];
 }
 
 /** One check of a workflow. */

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional, Type, TypeVar
 
+from .errors import FieldError
+
 T = TypeVar("T")
 
 
@@ -144,6 +146,8 @@ class Workflow:
     constants: List[str] = field(default_factory=list)
     created_at: Optional[datetime] = None
     updated_at: Optional[datetime] = None
+    #: Only after a save: what the definition probably does not mean.
+    warnings: List[FieldError] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+package remote
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/workflows"
+)
+
+func bundleWorkflowCommand() *cobra.Command {
+	var output string
+	var hosts []string
+	command := &cobra.Command{
+		Use:   "bundle FILE",
+		Short: "Put the schemas that a workflow file names into it, without a server",
+		Long: `Put the schemas that a workflow file names into it, without a server.
+
+A json_schema or xml step may name a file instead of a schema, as in "schema: ./site.schema.json". The command replaces
+the name by the file, and adds all that the schema refers to ($ref; xs:include, xs:import, xs:redefine) under "schemas".
+
+Files are read beside the file that refers to them. Addresses are fetched from the hosts of --allow-host alone, over
+HTTPS and from public networks; what they redirect to must be allowed as well.`,
+		Example: "  simplevalidations workflows bundle site.yaml -o site.bundled.yaml\n" +
+			"  simplevalidations workflows bundle site.yaml --allow-host json.schemastore.org > site.bundled.yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output == args[0] {
+				return misuse("--output names the file itself; name another one")
+			}
+			bundler := workflows.NewBundler(hosts, func(line string) { cmd.PrintErrln(line) })
+			file, err := bundler.Bundle(cmd.Context(), args[0])
+			if cmd.Context().Err() != nil {
+				return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted"}
+			}
+			if err != nil {
+				return misuse("%v", err)
+			}
+			if output == "" {
+				_, err = cmd.OutOrStdout().Write(file)
+				return err
+			}
+			const mode = 0o644
+			return os.WriteFile(output, file, mode)
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")
+	command.Flags().StringArrayVar(&hosts, "allow-host", nil, "a host that schemas may be fetched from; may be repeated")
+	return command
+}

@@ -1,0 +1,81 @@
+// Package ecma compiles regular expressions of ECMA-262, which JSON Schema has, in their Unicode mode.
+//
+// Expressions without look-around and back-references run on the regexp package, which takes linear time. The others
+// run on a matcher that backtracks. It counts its steps instead of looking at a clock, so that the same text always
+// gets the same verdict, however busy the machine is.
+package ecma
+
+import (
+	"fmt"
+	"regexp/syntax"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Pattern is a compiled expression. It may be used by several goroutines at once.
+type Pattern struct {
+	source string
+	// linear is the expression for the regexp package; nil where the program is needed.
+	linear  *engine.Pattern
+	program *program
+}
+
+// Check says why a text is no expression that Compile takes; nil where it is one.
+func Check(source string, limits engine.Limits) error {
+	if len(source) > limits.MaxPatternChars {
+		return tooLong(limits)
+	}
+	strict := &parser{source: []rune(source), strict: true, checking: true, names: map[string]int{}}
+	if _, err := strict.all(); err == nil {
+		return nil
+	}
+	if _, err := syntax.Parse(source, syntax.Perl); err == nil {
+		return nil
+	}
+	lenient := &parser{source: []rune(source), checking: true, names: map[string]int{}}
+	_, err := lenient.all()
+	return err
+}
+
+func tooLong(limits engine.Limits) error {
+	return fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
+}
+
+// Compile compiles an expression. What is no expression of ECMA-262 may still be one of RE2, as (?i)a is. What is
+// neither is read as browsers read expressions without the flag u, as far as that gives one meaning.
+func Compile(source string, limits engine.Limits) (*Pattern, error) {
+	if len(source) > limits.MaxPatternChars {
+		return nil, tooLong(limits)
+	}
+	tree, groups, fault := parse(source, true)
+	if fault != nil {
+		if linear, err := engine.CompilePattern(source, limits); err == nil {
+			return &Pattern{source: source, linear: &linear}, nil
+		}
+		if tree, groups, fault = parse(source, false); fault != nil {
+			return nil, fault
+		}
+	}
+	if text, ok := linearSource(tree); ok {
+		// What is written out may be longer, and more than RE2 takes.
+		longer := limits
+		longer.MaxPatternChars = maxLinearChars
+		if linear, err := engine.CompilePattern(text, longer); err == nil {
+			return &Pattern{source: source, linear: &linear}, nil
+		}
+	}
+	return &Pattern{source: source, program: assemble(tree, groups)}, nil
+}
+
+// String returns the expression as it was written.
+func (p *Pattern) String() string {
+	return p.source
+}
+
+// Linear returns the pattern for RE2 that means the same, false where there is none.
+func (p *Pattern) Linear() (engine.Pattern, bool) {
+	if p.linear == nil {
+		return engine.Pattern{}, false
+	}
+	return *p.linear, true
+}

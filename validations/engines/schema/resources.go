@@ -1,0 +1,291 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
+)
+
+// schemaURL is where the compiler believes the schema to be, so that relative references have a base. It lies so deep
+// that they may also lead up. Nothing can be loaded from it.
+const (
+	schemaFolder = "https://schema.invalid/-/-/-/-/-/-/-/-/"
+	schemaURL    = schemaFolder + "schema.json"
+)
+
+// resource is a schema of a step: the schema itself, or one of those that it refers to.
+type resource struct {
+	// name is what the step calls it; the schema itself has none.
+	name, address string
+	// pointer leads to it in the configuration. In a text, pointers lead no further.
+	pointer string
+	isText  bool
+	value   any
+}
+
+// resources are the schemas of a step, the schema itself first, and all that they can refer to.
+type resources struct {
+	list []resource
+	// byAddress has schemas by their addresses without fragment: those of the list, and those that have an $id.
+	byAddress map[string]any
+	// anchors has the addresses of places that have a name, and dynamic those that a dynamic reference can reach.
+	anchors map[string]bool
+	dynamic []string
+}
+
+// Load returns a schema of the step for the library, which asks for what it does not have.
+func (r *resources) Load(address string) (any, error) {
+	if value, known := r.byAddress[address]; known {
+		return value, nil
+	}
+	return nil, errNotThere
+}
+
+var errNotThere = errors.New("not in this step")
+
+// readResources reads the schemas of a step.
+func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.ConfigError) {
+	size := len(c.Schema)
+	for _, text := range c.Schemas {
+		size += len(text)
+	}
+	if size > limits.MaxSchemaBytes {
+		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", size, limits.MaxSchemaBytes)
+		return nil, fault("/schema", "schema.too_large", detail)
+	}
+	root, problem := readResource(c.Schema, "/schema", limits)
+	if problem != nil {
+		return nil, problem
+	}
+	root.address = schemaURL
+	r := &resources{
+		list: []resource{root}, byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
+	}
+	base := addressWithin(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
+	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
+		if problem := r.add(name, base, c.Schemas[name], limits); problem != nil {
+			return nil, problem
+		}
+	}
+	for _, one := range r.list {
+		r.index(one, c.Draft)
+	}
+	problem = r.checkSize(limits)
+	return r, problem
+}
+
+// add reads one of the schemas that the schema refers to by the name.
+func (r *resources) add(name, base string, text json.RawMessage, limits engine.Limits) *engine.ConfigError {
+	pointer := "/schemas" + engine.Pointer(name)
+	one, problem := readResource(text, pointer, limits)
+	if problem != nil {
+		return problem
+	}
+	one.name, one.address = name, addressWithin(base, name)
+	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
+		detail := "the name of a schema is the address in references to it, and " + engine.Quote(name) + " is none"
+		if taken || one.address == base {
+			detail = engine.Quote(name) + " is the address of another schema of this step"
+		}
+		return fault(pointer, "schema.address", detail)
+	}
+	r.byAddress[one.address] = one.value
+	r.list = append(r.list, one)
+	return nil
+}
+
+// readResource reads a schema that is written as JSON, or as a text of JSON.
+func readResource(text json.RawMessage, pointer string, limits engine.Limits) (resource, *engine.ConfigError) {
+	one := resource{pointer: pointer}
+	if len(text) == 0 {
+		return one, fault(pointer, "schema.missing", "a schema is needed")
+	}
+	var inside string
+	if pointer != "/schema" && json.Unmarshal(text, &inside) == nil {
+		text, one.isText = json.RawMessage(inside), true
+	}
+	t, broken := tree.ParseJSON(text, limits)
+	if broken != nil {
+		detail := broken.Message
+		if one.isText {
+			place := engine.NewLines(text, limits.MaxExcerpt).PlaceAt(engine.Finding{}, broken.At)
+			detail = fmt.Sprintf("line %d, column %d: %s", place.Line, place.Column, detail)
+		}
+		return one, fault(pointer, broken.Code, detail)
+	}
+	one.value = t.Value
+	return one, checkRoot(t.Value, pointer)
+}
+
+func checkRoot(value any, pointer string) *engine.ConfigError {
+	switch v := value.(type) {
+	case map[string]any, bool:
+		return nil
+	case string:
+		detail := "a schema is an object, true or false"
+		if looksLikeFile(v) {
+			detail += "; to put the file " + engine.Quote(v) + " here, run: simplevalidations workflows bundle"
+		}
+		return fault(pointer, "schema.type", detail)
+	default:
+		return fault(pointer, "schema.type", "a schema is an object, true or false")
+	}
+}
+
+// looksLikeFile says whether a text is the name of a file or an address, and no more.
+func looksLikeFile(text string) bool {
+	const extension = 6
+	dot := strings.LastIndexByte(text, '.')
+	return dot >= 0 && len(text)-dot <= extension && !strings.ContainsAny(text, " \n{")
+}
+
+// checkSize counts the objects, of which there are at least as many as sub-schemas.
+func (r *resources) checkSize(limits engine.Limits) *engine.ConfigError {
+	count := 0
+	for _, one := range r.list {
+		count += countSchemas(one.value)
+	}
+	if count > limits.MaxSubSchemas {
+		detail := fmt.Sprintf("the schema has %d sub-schemas, at most %d are allowed", count, limits.MaxSubSchemas)
+		return fault("/schema", "schema.too_large", detail)
+	}
+	return nil
+}
+
+func countSchemas(value any) int {
+	count := 0
+	switch v := value.(type) {
+	case map[string]any:
+		count++
+		for _, child := range v {
+			count += countSchemas(child)
+		}
+	case []any:
+		for _, child := range v {
+			count += countSchemas(child)
+		}
+	case bool:
+		count++
+	}
+	return count
+}
+
+// spot is an object of a schema: where it is in its resource, by its tokens, and the base of its references.
+type spot struct {
+	tokens []string
+	base   string
+	object map[string]any
+}
+
+// walk visits all objects of a resource that can be schemas. Values that documents are compared with are none.
+func walk(one resource, draft string, visit func(s spot)) {
+	identity := identityOf(one.value, draft)
+	var inside func(value any, tokens []string, base string)
+	inside = func(value any, tokens []string, base string) {
+		switch v := value.(type) {
+		case map[string]any:
+			if id := identity.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
+				base = addressWithin(base, id)
+			}
+			visit(spot{tokens, base, v})
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if !slices.Contains([]string{"enum", "const", "default", "examples"}, name) {
+					inside(v[name], append(slices.Clip(tokens), name), base)
+				}
+			}
+		case []any:
+			for i, child := range v {
+				inside(child, append(slices.Clip(tokens), strconv.Itoa(i)), base)
+			}
+		}
+	}
+	inside(one.value, nil, one.address)
+}
+
+// index notes what references can lead to in a resource.
+func (r *resources) index(one resource, draft string) {
+	walk(one, draft, func(s spot) {
+		if _, known := r.byAddress[s.base]; !known {
+			r.byAddress[s.base] = s.object
+		}
+		for _, keyword := range []string{"$anchor", "$dynamicAnchor", "$id", "id"} {
+			anchor, _ := s.object[keyword].(string)
+			anchor, isFragment := strings.CutPrefix(anchor, "#")
+			if anchor != "" && (isFragment || strings.HasSuffix(keyword, "nchor")) {
+				r.anchors[s.base+"#"+anchor] = true
+			}
+		}
+		if _, ok := s.object["$dynamicAnchor"].(string); ok {
+			var fragment strings.Builder
+			for _, token := range s.tokens {
+				fragment.WriteString(url.PathEscape(engine.Pointer(token)))
+			}
+			r.dynamic = append(r.dynamic, one.address+"#"+fragment.String())
+		}
+	})
+}
+
+// identity is how schemas of a draft say their addresses.
+type identity struct {
+	keyword string
+	// hidden says that a $ref hides what is beside it.
+	hidden bool
+}
+
+// identityOf looks which draft a schema is of, or takes that of the step.
+func identityOf(value any, draft string) identity {
+	object, _ := value.(map[string]any)
+	if named, ok := object["$schema"].(string); ok {
+		_, draft, _ = strings.Cut(named, "/draft-0")
+		draft = draft[:min(1, len(draft))]
+	}
+	switch draft {
+	case "4":
+		return identity{"id", true}
+	case "6", "7":
+		return identity{"$id", true}
+	default:
+		return identity{"$id", false}
+	}
+}
+
+func (i identity) idOf(value any) string {
+	object, _ := value.(map[string]any)
+	if _, refers := object["$ref"]; refers && i.hidden {
+		return ""
+	}
+	id, _ := object[i.keyword].(string)
+	return id
+}
+
+// addressWithin resolves a reference and drops its fragment. It returns "" where the reference is none.
+func addressWithin(base, reference string) string {
+	from, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	target, err := from.Parse(reference)
+	if err != nil {
+		return ""
+	}
+	target.Fragment, target.RawFragment = "", ""
+	return target.String()
+}
+
+// isMetaSchema says whether the library has the schema at an address itself.
+func isMetaSchema(address string) bool {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	_, err := compiler.Compile(address)
+	return err == nil
+}

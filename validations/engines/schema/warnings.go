@@ -1,0 +1,104 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// maxWarnings bounds the doubts about one step.
+const maxWarnings = 20
+
+// doubter looks for members of schemas that check nothing although they seem to.
+type doubter struct {
+	// containers are the names that references go through: what they hold is used.
+	containers map[string]bool
+	found      []engine.ConfigError
+	more       int
+}
+
+// Warnings says which members of the schemas of a step check nothing although they seem to: those that no draft knows,
+// and those that the draft of the schema does not know. It has nothing to say of a step that Compile refuses.
+func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError {
+	var c stepConfig
+	if len(engine.DecodeConfig(config, &c)) > 0 {
+		return nil
+	}
+	read, fault := readResources(c, limits)
+	if fault != nil {
+		return nil
+	}
+	d := &doubter{containers: map[string]bool{}}
+	for _, one := range read.list {
+		walk(one, c.Draft, d.addContainers)
+	}
+	for i := range read.list {
+		one := &read.list[i]
+		object, _ := one.value.(map[string]any)
+		address, _ := object["$schema"].(string)
+		// A schema of a dialect of its own may have any keywords.
+		if draft := draftOf(c.Draft, address); draft >= 0 {
+			d.doubt(one, one.value, nil, draft)
+		}
+	}
+	if d.more > 0 {
+		d.found = append(d.found, engine.NewConfigError("/schema", "schema.unknown_keyword",
+			engine.Plural(d.more, "more member checks nothing", "more members check nothing")))
+	}
+	return d.found
+}
+
+func (d *doubter) addContainers(s spot) {
+	written, _ := s.object["$ref"].(string)
+	_, fragment, _ := strings.Cut(written, "#")
+	for token := range strings.SplitSeq(fragment, "/") {
+		d.containers[token] = true
+	}
+}
+
+// doubt looks at a schema and at those that it applies.
+func (d *doubter) doubt(one *resource, value any, tokens []string, draft int) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if code, detail := d.reason(name, draft); code != "" {
+			d.add(one.fault(append(slices.Clip(tokens), name), code, detail))
+		}
+		for _, below := range within(name, object[name]) {
+			d.doubt(one, below.value, append(slices.Clip(tokens), below.tokens...), draft)
+		}
+	}
+}
+
+// reason says why a member of a schema checks nothing; "" where it checks something, or is not to.
+func (d *doubter) reason(name string, draft int) (string, string) {
+	known, ok := keywords[name]
+	switch {
+	case ok && draft >= known.since && draft <= known.until, d.containers[name]:
+		return "", ""
+	case ok && name != "id":
+		return "schema.draft_keyword", fmt.Sprintf("%s is no keyword of draft %s, so it is ignored; it is one of %s",
+			name, drafts[draft], strings.Join(drafts[known.since:known.until+1], ", "))
+	case isAnnotation(name):
+		return "", ""
+	}
+	detail := engine.Quote(name) + " is no keyword of JSON Schema, so it is ignored"
+	if meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords))); meant != "" {
+		detail += "; did you mean " + meant + "?"
+	}
+	return "schema.unknown_keyword", detail
+}
+
+func (d *doubter) add(doubt *engine.ConfigError) {
+	if len(d.found) >= maxWarnings {
+		d.more++
+		return
+	}
+	d.found = append(d.found, *doubt)
+}

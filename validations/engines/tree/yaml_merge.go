@@ -1,0 +1,145 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// pair is a member of a mapping, or of another that a merge key (<<) has brought in.
+type pair struct {
+	name       string
+	key, value *yaml.Node
+}
+
+// pairsOf returns the members of a mapping that was read before, those that it merges last.
+func pairsOf(node *yaml.Node) []pair {
+	r := &yamlReader{maxRepeats: math.MaxInt}
+	r.limits.MaxDepth = math.MaxInt
+	pairs := make([]pair, 0, len(node.Content)/2)
+	take := func(p pair) error {
+		pairs = append(pairs, p)
+		return nil
+	}
+	if merged, err := r.ownPairs(node, take); err == nil && merged != nil {
+		known := make(map[string]bool, len(pairs))
+		for _, p := range pairs {
+			known[p.name] = true
+		}
+		_ = r.mergedPairs(merged, known, 0, take) // What can be wrong was found when it was read.
+	}
+	return pairs
+}
+
+// ownPairs visits the members that stand in a mapping itself, and returns what its merge key names, nil without one.
+func (r *yamlReader) ownPairs(node *yaml.Node, visit func(p pair) error) (*yaml.Node, error) {
+	var merged *yaml.Node
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		p := pair{key: node.Content[i], value: node.Content[i+1]}
+		if isMergeKey(p.key) {
+			if merged != nil {
+				return nil, nodeFault(p.key, "yaml.duplicate_name", "the merge key (<<) occurs twice; give one a list")
+			}
+			merged = p.value
+			continue
+		}
+		var ok bool
+		if p.name, ok = memberName(p.key); !ok {
+			return nil, nodeFault(p.key, "yaml.name", "a name must be a plain value")
+		}
+		if err := visit(p); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+// mergedPairs visits the members of mappings that a merge key names, as far as they are not known yet. All of them
+// count as repeated, because a hostile document has merge keys in what it merges.
+func (r *yamlReader) mergedPairs(
+	merged *yaml.Node, known map[string]bool, depth int, visit func(p pair) error,
+) error {
+	if depth > r.limits.MaxDepth {
+		return nodeFault(merged, "yaml.depth", fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth))
+	}
+	sources, err := mergedMappings(merged)
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if err := r.repeat(merged); err != nil {
+			return err
+		}
+		further, err := r.ownPairs(source, r.unknownPairs(known, visit))
+		if err == nil && further != nil {
+			err = r.mergedPairs(further, known, depth+1, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownPairs visits the members of one mapping that are not known yet.
+func (r *yamlReader) unknownPairs(known map[string]bool, visit func(p pair) error) func(p pair) error {
+	own := map[string]bool{}
+	return func(p pair) error {
+		if own[p.name] {
+			return duplicateName(p)
+		}
+		own[p.name] = true
+		if err := r.repeat(p.key); err != nil || known[p.name] {
+			return err
+		}
+		known[p.name] = true
+		return visit(p)
+	}
+}
+
+func duplicateName(p pair) error {
+	return nodeFault(p.key, "yaml.duplicate_name", "the name "+engine.Quote(p.name)+" occurs twice")
+}
+
+// mergedMappings are the mappings that a merge key names: one, or a list.
+func mergedMappings(value *yaml.Node) ([]*yaml.Node, error) {
+	node := aliased(value)
+	if node.Kind == yaml.MappingNode {
+		return []*yaml.Node{node}, nil
+	}
+	var sources []*yaml.Node
+	for _, item := range node.Content {
+		sources = append(sources, aliased(item))
+	}
+	for i, source := range sources {
+		if source.Kind != yaml.MappingNode {
+			value, sources = node.Content[i], nil
+			break
+		}
+	}
+	if node.Kind != yaml.SequenceNode || sources == nil && len(node.Content) > 0 {
+		return nil, nodeFault(value, "yaml.merge", "a merge key (<<) takes a mapping or a list of mappings")
+	}
+	return sources, nil
+}
+
+func aliased(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+// isMergeKey says whether a key is a plain <<, or is tagged as one.
+func isMergeKey(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
+}
+
+// memberName takes names such as 1 or true as they are written, since JSON knows only strings there.
+func memberName(key *yaml.Node) (string, bool) {
+	key = aliased(key)
+	return key.Value, key.Kind == yaml.ScalarNode
+}
