@@ -38,7 +38,8 @@ func layers() []layer {
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
-		"validations/engines/tree", "validations/engines/xmltext", "validations/engines/xsd",
+		"validations/engines/tree", "validations/engines/xmltext", "validations/engines/xpath",
+		"validations/engines/xsd",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -87,6 +88,10 @@ func layers() []layer {
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{
 			folder: "validations/engines/xsd",
+			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
+		},
+		{
+			folder: "validations/engines/xpath",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
 		},
 		{

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/http"
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
+	"github.com/simplevalidations/simplevalidations/validations/engines/schematron"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xml"
 )
@@ -21,6 +22,7 @@ const (
 	KindHTTP       = "http"
 	KindJSONSchema = "json_schema"
 	KindRules      = "rules"
+	KindSchematron = "schematron"
 	KindTable      = "table"
 	KindXML        = "xml"
 )
@@ -44,6 +46,7 @@ var kinds = []kind{
 	{KindHTTP, "Validator of another service", compiler(http.Compile), http.Describe},
 	{KindJSONSchema, "JSON Schema", compiler(schema.Compile), schema.Describe},
 	{KindRules, "Rules", compiler(rules.Compile), rules.Describe},
+	{KindSchematron, "Schematron", compiler(schematron.Compile), schematron.Describe},
 	{KindTable, "Table", compiler(table.Compile), table.Describe},
 	{KindXML, "XML", compiler(xml.Compile), xml.Describe},
 }

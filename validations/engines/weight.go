@@ -31,6 +31,8 @@ var (
 	energyPlusWeight = weight{perByte: 96, values: 448 * mebibyte}
 	// xmlWeight includes the child process that checks by XML Schema.
 	xmlWeight = weight{perByte: 32, values: 512 * mebibyte}
+	// schematronWeight includes the sets of nodes that expressions find.
+	schematronWeight = weight{perByte: 96, values: 768 * mebibyte}
 	// workbookWeight is that of the texts which the cells of a workbook share.
 	workbookWeight = weight{perByte: 40, values: 160 * mebibyte, least: 10 * mebibyte}
 	// textWeight is that of a document which is sent to another service.
@@ -51,6 +53,8 @@ func Weight(kind, mediaType string, size int64) int64 {
 		return energyPlusWeight.of(size)
 	case KindXML:
 		return xmlWeight.of(size)
+	case KindSchematron:
+		return schematronWeight.of(size)
 	case KindHTTP:
 		return textWeight.of(size)
 	case KindTable:

@@ -32,6 +32,9 @@ type Limits struct {
 	MaxLintTime  time.Duration
 	MaxLintBytes uint64
 
+	// MaxXPathWork is what checking one document by Schematron may cost, in nodes visited and bytes read.
+	MaxXPathWork int
+
 	// MaxTableBytes, MaxRows and MaxColumns bound a table, which is read as a stream.
 	MaxTableBytes int64
 	MaxRows       int
@@ -77,6 +80,8 @@ func DefaultLimits() Limits {
 
 		MaxLintTime:  20 * time.Second,
 		MaxLintBytes: 1024 * mebibyte,
+
+		MaxXPathWork: 300_000_000,
 
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,

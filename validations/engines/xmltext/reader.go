@@ -157,14 +157,14 @@ func (r *Reader) begin(tag xml.StartElement, start int) *engine.ReadError {
 // resolve finds the namespaces of an element and its attributes, and attributes that occur twice.
 func (r *Reader) resolve(e *Element, attributes []xml.Attr) *engine.ReadError {
 	var bound bool
-	if e.Namespace, bound = r.namespace(e.Name.Space); !bound || strings.Contains(e.Name.Local, ":") {
+	if e.Namespace, bound = r.NamespaceOf(e.Name.Space); !bound || strings.Contains(e.Name.Local, ":") {
 		return unbound(e.Start, e.Name)
 	}
 	seen := make(map[xml.Name]bool, len(attributes))
 	for _, a := range attributes {
 		name := a.Name
 		if name.Space != "" {
-			if name.Space, bound = r.namespace(name.Space); !bound {
+			if name.Space, bound = r.NamespaceOf(name.Space); !bound {
 				return unbound(e.Start, a.Name)
 			}
 		}
@@ -181,8 +181,8 @@ func (r *Reader) resolve(e *Element, attributes []xml.Attr) *engine.ReadError {
 	return nil
 }
 
-// namespace looks a prefix up in the open elements. The empty prefix is always bound.
-func (r *Reader) namespace(prefix string) (string, bool) {
+// NamespaceOf looks a prefix up in the open elements. The empty prefix is always bound.
+func (r *Reader) NamespaceOf(prefix string) (string, bool) {
 	switch prefix {
 	case "xml":
 		return namespaceXML, true
