@@ -15,6 +15,8 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 		rule  = `{"rules":[{"id":"a","path":`
 		table = `{"schema":{"fields":[{"name":"a","type":"string"},{"name":"b","type":"string","constraints":`
 	)
+	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern>` +
+		`<rule context='a[a]'><assert test=`
 	list := `["b"` + strings.Repeat(`,"b"`, items-1) + `]`
 	rows := "a,b\n" + strings.Repeat("a,b\n", items)
 	systems := strings.Repeat("HVACTemplate:Zone:IdealLoadsAirSystem,b;\n", items)
@@ -43,6 +45,10 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 			strings.Replace(table, `"b","type":"string"`, `"b","type":"number"`, 1) + `{}}]}}`, "text/csv", rows,
 		},
 		"TableOfDuplicates": {engines.KindTable, table + `{}}]}}`, table + `{"unique":true}}]}}`, "text/csv", rows},
+		"Schematron": {
+			engines.KindSchematron, schematron + "'a'/></rule></pattern></schema>\"}", schematron + "'b'/></rule></pattern></schema>\"}",
+			"application/xml", "<r>" + strings.Repeat("<a><a/></a>", items) + "</r>",
+		},
 		"EnergyPlus": {
 			engines.KindEnergyPlus, `{"checks":{"references":"OFF"}}`, `{}`, "text/plain",
 			"Version,9.6;\nZone,a;\n" + systems,

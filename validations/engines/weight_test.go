@@ -37,6 +37,8 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
 		many(func(i int) string { return fmt.Sprintf(`,"z%d":{"x":1}`, i) }) + "}}"
 	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
+	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern><let name='all' ` +
+		`value='//node()'/><rule context='a | text()'><assert test='..'/></rule></pattern></schema>"}`
 	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
 		"SchemaOfAList":       {engines.KindJSONSchema, schema, json, list},
@@ -51,13 +53,15 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 			engines.KindJSONSchema, `{"schema":{"items":{"allOf":[{"type":"string"},{"minimum":4},{"minimum":5}]}}}`,
 			json, list,
 		},
-		"RulesOfMembers": {engines.KindRules, rules, json, members},
-		"RulesOfObjects": {engines.KindRules, rules, json, objects},
-		"RulesOfYAML":    {engines.KindRules, rules, yaml, flow},
-		"RulesOfXML":     {engines.KindRules, rules, xml, elements},
-		"XML":            {engines.KindXML, `{}`, xml, elements},
-		"EnergyPlus":     {engines.KindEnergyPlus, `{}`, text, zones},
-		"EnergyPlusJSON": {engines.KindEnergyPlus, `{}`, json, epJSON},
+		"RulesOfMembers":    {engines.KindRules, rules, json, members},
+		"RulesOfObjects":    {engines.KindRules, rules, json, objects},
+		"RulesOfYAML":       {engines.KindRules, rules, yaml, flow},
+		"RulesOfXML":        {engines.KindRules, rules, xml, elements},
+		"XML":               {engines.KindXML, `{}`, xml, elements},
+		"Schematron":        {engines.KindSchematron, schematron, xml, elements},
+		"SchematronOfTexts": {engines.KindSchematron, schematron, xml, "<r>" + many(func(int) string { return "a<!---->" }) + "</r>"},
+		"EnergyPlus":        {engines.KindEnergyPlus, `{}`, text, zones},
+		"EnergyPlusJSON":    {engines.KindEnergyPlus, `{}`, json, epJSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, faults := engines.Compile(tt.kind, []byte(tt.config), engines.DefaultLimits())

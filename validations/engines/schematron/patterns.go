@@ -32,9 +32,14 @@ func (c *compiler) lets(n *xpath.Node, variables map[string]xpath.Type) []let {
 	return found
 }
 
-// attribute returns the value of an attribute with the parameters of the abstract pattern in their places.
+// attribute returns the value of an attribute, with the parameters of the abstract pattern in their places.
 func (c *compiler) attribute(n *xpath.Node, name string) string {
 	value, _ := n.Attribute(name)
+	return c.withParams(value)
+}
+
+// withParams puts the parameters of the abstract pattern into a text, which ends soon behind the longest expression.
+func (c *compiler) withParams(value string) string {
 	if len(c.params) == 0 || !strings.Contains(value, "$") {
 		return value
 	}
@@ -199,7 +204,7 @@ func (c *compiler) message(n *xpath.Node, variables map[string]xpath.Type) []par
 	for _, child := range n.Children() {
 		switch {
 		case child.Kind == xpath.Text:
-			parts = append(parts, part{text: child.Value()})
+			parts = append(parts, part{text: c.withParams(child.Value())})
 		case isOwn(child, "value-of"):
 			value := c.expression(child, "select", variables)
 			parts = append(parts, part{value: value, source: c.attribute(child, "select")})

@@ -142,5 +142,5 @@ func (p part) placeholder() string {
 	if p.source != "" {
 		return "{" + p.source + "}"
 	}
-	return strings.Join(strings.Fields(p.text), " ")
+	return p.text
 }

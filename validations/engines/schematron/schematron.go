@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
@@ -111,5 +112,6 @@ func (c *check) promise(where string) engine.Promise {
 	for _, part := range c.message {
 		p.Otherwise += part.placeholder()
 	}
+	p.Otherwise = strings.Join(strings.Fields(p.Otherwise), " ")
 	return p
 }

@@ -38,6 +38,11 @@ func (v Value) Size() int {
 	return pointer*len(v.nodes) + len(v.text)
 }
 
+// Nodes are those of a node set, in the order of the document.
+func (v Value) Nodes() []*Node {
+	return v.nodes
+}
+
 func nodesValue(nodes []*Node) Value   { return Value{typ: NodeSet, nodes: nodes} }
 func textValue(text string) Value      { return Value{typ: String, text: text} }
 func numberValue(number float64) Value { return Value{typ: Number, number: number} }

@@ -1,0 +1,169 @@
+package schematron_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindSchematron, text(t, "schemas/meters.schematron-step.json"))
+	same(t, []brief{}, briefs(run(t, engine, []byte(text(t, "good/meters.xml")), "application/xml")))
+	report := run(t, engine, []byte(text(t, "bad/meters.xml")), "application/xml")
+	same(t, []brief{
+		{"schematron.site", "/meters", 2, 1, 0, "The meters belong to no site."},
+		{"schematron.many", "/meters", 2, 1, 0, "The file has 4 meters, and a delivery has 3 at most."},
+		{"schematron.unique", "/meters/meter", 3, 3, 0, "The meter MTR-1001 is there 2 times."},
+		{
+			"schematron.digits", "/meters/meter", 3, 3, 0,
+			"The meter MTR-1001 has no display of up to 12 digits. Heat meters need none.",
+		},
+		{"schematron.medium", "/meters/meter[2]", 8, 3, 0, `The meter MTR-77 has the unknown medium "steam".`},
+		{"schematron.unique", "/meters/meter[3]", 12, 3, 0, "The meter MTR-1001 is there 2 times."},
+		{"schematron.medium", "/meters/meter[3]", 12, 3, 0, `The meter MTR-1001 has the unknown medium "".`},
+		{
+			"schematron.digits", "/meters/meter[4]", 16, 3, 0,
+			"The meter MTR-1004 has no display of up to 12 digits. Heat meters need none.",
+		},
+	}, briefs(report))
+	if report.Errors != 7 || report.Warnings != 1 || report.Findings[0].AssertionID != "site" {
+		t.Errorf("report = %+v", report)
+	}
+}
+
+// features is a schema with what Schematron has.
+const features = `<?xml version="1.0" encoding="UTF-8"?>
+<s:schema xmlns:s="http://purl.oclc.org/dsdl/schematron" xmlns:x="urn:other">
+<x:note>no part of the schema</x:note>
+<s:ns prefix="b" uri="urn:b"/>
+<s:let name="most" value="3"/>
+<s:let name="items" value="//b:item"/>
+<s:phase id="some"><s:let name="extra" value="2"/><s:active pattern="limits"/></s:phase>
+<s:pattern abstract="true" id="required">
+  <s:rule context="$where"><s:assert test="$what">R <s:name/> needs $what</s:assert></s:rule>
+</s:pattern>
+<s:pattern is-a="required" id="names"><s:param name="where" value="b:item[@a]"/>
+  <s:param name="what" value="@name"/></s:pattern>
+<s:pattern id="first">
+  <s:rule context="b:item[@id = 1]"><s:assert test="false()">F1 <s:value-of select="@id"/></s:assert></s:rule>
+  <s:rule context="b:item"><s:let name="id" value="@id"/>
+    <s:report test="$id mod 2 = 0">F2 <s:emph>even</s:emph> <s:value-of select="$id"/></s:report>
+    <s:report test="preceding-sibling::b:item[@id = $id]">F3 <s:name path=".."/></s:report></s:rule>
+  <s:rule context="*"><s:report test="true()">F4 <s:name/></s:report></s:rule>
+</s:pattern>
+<s:pattern id="limits"><s:let name="all" value="count($items)"/>
+  <s:rule abstract="true" id="base"><s:assert test="count(b:item) &lt;= $most">L1 <s:value-of select="$most"/></s:assert></s:rule>
+  <s:rule context="/b:root"><s:extends rule="base"/>
+    <s:assert test="$all = 9">L2 <s:value-of select="$all"/></s:assert></s:rule>
+  <s:rule context="b:item/b:item | b:part"><s:assert test=". = current()/text()[1]">L3</s:assert>
+    <s:assert test="count($items[@id = current()/@id]) = 1">L4 <s:value-of select="@id"/></s:assert></s:rule>
+</s:pattern>
+</s:schema>`
+
+const featured = `<root xmlns="urn:b"><item id="1"/><item id="2" a=""/><item id="3" a="" name="x"/>
+<item id="3"/><part id="5"><item id="2">t</item></part><empty/></root>`
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	const item = "/root/item"
+	same(t, []brief{
+		{"schematron.assert", item + "[2]", 1, 35, 0, "R item needs @name"},
+		{"schematron.report", "/root", 1, 1, 0, "F4 root"},
+		{"schematron.assert", item, 1, 21, 0, "F1 1"},
+		{"schematron.report", item + "[2]", 1, 35, 0, "F2 even 2"},
+		{"schematron.report", item + "[4]", 2, 1, 0, "F3 root"},
+		{"schematron.report", "/root/part", 2, 15, 0, "F4 part"},
+		{"schematron.report", "/root/part/item", 2, 28, 0, "F2 even 2"},
+		{"schematron.report", "/root/empty", 2, 56, 0, "F4 empty"},
+		{"schematron.assert", "/root", 1, 1, 0, "L1 3"},
+		{"schematron.assert", "/root", 1, 1, 0, "L2 5"},
+		{"schematron.assert", "/root/part", 2, 15, 0, "L3"},
+		{"schematron.assert", "/root/part", 2, 15, 0, "L4 5"},
+	}, check(t, features, featured))
+}
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindSchematron, step(t, features, "some"))
+	found := briefs(run(t, engine, []byte(featured), "application/xml"))
+	if len(found) != 4 || found[0].Message != "L1 3" {
+		t.Errorf("findings = %+v, want those of one pattern", found)
+	}
+	const schema = `<schema xmlns="http://purl.oclc.org/dsdl/schematron" defaultPhase="p"><let name="n" value="1"/>
+		<phase id="p"><let name="n" value="2"/><let name="own" value="$n"/><active pattern="a"/></phase>
+		<pattern id="a"><rule context="a"><report test="$own = 2"><value-of select="$n"/></report></rule></pattern>
+		<pattern id="b"><rule context="a"><report test="$own = 2">inactive</report></rule></pattern></schema>`
+	same(t, []brief{{"schematron.report", "/a", 1, 1, 0, "2"}}, check(t, schema, "<a/>"))
+}
+
+func TestSeverities(t *testing.T) {
+	t.Parallel()
+	const schema = `<pattern><rule context="/a" role="info">
+		<assert test="false()"/><assert test="false()" role="WARN"/><assert test="b" flag="fatal"/></rule>
+		<rule context="/a"><assert test="false()">never</assert></rule></pattern>`
+	engine := compile(t, engines.KindSchematron, step(t, schemaOf(schema), ""))
+	report := run(t, engine, []byte("<a/>"), "application/xml")
+	if report.Errors != 1 || report.Warnings != 1 || report.Infos != 1 {
+		t.Errorf("report = %+v, want one finding of each severity", report)
+	}
+	if got := report.Findings[2].Message; got != "b is not true" {
+		t.Errorf("message without a text = %q", got)
+	}
+}
+
+func TestNodesOfAllKinds(t *testing.T) {
+	t.Parallel()
+	const schema = `<pattern><rule context="/"><report test="a">root</report></rule>
+		<rule context="@x"><report test=". = 1">attribute</report></rule>
+		<rule context="text()"><report test="true()">text</report></rule>
+		<rule context="comment()"><report test="true()">comment</report></rule></pattern>`
+	same(t, []brief{
+		{"schematron.report", "/", 1, 1, 0, "root"},
+		{"schematron.report", "/a/@x", 1, 1, 0, "attribute"},
+		{"schematron.report", "/a/comment()", 1, 10, 0, "comment"},
+		{"schematron.report", "/a/b/text()", 1, 21, 0, "text"},
+	}, check(t, schemaOf(schema), `<a x="1"><!--c--><b>&lt;<![CDATA[x]]></b></a>`))
+}
+
+func TestUnreadableDocuments(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(`<pattern><rule context="a"><assert test="b"/></rule></pattern>`)
+	for document, code := range map[string]string{
+		"<a>": "xml.malformed", "<!DOCTYPE a><a/>": "xml.dtd", "<a>&b;</a>": "xml.entity", "": "xml.malformed",
+		strings.Repeat("<a>", 300): "xml.depth",
+	} {
+		found := check(t, schema, document)
+		if len(found) != 1 || found[0].Code != code {
+			t.Errorf("findings of %.20q = %+v, want %s", document, found, code)
+		}
+	}
+	wide := []byte{0xff, 0xfe}
+	for _, r := range "<a/>" {
+		wide = append(wide, byte(r), 0)
+	}
+	if found := check(t, schema, string(wide)); len(found) != 1 || found[0].Code != "schematron.assert" {
+		t.Errorf("findings of UTF-16 = %+v", found)
+	}
+}
+
+func TestEndOfContext(t *testing.T) {
+	t.Parallel()
+	const schema = `<pattern><rule context="*"><assert test="count(//*[count(//*) = 0]) = 0"/></rule></pattern>`
+	engine := compile(t, engines.KindSchematron, step(t, schemaOf(schema), ""))
+	document := engines.NewDocument([]byte("<a>"+strings.Repeat("<b/>", 5000)+"</a>"), "", "")
+	_, err := engine.Run(t.Context(), document)
+	if exhausted, ok := errors.AsType[*engines.ExhaustedError](err); !ok {
+		t.Errorf("error = %v, want that the work ran out", err)
+	} else if !strings.Contains(exhausted.Reason, "nodes") {
+		t.Errorf("reason = %q", exhausted.Reason)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engine.Run(ctx, document); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want the context's", err)
+	}
+}
