@@ -50,9 +50,9 @@ func TestDescribe(t *testing.T) {
 		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Promise{
 			{Words: "the document is well-formed XML"}, {Words: "it is valid by the XML Schema of this step"},
 		}},
-		"Schematron": {engines.KindSchematron, `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern>` +
-			`<rule context='a'><assert id='b' test='c'>No <name/></assert><report test='d' role='info'/></rule></pattern>` +
-			`</schema>"}`, []engines.Promise{
+		"Schematron": {engines.KindSchematron, `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'>` +
+			`<pattern><rule context='a'><assert id='b' test='c'>No <name/></assert>` +
+			`<report test='d' role='info'/></rule></pattern></schema>"}`, []engines.Promise{
 			{Words: "the document is well-formed XML"},
 			{Subject: "b", Expression: "a: c", Otherwise: "No {name()}", Severity: engines.SeverityError},
 			{Expression: "a: not(d)", Severity: engines.SeverityInfo},

@@ -46,7 +46,8 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 		},
 		"TableOfDuplicates": {engines.KindTable, table + `{}}]}}`, table + `{"unique":true}}]}}`, "text/csv", rows},
 		"Schematron": {
-			engines.KindSchematron, schematron + "'a'/></rule></pattern></schema>\"}", schematron + "'b'/></rule></pattern></schema>\"}",
+			engines.KindSchematron, schematron + "'a'/></rule></pattern></schema>\"}",
+			schematron + "'b'/></rule></pattern></schema>\"}",
 			"application/xml", "<r>" + strings.Repeat("<a><a/></a>", items) + "</r>",
 		},
 		"EnergyPlus": {

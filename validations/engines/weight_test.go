@@ -33,6 +33,7 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 		return "x: " + nest + "\ny: [*x" + strings.Repeat(",*x", repeats/repeated) + "]\n"
 	}
 	elements := "<r>" + many(func(int) string { return "<a/>" }) + "</r>"
+	texts := "<r>" + many(func(int) string { return "a<!---->" }) + "</r>"
 	zones := "Version,9.6;\n" + many(func(i int) string { return fmt.Sprintf("Zone,z%d,0,0,0,0,1,1;\n", i) })
 	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
 		many(func(i int) string { return fmt.Sprintf(`,"z%d":{"x":1}`, i) }) + "}}"
@@ -59,7 +60,7 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 		"RulesOfXML":        {engines.KindRules, rules, xml, elements},
 		"XML":               {engines.KindXML, `{}`, xml, elements},
 		"Schematron":        {engines.KindSchematron, schematron, xml, elements},
-		"SchematronOfTexts": {engines.KindSchematron, schematron, xml, "<r>" + many(func(int) string { return "a<!---->" }) + "</r>"},
+		"SchematronOfTexts": {engines.KindSchematron, schematron, xml, texts},
 		"EnergyPlus":        {engines.KindEnergyPlus, `{}`, text, zones},
 		"EnergyPlusJSON":    {engines.KindEnergyPlus, `{}`, json, epJSON},
 	} {

@@ -81,7 +81,7 @@ func DefaultLimits() Limits {
 		MaxLintTime:  20 * time.Second,
 		MaxLintBytes: 1024 * mebibyte,
 
-		MaxXPathWork: 300_000_000,
+		MaxXPathWork: 200_000_000,
 
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,

@@ -2,6 +2,7 @@ package schematron
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -157,11 +158,9 @@ func (c *compiler) extend(r *rule, n *xpath.Node, variables map[string]xpath.Typ
 		c.refuse(n, "schematron.reference", "there is no abstract rule %s", engine.Quote(id))
 		return
 	}
-	for _, one := range outer {
-		if one == abstract {
-			c.refuse(n, "schematron.reference", "the rule %s extends itself", engine.Quote(id))
-			return
-		}
+	if slices.Contains(outer, abstract) {
+		c.refuse(n, "schematron.reference", "the rule %s extends itself", engine.Quote(id))
+		return
 	}
 	c.fill(r, abstract, variables, outer)
 }
@@ -186,7 +185,7 @@ func (c *compiler) check(n, of *xpath.Node, variables map[string]xpath.Type) *ch
 		}
 	}
 	one.message = c.message(n, variables)
-	for _, id := range strings.Fields(c.attribute(n, "diagnostics")) {
+	for id := range strings.FieldsSeq(c.attribute(n, "diagnostics")) {
 		diagnostic, known := c.diagnostics[id]
 		if !known {
 			c.refuse(n, "schematron.reference", "there is no diagnostic %s", engine.Quote(id))
@@ -230,7 +229,8 @@ func (c *compiler) nameOf(n *xpath.Node, variables map[string]xpath.Type) part {
 		one.isName = false
 	}
 	if one.isName && one.value != nil && one.value.Type() != xpath.NodeSet {
-		c.refuse(n, "schematron.xpath", "%s: a path to a node is needed, not a %s", engine.Quote(path), one.value.Type())
+		c.refuse(n, "schematron.xpath", "%s: a path to a node is needed, not a %s",
+			engine.Quote(path), one.value.Type())
 	}
 	return one
 }

@@ -13,17 +13,35 @@ func TestRefusedSchemas(t *testing.T) {
 		return "\n<pattern><rule context=\"" + context + "\">\n<assert test=\"" + test + "\"/></rule></pattern>"
 	}
 	for name, tt := range map[string]struct{ schema, code, detail string }{
-		"Malformed":       {"<schema>", "schema.invalid", "line 1: the document ends too early"},
-		"OtherRoot":       {"<a/>", "schema.invalid", "the root element must be <schema>"},
-		"OldSchematron":   {`<schema xmlns="http://www.ascc.net/xml/schematron"/>`, "schema.invalid", "Schematron 1.5"},
-		"BadXPath":        {schemaOf(rule("a", "b +")), "schematron.xpath", `line 3: "b +": a name or a path is expected instead`},
-		"UnknownFunction": {schemaOf(rule("a", "matches(b, 'c')")), "schematron.xpath", "matches() is no function of XPath 1"},
-		"MeantFunction":   {schemaOf(rule("a", "cuont(b)")), "schematron.xpath", "did you mean count()?"},
-		"Arguments":       {schemaOf(rule("a", "count()")), "schematron.xpath", "count() has 0 arguments, at least 1 needed"},
-		"NotNodes":        {schemaOf(rule("a", "count(1)")), "schematron.xpath", "count() takes a node set, not a number"},
-		"UnknownPrefix":   {schemaOf(rule("q:a", "b")), "schematron.xpath", "line 2: \"q:a\": the prefix q is not declared"},
+		"Malformed":     {"<schema>", "schema.invalid", "line 1: the document ends too early"},
+		"OtherRoot":     {"<a/>", "schema.invalid", "the root element must be <schema>"},
+		"OldSchematron": {`<schema xmlns="http://www.ascc.net/xml/schematron"/>`, "schema.invalid", "Schematron 1.5"},
+		"BadXPath": {
+			schemaOf(rule("a", "b +")),
+			"schematron.xpath", `line 3: "b +": a name or a path is expected instead`,
+		},
+		"UnknownFunction": {
+			schemaOf(rule("a", "matches(b, 'c')")),
+			"schematron.xpath", "matches() is no function of XPath 1",
+		},
+		"MeantFunction": {schemaOf(rule("a", "cuont(b)")), "schematron.xpath", "did you mean count()?"},
+		"Arguments": {
+			schemaOf(rule("a", "count()")),
+			"schematron.xpath", "count() has 0 arguments, at least 1 needed",
+		},
+		"NotNodes": {
+			schemaOf(rule("a", "count(1)")),
+			"schematron.xpath", "count() takes a node set, not a number",
+		},
+		"UnknownPrefix": {
+			schemaOf(rule("q:a", "b")),
+			"schematron.xpath", "line 2: \"q:a\": the prefix q is not declared",
+		},
 		"UnknownVariable": {schemaOf(rule("a", "$b")), "schematron.xpath", "the variable $b is not defined"},
-		"MissingContext":  {schemaOf(`<pattern><rule/></pattern>`), "schematron.missing", "<rule> needs the attribute context"},
+		"MissingContext": {
+			schemaOf(`<pattern><rule/></pattern>`),
+			"schematron.missing", "<rule> needs the attribute context",
+		},
 		"MissingTest": {
 			schemaOf(`<pattern><rule context="a"><assert/></rule></pattern>`), "schematron.missing", "<assert> needs",
 		},
@@ -60,10 +78,14 @@ func TestRefusedSchemas(t *testing.T) {
 		"Namespace": {schemaOf(`<ns prefix="a"/>`), "schematron.missing", "<ns> needs a prefix and a uri"},
 		"SecondID":  {schemaOf(`<pattern id="a"/><pattern id="a"/>`), "schematron.id", "a second <pattern>"},
 		"ActiveID": {
-			strings.Replace(schemaOf(`<phase id="p"><active pattern="q"/></phase>`), "<schema ", `<schema defaultPhase="p" `, 1),
+			`<schema xmlns="http://purl.oclc.org/dsdl/schematron" defaultPhase="p"><phase id="p"><active pattern="q"/>` +
+				`</phase></schema>`,
 			"schematron.reference", `no pattern "q"`,
 		},
-		"Deep": {schemaOf(rule("a", strings.Repeat("(", 200)+"1"+strings.Repeat(")", 200))), "schematron.xpath", "deeper"},
+		"Deep": {
+			schemaOf(rule("a", strings.Repeat("(", 200)+"1"+strings.Repeat(")", 200))),
+			"schematron.xpath", "deeper",
+		},
 		"Long": {schemaOf(rule("a", strings.Repeat("1 + ", 2000)+"1")), "schematron.xpath", "operands in a row"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,8 @@ type compiler struct {
 
 func compileSchema(config stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
 	if len(config.Schema) > limits.MaxSchemaBytes {
-		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", len(config.Schema), limits.MaxSchemaBytes)
+		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed",
+			len(config.Schema), limits.MaxSchemaBytes)
 		return nil, engine.Refuse("/schema", "schema.too_large", detail)
 	}
 	text := engine.TrimBOM([]byte(config.Schema))
@@ -116,8 +117,8 @@ func compileSchema(config stepConfig, limits engine.Limits) (*schema, []engine.C
 func (c *compiler) begins() bool {
 	switch {
 	case c.root.Namespace() == namespaceOldSchematron:
-		c.refuse(c.root, "schema.invalid", "this is Schematron 1.5; the schema must be in the namespace %s of ISO Schematron",
-			namespaceSchematron)
+		c.refuse(c.root, "schema.invalid",
+			"this is Schematron 1.5; the schema must be in the namespace %s of ISO Schematron", namespaceSchematron)
 	case c.root.Namespace() != namespaceSchematron || c.root.Local() != "schema":
 		c.refuse(c.root, "schema.invalid", "the root element must be <schema> in the namespace %s", namespaceSchematron)
 	}
@@ -147,7 +148,7 @@ func (c *compiler) refuse(n *xpath.Node, code, format string, values ...any) {
 // collect finds what has an id, and what is not supported.
 func (c *compiler) collect(n *xpath.Node) {
 	for _, child := range n.Children() {
-		if child.Kind == xpath.Element && child.Namespace() == namespaceXSLT {
+		if child.Namespace() == namespaceXSLT {
 			c.refuse(child, "schematron.unsupported", "<%s> is XSLT, which is not supported", child.Written())
 		}
 		if !isOwn(child, child.Local()) {
@@ -155,12 +156,8 @@ func (c *compiler) collect(n *xpath.Node) {
 		}
 		id, _ := child.Attribute("id")
 		switch child.Local() {
-		case "include":
-			c.refuse(child, "schematron.include", "<include> is refused, as no other file is read; insert its content here")
-		case "extends":
-			if _, has := child.Attribute("href"); has {
-				c.refuse(child, "schematron.include", "extends with href is refused, as no other file is read")
-			}
+		case "include", "extends":
+			c.refuseInclude(child)
 		case "pattern":
 			c.name(c.patterns, id, child)
 		case "diagnostic":
@@ -173,6 +170,16 @@ func (c *compiler) collect(n *xpath.Node) {
 			c.declare(child)
 		}
 		c.collect(child)
+	}
+}
+
+// refuseInclude refuses what would read another file.
+func (c *compiler) refuseInclude(n *xpath.Node) {
+	if n.Local() == "include" {
+		c.refuse(n, "schematron.include", "<include> is refused, as no other file is read; insert its content here")
+	}
+	if _, has := n.Attribute("href"); has && n.Local() == "extends" {
+		c.refuse(n, "schematron.include", "extends with href is refused, as no other file is read")
 	}
 }
 

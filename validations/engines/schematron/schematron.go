@@ -59,14 +59,9 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
 		return engine.Report{}, fmt.Errorf("read document: %w", err)
 	}
-	text, fault := xmltext.Decode(content)
-	lines := engine.NewLines(text, e.limits.MaxExcerpt)
-	var document *xpath.Document
-	if fault == nil {
-		document, fault = xpath.Read(text, e.limits)
-	}
-	if fault != nil {
-		c.Add("", lines.PlaceAt(engine.Failure(fault.Code, fault.Message), fault.At))
+	document, lines, malformed := read(content, e.limits)
+	if malformed != nil {
+		c.Add("", *malformed)
 		return c.Finish(), nil
 	}
 	work := xpath.NewWork(e.limits.MaxXPathWork, ctx.Err)
@@ -76,6 +71,21 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, fmt.Errorf("check by Schematron: %w", err)
 	}
 	return c.Finish(), nil
+}
+
+// read returns a well-formed document, or a finding that says why it is not well-formed.
+func read(content []byte, limits engine.Limits) (*xpath.Document, *engine.Lines, *engine.Finding) {
+	text, fault := xmltext.Decode(content)
+	lines := engine.NewLines(text, limits.MaxExcerpt)
+	var document *xpath.Document
+	if fault == nil {
+		document, fault = xpath.Read(text, limits)
+	}
+	if fault == nil {
+		return document, lines, nil
+	}
+	f := lines.PlaceAt(engine.Failure(fault.Code, fault.Message), fault.At)
+	return nil, nil, &f
 }
 
 // maxPromises is how many rules a description lists.
@@ -96,7 +106,7 @@ func Describe(config json.RawMessage) []engine.Promise {
 		}
 	}
 	if more := len(promises) - 1 - maxPromises; more > 0 {
-		words := fmt.Sprintf("%s of the Schematron schema", engine.Plural(more, "more rule", "more rules"))
+		words := engine.Plural(more, "more rule", "more rules") + " of the Schematron schema"
 		promises = append(promises[:maxPromises+1], engine.Promise{Words: words})
 	}
 	return promises

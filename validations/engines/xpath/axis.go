@@ -1,5 +1,7 @@
 package xpath
 
+import "slices"
+
 type axis uint8
 
 const (
@@ -54,21 +56,29 @@ func (a axis) walk(n *Node, visit func(n *Node) bool) {
 		if visit(n) {
 			below(n, visit)
 		}
-	case axisAncestor, axisAncestorOrSelf:
+	case axisFollowingSibling:
+		each(behind(n), visit)
+	case axisFollowing:
+		following(n, visit)
+	default:
+		a.walkBack(n, visit)
+	}
+}
+
+// walkBack is walk for the reverse axes.
+func (a axis) walkBack(n *Node, visit func(n *Node) bool) {
+	switch a {
+	case axisPrecedingSibling:
+		eachBackward(before(n), visit)
+	case axisPreceding:
+		preceding(n, visit)
+	default:
 		if a == axisAncestor {
 			n = n.Parent
 		}
 		for n != nil && visit(n) {
 			n = n.Parent
 		}
-	case axisFollowingSibling:
-		each(behind(n), visit)
-	case axisPrecedingSibling:
-		eachBackward(before(n), visit)
-	case axisFollowing:
-		following(n, visit)
-	case axisPreceding:
-		preceding(n, visit)
 	}
 }
 
@@ -82,8 +92,8 @@ func each(nodes []*Node, visit func(n *Node) bool) bool {
 }
 
 func eachBackward(nodes []*Node, visit func(n *Node) bool) bool {
-	for i := len(nodes) - 1; i >= 0; i-- {
-		if !visit(nodes[i]) {
+	for _, n := range slices.Backward(nodes) {
+		if !visit(n) {
 			return false
 		}
 	}

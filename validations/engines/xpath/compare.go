@@ -7,26 +7,31 @@ import (
 // compare is what XPath 1 does for "=", "!=", "<", "<=", ">" and ">=". A node set compares true where one of its nodes
 // does, so that the extremes of a set are enough, and no comparison takes quadratic time.
 func (s *Scope) compare(operator string, left, right Value) bool {
+	equality := operator == "=" || operator == "!="
 	switch {
 	case left.typ == NodeSet && right.typ == NodeSet:
-		if operator == "=" || operator == "!=" {
+		if equality {
 			return s.compareSets(operator, left.nodes, right.nodes)
 		}
 		return compareRanges(operator, s.rangeOf(left), s.rangeOf(right))
 	case left.typ == Boolean || right.typ == Boolean:
-		if operator == "=" || operator == "!=" {
-			return (left.isTrue() == right.isTrue()) == (operator == "=")
-		}
-		return compareNumbers(operator, s.work.numberOf(asBoolean(left)), s.work.numberOf(asBoolean(right)))
+		return s.compareBooleans(operator, asBoolean(left), asBoolean(right))
 	case left.typ == NodeSet:
 		return s.compareNodes(operator, left.nodes, right, false)
 	case right.typ == NodeSet:
 		return s.compareNodes(operator, right.nodes, left, true)
-	case operator != "=" && operator != "!=", left.typ == Number, right.typ == Number:
+	case !equality, left.typ == Number, right.typ == Number:
 		return compareNumbers(operator, s.work.numberOf(left), s.work.numberOf(right))
 	default:
 		return (left.text == right.text) == (operator == "=")
 	}
+}
+
+func (s *Scope) compareBooleans(operator string, left, right Value) bool {
+	if operator == "=" || operator == "!=" {
+		return (left.isTrue() == right.isTrue()) == (operator == "=")
+	}
+	return compareNumbers(operator, s.work.numberOf(left), s.work.numberOf(right))
 }
 
 // asBoolean turns a node set that is compared with a boolean into one.

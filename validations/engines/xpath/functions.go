@@ -25,7 +25,7 @@ var functions map[string]function
 //nolint:gochecknoinits // The table refers to evaluation, which refers to the table.
 func init() {
 	functions = map[string]function{
-		"last":     {Number, 0, 0, false, func(_ *Scope, _ *node, at focus) Value { return numberValue(float64(at.size)) }},
+		"last":     {Number, 0, 0, false, last},
 		"position": {Number, 0, 0, false, position},
 		"current": {NodeSet, 0, 0, false, func(s *Scope, _ *node, _ focus) Value {
 			return nodesValue([]*Node{s.current})
@@ -37,7 +37,7 @@ func init() {
 		"name":             {String, 0, 1, true, nameOf((*Node).written)},
 		"local-name":       {String, 0, 1, true, nameOf((*Node).local)},
 		"namespace-uri":    {String, 0, 1, true, nameOf((*Node).namespace)},
-		"string":           {String, 0, 1, false, ofText(func(text string) Value { return textValue(text) })},
+		"string":           {String, 0, 1, false, ofText(textValue)},
 		"normalize-space":  {String, 0, 1, false, ofText(normalizeSpace)},
 		"string-length":    {Number, 0, 1, false, ofText(stringLength)},
 		"number":           {Number, 0, 1, false, number},
@@ -52,8 +52,8 @@ func init() {
 		"concat":           {String, 2, many, false, concat},
 		"substring":        {String, 2, 3, false, substring},
 		"translate":        {String, 3, 3, false, translate},
-		"starts-with":      {Boolean, 2, 2, false, ofTexts(func(a, b string) Value { return truthValue(strings.HasPrefix(a, b)) })},
-		"contains":         {Boolean, 2, 2, false, ofTexts(func(a, b string) Value { return truthValue(strings.Contains(a, b)) })},
+		"starts-with":      {Boolean, 2, 2, false, ofTexts(startsWith)},
+		"contains":         {Boolean, 2, 2, false, ofTexts(contains)},
 		"substring-before": {String, 2, 2, false, ofTexts(substringBefore)},
 		"substring-after":  {String, 2, 2, false, ofTexts(substringAfter)},
 	}
@@ -88,6 +88,10 @@ func (s *Scope) number(n *node, i int, at focus) float64 {
 
 func position(_ *Scope, _ *node, at focus) Value {
 	return numberValue(float64(at.position))
+}
+
+func last(_ *Scope, _ *node, at focus) Value {
+	return numberValue(float64(at.size))
 }
 
 func sum(s *Scope, n *node, at focus) Value {

@@ -42,6 +42,14 @@ func substring(s *Scope, n *node, at focus) Value {
 	return textValue(b.String())
 }
 
+func startsWith(text, start string) Value {
+	return truthValue(strings.HasPrefix(text, start))
+}
+
+func contains(text, part string) Value {
+	return truthValue(strings.Contains(text, part))
+}
+
 func substringBefore(text, mark string) Value {
 	before, _, found := strings.Cut(text, mark)
 	if !found {

@@ -185,7 +185,6 @@ sum(//a/@id) div count(//a)
 //*/*
 *
 * * *
-div div div
 string-length('é')
 substring('héllo', 2, 3)
 substring('12345', -42, 1 div 0)

@@ -13,11 +13,6 @@ type Mistake struct {
 	Message string
 }
 
-// Error is the message.
-func (m *Mistake) Error() string {
-	return m.Message
-}
-
 func mistake(format string, values ...any) *Mistake {
 	return &Mistake{fmt.Sprintf(format, values...)}
 }
@@ -108,7 +103,7 @@ func nextToken(rest string, operator bool) (token, int, *Mistake) {
 			return token{}, 0, mistake("a text is not closed")
 		}
 		return token{kind: tokenLiteral, text: rest[1 : end+1]}, end + 2, nil
-	case isDigit(first) || first == '.' && len(rest) > 1 && isDigit(rest[1]):
+	case startsNumber(rest):
 		length := numberLength(rest)
 		number, err := strconv.ParseFloat(rest[:length], 64)
 		if err != nil {
@@ -122,13 +117,8 @@ func nextToken(rest string, operator bool) (token, int, *Mistake) {
 		}
 		return token{kind: tokenVariable, text: rest[1 : length+1]}, length + 1, nil
 	}
-	if length := nameLength(rest); length > 0 {
-		if text := rest[:length]; operator && namedOperators[text] {
-			return token{kind: tokenOperator, text: text}, length, nil
-		} else if operator {
-			return token{}, 0, mistake("an operator is missing before %.40s", text)
-		}
-		return token{kind: tokenName, text: rest[:length]}, length, nil
+	if nameLength(rest) > 0 {
+		return nameToken(rest, operator)
 	}
 	for _, symbol := range symbols {
 		if strings.HasPrefix(rest, symbol) {
@@ -137,6 +127,19 @@ func nextToken(rest string, operator bool) (token, int, *Mistake) {
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
 	return token{}, 0, mistake("%q is not expected", r)
+}
+
+func nameToken(rest string, operator bool) (token, int, *Mistake) {
+	length := nameLength(rest)
+	text := rest[:length]
+	switch {
+	case operator && namedOperators[text]:
+		return token{kind: tokenOperator, text: text}, length, nil
+	case operator:
+		return token{}, 0, mistake("an operator is missing before %.40s", text)
+	default:
+		return token{kind: tokenName, text: text}, length, nil
+	}
 }
 
 func symbolToken(symbol string, operator bool) token {
@@ -149,6 +152,10 @@ func symbolToken(symbol string, operator bool) token {
 		return token{kind: tokenOperator, text: symbol}
 	}
 	return token{kind: tokenSymbol, text: symbol}
+}
+
+func startsNumber(text string) bool {
+	return isDigit(text[0]) || text[0] == '.' && len(text) > 1 && isDigit(text[1])
 }
 
 func isDigit(b byte) bool {

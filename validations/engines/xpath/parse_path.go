@@ -18,7 +18,8 @@ func descendants() step {
 
 func (p *parser) path() (*node, *Mistake) {
 	n := &node{op: opPath, typ: NodeSet}
-	if p.startsFilter() {
+	switch {
+	case p.startsFilter():
 		first, fault := p.filter()
 		if fault != nil || !p.isOperator("/", "//") {
 			return first, fault
@@ -27,15 +28,22 @@ func (p *parser) path() (*node, *Mistake) {
 			return nil, mistake("a path begins with a node set, not with a %s", first.typ)
 		}
 		n.kids = []*node{first}
-	} else if p.isOperator("/", "//") {
+	case p.isOperator("/") && !startsStep(p.tokens[1]):
+		p.next()
 		n.absolute = true
-		if p.isOperator("/") && !startsStep(p.tokens[1]) {
-			p.next()
-			return n, nil
+		return n, nil
+	case p.isOperator("/", "//"):
+		n.absolute = true
+	default:
+		if fault := p.step(n); fault != nil {
+			return nil, fault
 		}
-	} else if fault := p.step(n); fault != nil {
-		return nil, fault
 	}
+	return p.steps(n)
+}
+
+// steps reads the steps of a path behind its first.
+func (p *parser) steps(n *node) (*node, *Mistake) {
 	for p.isOperator("/", "//") {
 		if p.next().text == "//" {
 			n.steps = append(n.steps, descendants())
@@ -53,7 +61,7 @@ func joined(steps []step) []step {
 	var kept []step
 	for _, s := range steps {
 		if last := len(kept) - 1; last >= 0 && s.axis == axisChild && !hasPosition(s.predicates) &&
-			kept[last].axis == axisDescendantOrSelf && kept[last].test.kind == anyKind && len(kept[last].predicates) == 0 {
+			kept[last].isDescendants() {
 			s.axis = axisDescendant
 			kept[last] = s
 			continue
@@ -61,6 +69,10 @@ func joined(steps []step) []step {
 		kept = append(kept, s)
 	}
 	return kept
+}
+
+func (s *step) isDescendants() bool {
+	return s.axis == axisDescendantOrSelf && s.test.kind == anyKind && len(s.predicates) == 0
 }
 
 func hasPosition(predicates []predicate) bool {

@@ -56,7 +56,8 @@ func FuzzExpressions(f *testing.F) {
 		f.Fatal(fault)
 	}
 	env := xpath.Env{
-		Namespaces: map[string]string{"m": "urn:n"}, Variables: map[string]xpath.Type{"n": xpath.NodeSet, "s": xpath.String},
+		Namespaces: map[string]string{"m": "urn:n"},
+		Variables:  map[string]xpath.Type{"n": xpath.NodeSet, "s": xpath.String},
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		work := xpath.NewWork(10_000, t.Context().Err)
