@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -11,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // The names of the endpoints in idempotency keys.
@@ -65,6 +67,19 @@ func renderVersion(v Version, orgSlug string) workflowBody {
 	}
 }
 
+// forClient replaces the types of steps that the existing command line client does not know, which would end it.
+func forClient(c echo.Context, body workflowBody) workflowBody {
+	if !strings.HasPrefix(c.Path(), "/api/v1/") {
+		return body
+	}
+	for i := range body.Steps {
+		if body.Steps[i].ValidatorType == engines.KindSchematron {
+			body.Steps[i].ValidatorType = engines.KindXML
+		}
+	}
+	return body
+}
+
 // list is GET /api/workflows/.
 func (a *App) list(c echo.Context, principal core.Principal) error {
 	page, err := a.readWorkflows(c, principal)
@@ -72,7 +87,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) workflowBody {
-		return renderVersion(v, principal.OrgSlug)
+		return forClient(c, renderVersion(v, principal.OrgSlug))
 	}))
 }
 
@@ -86,7 +101,7 @@ func (a *App) readWorkflows(c echo.Context, principal core.Principal) (core.Page
 
 // read is GET /api/workflows/{id}/.
 func (a *App) read(c echo.Context, principal core.Principal, version Version) error {
-	return c.JSON(http.StatusOK, renderVersion(version, principal.OrgSlug))
+	return c.JSON(http.StatusOK, forClient(c, renderVersion(version, principal.OrgSlug)))
 }
 
 // create is POST /api/workflows/.

@@ -58,6 +58,10 @@ func setupV1(tb testing.TB) v1Stage {
 		{engines.KindTable, "table", "text/csv", fixture.SampleText(tb, "schemas/meter-readings.table-step.json")},
 		{engines.KindXML, "xml", "application/xml", fixture.SampleText(tb, "schemas/meters.xml-step.json")},
 		{
+			engines.KindSchematron, "schematron", "application/xml",
+			fixture.SampleText(tb, "schemas/meters.schematron-step.json"),
+		},
+		{
 			engines.KindEnergyPlus, "energyplus", "application/json",
 			fixture.SampleText(tb, "schemas/office.energyplus-step.json"),
 		},
@@ -146,6 +150,7 @@ func TestV1States(t *testing.T) {
 		"FailedByRules":      {worked("rules", "b.json", "bad/building.json"), failedAs("FAILED")},
 		"FailedByTable":      {worked("table", "m.csv", "bad/meter-readings.csv"), failedAs("FAILED")},
 		"FailedByXML":        {worked("xml", "m.xml", "bad/meters.xml"), failedAs("FAILED")},
+		"FailedBySchematron": {worked("schematron", "m.xml", "bad/meters.xml"), failedAs("FAILED")},
 		"FailedByEnergyPlus": {worked("energyplus", "o.json", "bad/office.epJSON"), failedAs("FAILED")},
 		"FailedByAValidator": {external(validator.Fail), failedAs("FAILED")},
 		"FailedInTwoSteps": {

@@ -49,7 +49,8 @@ func TestRefusedSchemas(t *testing.T) {
 		"NotAPath":  {schemaOf(rule("count(a)", "b")), "schematron.xpath", "a pattern is a path"},
 		"Include":   {schemaOf(`<include href="x.sch"/>`), "schematron.include", "no other file is read"},
 		"XSLT": {
-			schemaOf(`<xsl:key xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>`), "schematron.unsupported", "<xsl:key>",
+			schemaOf(`<xsl:key xmlns:xsl="http://www.w3.org/1999/XSL/Transform"/>`),
+			"schematron.unsupported", "<xsl:key>",
 		},
 		"XPath2": {
 			`<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2"/>`,
@@ -73,13 +74,14 @@ func TestRefusedSchemas(t *testing.T) {
 			"schematron.reference", `no diagnostic "d"`,
 		},
 		"SecondVariable": {
-			schemaOf(`<let name="a" value="1"/><let name="a" value="2"/>`), "schematron.variable", "$a is defined twice",
+			schemaOf(`<let name="a" value="1"/><let name="a" value="2"/>`),
+			"schematron.variable", "$a is defined twice",
 		},
 		"Namespace": {schemaOf(`<ns prefix="a"/>`), "schematron.missing", "<ns> needs a prefix and a uri"},
 		"SecondID":  {schemaOf(`<pattern id="a"/><pattern id="a"/>`), "schematron.id", "a second <pattern>"},
 		"ActiveID": {
-			`<schema xmlns="http://purl.oclc.org/dsdl/schematron" defaultPhase="p"><phase id="p"><active pattern="q"/>` +
-				`</phase></schema>`,
+			`<schema xmlns="http://purl.oclc.org/dsdl/schematron" defaultPhase="p"><phase id="p">` +
+				`<active pattern="q"/></phase></schema>`,
 			"schematron.reference", `no pattern "q"`,
 		},
 		"Deep": {
