@@ -19,6 +19,9 @@ func (c *compiler) lets(n *xpath.Node, variables map[string]xpath.Type) []let {
 		switch {
 		case name == "":
 			c.refuse(one, "schematron.missing", "<let> needs a name")
+		case len(variables) >= maxVariables:
+			c.refuse(one, "schema.too_large", "more than %d variables", maxVariables)
+			return found
 		case own[name]:
 			c.refuse(one, "schematron.variable", "the variable $%s is defined twice here", engine.Clip(name))
 		case value != nil:
@@ -74,6 +77,9 @@ func (c *compiler) compile(
 	source := c.attribute(n, name)
 	c.expressions++
 	switch {
+	case c.refusals >= maxFaults:
+		// More faults are not noted, and looking for what was meant takes time.
+		return nil
 	case strings.TrimSpace(source) == "":
 		c.refuse(n, "schematron.missing", "<%s> needs the attribute %s", n.Local(), name)
 		return nil

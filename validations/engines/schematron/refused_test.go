@@ -1,6 +1,7 @@
 package schematron_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,6 +85,13 @@ func TestRefusedSchemas(t *testing.T) {
 				`<active pattern="q"/></phase></schema>`,
 			"schematron.reference", `no pattern "q"`,
 		},
+		"Variables": {
+			schemaOf(manyLets(600) + strings.Repeat(`<pattern><rule context="a"/></pattern>`, 1000)),
+			"schema.too_large", "more than 500 variables",
+		},
+		"Doubling": {
+			schemaOf(doubling(40)), "schema.too_large", "more than 50000 expressions",
+		},
 		"Deep": {
 			schemaOf(rule("a", strings.Repeat("(", 200)+"1"+strings.Repeat(")", 200))),
 			"schematron.xpath", "deeper",
@@ -105,4 +113,24 @@ func TestRefusedSchemas(t *testing.T) {
 	if fault := refused(t, engines.KindSchematron, `{}`); fault.Code != "schema.missing" {
 		t.Errorf("fault = %+v, want that the schema is missing", fault)
 	}
+}
+
+// manyLets defines so many variables.
+func manyLets(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `<let name="v%d" value="%d"/>`, i, i)
+	}
+	return b.String()
+}
+
+// doubling is a pattern of rules that each extend the one before twice.
+func doubling(n int) string {
+	var b strings.Builder
+	b.WriteString(`<pattern><rule abstract="true" id="r0"><assert test="a"/></rule>`)
+	for i := range n {
+		fmt.Fprintf(&b, `<rule abstract="true" id="r%d"><extends rule="r%d"/><extends rule="r%d"/></rule>`, i+1, i, i)
+	}
+	fmt.Fprintf(&b, `<rule context="a"><extends rule="r%d"/></rule></pattern>`, n)
+	return b.String()
 }

@@ -67,6 +67,8 @@ const (
 	maxExpressions     = 50_000
 	maxExpressionChars = 20_000
 	maxFaults          = 20
+	// maxVariables is how many variables an expression may know.
+	maxVariables = 500
 )
 
 // compiler makes a schema of the tree of its text.
@@ -80,6 +82,8 @@ type compiler struct {
 	// params are those of the abstract pattern that is read.
 	params      map[string]string
 	expressions int
+	// refusals are the faults that were found, noted or not.
+	refusals int
 }
 
 func compileSchema(config stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
@@ -135,6 +139,7 @@ func (c *compiler) begins() bool {
 
 // refuse notes a fault at an element of the schema.
 func (c *compiler) refuse(n *xpath.Node, code, format string, values ...any) {
+	c.refusals++
 	if len(c.faults) < maxFaults {
 		line := c.lines.Line(n.Offset)
 		detail := fmt.Sprintf("line %d: ", line) + fmt.Sprintf(format, values...)
@@ -231,6 +236,7 @@ func (c *compiler) schema(phase string) *schema {
 	s.lets = c.lets(c.root, variables)
 	active, lets := c.activePatterns(phase, variables)
 	s.lets = append(s.lets, lets...)
+	every := c.everyPhase(variables)
 	for _, n := range children(c.root, "pattern") {
 		if isAbstract(n) {
 			continue
@@ -238,7 +244,7 @@ func (c *compiler) schema(phase string) *schema {
 		// All patterns are read, so that the faults of an inactive one are found as well.
 		inScope := variables
 		if active != nil && !active[n] {
-			inScope = c.everyPhase(variables)
+			inScope = every
 		}
 		p := c.pattern(n, inScope)
 		if active == nil || active[n] {
@@ -254,7 +260,7 @@ func (c *compiler) everyPhase(variables map[string]xpath.Type) map[string]xpath.
 	for _, phase := range children(c.root, "phase") {
 		for _, n := range children(phase, "let") {
 			name, _ := n.Attribute("name")
-			if _, known := all[name]; known {
+			if _, known := all[name]; known || len(all) > maxVariables {
 				continue
 			}
 			value, _ := n.Attribute("value")
