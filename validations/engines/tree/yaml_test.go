@@ -80,7 +80,7 @@ func TestMergeKeys(t *testing.T) {
 		"{<<: *a}": `{"k":1,"l":2}`, "{l: 9, <<: *a}": `{"l":9,"k":1}`, "{<<: *a, k: 9}": `{"k":9,"l":2}`,
 		"{<<: [*a, *b]}": `{"k":1,"l":2}`, "{<<: [*b, *a]}": `{"l":3,"k":1}`,
 		"{<<: {m: [*a]}}": `{"m":[{"k":1,"l":2}]}`,
-		"{<<: []}": `{}`, "{'<<': 1}": `{"<<":1}`, "[<<]": `["<<"]`,
+		"{<<: []}":        `{}`, "{'<<': 1}": `{"<<":1}`, "[<<]": `["<<"]`,
 	} {
 		read, fault := ReadYAML([]byte(base+written+"\n"), engine.DefaultLimits())
 		if fault != nil || !strings.HasSuffix(string(read.JSON), `,"c":`+want+`}`) {
