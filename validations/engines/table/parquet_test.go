@@ -102,14 +102,14 @@ func TestParquet(t *testing.T) {
 
 	t.Run("FindingsNameTheRow", func(t *testing.T) {
 		t.Parallel()
-		engine := step(t, `[{"name": "id", "constraints": {"unique": true}},
+		checks := step(t, `[{"name": "id", "constraints": {"unique": true}},
 			{"name": "kwh", "type": "number", "constraints": {"required": true}}]`)
 		type narrow struct {
 			ID  string   `parquet:"id"`
 			KWh *float64 `parquet:"kwh,optional"`
 		}
 		kwh := 2.0
-		got := run(t, engine, parquetOf(t, narrow{"a", &kwh}, narrow{"b", nil}, narrow{"a", &kwh}), mediatype.Parquet)
+		got := run(t, checks, parquetOf(t, narrow{"a", &kwh}, narrow{"b", nil}, narrow{"a", &kwh}), mediatype.Parquet)
 		same(t, briefs(got), []brief{
 			{"csv.required", "kwh", 0, 0, 2, "kwh is missing"},
 			{"csv.unique", "id", 0, 0, 3, `id "a" is a duplicate of line 1`},
