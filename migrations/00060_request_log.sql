@@ -27,12 +27,14 @@ CREATE TABLE request_log (
     original_request_id text NOT NULL DEFAULT '',
     replayed    boolean     NOT NULL DEFAULT false,
     run_id      uuid,
-    -- Pairs of names and values. Of headers that may hold secrets there are no values.
-    headers     jsonb       NOT NULL,
+    -- Pairs of names and values as JSON, which only the service reads. Of headers that may hold secrets there are no
+    -- values.
+    headers     text        NOT NULL,
     -- What was read of the body, and its SHA-256 where all of a body that is not large was read.
     body_size   bigint      NOT NULL,
     body_digest bytea,
-    problem     jsonb,
+    -- The problem document as JSON.
+    problem     text,
     CONSTRAINT request_log_pkey PRIMARY KEY (org_id, id),
     CONSTRAINT ck_request_log_status CHECK (status BETWEEN 100 AND 599),
     CONSTRAINT ck_request_log_sizes CHECK (body_size >= 0 AND took_us >= 0)

@@ -83,7 +83,8 @@ func (b *Bundler) bundleJSON(ctx context.Context, document *yaml.Node, step int,
 	}
 	if schemas := member(config, "schemas"); schemas != nil {
 		for i := 0; i+1 < len(schemas.Content); i += 2 {
-			if err := b.replace(ctx, schemas, schemas.Content[i].Value, schemas.Content[i].Value, jsonNode); err != nil {
+			name := schemas.Content[i].Value
+			if err := b.replace(ctx, schemas, name, name, jsonNode); err != nil {
 				return err
 			}
 		}

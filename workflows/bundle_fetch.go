@@ -103,7 +103,8 @@ func readAtMost(from io.Reader) ([]byte, error) {
 // get fetches an address, and what it redirects to. Each host must be allowed.
 func (f *fetcher) get(ctx context.Context, address *url.URL) ([]byte, error) {
 	for range maxRedirects {
-		if !slices.ContainsFunc(f.hosts, func(host string) bool { return strings.EqualFold(host, address.Hostname()) }) {
+		isHost := func(host string) bool { return strings.EqualFold(host, address.Hostname()) }
+		if !slices.ContainsFunc(f.hosts, isHost) {
 			return nil, fmt.Errorf("%s is not fetched: allow it with --allow-host %s", address, address.Hostname())
 		}
 		answer, err := f.ask(ctx, address)

@@ -46,6 +46,6 @@ HTTPS and from public networks; what they redirect to must be allowed as well.`,
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")
-	command.Flags().StringArrayVar(&hosts, "allow-host", nil, "a host that schemas may be fetched from; may be repeated")
+	command.Flags().StringArrayVar(&hosts, "allow-host", nil, "a host that schemas may come from; may be repeated")
 	return command
 }

@@ -212,7 +212,9 @@ func scanRequest(row pgx.CollectableRow) (Request, error) {
 	var endpoint, code string
 	var token, run *uuid.UUID
 	var address *netip.Addr
-	var headers, digest, problem []byte
+	var headers string
+	var problem *string
+	var digest []byte
 	err := row.Scan(&found.ID, &found.OrgID, &found.At, &micros, &found.Method, &found.Path, &endpoint, &found.Status,
 		&code, &found.Key, &token, &address, &found.RequestID, &found.OriginalRequestID, &found.Replayed, &run,
 		&headers, &found.BodySize, &digest, &problem)
@@ -233,13 +235,13 @@ func scanRequest(row pgx.CollectableRow) (Request, error) {
 	if len(digest) == len(Digest{}) {
 		found.BodyDigest = new(Digest(digest))
 	}
-	if err := json.Unmarshal(headers, &found.Headers); err != nil {
+	if err := json.Unmarshal([]byte(headers), &found.Headers); err != nil {
 		return Request{}, fmt.Errorf("read the headers of request %s: %w", found.ID, err)
 	}
 	if problem == nil {
 		return found, nil
 	}
-	if err := json.Unmarshal(problem, &found.Problem); err != nil {
+	if err := json.Unmarshal([]byte(*problem), &found.Problem); err != nil {
 		return Request{}, fmt.Errorf("read the problem of request %s: %w", found.ID, err)
 	}
 	return found, nil

@@ -101,8 +101,8 @@ func insertRows(batch *db.Batch, rows []row) {
 		INSERT INTO request_log (org_id, id, at, took_us, method, path, endpoint, status, code, key, token_id, address,
 			request_id, original_request_id, replayed, run_id, headers, body_size, body_digest, problem)
 		SELECT org_id, id, at, took_us, method, path, endpoint, status, code, key, token_id,
-			nullif(address, '')::inet, request_id, original_request_id, replayed, run_id, headers::jsonb, body_size,
-			body_digest, nullif(problem, '')::jsonb
+			nullif(address, '')::inet, request_id, original_request_id, replayed, run_id, headers, body_size,
+			body_digest, nullif(problem, '')
 		FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::text[], $6::text[], $7::text[],
 			$8::smallint[], $9::text[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[], $15::boolean[],
 			$16::uuid[], $17::text[], $18::bigint[], $19::bytea[], $20::text[])

@@ -36,7 +36,7 @@ func badDefinitions(wrap func(definition string) string) []badBody {
 			"StepEmpty", step(good + `,{}`), "/definition/steps/1/config /definition/steps/1/id " +
 				"/definition/steps/1/name /definition/steps/1/type",
 		},
-		{"StepsOfOneID", step(good + `,` + good), "/definition/steps"},
+		{"StepsOfOneID", step(good + `,` + good), "/definition/steps/1/id"},
 		{"StepsTooMany", step(strings.Repeat(good+",", 50) + good), "/definition/steps"},
 		{"StepNameWithNUL", step(strings.Replace(good, `"A"`, `"\u0000"`, 1)), "/definition/steps/0/name"},
 		{"StepOfWrongType", step(`{"id":7}`), "/definition/steps/0/id"},

@@ -20,5 +20,6 @@ func TestBundle(t *testing.T) {
 	b.write(t, "building.schema.json", `{"$ref": "https://json.example/a.json"}`)
 	b.run(ctx, "workflows", "bundle", "@site.yaml").want(t, 2, "allow it with --allow-host json.example")
 	b.write(t, "building.schema.json", `{"$ref": "http://127.0.0.1:1/a.json"}`)
-	b.run(ctx, "workflows", "bundle", "@site.yaml", "--allow-host", "127.0.0.1").want(t, 2, "the address is not allowed")
+	b.run(ctx, "workflows", "bundle", "@site.yaml", "--allow-host", "127.0.0.1").
+		want(t, 2, "the address is not allowed")
 }

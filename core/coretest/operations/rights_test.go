@@ -54,7 +54,7 @@ func granted(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "## Rights in the database")
-	_, block, begins := strings.Cut(section, "```sql\n")
+	_, block, begins := strings.Cut(section, "```text\n")
 	block, _, ends := strings.Cut(block, "```")
 	if !found || !begins || !ends {
 		tb.Fatal("the guide grants nothing")

@@ -62,8 +62,8 @@ func ajvVerdicts() map[string]map[string]int {
 // refusals are how many schemas one of both refuses, by a part of its message.
 func refusals() map[string]int {
 	return map[string]int{
-		// Only ajv refuses: addresses of drafts with https or without #; addresses that are given twice; id for $id; and
-		// patterns with a backslash or a brace too many, which are read here as browsers read them.
+		// Only ajv refuses: addresses of drafts with https or without #; addresses that are given twice; id for $id;
+		// and patterns with a backslash or a brace too many, which are read here as browsers read them.
 		"no schema with key or ref":  10,
 		"resolves to more than one":  2,
 		"NOT SUPPORTED: keyword":     2,

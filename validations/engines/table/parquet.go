@@ -152,8 +152,7 @@ func (f *parquetFile) readLine() error {
 	}
 }
 
-// end is io.EOF, or why the process ended before the file. A lack of processor time is an error of the run, because
-// another try may have more; a lack of memory is not.
+// end is io.EOF, or why the process ended before the file.
 func (f *parquetFile) end() error {
 	err := f.child.Wait()
 	exit, failed := errors.AsType[*exec.ExitError](err)
@@ -165,10 +164,11 @@ func (f *parquetFile) end() error {
 		message := "the file cannot be read: " + engine.ClipTo(said, engine.MaxMessage)
 		return &rowError{code: "csv.malformed", message: message, final: true}
 	case failed && (strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "out of memory")):
-		message := fmt.Sprintf("reading the file takes more than %d MiB of memory", f.memory>>20)
-		return &rowError{code: "csv.limit.memory", message: message, final: true}
+		return &engine.ExhaustedError{Reason: fmt.Sprintf("needed more than %d MiB of memory", f.memory>>20)}
 	case failed && !exit.Exited():
-		return fmt.Errorf("reading the Parquet file took too long: %w", err)
+		return &engine.ExhaustedError{
+			Reason: fmt.Sprintf("needed more than %ds of processor time", parquetrows.ProcessorSeconds),
+		}
 	default:
 		return fmt.Errorf("read a Parquet file: %w: %s", err, engine.ClipTo(said, engine.MaxMessage))
 	}

@@ -54,9 +54,6 @@ const (
 // maxLintLine is how much of one line of the child's output is kept.
 const maxLintLine = 4096
 
-// accounting is how far the processor time of a child may be from that by which the kernel kills it.
-const accounting = 100 * time.Millisecond
-
 // killDelay is how long the pipes of a killed child are still read.
 const killDelay = time.Second
 
@@ -106,7 +103,7 @@ func (x xmllint) run(ctx context.Context, schema [][]byte, document []byte, line
 		return lintOutOfMemory, nil
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		if exit.UserTime()+exit.SystemTime() >= x.time-accounting {
+		if status.Signal() == syscall.SIGXCPU {
 			return lintOutOfTime, nil
 		}
 		return lintOutOfMemory, nil

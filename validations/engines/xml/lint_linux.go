@@ -14,11 +14,15 @@ import (
 // confine limits the memory and the processor time of a child that waits for its input.
 func confine(pid int, memory uint64, processor time.Duration) error {
 	seconds := uint64(math.Ceil(processor.Seconds()))
-	limits := map[int]uint64{
-		unix.RLIMIT_AS: memory, unix.RLIMIT_CPU: seconds, unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0,
+	limits := map[int]unix.Rlimit{
+		unix.RLIMIT_AS: {Cur: memory, Max: memory},
+		// The first limit ends the child by a signal of its own, SIGXCPU, the second one kills it.
+		unix.RLIMIT_CPU:   {Cur: seconds, Max: seconds + 1},
+		unix.RLIMIT_CORE:  {},
+		unix.RLIMIT_FSIZE: {},
 	}
 	for resource, limit := range limits {
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+		if err := unix.Prlimit(pid, resource, &limit, nil); err != nil {
 			return fmt.Errorf("limit a child process: %w", err)
 		}
 	}

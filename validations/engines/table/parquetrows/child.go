@@ -11,6 +11,9 @@ import (
 // childVariable says in the environment of a process that it is a child, and how many bytes of memory it may use.
 const childVariable = "SV_PARQUET_CHILD"
 
+// ProcessorSeconds is the processor time of a child.
+const ProcessorSeconds = 60
+
 // ExitMalformed is the exit code of a child that could not read the file. Its standard error says why.
 const ExitMalformed = 3
 

@@ -7,18 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// processorSeconds is the processor time of a child.
-	processorSeconds = 60
-	// heapShare of the memory is for the heap.
-	heapShare = 0.8
-)
+// heapShare of the memory is for the heap.
+const heapShare = 0.8
 
 // confine limits what this process may use, for good. It limits data rather than addresses, of which Go reserves more
 // than it uses.
 func confine(memory uint64) error {
 	limits := map[int]uint64{
-		unix.RLIMIT_DATA: memory, unix.RLIMIT_CPU: processorSeconds, unix.RLIMIT_CORE: 0,
+		unix.RLIMIT_DATA: memory, unix.RLIMIT_CPU: ProcessorSeconds, unix.RLIMIT_CORE: 0,
 		unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 8,
 	}
 	for resource, limit := range limits {
