@@ -101,6 +101,14 @@ func TestPhases(t *testing.T) {
 	same(t, []brief{{"schematron.report", "/a", 1, 1, 0, "2"}}, check(t, schema, "<a/>"))
 }
 
+func TestHiddenVariables(t *testing.T) {
+	t.Parallel()
+	const schema = `<let name="n" value="1"/>
+		<pattern><let name="n" value="2"/><rule context="a"><assert test="$n = 2">own</assert></rule></pattern>
+		<pattern><rule context="a"><assert test="$n = 1">outer</assert></rule></pattern>`
+	same(t, []brief{}, check(t, schemaOf(schema), "<a/>"))
+}
+
 func TestSeverities(t *testing.T) {
 	t.Parallel()
 	const schema = `<pattern><rule context="/a" role="info">

@@ -12,6 +12,7 @@ func TestValues(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{
 		"1 div 3":                               "0.3333333333333333",
+		"5 > //v":                               "false",
 		"number('1e3')":                         "NaN",
 		"-1 div 0":                              "-Infinity",
 		"'10' = //v":                            "true",
