@@ -1,6 +1,7 @@
 package users
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -184,6 +185,52 @@ func (c Counters) Write(batch *db.Batch) {
 		WHERE (u.org_id, u.metric, u.period_start)
 			BETWEEN (charged.org_id, $4, charged.period_start) AND (charged.org_id, $4, charged.period_start)`,
 		db.IDColumn(orgs, itself), periods, amounts, MetricRuns)
+}
+
+// RunCharge is a number of runs that an organization is to be charged for.
+type RunCharge struct {
+	OrgID uuid.UUID
+	Runs  int64
+}
+
+// chargeQuery fails unless the counter of the period is there and has room, and the database agrees about the period.
+const chargeQuery = `WITH charged AS (
+		UPDATE usage_counters SET used = used + $4
+		WHERE org_id = $1 AND metric = $2 AND period_start = $3 AND (quota IS NULL OR used + $4 <= quota)
+			AND $3 = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		RETURNING org_id)
+	SELECT 1 / ((SELECT count(*) FROM charged) = 1)::int`
+
+// chargesQuery is chargeQuery for several counters.
+const chargesQuery = `WITH charged AS (
+		UPDATE usage_counters AS u SET used = u.used + c.runs
+		FROM unnest((SELECT $1::uuid[]), (SELECT $4::bigint[])) AS c (org_id, runs)
+		WHERE (u.org_id, u.metric, u.period_start) BETWEEN (c.org_id, $2, $3::date) AND (c.org_id, $2, $3::date)
+			AND (u.quota IS NULL OR u.used + c.runs <= u.quota)
+			AND $3::date = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+		RETURNING u.org_id)
+	SELECT 1 / ((SELECT count(*) FROM charged) = $5::int)::int`
+
+// QueueRequiredCharges queues charges for a transaction that gives up, with an error that db.IsUnmet recognizes, unless
+// each organization has room for its runs in a counter of this period that is open. An organization is named once. The
+// counters are locked in the order of QueueCounterLocks.
+func QueueRequiredCharges(batch *db.Batch, period time.Time, charges []RunCharge) {
+	slices.SortFunc(charges, func(a, b RunCharge) int { return bytes.Compare(a.OrgID[:], b.OrgID[:]) })
+	if len(charges) <= fewCounters {
+		for _, c := range charges {
+			batch.Queue(chargeQuery, c.OrgID, MetricRuns, period, c.Runs)
+		}
+		return
+	}
+	orgs := db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID })
+	runs := db.Column(charges, func(c *RunCharge) int64 { return c.Runs })
+	batch.Queue(chargesQuery, orgs, MetricRuns, period, runs, len(charges))
+}
+
+// PeriodOf returns the period that a time belongs to.
+func PeriodOf(t time.Time) time.Time {
+	year, month, _ := t.UTC().Date()
+	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
 func itself(id *uuid.UUID) *uuid.UUID {

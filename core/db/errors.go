@@ -28,6 +28,13 @@ func IsLockTimeout(err error) bool {
 	return ok && pgErr.Code == "55P03"
 }
 
+// IsUnmet reports whether a statement has found a condition of its transaction unmet, so that nothing has happened.
+// Such a statement selects 1 / (condition)::int, because PostgreSQL has no expression of its own that fails.
+func IsUnmet(err error) bool {
+	pgErr, ok := refusal(err)
+	return ok && pgErr.Code == "22012"
+}
+
 // IsMemberFault reports whether one row of a bulk statement is at fault (classes 21, 22, 23 and 40), so
 // that trying the rows one by one can save the others.
 func IsMemberFault(err error) bool {

@@ -300,3 +300,73 @@ func checkCode(t *testing.T, err error, want core.Code) {
 		t.Errorf("err = %v, want code %s", err, want)
 	}
 }
+
+// claimAtOnce claims keys in a transaction of one round trip that needs all of them.
+func claimAtOnce(ctx context.Context, database *db.DB, claims ...idempotency.Claim) (
+	map[uuid.UUID]idempotency.ClaimResult, error,
+) {
+	pending, err := db.InBatch(ctx, database, func(batch *db.Batch) *idempotency.PendingClaims {
+		return idempotency.QueueRequiredClaims(batch, claims)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pending.Claimed()
+}
+
+func TestRequiredClaims(t *testing.T) {
+	t.Parallel()
+	database := setup(t)
+	org := uuid.New()
+
+	t.Run("AllAreClaimed", func(t *testing.T) {
+		t.Parallel()
+		claims := []idempotency.Claim{newClaim(org, "all-1", "a"), newClaim(org, "all-2", "a")}
+		results, err := claimAtOnce(t.Context(), database, claims...)
+		if err != nil || !results[claims[0].ID].Claimed || !results[claims[1].ID].Claimed {
+			t.Fatalf("results = %+v, %v, want both claimed", results, err)
+		}
+		record, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "all-2")
+		if err != nil || !found || !record.ExpiresAt.Equal(results[claims[1].ID].ExpiresAt) {
+			t.Errorf("record = %+v, %v, want one that expires at %s", record, err, results[claims[1].ID].ExpiresAt)
+		}
+	})
+
+	t.Run("OrNone", func(t *testing.T) {
+		t.Parallel()
+		mustClaim(t, database, newClaim(org, "taken", "a"))
+		_, err := claimAtOnce(t.Context(), database, newClaim(org, "free", "a"), newClaim(org, "taken", "b"))
+		if !db.IsUnmet(err) {
+			t.Errorf("err = %v, want one of an unmet requirement", err)
+		}
+		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "free"); found || err != nil {
+			t.Errorf("the free key: %t, %v, want none", found, err)
+		}
+	})
+
+	t.Run("AKeyWhoseClaimIsNotCommittedIsNotAwaited", func(t *testing.T) {
+		t.Parallel()
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
+			if _, err := idempotency.ClaimKey(t.Context(), tx, newClaim(org, "open", "a")); err != nil {
+				return 0, err
+			}
+			if _, err := claimAtOnce(t.Context(), database, newClaim(org, "open", "a")); !db.IsUnmet(err) {
+				t.Errorf("err = %v, want one of an unmet requirement", err)
+			}
+			return 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("AnExpiredKeyIsTakenOver", func(t *testing.T) {
+		t.Parallel()
+		mustClaim(t, database, newClaim(org, "expired", "a"))
+		expire(t, database, "expired")
+		claim := newClaim(org, "expired", "b")
+		if results, err := claimAtOnce(t.Context(), database, claim); err != nil || !results[claim.ID].Claimed {
+			t.Errorf("results = %+v, %v, want it claimed", results, err)
+		}
+	})
+}

@@ -78,6 +78,35 @@ func QueueClaims(batch *db.Batch, claims []Claim) *PendingClaims {
 	}
 }
 
+// requiredClaimQuery is claimQuery that fails unless it claims every key. The branch behind UNION ALL has no row.
+const requiredClaimQuery = `WITH claimed AS (` + claimQuery + `)
+	SELECT id, expires_at FROM claimed
+	UNION ALL SELECT NULL, NULL WHERE 1 / ((SELECT count(*) FROM claimed) = $24::int)::int = 0`
+
+// QueueRequiredClaims is QueueClaims for a transaction that gives up, with an error that db.IsUnmet recognizes, unless
+// every key is claimed. So Results need not be asked whose key it is.
+func QueueRequiredClaims(batch *db.Batch, claims []Claim) *PendingClaims {
+	if len(claims) == 0 {
+		return QueueClaims(batch, claims)
+	}
+	return &PendingClaims{claims: claims, claimed: db.QueueInto(
+		batch, readClaimed, requiredClaimQuery, append(claimColumns(claims), len(claims))...,
+	)}
+}
+
+// Claimed returns the result of each required claim by the claim's id.
+func (p *PendingClaims) Claimed() (map[uuid.UUID]ClaimResult, error) {
+	claimed, err := p.claimed.Get()
+	if err != nil {
+		return nil, err
+	}
+	results := make(map[uuid.UUID]ClaimResult, len(claimed))
+	for id, expiresAt := range claimed {
+		results[id] = ClaimResult{Claimed: true, ExpiresAt: expiresAt}
+	}
+	return results, nil
+}
+
 // Results returns the result of each claim by the claim's id. It reads the keys of other requests in a second
 // statement, because the snapshot of the claim's statement may predate a rival's commit.
 func (p *PendingClaims) Results(ctx context.Context, tx db.Tx) (map[uuid.UUID]ClaimResult, error) {

@@ -63,7 +63,7 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 	defer func() { s.metrics.Committed(len(batch), time.Since(began)) }()
 	for pending := batch; len(pending) > 0; {
 		firsts, duplicates := dedupByKey(pending)
-		s.commitDistinct(ctx, firsts, open)
+		s.commitDistinct(ctx, firsts, s.transact)
 		pending = nil
 		for _, d := range duplicates {
 			if !d.resolve() {
@@ -87,17 +87,19 @@ func places(tracer *tracing.Tracer, batch []*attempt) []tracing.Place {
 
 // commitDistinct commits attempts of different keys. When one row is at fault, or one organization's counter cannot be
 // locked in time, the others are committed without it.
-func (s *Starter) commitDistinct(ctx context.Context, batch []*attempt, open opening) {
-	err := s.transact(ctx, batch, open)
+func (s *Starter) commitDistinct(
+	ctx context.Context, batch []*attempt, transact func(context.Context, []*attempt) error,
+) {
+	err := transact(ctx, batch)
 	switch {
 	case err == nil:
 	case db.IsMemberFault(err) && len(batch) > 1:
 		for _, a := range batch {
-			s.commitDistinct(ctx, []*attempt{a}, open)
+			s.commitDistinct(ctx, []*attempt{a}, transact)
 		}
 	case db.IsLockTimeout(err) && len(split(batch)) > 1:
 		for _, attempts := range split(batch) {
-			s.commitDistinct(ctx, attempts, openWithShortLockTimeout)
+			s.commitDistinct(ctx, attempts, s.transactApart)
 		}
 	default:
 		for _, a := range batch {

@@ -2,6 +2,8 @@ package start
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -22,19 +24,63 @@ type opened struct {
 // opening queues the first round trip.
 type opening func(first *db.Batch, attempts []*attempt) opened
 
-// transact decides attempts of different keys in one transaction of two round trips: claims and locks travel with
+// transact decides attempts of different keys. Nearly every start gets a key that nobody else has and a quota with
+// room, so that is tried first, in one round trip, unless one of the organizations was refused a start lately.
+func (s *Starter) transact(ctx context.Context, attempts []*attempt) error {
+	if s.doubts.about(attempts) {
+		return s.decide(ctx, attempts, open)
+	}
+	err := s.transactAtOnce(ctx, attempts)
+	if !db.IsUnmet(err) {
+		return err
+	}
+	return s.decide(ctx, attempts, open)
+}
+
+// transactApart decides the attempts of one organization, whose batch has waited too long for a lock.
+func (s *Starter) transactApart(ctx context.Context, attempts []*attempt) error {
+	return s.decide(ctx, attempts, openWithShortLockTimeout)
+}
+
+// transactAtOnce starts the runs of all attempts in one transaction of one round trip, or of none: it gives up with an
+// error that db.IsUnmet recognizes where a key is not free or a quota has no room, which decide tells apart.
+func (s *Starter) transactAtOnce(ctx context.Context, attempts []*attempt) error {
+	// The clock of the database decides: the charge requires the same period.
+	period := users.PeriodOf(time.Now())
+	claims, err := db.InBatch(ctx, s.database, func(batch *db.Batch) *idempotency.PendingClaims {
+		for _, a := range attempts {
+			a.outcome = outcome{claimed: idempotency.ClaimResult{Claimed: true}, charged: users.Usage{
+				OrgID: a.orgID(), Metric: users.MetricRuns, Period: period,
+			}}
+		}
+		claims := idempotency.QueueRequiredClaims(batch, claimsOf(attempts))
+		users.QueueRequiredCharges(batch, period, chargesOf(attempts))
+		s.insert(batch, attempts)
+		return claims
+	})
+	if err != nil {
+		return err
+	}
+	claimed, err := claims.Claimed()
+	resolveClaims(claimed, attempts)
+	return err
+}
+
+// decide decides attempts of different keys in one transaction of two round trips: claims and locks travel with
 // BEGIN, inserts with COMMIT. The transaction may be repeated, so each pass begins with new outcomes and writes nothing
 // else of an attempt.
-func (s *Starter) transact(ctx context.Context, attempts []*attempt, open opening) error {
+func (s *Starter) decide(ctx context.Context, attempts []*attempt, open opening) error {
 	_, err := db.InPipeline(ctx, s.database,
 		func(first *db.Batch) opened { return open(first, attempts) },
 		func(tx db.Tx, o opened, last *db.Batch) (struct{}, error) {
 			for _, a := range attempts {
 				a.outcome = outcome{claimed: idempotency.ClaimResult{Claimed: true}}
 			}
-			if err := resolveClaims(ctx, tx, o.claims, attempts); err != nil {
+			claimed, err := o.claims.Results(ctx, tx)
+			if err != nil {
 				return struct{}{}, err
 			}
+			resolveClaims(claimed, attempts)
 			requireDocuments(o.documents, attempts)
 			if err := charge(ctx, tx, o.counters, last, goingOn(attempts)); err != nil {
 				return struct{}{}, err
@@ -43,19 +89,20 @@ func (s *Starter) transact(ctx context.Context, attempts []*attempt, open openin
 			s.insert(last, goingOn(attempts))
 			return struct{}{}, nil
 		})
+	if err == nil {
+		s.doubts.learn(attempts)
+	}
 	return err
 }
 
 // open queues the claims of the keys and the locks on what the attempts need. A counter is locked only for a key whose
 // advisory lock is free, so nobody waits for a counter that the key's holder has locked as well.
 func open(first *db.Batch, attempts []*attempt) opened {
-	var claims []idempotency.Claim
 	var reruns []validations.Prepared
 	var demands []users.Demand
 	for _, a := range attempts {
 		demand := users.Demand{OrgID: a.orgID()}
 		if a.keyed {
-			claims = append(claims, a.claim)
 			demand.Lock = new(a.claim.LockNumber())
 		}
 		if a.isRerun() {
@@ -66,9 +113,34 @@ func open(first *db.Batch, attempts []*attempt) opened {
 		}
 	}
 	return opened{
-		claims: idempotency.QueueClaims(first, claims), documents: validations.QueueDocumentLocks(first, reruns),
-		counters: users.QueueCounterLocks(first, demands),
+		claims:    idempotency.QueueClaims(first, claimsOf(attempts)),
+		documents: validations.QueueDocumentLocks(first, reruns),
+		counters:  users.QueueCounterLocks(first, demands),
 	}
+}
+
+// claimsOf returns the claims of the attempts that have a key.
+func claimsOf(attempts []*attempt) []idempotency.Claim {
+	var claims []idempotency.Claim
+	for _, a := range attempts {
+		if a.keyed {
+			claims = append(claims, a.claim)
+		}
+	}
+	return claims
+}
+
+// chargesOf returns what each organization is to be charged.
+func chargesOf(attempts []*attempt) []users.RunCharge {
+	var charges []users.RunCharge
+	for _, a := range attempts {
+		i := slices.IndexFunc(charges, func(c users.RunCharge) bool { return c.OrgID == a.orgID() })
+		if i < 0 {
+			i, charges = len(charges), append(charges, users.RunCharge{OrgID: a.orgID()})
+		}
+		charges[i].Runs++
+	}
+	return charges
 }
 
 // openWithShortLockTimeout is open for one organization of a batch. A process that is stuck in the middle of its own
@@ -79,19 +151,12 @@ func openWithShortLockTimeout(first *db.Batch, attempts []*attempt) opened {
 }
 
 // resolveClaims gives every keyed attempt the result of its claim.
-func resolveClaims(
-	ctx context.Context, tx db.Tx, pending *idempotency.PendingClaims, attempts []*attempt,
-) error {
-	results, err := pending.Results(ctx, tx)
-	if err != nil {
-		return err
-	}
+func resolveClaims(results map[uuid.UUID]idempotency.ClaimResult, attempts []*attempt) {
 	for _, a := range attempts {
 		if a.keyed {
 			a.claimed = results[a.claim.ID]
 		}
 	}
-	return nil
 }
 
 // requireDocuments refuses reruns whose document retention has removed.

@@ -9,10 +9,11 @@
 //  2. API.Start checks key syntax, workflow and role, and reads the body to its end.
 //  3. Starter.Start answers from the key where it has an answer. Otherwise it checks what only concerns new runs,
 //     chooses every id and renders the response.
-//  4. The attempt is committed in a batch with those that arrive at the same time. The transaction takes two round
-//     trips: claim the keys and lock the usage counters and the documents of reruns (with BEGIN), then charge the quota
-//     in order of arrival and insert what was granted (with COMMIT). A lost claim or the first start of a month takes
-//     one more. The finished response is in the key's row from the beginning.
+//  4. The attempt is committed in a batch with those that arrive at the same time. The transaction takes one round trip
+//     if every key is free and every quota has room. Otherwise it is given up, and one of two round trips decides:
+//     claim the keys and lock the usage counters and the documents of reruns (with BEGIN), then charge the quota in
+//     order of arrival and insert what was granted (with COMMIT). A lost claim or the first start of a month takes one
+//     more. The finished response is in the key's row from the beginning.
 //     Where the process has a place for it, the run is inserted with the lease of this process in place of a staged
 //     job, and executed after the commit (execution.Local).
 //  5. The answer is written.
@@ -30,6 +31,7 @@
 //
 // # Reading order
 //
-// view.go, start.go, attempt.go, batch.go, commit.go; then overage.go and rerun.go for what differs there. The promises
-// rest on claimQuery (core/idempotency/sql_claim.go) and on the usage counters (users/sql_quota.go).
+// view.go, start.go, attempt.go, batch.go, commit.go; then overage.go and rerun.go for what differs there, and
+// doubts.go for what is not tried in one round trip. The promises rest on claimQuery (core/idempotency/sql_claim.go)
+// and on the usage counters (users/sql_quota.go).
 package start

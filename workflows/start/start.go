@@ -39,6 +39,7 @@ type Starter struct {
 	overage *Overage
 	metrics *metrics.Starts
 	batches *coalesce.Batcher[*attempt, struct{}]
+	doubts  *doubts
 }
 
 // New makes a Starter. A nil overage means that there is no billing service.
@@ -48,7 +49,7 @@ func New(
 ) *Starter {
 	s := &Starter{
 		database: database, cfg: cfg, runs: runs, guard: guard, local: local, staged: staged, overage: overage,
-		metrics: measured,
+		metrics: measured, doubts: newDoubts(),
 	}
 	s.batches = coalesce.New(batchLimits(), (*attempt).size, s.commitBatch)
 	measured.Queue(s.batches.Waiting)

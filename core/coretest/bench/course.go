@@ -65,26 +65,32 @@ func measureAll(ctx context.Context, opts options, w *world, show *progress) (re
 		return results{}, err
 	}
 	c := &course{options: opts, world: w, meter: m, yardstick: bench, show: show}
+	goals, err := c.measure(ctx)
+	return results{rows: c.rows, verdicts: c.verdictRows, goals: goals}, err
+}
+
+// measure runs the parts that are wanted. An error ends it, with the goals of the parts before.
+func (c *course) measure(ctx context.Context) ([]goal, error) {
 	var goals []goal
 	for _, s := range scenarios() {
-		if !opts.wants(s.name) {
+		if !c.options.wants(s.name) {
 			continue
 		}
-		show.say("next: " + s.title)
-		if err := w.reset(ctx); err != nil {
-			return results{}, err
+		c.show.say("next: " + s.title)
+		if err := c.world.reset(ctx); err != nil {
+			return goals, err
 		}
 		found, err := s.run(c, ctx)
 		if err != nil {
-			return results{}, fmt.Errorf("%s: %w", s.title, err)
+			return goals, fmt.Errorf("%s: %w", s.title, err)
 		}
 		goals = append(goals, found...)
-		show.say("checking runs, keys and usage")
-		if err := check(ctx, w.db, w.tenants); err != nil {
-			return results{}, fmt.Errorf("%s: %w", s.title, err)
+		c.show.say("checking runs, keys and usage")
+		if err := check(ctx, c.world.db, c.world.tenants); err != nil {
+			return goals, fmt.Errorf("%s: %w", s.title, err)
 		}
 	}
-	return results{rows: c.rows, verdicts: c.verdictRows, goals: goals}, nil
+	return goals, nil
 }
 
 // service is the load on the service.

@@ -213,10 +213,9 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 	}
 	machine := w.describe(ctx)
 	show.say("stopping the servers and removing their data")
-	if err := errors.Join(err, w.stop(ctx)); err != nil {
-		return err
-	}
-	return report(stdout, header{
+	err = errors.Join(err, w.stop(ctx))
+	// What was measured before a part failed or was interrupted took long enough not to be lost.
+	return errors.Join(err, report(stdout, header{
 		date: begun, took: time.Since(begun), rounds: opts.rounds, duration: opts.duration, machine: machine,
-	}, found)
+	}, found))
 }

@@ -20,6 +20,9 @@ type header struct {
 
 // report prints the results as Markdown.
 func report(out io.Writer, h header, found results) error {
+	if len(found.goals)+len(found.rows)+len(found.verdicts) == 0 {
+		return nil
+	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "%s, %d processors (%s/%s), %s, %s. %d rounds of %s each, %s in all.\n\n",
 		h.date.Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), h.machine,

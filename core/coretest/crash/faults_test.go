@@ -72,6 +72,8 @@ func (f fault) commits() bool { return f == dropAfter || f == panicAfter || f ==
 type at struct {
 	name string
 	nth  int
+	// empty tells that the commit changes nothing.
+	empty bool
 }
 
 // isCommit tells commits from calls to other services.

@@ -45,6 +45,8 @@ type flow struct {
 	whole bool
 	// goesOn tells that the process then executes the run, whose boundaries are those of another flow.
 	goesOn bool
+	// givesUp tells that the first boundary is the COMMIT of a transaction that is given up.
+	givesUp bool
 	// shared tells that the boundaries are those of several runs at once.
 	shared bool
 	// settings win over those of all flows.
@@ -62,8 +64,11 @@ type flow struct {
 }
 
 const (
-	// What the commits of more than one flow write. A start beyond the quota is refused like any other, and only then
-	// reserved.
+	// What the commits of more than one flow write. A start that finds no counter with room gives its transaction up:
+	// the server skips the COMMIT that is sent along. A start beyond the quota is then refused like any other, and only
+	// then reserved.
+	givenUp    = started + ", insert staged_jobs, insert audit_records"
+	started    = "insert idempotency_keys, update usage_counters, insert submissions, insert validation_runs"
 	refused    = "insert idempotency_keys, insert usage_counters, delete idempotency_keys"
 	reserved   = "insert idempotency_keys, insert submissions, insert validation_runs, insert audit_records"
 	charged    = "update idempotency_keys, insert usage_counters, update validation_runs, update idempotency_keys"
@@ -96,39 +101,42 @@ func requestFlows() []flow {
 	oneBeyond := map[string]int{allRuns: 1, beyondCounted: 1, runsBeyond: 1, runsCharged: 0}
 	return []flow{
 		{
-			name: "start", part: web, request: startBuilding, status: http.StatusCreated, counts: oneRun,
+			name: "start", part: web, before: countersOpened, request: startBuilding, status: http.StatusCreated,
+			counts:     oneRun,
+			boundaries: []string{started + ", insert staged_jobs, insert audit_records", handedOver},
+		},
+		{
+			name: "first", part: web, givesUp: true, request: startBuilding, status: http.StatusCreated, counts: oneRun,
 			boundaries: []string{
+				givenUp,
 				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
 					"insert validation_runs, insert staged_jobs, insert audit_records",
 				handedOver,
 			},
 		},
 		{
-			name: "local", part: web, whole: true, request: startBuilding, status: http.StatusCreated,
-			counts: map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 2},
-			boundaries: []string{
-				"insert idempotency_keys, insert usage_counters, update usage_counters, insert submissions, " +
-					"insert validation_runs, insert audit_records",
-				stepDone, stepDone,
-			},
+			name: "local", part: web, whole: true, before: countersOpened, request: startBuilding,
+			status:     http.StatusCreated,
+			counts:     map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 2},
+			boundaries: []string{started + ", insert audit_records", stepDone, stepDone},
 		},
 		{
-			name: "large", part: web, request: startLarge, status: http.StatusCreated,
+			name: "large", part: web, before: countersOpened, request: startLarge, status: http.StatusCreated,
 			counts: map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, adopted: 1},
 			boundaries: []string{
 				chunk, chunk, sealed,
-				"insert idempotency_keys, insert usage_counters, update usage_counters, update uploads, " +
-					"insert submissions, insert validation_runs, insert staged_jobs, insert audit_records",
+				"insert idempotency_keys, update usage_counters, update uploads, insert submissions, " +
+					"insert validation_runs, insert staged_jobs, insert audit_records",
 				handedOver,
 			},
 		},
 		{
-			name: "overage", part: web, before: beyondQuota, request: startBuilding, status: http.StatusCreated,
-			counts: oneBeyond, charges: 1,
-			boundaries: []string{refused, reserved, callBilling, charged, unheld, handedOver},
+			name: "overage", part: web, givesUp: true, before: beyondQuota, request: startBuilding,
+			status: http.StatusCreated, counts: oneBeyond, charges: 1,
+			boundaries: []string{givenUp, refused, reserved, callBilling, charged, unheld, handedOver},
 		},
 		{
-			name: "declined", part: web, before: beyondMeans, request: startBuilding,
+			name: "declined", part: web, givesUp: true, before: beyondMeans, request: startBuilding,
 			status: http.StatusPaymentRequired,
 			counts: map[string]int{
 				allRuns: 1, runsBeyond: 0, runsCharged: 0,
@@ -136,7 +144,7 @@ func requestFlows() []flow {
 			},
 			charges: 1,
 			boundaries: []string{
-				refused, reserved, callBilling,
+				givenUp, refused, reserved, callBilling,
 				"update idempotency_keys, update validation_runs, update idempotency_keys",
 			},
 		},
@@ -326,6 +334,13 @@ func rerun(tb testing.TB, s *stage) request {
 		tb.Fatalf("find the run: %v", err)
 	}
 	return request{path: "/api/runs/" + id.String() + "/rerun/", token: s.tenant.Tokens.Executor}
+}
+
+// countersOpened leaves the counters of the month behind as the first starts of it do.
+func countersOpened(tb testing.TB, s *stage) {
+	tb.Helper()
+	program.Change(tb, s.DB, `INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
+		SELECT id, 'runs', date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota FROM organizations`)
 }
 
 // beyondQuota makes the organization one that pays for each run.

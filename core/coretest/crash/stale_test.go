@@ -14,7 +14,7 @@ import (
 func TestStaleHolder(t *testing.T) {
 	t.Parallel()
 	// The boundaries after which a key or a run is held.
-	holding := map[string][]int{"local": {1}, "overage": {2, 3, 4}, "run": {1, 2, 3}, "external": {1, 2, 3, 4}}
+	holding := map[string][]int{"local": {1}, "overage": {3, 4, 5}, "run": {1, 2, 3}, "external": {1, 2, 3, 4}}
 	for _, f := range flows() {
 		for _, number := range holding[f.name] {
 			t.Run(fmt.Sprintf("%s/B%d", f.name, number), func(t *testing.T) {

@@ -52,7 +52,8 @@ func (w at) withoutKey() at {
 	writes := slices.DeleteFunc(strings.Split(w.name, ", "), func(write string) bool {
 		return strings.HasSuffix(write, " idempotency_keys")
 	})
-	return at{name: strings.Join(writes, ", "), nth: w.nth}
+	w.name = strings.Join(writes, ", ")
+	return w
 }
 
 // outcome is what a fault at a commit comes to.
@@ -64,8 +65,7 @@ type outcome struct {
 }
 
 func (w at) outcomeOf(f fault) outcome {
-	// The commit that finds the quota used up changes nothing.
-	if f.commits() && w.name != refused {
+	if f.commits() && !w.empty {
 		return outcome{committed: 1}
 	}
 	return outcome{certain: f == refuse}
