@@ -123,8 +123,8 @@ type Settings struct {
 	// OrgShare is the part of the validators' places and memory that one organization gets while another one waits.
 	// With half of it the others always find as much as the busiest has.
 	OrgShare float64 `env:"SV_ORG_SHARE" envDefault:"0.5" validate:"gt=0,lte=1"`
-	// LocalRuns is how many runs a process that plays all parts executes itself where it has started them. While others
-	// have some, one organization gets its OrgShare of them; other runs go through the queue.
+	// LocalRuns is how many runs a process that is web server and worker at once executes itself. While others have
+	// some, one organization gets its OrgShare of them; other runs go through the queue.
 	LocalRuns int `env:"SV_LOCAL_RUNS" envDefault:"256" validate:"min=0,max=2000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.
 	RunLease time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`
