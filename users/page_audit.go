@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// auditPage lists what was done.
+// auditPage is the audit log.
 type auditPage struct {
 	core.Page[auditRow]
 	Actions []choice
@@ -20,7 +20,7 @@ type auditPage struct {
 type auditRow struct {
 	auditEntry
 
-	// Address is the page of what it was done to; "" where there is none.
+	// Address is the page of the action's subject; "" if it has none.
 	Address string
 }
 

@@ -192,7 +192,7 @@ func (a *App) save(
 	if page.Draft, err = readEditor(c); err != nil {
 		return a.refuseEditor(c, page, err)
 	}
-	if page.Draft.Do != deedPublish {
+	if page.Draft.Do != actionPublish {
 		return a.assist(c, principal, page)
 	}
 	key, err := a.guard.FormKey(principal, page.Draft.Key)

@@ -45,17 +45,17 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 		}
 	}
 	switch page.Draft.Do {
-	case deedCheck:
+	case actionCheck:
 		return a.checkSample(c, principal, page)
-	case deedColumns:
+	case actionColumns:
 		return a.applyColumns(c, page)
-	case deedInfer:
+	case actionInfer:
 		return a.inferText(c, principal, page)
-	case deedDraft, deedDiscard:
+	case actionDraft, actionDiscard:
 		if page.Workflow != nil {
 			return a.keepDraft(c, principal, page)
 		}
-	case deedPublish:
+	case actionPublish:
 	}
 	return a.refuseEditor(c, page, core.InvalidPayload("The form has no button of that name. Reload the page."))
 }
@@ -217,7 +217,7 @@ func (a *App) applyColumns(c echo.Context, page editorPage) error {
 // keepDraft stores the text as the workflow's draft, with or without errors, or discards the draft.
 func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPage) error {
 	ctx := c.Request().Context()
-	if page.Draft.Do == deedDiscard {
+	if page.Draft.Do == actionDiscard {
 		if err := a.service.discardDraft(ctx, principal.OrgID, page.Workflow.ID); err != nil {
 			return err
 		}

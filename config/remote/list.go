@@ -70,8 +70,8 @@ func (l listing[T]) command(s Env) *cobra.Command {
 	return command
 }
 
-// deed is a command that does something to what its arguments name, and says so.
-func deed(
+// action is a command that does something to what its arguments name, and says so.
+func action(
 	s Env, use, short string, arguments int,
 	do func(ctx context.Context, api *client.Client, args []string) (string, error),
 ) *cobra.Command {
