@@ -17,7 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
-// editorDraft is what the form was sent with.
+// editorDraft is the sent form.
 type editorDraft struct {
 	Key string
 	// Base names the state of the workflow that the text was made from; "" for a new workflow.
@@ -31,7 +31,7 @@ type editorDraft struct {
 	Sample, SampleName string
 }
 
-// editorAction is what a button of the editor does.
+// editorAction is the action of a button of the editor.
 type editorAction string
 
 const (
@@ -111,7 +111,7 @@ func readEditor(c echo.Context) (editorDraft, error) {
 		Do:   editorAction(c.FormValue("do")), SampleName: c.FormValue("sample_name"),
 		Sample: strings.ReplaceAll(c.FormValue("sample"), "\r\n", "\n"),
 	}
-	// What is no number is no revision that was ever shown.
+	// A text that is not a number was never shown as a revision.
 	draft.Revision, _ = strconv.Atoi(c.FormValue("revision"))
 	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
 		text, err := readUpload(files[0])
