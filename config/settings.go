@@ -73,9 +73,9 @@ type Settings struct {
 	OIDCClientSecret Secret `env:"SV_OIDC_CLIENT_SECRET" validate:"required_with=OIDCIssuer"`
 	// OIDCDomains lists the domains of the e-mail addresses that may sign in at the provider; empty means all.
 	OIDCDomains []string `env:"SV_OIDC_DOMAINS"`
-	// OIDCCreateUsers gives an account to whoever signs in at the provider without having one.
+	// OIDCCreateUsers gives an account to people who sign in at the provider without having one.
 	OIDCCreateUsers bool `env:"SV_OIDC_CREATE_USERS" envDefault:"false"`
-	// BillingURL is where runs beyond a quota are charged; empty means that there are none.
+	// BillingURL is where runs beyond a quota are charged; empty means that no run is started beyond a quota.
 	BillingURL Secret `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
 	// BillingSecret signs the calls of the billing service.
 	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
@@ -87,7 +87,7 @@ type Settings struct {
 	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
 	// CompleteInterval is how often abandoned keys are looked for.
 	CompleteInterval time.Duration `env:"SV_COMPLETE_INTERVAL" envDefault:"5s" validate:"min=100ms"`
-	// CompleteMaxAttempts is how often an abandoned key is tried before it is dead.
+	// CompleteMaxAttempts is how often an abandoned key is tried before it is a dead letter.
 	CompleteMaxAttempts int `env:"SV_COMPLETE_MAX_ATTEMPTS" envDefault:"20" validate:"min=1"`
 	// IdempotencyTTL is how long a key is remembered, counted from its first use.
 	IdempotencyTTL time.Duration `env:"SV_IDEMPOTENCY_TTL" envDefault:"24h" validate:"min=1s"`
@@ -97,7 +97,7 @@ type Settings struct {
 	MaxBodyBytes int64 `env:"SV_MAX_BODY_BYTES" envDefault:"10485760" validate:"min=1024"`
 	// ReadTimeout bounds how long a request may take to arrive.
 	ReadTimeout time.Duration `env:"SV_READ_TIMEOUT" envDefault:"60s" validate:"min=1s"`
-	// WriteTimeout is how long a client may take nothing of its answer before it is cut off.
+	// WriteTimeout is how long a client may go without reading any of its answer before its connection is closed.
 	WriteTimeout time.Duration `env:"SV_WRITE_TIMEOUT" envDefault:"30s" validate:"min=10ms"`
 	// MaxConnections bounds the connections of clients to one process.
 	MaxConnections int `env:"SV_MAX_CONNECTIONS" envDefault:"10000" validate:"min=1,max=1000000"`

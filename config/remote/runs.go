@@ -137,7 +137,7 @@ func documentCommand(s Env) *cobra.Command {
 	return command
 }
 
-// documentMode lets nobody else read a document.
+// documentMode lets only the owner read a document.
 const documentMode = 0o600
 
 func watchRunCommand(s Env) *cobra.Command {

@@ -76,7 +76,7 @@ type Deps struct {
 	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.
 	Address string
-	// Proven makes a view of deeds for which its visitor has to show anew who it is.
+	// Proven protects a view whose visitor has to confirm who they are (users.Proven).
 	Proven func(core.View) core.View
 }
 

@@ -54,7 +54,7 @@ func (a *App) exportRuns(c echo.Context, principal core.Principal) error {
 			return nil
 		}
 		cursor.ID = next
-		// Whoever has lost the access gets no further row.
+		// A visitor who has lost access gets no further row.
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}

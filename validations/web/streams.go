@@ -76,8 +76,8 @@ func newStreams(perOrg int) *streams {
 	return &streams{perOrg: perOrg, byHolder: make(map[streamHolder]int), byOrg: make(map[uuid.UUID]int)}
 }
 
-// enter refuses another stream where the holder or its organization has as many as it may, the holder in the given
-// words. Otherwise the caller has to call leave.
+// enter refuses another stream if the holder or its organization has as many as it may; refusal is the text for the
+// holder. Otherwise the caller has to call leave.
 func (s *streams) enter(holder streamHolder, refusal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ func (a *App) exportKeys(c echo.Context, principal core.Principal) error {
 		if cursor.ID == uuid.Nil {
 			return nil
 		}
-		// Whoever has lost the access gets no further row.
+		// A visitor who has lost access gets no further row.
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
