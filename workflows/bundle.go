@@ -230,7 +230,7 @@ func jsonNode(content []byte) (*yaml.Node, error) {
 	return node, nil
 }
 
-// isAddress says whether a text is the name of a file or an address, and no schema itself.
+// isAddress reports whether a text is the name of a file or an address, and no schema itself.
 func isAddress(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "\n{<") && (filepath.Ext(text) != "" || strings.Contains(text, "/"))
 }

@@ -68,7 +68,7 @@ func (r *modelRun) scheduleLimits() map[string]valueLimits {
 	return found
 }
 
-// isScheduleValue says that a field of a schedule has a value, not a date or a time.
+// isScheduleValue reports whether a field of a schedule has a value, not a date or a time.
 func isScheduleValue(o *modelObject, f *modelField) bool {
 	if f.spec == nil {
 		return false

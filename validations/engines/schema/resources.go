@@ -142,7 +142,7 @@ func checkRoot(value any, pointer string) *engine.ConfigError {
 	}
 }
 
-// looksLikeFile says whether a text is the name of a file or an address, and no more.
+// looksLikeFile reports whether a text is the name of a file or an address, and no more.
 func looksLikeFile(text string) bool {
 	const extension = 6
 	dot := strings.LastIndexByte(text, '.')
@@ -282,7 +282,7 @@ func addressWithin(base, reference string) string {
 	return target.String()
 }
 
-// isMetaSchema says whether the library has the schema at an address itself.
+// isMetaSchema reports whether the library has the schema at an address itself.
 func isMetaSchema(address string) bool {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})

@@ -155,7 +155,7 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	return rule
 }
 
-// isDecimal says that an operand is the value of a column of decimals.
+// isDecimal reports whether an operand is the value of a column of decimals.
 func (c *ruleCompiler) isDecimal(operand ast.Expr) bool {
 	for _, variable := range []string{"row", "previous"} {
 		if name, ok := expression.Member(operand, variable); ok {
@@ -234,7 +234,7 @@ func (c *column) numeric() bool {
 	return c.kind == typeNumber || c.kind == typeInteger
 }
 
-// timed says that rules see the values of the column as timestamps.
+// timed reports whether rules see the values of the column as timestamps.
 func (c *column) timed() bool {
 	return c.kind == typeDate || c.kind == typeDatetime
 }

@@ -117,7 +117,7 @@ func decodeUTF8(format string) func(content []byte) ([]byte, *engine.ReadError) 
 	}
 }
 
-// isNamed says whether a document is of a format, by its media type and, where that names none, by its file's name.
+// isNamed reports whether a document is of a format, by its media type and, where that names none, by its file's name.
 func isNamed(doc engine.Document, format string, extensions ...string) bool {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
 	if err != nil {

@@ -279,7 +279,7 @@ func declaredPrefixes(attributes []xml.Attr) map[string]string {
 	return prefixes
 }
 
-// spaced says whether white space stands between the attributes of a start tag, which the decoder does not ask for.
+// spaced reports whether white space stands between the attributes of a start tag, which the decoder does not ask for.
 func spaced(tag []byte) bool {
 	for {
 		open := bytes.IndexAny(tag, `"'`)

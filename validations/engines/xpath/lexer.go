@@ -67,7 +67,7 @@ func tokenize(source string) ([]token, *Mistake) {
 	}
 }
 
-// operatorIsDue says whether "*" and names mean operators behind these tokens.
+// operatorIsDue reports whether "*" and names mean operators behind these tokens.
 func operatorIsDue(tokens []token) bool {
 	if len(tokens) == 0 {
 		return false

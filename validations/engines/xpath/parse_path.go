@@ -227,7 +227,7 @@ func (p *parser) nameTest(name string, kind Kind) (test, *Mistake) {
 	return t, nil
 }
 
-// matches says whether a node passes the test.
+// matches reports whether a node passes the test.
 func (t *test) matches(n *Node) bool {
 	if t.kind == anyKind {
 		return true
