@@ -81,7 +81,7 @@ type Settings struct {
 	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
 	// ExternalAllow lists networks in which external validators may be, besides the public ones.
 	ExternalAllow []netip.Prefix `env:"SV_EXTERNAL_ALLOW"`
-	// CallbacksPerSecond bounds the callbacks of external validators from one address per process; 0 is no limit.
+	// CallbacksPerSecond bounds the callbacks of external validators from one address per process; 0 means no limit.
 	CallbacksPerSecond float64 `env:"SV_CALLBACKS_PER_SECOND" envDefault:"100" validate:"min=0"`
 	// KeyLock is how long the holder of a key of several phases may be silent before another takes it over.
 	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
@@ -101,15 +101,15 @@ type Settings struct {
 	WriteTimeout time.Duration `env:"SV_WRITE_TIMEOUT" envDefault:"30s" validate:"min=10ms"`
 	// MaxConnections bounds the connections of clients to one process.
 	MaxConnections int `env:"SV_MAX_CONNECTIONS" envDefault:"10000" validate:"min=1,max=1000000"`
-	// RequestsPerSecond bounds the requests of one token per process; 0 is no limit.
+	// RequestsPerSecond bounds the requests of one token per process; 0 means no limit.
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
-	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 is no limit.
+	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 means no limit.
 	OrgRequestsPerSecond float64 `env:"SV_ORG_REQUESTS_PER_SECOND" envDefault:"4000" validate:"min=0"`
-	// StreamsPerOrg bounds the open event streams of one organization per process; 0 is no limit.
+	// StreamsPerOrg bounds the open event streams of one organization per process; 0 means no limit.
 	StreamsPerOrg int `env:"SV_STREAMS_PER_ORG" envDefault:"200" validate:"min=0"`
 	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
 	AccessTrust time.Duration `env:"SV_ACCESS_TRUST" envDefault:"1s" validate:"min=0s"`
-	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
+	// RunsPerMinute bounds the new runs of one organization across all processes; 0 means no limit.
 	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"6000" validate:"min=0"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.
 	RunsLimitTimeout time.Duration `env:"SV_RUNS_LIMIT_TIMEOUT" envDefault:"20ms" validate:"min=1ms"`

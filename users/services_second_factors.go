@@ -181,7 +181,7 @@ func (s *Service) useCodeIn(
 		if used && err == nil {
 			err = auditUser(ctx, tx, userID, userID, "second_factor.recover", "a recovery code was used")
 		}
-		return used, "is no recovery code that is left", err
+		return used, "is not an unused recovery code", err
 	}
 	step, err := s.stepOf(factor, userID, code)
 	if err != nil || step == 0 {

@@ -50,7 +50,7 @@ func membersCommand(s Env) *cobra.Command {
 			}),
 		action(s, "leave", "End one's own membership in the token's organization", 0,
 			func(ctx context.Context, api *client.Client, _ []string) (string, error) {
-				return "you are no member any more", api.Leave(ctx)
+				return "you are no longer a member", api.Leave(ctx)
 			}),
 		action(s, "role MEMBER ROLE", "Change the role of a member, by id or e-mail address", 2,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {

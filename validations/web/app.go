@@ -71,7 +71,7 @@ type Deps struct {
 	Usage     Usage
 	Workflows Workflows
 	Callbacks Limiter
-	// StreamsPerOrg bounds the open event streams of one organization; 0 is no limit.
+	// StreamsPerOrg bounds the open event streams of one organization; 0 means no limit.
 	StreamsPerOrg int
 	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.

@@ -71,7 +71,7 @@ type streamHolder struct {
 	org, id uuid.UUID
 }
 
-// newStreams makes streams with a limit for each organization; 0 is no limit.
+// newStreams makes streams with a limit for each organization; 0 means no limit.
 func newStreams(perOrg int) *streams {
 	return &streams{perOrg: perOrg, byHolder: make(map[streamHolder]int), byOrg: make(map[uuid.UUID]int)}
 }

@@ -25,7 +25,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	text, isText := r.records.(*csvReader)
 	if isText {
 		if what := foreignFormat(text.raw); what != "" {
-			message := "the file is no CSV: it looks like " + what
+			message := "the file is not CSV: it looks like " + what
 			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
 			return true, nil
 		}

@@ -231,7 +231,7 @@ class Client:
                 items = [models.read(model, item) for item in page["results"]]
                 following = page["next"]
                 if following is not None and not isinstance(following, str):
-                    raise ValueError("next is no address")
+                    raise ValueError("next is not an address")
             except (ValueError, TypeError, KeyError) as error:
                 raise _foreign(error, reply.attempts) from error
             yield from items
