@@ -128,7 +128,9 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 			"not evaluated: a percentile is a number from 0 to 100",
 		}},
 		{"AverageOfNone", "avg(doc.empty) > 0", []string{"not evaluated: a list is empty"}},
-		{"AverageOfTexts", "avg(doc.texts) > 0", []string{"not evaluated: a list holds something that is not a number"}},
+		{"AverageOfTexts", "avg(doc.texts) > 0", []string{
+			"not evaluated: a list holds something that is not a number",
+		}},
 		{"SortOfMixed", "doc.mixed.sort() == []", []string{
 			"not evaluated: a list with values of several types cannot be sorted",
 		}},
