@@ -275,8 +275,8 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	}
 }
 
-// TestALeaseOfBirthIsNoAttempt lets the process of a start die before the run has its turn.
-func TestALeaseOfBirthIsNoAttempt(t *testing.T) {
+// TestALeaseThatARunIsBornWithIsNoAttempt lets the process of a start die before the run has its turn.
+func TestALeaseThatARunIsBornWithIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.MaxAttempts = 1

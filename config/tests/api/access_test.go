@@ -146,7 +146,7 @@ func TestTheLesserRoleCounts(t *testing.T) {
 	}
 }
 
-func TestOtherOrganizationsObjectsAreAsGoodAsAbsent(t *testing.T) {
+func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	run := s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))

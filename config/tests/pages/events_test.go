@@ -65,7 +65,7 @@ func eventsOf(tb testing.TB, html string) string {
 	return strings.ReplaceAll(address, "&amp;", "&")
 }
 
-func TestRunPageIsToldOfItsRun(t *testing.T) {
+func TestRunPageGetsEventsOfItsRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
@@ -96,7 +96,7 @@ func TestRunPageIsToldOfItsRun(t *testing.T) {
 	}
 }
 
-func TestRunsPageIsToldOfNewRuns(t *testing.T) {
+func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
@@ -161,7 +161,7 @@ func TestEventsAreAnsweredOnce(t *testing.T) {
 	fixture.Shows(t, s.Visit(t, http.StatusOK, events), "event: run\n", "event: end\n", "id: ")
 }
 
-func TestStreamsOfOtherOrganizationsTellNothing(t *testing.T) {
+func TestStreamsShowNothingOfOtherOrganizations(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Work(t)

@@ -45,7 +45,7 @@ func (s *stage) deedsOfOwners(tb testing.TB) map[string]call {
 	}
 }
 
-func TestDeedsOfOwnersNeedAProof(t *testing.T) {
+func TestActionsOfOwnersNeedAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	for name, form := range s.deedsOfOwners(t) {

@@ -117,7 +117,7 @@ func TestSessionsAreAudited(t *testing.T) {
 }
 
 // An account that belongs to no organization has its records in the installation's log.
-func TestDeedsOnAccountsOfNoOrganization(t *testing.T) {
+func TestActionsOnAccountsWithoutOrganizationAreAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	user, err := s.Users.CreateUser(t.Context(), "alone@b.example", "Alone", fixture.VisitorPassword)

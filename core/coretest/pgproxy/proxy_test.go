@@ -346,8 +346,8 @@ func TestErrorsGiveWayToTheServersOwn(t *testing.T) {
 	}
 }
 
-// TestLastWordsArrive ends the session in the server while it commits: nothing follows its error.
-func TestLastWordsArrive(t *testing.T) {
+// TestTheErrorOfAnEndedSessionArrives ends the session in the server while it commits: nothing follows its error.
+func TestTheErrorOfAnEndedSessionArrives(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.strikeWith(pgproxy.Fault{})

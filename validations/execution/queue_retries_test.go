@@ -27,7 +27,7 @@ func (c expiredContext) Err() error {
 	}
 }
 
-func TestExecuteOutlastsThePatienceOfTheQueue(t *testing.T) {
+func TestExecuteOutlastsTheRetriesOfTheQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	var n atomic.Int64
