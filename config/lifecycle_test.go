@@ -207,7 +207,7 @@ type auditRecord struct {
 	Detail       string `json:"detail"`
 }
 
-// What is kept about a person is told without what would let a reader act as the person.
+// The export of a user has no secrets that would let a reader act as the user.
 func TestExportUser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// line is a Batcher of numbers whose groups end when they are told to. The result is the number doubled.
+// line is a Batcher of numbers whose batches end when the test says so. The result is the number doubled.
 type line struct {
 	*coalesce.Batcher[int, int]
 

@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// expiredContext ends when it is told to, as if its deadline had come.
+// expiredContext ends when the test says so, as if its deadline had come.
 type expiredContext struct {
 	context.Context //nolint:containedctx // it is one
 

@@ -116,7 +116,7 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 		badCredential{"a former member's token", []string{"Bearer " + left}, core.CodePermissionDenied, ""})
 }
 
-// addFormerMember returns a token of somebody who has left harbour.
+// addFormerMember returns a token of a user who has left harbour.
 func (s *stage) addFormerMember(tb testing.TB) string {
 	tb.Helper()
 	userID := s.AddMember(tb, "former", core.RoleAdmin)

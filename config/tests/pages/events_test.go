@@ -54,7 +54,7 @@ func (l *liveStream) until(tb testing.TB, text string) string {
 	return l.read.String()
 }
 
-// eventsOf is the address of what a page is told, from the page itself.
+// eventsOf is the address of a page's event stream, as the page names it.
 func eventsOf(tb testing.TB, html string) string {
 	tb.Helper()
 	_, after, found := strings.Cut(html, `data-events="`)
@@ -114,7 +114,7 @@ func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	s.Work(t)
 	stream.until(t, `"say":"2 new runs","new":2`)
 	stream.until(t, "event: run\n")
-	// A stream that begins later is told at once what has happened since the page was read.
+	// A stream that begins later gets at once the events since the page was read.
 	s.listen(t, fixture.Page(events, viewer)).until(t, `"say":"2 new runs","new":2`)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
-// mistakes are expressions as people write them who know other languages, with what they are told.
+// mistakes are expressions by people who know other languages, with the answers to them.
 var mistakes = []struct{ expression, want string }{
 	{"1 +", "column 4: the expression ends where a value is missing"},
 	{"value.a and value.b", `column 9: "and" is not an operator; use &&`},
