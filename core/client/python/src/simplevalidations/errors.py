@@ -77,7 +77,7 @@ class RefusedError(Error):
 
 
 class UnknownOutcomeError(Error):
-    """The answer to a start never arrived, and a run may exist. Repeat the call with ``key`` to find out; it is safe."""
+    """The answer to a start never arrived, and a run may exist. Repeating the call with ``key`` is safe and finds out."""
 
     #: The id that the run has if it exists, or "" if the service could not tell.
     run_id: str
