@@ -261,7 +261,7 @@ func limitsOfPages() []statedLimit {
 			"dashboard", "scan 20,000 runs or keys at a time",
 		},
 		{
-			"validations/web/page_runs_export.go", "exportedRuns", "50_000",
+			"core/pages/export.go", "exportedRows", "50_000",
 			"dashboard", "the newest 50,000 runs at most",
 		},
 		{"validations/sql_overview.go", "OverviewRuns", "10_000", "dashboard", "The newest 10,000 runs of that time"},
@@ -335,7 +335,7 @@ func TestGuidesNameWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?ms)^```.*?^```")
+	block := regexp.MustCompile("(?s)\n```.*?\n```")
 	test := regexp.MustCompile("`(Test[A-Z][A-Za-z]+)`")
 	path := regexp.MustCompile("`((?:config|core|docs|migrations|tasks|users|validations|workflows)/[a-z0-9_./-]+)`")
 	for _, name := range names {

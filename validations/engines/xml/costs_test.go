@@ -11,8 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// TestRepetitionsTakeLinearTime checks elements that do not fit behind others that each may belong to two repetitions. For
-// each of them libxml2 would go back ten million times.
+// TestRepetitionsTakeLinearTime checks elements that do not fit behind others that each may belong to two
+// repetitions. For each of them libxml2 would go back ten million times.
 func TestRepetitionsTakeLinearTime(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"><xs:complexType>
