@@ -113,7 +113,7 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 			return struct{}{}, err
 		}
 		// A link that arrived by mail has proven who owns the address.
-		if err := updatePassword(ctx, tx, used.userID, hash, used.origin == originMailed); err != nil {
+		if err := updatePassword(ctx, tx, used.userID, hash, addressProof(used.origin == originMailed)); err != nil {
 			return struct{}{}, err
 		}
 		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.origin, from.origin())

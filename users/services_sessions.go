@@ -85,7 +85,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 		return err
 	}
 	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		if err := updatePassword(ctx, tx, userID, hash, true); err != nil {
+		if err := updatePassword(ctx, tx, userID, hash, addressConfirmed); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
@@ -168,7 +168,7 @@ func (s *Service) changePassword(
 		return "", err
 	}
 	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
-		if err := updatePassword(ctx, tx, user.ID, hash, false); err != nil {
+		if err := updatePassword(ctx, tx, user.ID, hash, addressUnproven); err != nil {
 			return "", err
 		}
 		detail := "all sessions ended, " + from.origin()

@@ -70,11 +70,19 @@ func deleteOtherSessions(ctx context.Context, tx db.Tx, userID uuid.UUID, kept [
 	return ended.RowsAffected(), nil
 }
 
-// updatePassword sets another password and ends all sessions, which began with the one so far.
-func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string, byOperator bool) error {
+// addressProof says whether setting a password also proves that the e-mail address is the user's.
+type addressProof bool
+
+const (
+	addressConfirmed addressProof = true
+	addressUnproven  addressProof = false
+)
+
+// updatePassword sets a new password and ends all sessions, which began with the previous one.
+func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string, proof addressProof) error {
 	batch := tx.NewBatch()
 	batch.Queue(`UPDATE users SET password_hash = $2, address_confirmed = address_confirmed OR $3 WHERE id = $1`,
-		userID, hash, byOperator)
+		userID, hash, bool(proof))
 	queueSignOut(batch, userID)
 	if err := batch.Send(ctx); err != nil {
 		return fmt.Errorf("set the password of user %s: %w", userID, err)
