@@ -27,7 +27,7 @@ func TestLoadSettings(t *testing.T) {
 		}
 	})
 
-	t.Run("EverythingWrongIsToldAtOnce", func(t *testing.T) {
+	t.Run("ReportsAllErrorsAtOnce", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"})
 		if _, ok := errors.AsType[*UsageError](err); !ok {
@@ -43,7 +43,7 @@ func TestLoadSettings(t *testing.T) {
 		}
 	})
 
-	t.Run("WhatOtherPartsReadIsToldWithTheRest", func(t *testing.T) {
+	t.Run("ReportsWhatOtherPartsCannotRead", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{
 			"SV_PURGE_SCHEDULE=hourly", "REDIS_URL=cache", "DATABASE_URL=postgres://db/app?sslmode=sometimes",

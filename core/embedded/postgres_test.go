@@ -163,7 +163,7 @@ func TestPostgresStop(t *testing.T) {
 		}
 	})
 
-	t.Run("IsVisibleWhenNobodyAsked", func(t *testing.T) {
+	t.Run("IsVisibleAfterAnUnexpectedEnd", func(t *testing.T) {
 		t.Parallel()
 		dir := newDir(t)
 		server := mustStart(t, dir)

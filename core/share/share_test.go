@@ -304,7 +304,7 @@ func TestTryTake(t *testing.T) {
 		}
 	})
 
-	t.Run("TakesNothingBeforeThoseWhoWait", func(t *testing.T) {
+	t.Run("TakesNothingBeforeWaiters", func(t *testing.T) {
 		t.Parallel()
 		places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()
 		take(t, places, uuid.New(), 60)

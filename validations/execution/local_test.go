@@ -222,7 +222,7 @@ func TestReserve(t *testing.T) {
 		}
 	})
 
-	t.Run("LeavesMemoryToThoseWhoWaitForIt", func(t *testing.T) {
+	t.Run("LeavesMemoryToWaitingRuns", func(t *testing.T) {
 		t.Parallel()
 		c := open(t)
 		if _, err := c.executor.memory.Take(t.Context(), uuid.New(), 64<<20); err != nil {

@@ -148,7 +148,7 @@ func TestAcceptInvitation(t *testing.T) {
 		s.Must(t, http.StatusOK, accepting(s.Invited(t, "viewer@tiny-quota.example"), tiny))
 	})
 
-	t.Run("NotAfterWhoeverInvitedHasLostTheRight", func(t *testing.T) {
+	t.Run("NotAfterItsMakerHasLostTheRight", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		admin := s.AddMember(t, "inviting", core.RoleAdmin)

@@ -361,7 +361,7 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		}
 	})
 
-	t.Run("ElementsOfOneNameInOneLineAreNotTold", func(t *testing.T) {
+	t.Run("ElementsOfOneNameInOneLineHaveNoColumn", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindXML, xmlStep(t, xsd(listOfNumbers)))
 		report := run(t, engine, []byte("<a>\n<b>1</b><b>x</b><b>y</b></a>"), xmlType)
