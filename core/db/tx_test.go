@@ -312,7 +312,8 @@ func TestCertainRefusal(t *testing.T) {
 	}
 }
 
-// TestCommitErrorWithoutUntranslatedSeverity commits through a server or a pooler that does not send the severity untranslated.
+// TestCommitErrorWithoutUntranslatedSeverity commits through a server or a pooler that sends only the translated
+// severity.
 func TestCommitErrorWithoutUntranslatedSeverity(t *testing.T) {
 	t.Parallel()
 	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
