@@ -70,7 +70,7 @@ func Plan(ctx context.Context, db *sql.DB) ([]Planned, error) {
 	return plan, nil
 }
 
-// Pending reports whether a migration is still to be applied.
+// Pending tells whether a migration is still to be applied.
 func Pending(ctx context.Context, db *sql.DB) (bool, error) {
 	provider, err := newReader(db)
 	if err != nil {
@@ -99,8 +99,7 @@ func newMigrator(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 }
 
 func newProvider(db *sql.DB, files fs.FS, options ...goose.ProviderOption) (*goose.Provider, error) {
-	// A database that followed the development may have a later migration: branches choose numbers before they are
-	// merged.
+	// A database that followed main may have a later migration: branches choose numbers before they are merged.
 	options = append(options, goose.WithAllowOutofOrder(true))
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, options...)
 	if err != nil {

@@ -49,8 +49,8 @@ func (a *App) listAudits(c echo.Context, principal core.Principal) error {
 	return c.JSON(http.StatusOK, core.MapPage(page, renderAudit))
 }
 
-// readAudits reads a page of the audit log, for the API and for the dashboard. filter is called once the query has been
-// read.
+// readAudits reads a page of the audit log, for the API and for the dashboard. The filter is asked for when the query
+// has been read.
 func (a *App) readAudits(
 	c echo.Context, principal core.Principal, query core.ListQuery, filter func() AuditFilter,
 ) (core.Page[auditEntry], error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// auditPage is the audit log.
+// auditPage lists what was done.
 type auditPage struct {
 	core.Page[auditRow]
 	Actions []choice

@@ -73,7 +73,7 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		s.sweepAfter.Milliseconds(), traceparents(prepared))
 }
 
-// traceparents is nil if none of the runs is traced.
+// traceparents is nil where none of the runs is traced.
 func traceparents(prepared []Prepared) []string {
 	if !slices.ContainsFunc(prepared, func(p Prepared) bool { return p.Traceparent != "" }) {
 		return nil

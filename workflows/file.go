@@ -101,7 +101,7 @@ func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileErr
 	return file, sorted(placed(text, problems)), err
 }
 
-// placed adds the lines to faults.
+// placed finds the lines of faults.
 func placed(text engines.YAMLText, problems []engines.ConfigError) []FileError {
 	var faults []FileError
 	for _, problem := range problems {

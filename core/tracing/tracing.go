@@ -115,7 +115,7 @@ func (t *Tracer) Call(ctx context.Context, name string, header http.Header) (con
 	return ctx, Span{span}
 }
 
-// Join begins a span below one of another process, whose Parent has returned the argument.
+// Join begins a span below one of another process, which Parent has told.
 func (t *Tracer) Join(ctx context.Context, name, parent string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -177,7 +177,7 @@ func (t *Tracer) Together(ctx context.Context, name string, places []Place) (con
 	return ctx, Span{span}
 }
 
-// Parent returns the context's span as a W3C traceparent, for another process; empty if nothing is traced.
+// Parent tells the context's span to another process: a W3C traceparent, or nothing.
 func (t *Tracer) Parent(ctx context.Context) string {
 	if t == nil {
 		return ""

@@ -158,8 +158,7 @@ func newAttention(
 		parts = append([]string{"quota used up"}, parts...)
 	}
 	for _, refusal := range refusals {
-		// A client that reuses keys or is too fast learns it from its answer. A refusal of all starts needs a person,
-		// so the page shows it.
+		// A client that reuses keys or is too fast learns it from its answer. Somebody must know what stops all starts.
 		if refusal.Starts == 0 || !slices.Contains(stoppers(), refusal.Code) {
 			continue
 		}

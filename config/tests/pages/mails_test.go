@@ -220,8 +220,8 @@ func TestInvitationsAreMailed(t *testing.T) {
 	t.Error("40 mails to one address were not limited")
 }
 
-// A mail survives a busy server and a lost job, and is encrypted while it waits.
-func TestMailsAreSentAgain(t *testing.T) {
+// A letter outlasts a server that is busy and a job that is lost, and holds no secret while it waits.
+func TestLettersAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s, m := setupMail(t)
 	m.refusals <- &smtp.SMTPError{Code: 451, Message: "try again"}

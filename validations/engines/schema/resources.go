@@ -142,7 +142,7 @@ func checkRoot(value any, pointer string) *engine.ConfigError {
 	}
 }
 
-// looksLikeFile reports whether a text is the name of a file or an address, and no more.
+// looksLikeFile says whether a text is the name of a file or an address, and no more.
 func looksLikeFile(text string) bool {
 	const extension = 6
 	dot := strings.LastIndexByte(text, '.')

@@ -155,7 +155,7 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	return rule
 }
 
-// isDecimal reports whether an operand is the value of a column of decimals.
+// isDecimal says that an operand is the value of a column of decimals.
 func (c *ruleCompiler) isDecimal(operand ast.Expr) bool {
 	for _, variable := range []string{"row", "previous"} {
 		if name, ok := expression.Member(operand, variable); ok {

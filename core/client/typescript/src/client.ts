@@ -255,7 +255,7 @@ export class Client {
     return this.#get("/api/organization/", options);
   }
 
-  /** Iterates over the workflows of the organization. */
+  /** Goes through the workflows of the organization. */
   workflows(options: ListOptions = {}): AsyncGenerator<Workflow, void, undefined> {
     return this.#list("/api/workflows/", options);
   }

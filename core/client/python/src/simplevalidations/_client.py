@@ -237,7 +237,7 @@ class Client:
             yield from items
 
     def _send(self, method: str, path: str, *, key: str = "", form: Optional[Form] = None) -> _Reply:
-        """Sends a request, with retries, until it has a final answer."""
+        """Sends a request until it is answered for good."""
         target = self._target(path)
         ends = time.monotonic() + self._retries.budget
         lost = False
