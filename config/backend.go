@@ -58,7 +58,7 @@ func (s Settings) database(address string) db.Config {
 	}
 }
 
-// refuseSecretPooler refuses a pooler that the settings do not speak of: some statements would fail by chance, and a
+// refuseSecretPooler refuses a pooler that the settings do not name: some statements would fail by chance, and a
 // migration's lock could stay in a session that is not used again.
 func (b *backend) refuseSecretPooler(ctx context.Context, settings Settings) error {
 	if settings.DatabaseDirectURL != "" {
@@ -87,7 +87,8 @@ func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*ba
 	return b, nil
 }
 
-// openCurrent is openBackend for a schema that somebody else migrates. It refuses one that is older than this release.
+// openCurrent is openBackend for a schema that the operator migrates. It refuses a schema that is older than this
+// release.
 func openCurrent(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
 	b, err := openBackend(ctx, settings, log)
 	if err != nil {

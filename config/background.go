@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and none by more
-	// than anybody would notice.
+	// enqueuePause gathers the jobs of several starts in one batch. It delays no job that comes alone, and others by no
+	// more than this.
 	enqueuePause = 10 * time.Millisecond
 	// jobSlack is what a run may take beyond its time limit: it waits for a place, and its last step has a grace.
 	jobSlack         = time.Hour
 	purgeBatch       = 200
 	activityInterval = 3 * time.Second
-	// requestLogInterval makes the room of the log of requests one for each second.
+	// requestLogInterval makes the limit of the request log one for each second.
 	requestLogInterval = time.Second
 	// lastFlushLimit bounds how long a process that ends waits for a database that may be away.
 	lastFlushLimit   = 2 * time.Second
@@ -33,8 +33,8 @@ const (
 	workerGraceShare = 2
 )
 
-// startBackground starts the worker, the scheduler and the loops of the process's parts. The loops need
-// nobody to lead them: any number of processes may run each.
+// startBackground starts the worker, the scheduler and the loops of the process's parts. The loops need no leader: any
+// number of processes may run each.
 func startBackground(
 	ctx context.Context, group *errgroup.Group, p process, heart *tasks.Heartbeat,
 ) error {
@@ -121,7 +121,7 @@ func (p *Project) periodic() []tasks.Periodic {
 	}}
 }
 
-// retention is how long what belongs to runs is kept where an organization has no period of its own.
+// retention is how long documents and findings are kept unless an organization has a period of its own.
 func (s Settings) retention() validations.Retention {
 	return validations.Retention{Content: s.ContentRetention, Findings: s.FindingsRetention}
 }
@@ -160,7 +160,7 @@ func (p *Project) loops(parts roles, client redis.UniversalClient) []tasks.Loop 
 	return loops
 }
 
-// flushLast writes what was counted since the loop's last turn, when nothing is left that counts.
+// flushLast writes the counts since the last pass of the loop, once nothing counts any more.
 func (p *Project) flushLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushLimit)
 	defer cancel()

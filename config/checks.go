@@ -167,7 +167,7 @@ func (e examination) clock(ctx context.Context) finding {
 	return fine(fmt.Sprintf("less than %v from the clock of this machine", remote.MaxSkew))
 }
 
-// secretKey looks whether this machine's key opens the secrets in the database.
+// secretKey checks whether this machine's key opens the secrets in the database.
 func (e examination) secretKey(ctx context.Context) finding {
 	if e.settings.SecretKey == "" {
 		return broken("SV_SECRET_KEY is not set",
@@ -198,7 +198,7 @@ func (e examination) secretKey(ctx context.Context) finding {
 	return fine("all secrets are encrypted under the first key")
 }
 
-// durability looks at what the promise that nothing answered is lost rests on.
+// durability checks the settings of PostgreSQL without which acknowledged runs can be lost.
 func (e examination) durability(ctx context.Context) finding {
 	var off string
 	err := e.db.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings

@@ -21,7 +21,7 @@ type remark struct {
 	line, hint string
 }
 
-// advice looks at settings that are valid and still do not do what an operator wants.
+// advice checks for settings that are valid but probably do not do what an operator wants.
 func (e examination) advice(ctx context.Context) finding {
 	if e.wrong != nil {
 		return broken(e.wrong.Error(), "fix them: the service does not start")
@@ -69,7 +69,7 @@ func (e examination) baseURL(ctx context.Context) remark {
 	return e.reachable(ctx)
 }
 
-// reachable looks whether the service answers at SV_BASE_URL.
+// reachable checks whether the service answers at SV_BASE_URL.
 func (e examination) reachable(ctx context.Context) remark {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.settings.Address()+"/livez/", http.NoBody)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	longestLogLine = 1 << 20
 )
 
-// acknowledged is a run that a client was told of, as the log has it.
+// acknowledged is a run in the log whose start was answered 201.
 type acknowledged struct {
 	Time    time.Time `json:"time"`
 	Org     string    `json:"org"`
@@ -34,7 +34,8 @@ type acknowledged struct {
 	Run     uuid.UUID `json:"run"`
 }
 
-// lostRunsCommand compares what clients were told with a database that was restored to an earlier time.
+// lostRunsCommand compares the runs that were acknowledged to clients with a database that was restored to an earlier
+// time.
 func (p Program) lostRunsCommand() *cobra.Command {
 	var logs []string
 	var keys, org string

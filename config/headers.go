@@ -7,9 +7,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// fixedHeaders tells browsers to guess no types, to frame nothing and to name no page to others. Where clients reach
-// the service by https, it keeps them to that; subdomains may be somebody else's. All answers share the values, so that
-// they cost no memory each.
+// fixedHeaders tells browsers to guess no types, to frame nothing and to name no page to others. If clients reach the
+// service by https, browsers are told to use nothing else (HSTS); subdomains are not included, because they may belong
+// to others. All answers share the values, to save memory.
 func fixedHeaders(settings Settings) echo.MiddlewareFunc {
 	fixed := http.Header{
 		echo.HeaderXContentTypeOptions: {"nosniff"},

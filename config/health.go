@@ -16,7 +16,8 @@ import (
 const (
 	// readyTimeout bounds what a probe waits for the database and for Redis.
 	readyTimeout = 2 * time.Second
-	// probeLife is how long the state of the database is reported before it is read again. Anybody may send probes.
+	// probeLife is how long the state of the database is reported before it is read again. Probes need no token, so
+	// anybody may send many.
 	probeLife = time.Second
 )
 

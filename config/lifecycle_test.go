@@ -186,12 +186,12 @@ func TestExportAudit(t *testing.T) {
 	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM audit_records`); len(records()) != n {
 		t.Errorf("records = %d, want all %d", len(records()), n)
 	}
-	deeds := records("--org", s.Tiny.Slug, "--without-starts")
-	last := deeds[len(deeds)-1]
+	actions := records("--org", s.Tiny.Slug, "--without-starts")
+	last := actions[len(actions)-1]
 	if last != (auditRecord{s.Tiny.Slug, "organization.suspend", "a \"quoted\"\nreason"}) {
 		t.Errorf("last record = %v, want the suspension", last)
 	}
-	for _, record := range deeds {
+	for _, record := range actions {
 		if record.Organization != s.Tiny.Slug || record.Action == "run.start" {
 			t.Errorf("record = %v, want those of %s without starts", record, s.Tiny.Slug)
 		}
@@ -207,7 +207,7 @@ type auditRecord struct {
 	Detail       string `json:"detail"`
 }
 
-// What is kept about a person is told without what would let a reader act as the person.
+// The export of a user has no secrets that would let a reader act as the user.
 func TestExportUser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

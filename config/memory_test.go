@@ -42,7 +42,7 @@ func TestMemoryIsLeftToThePrivatePostgres(t *testing.T) {
 }
 
 // The first version of control groups has no limit as a number near 2^63.
-func TestNoLimitOfMemoryIsNone(t *testing.T) {
+func TestAHugeMemoryLimitIsNoLimit(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Connect(t, dbtest.DatabaseURL(t))
 	_, err := config.MemoryBesides(t.Context(), 1<<63-4096, database, 10, true)

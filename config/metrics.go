@@ -46,7 +46,7 @@ func startMetrics(
 	return nil
 }
 
-// newMetricsRouter answers operators alone, so it asks for no token.
+// newMetricsRouter serves a listener that only operators reach, so it asks for no token.
 func newMetricsRouter(project *Project) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = core.HandleError(project.log, core.WriteProblem)

@@ -31,7 +31,7 @@ const (
 type duty struct {
 	// key is its name in heartbeats, and name its name for people.
 	key, name string
-	// without is the effect while no process does it, and start the command of one that does.
+	// without is the effect while no process runs it, and start the command that starts such a process.
 	without, start string
 }
 

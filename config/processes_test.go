@@ -9,8 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-// A killed process is nobody's concern when another one has been started in its place.
-func TestGone(t *testing.T) {
+// A killed process is not reported when another one was started in its place.
+func TestProcessesAreGoneUntilTheyAreReplaced(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	process := func(host, part string, started, silent time.Duration) tasks.ProcessState {

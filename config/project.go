@@ -86,7 +86,7 @@ type Project struct {
 // requestBurst is how many seconds' worth of requests a token may send at once.
 const requestBurst = 2
 
-// Somebody who mistypes a password has some tries, and a program that guesses has one every six seconds.
+// A person who mistypes a password has some attempts, and a program that guesses has one every six seconds.
 const (
 	signInsPerSecond = 1.0 / 6
 	signInBurst      = 20
@@ -170,7 +170,7 @@ func newValidations(p *Project, check *core.Validator) (*web.App, error) {
 	})
 }
 
-// installViews adds what looks at the other apps.
+// installViews adds the pages and views that show several apps.
 func (p *Project) installViews(check *core.Validator) error {
 	var err error
 	if p.keys, err = admin.New(p.inspector, check, p.runService, p.userService); err != nil {

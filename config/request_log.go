@@ -47,7 +47,7 @@ func describeRequest(c echo.Context) []slog.Attr {
 	return attrs
 }
 
-// replayOutcome says whether a request that creates something did so, or repeated one that did.
+// replayOutcome reports whether a request that creates something did so, or repeated one that did.
 func replayOutcome(c echo.Context) string {
 	response := c.Response()
 	switch {

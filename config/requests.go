@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-// describeLogged tells the log of requests what only the routes know.
+// describeLogged adds to the request log what only the routes know.
 func describeLogged() requestlog.Describe {
 	endpoints := keyedRoutes()
 	return requestlog.Describe{
@@ -57,7 +57,7 @@ func uuidOf(text string) uuid.UUID {
 	return id
 }
 
-// purgeRequests deletes what the log of requests need not keep any more.
+// purgeRequests deletes requests from the log that are past their retention.
 func (p *Project) purgeRequests(ctx context.Context) (int64, error) {
 	return requestlog.Purge(ctx, p.db, requestlog.Limits{
 		Age: p.settings.RequestLogRetention, Count: requestlog.MaxKept, Batch: purgeBatch,

@@ -73,7 +73,7 @@ func TestServeDemo(t *testing.T) {
 // doctorPause is the time between two looks at a server that is starting.
 const doctorPause = 200 * time.Millisecond
 
-func TestServeTellsOfEveryPartAndLoop(t *testing.T) {
+func TestServeReportsEveryPartAndLoop(t *testing.T) {
 	t.Parallel()
 	c := fixture.SetupConsole(t)
 	taken := listen(t)

@@ -71,7 +71,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 
 const apiPrefix = "/api"
 
-// registerPagesOf adds the dashboard.
+// registerPagesOf adds the pages of the dashboard.
 func registerPagesOf(e *echo.Echo, project *Project) error {
 	if err := pages.Register(e); err != nil {
 		return fmt.Errorf("install the dashboard: %w", err)
@@ -161,9 +161,9 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 
 const headKey = "config.head"
 
-// routeHead lets a HEAD take the route of a GET. The method has to change in the request itself, which the router
-// looks at, and restoreHead changes it back before anybody else sees it: the server then leaves the body out.
-// Where Allow lists the one it lists the other.
+// routeHead lets a HEAD take the route of a GET. The method has to change in the request itself, which the router looks
+// at, and restoreHead changes it back before any other code sees it: the server then leaves the body out. Allow lists
+// HEAD wherever it lists GET.
 func routeHead(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodHead {

@@ -54,7 +54,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// turnAway refuses a connection without delaying the next one.
+// turnAway refuses a connection in the background, so that it does not delay the next one.
 func (l *limitedListener) turnAway(conn net.Conn) {
 	select {
 	case l.refusals <- struct{}{}:

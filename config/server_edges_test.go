@@ -111,7 +111,7 @@ func (c deadlineConn) SetWriteDeadline(deadline time.Time) error {
 	return c.Conn.SetWriteDeadline(deadline)
 }
 
-func TestReaderThatTakesNothingIsCutOff(t *testing.T) {
+func TestClientThatReadsNothingIsDisconnected(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
 	listener := &deadlineListener{Listener: listen(t)}

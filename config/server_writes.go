@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// writePiece is what has to be taken within the patience with a client: the slowest client that is waited for takes one
+// writePiece is how many bytes a client has to read within SV_WRITE_TIMEOUT: the slowest tolerated client reads one
 // piece in that time.
 const writePiece = 16 << 10
 
-// rollWriteDeadline cuts a client off that takes nothing of its answer for as long as the patience. One deadline for
-// the whole answer would also end those that are slow but move.
+// rollWriteDeadline closes the connection of a client that reads nothing of its answer for the given time. One deadline
+// for the whole answer would also end slow clients that make progress.
 func rollWriteDeadline(patience time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &rollingAnswer{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
-// Services do the work behind the routes of a project, for a program that has no need of HTTP.
+// Services do the work behind the routes of a project, for programs that need no HTTP.
 type Services struct {
 	Users     *users.Service
 	Workflows *workflows.Service

@@ -73,21 +73,21 @@ type Settings struct {
 	OIDCClientSecret Secret `env:"SV_OIDC_CLIENT_SECRET" validate:"required_with=OIDCIssuer"`
 	// OIDCDomains lists the domains of the e-mail addresses that may sign in at the provider; empty means all.
 	OIDCDomains []string `env:"SV_OIDC_DOMAINS"`
-	// OIDCCreateUsers gives an account to whoever signs in at the provider without having one.
+	// OIDCCreateUsers gives an account to people who sign in at the provider without having one.
 	OIDCCreateUsers bool `env:"SV_OIDC_CREATE_USERS" envDefault:"false"`
-	// BillingURL is where runs beyond a quota are charged; empty means that there are none.
+	// BillingURL is where runs beyond a quota are charged; empty means that no run is started beyond a quota.
 	BillingURL Secret `env:"SV_BILLING_URL" validate:"omitempty,http_url"`
 	// BillingSecret signs the calls of the billing service.
 	BillingSecret Secret `env:"SV_BILLING_SECRET" validate:"required_with=BillingURL"`
 	// ExternalAllow lists networks in which external validators may be, besides the public ones.
 	ExternalAllow []netip.Prefix `env:"SV_EXTERNAL_ALLOW"`
-	// CallbacksPerSecond bounds the callbacks of external validators from one address per process; 0 is no limit.
+	// CallbacksPerSecond bounds the callbacks of external validators from one address per process; 0 means no limit.
 	CallbacksPerSecond float64 `env:"SV_CALLBACKS_PER_SECOND" envDefault:"100" validate:"min=0"`
 	// KeyLock is how long the holder of a key of several phases may be silent before another takes it over.
 	KeyLock time.Duration `env:"SV_KEY_LOCK" envDefault:"30s" validate:"min=1s"`
 	// CompleteInterval is how often abandoned keys are looked for.
 	CompleteInterval time.Duration `env:"SV_COMPLETE_INTERVAL" envDefault:"5s" validate:"min=100ms"`
-	// CompleteMaxAttempts is how often an abandoned key is tried before it is dead.
+	// CompleteMaxAttempts is how often an abandoned key is tried before it is a dead letter.
 	CompleteMaxAttempts int `env:"SV_COMPLETE_MAX_ATTEMPTS" envDefault:"20" validate:"min=1"`
 	// IdempotencyTTL is how long a key is remembered, counted from its first use.
 	IdempotencyTTL time.Duration `env:"SV_IDEMPOTENCY_TTL" envDefault:"24h" validate:"min=1s"`
@@ -97,19 +97,19 @@ type Settings struct {
 	MaxBodyBytes int64 `env:"SV_MAX_BODY_BYTES" envDefault:"10485760" validate:"min=1024"`
 	// ReadTimeout bounds how long a request may take to arrive.
 	ReadTimeout time.Duration `env:"SV_READ_TIMEOUT" envDefault:"60s" validate:"min=1s"`
-	// WriteTimeout is how long a client may take nothing of its answer before it is cut off.
+	// WriteTimeout is how long a client may go without reading any of its answer before its connection is closed.
 	WriteTimeout time.Duration `env:"SV_WRITE_TIMEOUT" envDefault:"30s" validate:"min=10ms"`
 	// MaxConnections bounds the connections of clients to one process.
 	MaxConnections int `env:"SV_MAX_CONNECTIONS" envDefault:"10000" validate:"min=1,max=1000000"`
-	// RequestsPerSecond bounds the requests of one token per process; 0 is no limit.
+	// RequestsPerSecond bounds the requests of one token per process; 0 means no limit.
 	RequestsPerSecond float64 `env:"SV_REQUESTS_PER_SECOND" envDefault:"2000" validate:"min=0"`
-	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 is no limit.
+	// OrgRequestsPerSecond bounds the requests of all tokens of one organization per process; 0 means no limit.
 	OrgRequestsPerSecond float64 `env:"SV_ORG_REQUESTS_PER_SECOND" envDefault:"4000" validate:"min=0"`
-	// StreamsPerOrg bounds the open event streams of one organization per process; 0 is no limit.
+	// StreamsPerOrg bounds the open event streams of one organization per process; 0 means no limit.
 	StreamsPerOrg int `env:"SV_STREAMS_PER_ORG" envDefault:"200" validate:"min=0"`
 	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
 	AccessTrust time.Duration `env:"SV_ACCESS_TRUST" envDefault:"1s" validate:"min=0s"`
-	// RunsPerMinute bounds the new runs of one organization across all processes; 0 is no limit.
+	// RunsPerMinute bounds the new runs of one organization across all processes; 0 means no limit.
 	RunsPerMinute int `env:"SV_RUNS_PER_MINUTE" envDefault:"6000" validate:"min=0"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it goes on uncounted.
 	RunsLimitTimeout time.Duration `env:"SV_RUNS_LIMIT_TIMEOUT" envDefault:"20ms" validate:"min=1ms"`
@@ -123,8 +123,8 @@ type Settings struct {
 	// OrgShare is the part of the validators' places and memory that one organization gets while another one waits.
 	// With half of it the others always find as much as the busiest has.
 	OrgShare float64 `env:"SV_ORG_SHARE" envDefault:"0.5" validate:"gt=0,lte=1"`
-	// LocalRuns is how many runs a process that plays all parts executes itself where it has started them. While others
-	// have some, one organization gets its OrgShare of them; other runs go through the queue.
+	// LocalRuns is how many runs a process that is web server and worker at once executes itself. While others have
+	// some, one organization gets its OrgShare of them; other runs go through the queue.
 	LocalRuns int `env:"SV_LOCAL_RUNS" envDefault:"256" validate:"min=0,max=2000"`
 	// RunLease is how long the holder of a run may be silent before another takes it over.
 	RunLease time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`

@@ -27,7 +27,7 @@ func TestLoadSettings(t *testing.T) {
 		}
 	})
 
-	t.Run("EverythingWrongIsToldAtOnce", func(t *testing.T) {
+	t.Run("ReportsAllErrorsAtOnce", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"})
 		if _, ok := errors.AsType[*UsageError](err); !ok {

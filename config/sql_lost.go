@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// knownRuns tells which runs are in the database.
+// knownRuns returns which of the runs are in the database.
 func knownRuns(ctx context.Context, database *db.DB, told []acknowledged) (map[uuid.UUID]bool, error) {
 	rows, err := database.Pool.Query(ctx, `
 		SELECT r.id FROM unnest($1::text[], $2::uuid[]) AS told (slug, run)
@@ -26,7 +26,7 @@ func knownRuns(ctx context.Context, database *db.DB, told []acknowledged) (map[u
 	return asSet[uuid.UUID](rows)
 }
 
-// knownKeys tells which keys of an organization have started a run that is in the database. No index leads from a key
+// knownKeys returns which keys of an organization have started a run that is in the database. No index leads from a key
 // to its run for longer than the key lives, so it reads the organization's runs, once for all keys.
 func knownKeys(ctx context.Context, database *db.DB, orgID uuid.UUID, keys []string) (map[string]bool, error) {
 	rows, err := database.Pool.Query(ctx, `

@@ -148,7 +148,7 @@ func shortened(body []byte) string {
 		cut = cut[:len(cut)-1]
 	}
 	if !utf8.Valid(cut) {
-		return fmt.Sprintf("(%d bytes that are no text)\n", len(body))
+		return fmt.Sprintf("(%d bytes that are not text)\n", len(body))
 	}
 	if len(cut) < len(body) {
 		return string(cut) + "\n…\n"

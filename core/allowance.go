@@ -50,7 +50,7 @@ func addItem(header http.Header, field, name, first string, firstValue int, seco
 	header.Set(field, item)
 }
 
-// seconds rounds up: who comes back too early has to wait twice.
+// seconds rounds up: a client that comes back too early has to wait twice.
 func seconds(d time.Duration) int {
 	return int(math.Ceil(d.Seconds()))
 }

@@ -16,7 +16,7 @@ import (
 // HeaderRequestID names the request in answers, logs and problem documents.
 const HeaderRequestID = "Request-Id"
 
-// requestID is an id that is taken from a client.
+// requestID matches the ids that are accepted from clients.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // RequestIDs gives every request an id: the client's own when it is 1 to 128 letters, digits or ._-,

@@ -48,7 +48,8 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 		}
 		clientErr := AsError(err)
 		if errors.Is(ctx.Err(), context.Canceled) {
-			// Nobody is left to read the answer; for the log it is the client's, whatever it has broken.
+			// The client cannot read the answer any more. The log has the client's fault, whatever error its
+			// disconnection has caused.
 			clientErr = NewError(CodeRequestTimeout, "The client disconnected.").Because(err)
 		}
 		status := clientErr.Code.Spec().Status
@@ -62,10 +63,10 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 
 const refusalKey = "core.refusal"
 
-// NoteRefusal tells the log of requests why a page refuses what it answers in its own way.
+// NoteRefusal keeps for the request log why a page refuses a request, where the page itself shows the refusal.
 func NoteRefusal(c echo.Context, refusal *Error) { c.Set(refusalKey, refusal) }
 
-// RefusalOf returns what NoteRefusal was told; nil for a request that no page has refused.
+// RefusalOf returns the refusal that NoteRefusal has kept; nil for a request that no page has refused.
 func RefusalOf(c echo.Context) *Error {
 	refusal, _ := c.Get(refusalKey).(*Error)
 	return refusal

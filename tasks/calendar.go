@@ -107,7 +107,7 @@ func (c *Calendar) take(ctx context.Context, work entry) (time.Time, bool, error
 	return tick, !taken, err
 }
 
-// giveBack works after ctx has ended, which may be why the work failed.
+// giveBack frees a tick for another try. It also works after ctx has ended, which may be why the work failed.
 func (c *Calendar) giveBack(ctx context.Context, name string, tick time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tickTimeout)
 	defer cancel()

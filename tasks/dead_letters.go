@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// DeadLetter is a staged job that the queue has refused so often that it waits for an operator.
+// DeadLetter is a staged job that the queue has refused maxHandOvers times. It waits for an operator.
 type DeadLetter struct {
 	ID        int64
 	Kind      jobs.Kind

@@ -23,8 +23,8 @@ const (
 	// A job that the queue refuses is tried again after a pause that doubles from firstDelay to lastDelay.
 	firstDelay = 2 * time.Second
 	lastDelay  = 5 * time.Minute
-	// maxHandOvers is how often that happens before the job is a dead letter: it stays in the table for an operator,
-	// due so late that only a changed due_at brings it back.
+	// maxHandOvers is after how many refusals the job is a dead letter: it stays in the table for an operator, and is
+	// due so late that only a change of due_at brings it back.
 	maxHandOvers    = 10
 	deadLetterDelay = 10 * 365 * 24 * time.Hour
 
@@ -170,7 +170,7 @@ func (e *Enqueuer) report(ctx context.Context, refused []refusal) {
 	}
 }
 
-// lookAgain wakes the enqueuer when workers may have made room in the queue, or another enqueuer may be done.
+// lookAgain wakes the enqueuer when the queue may have room again, or another enqueuer may be done.
 func (e *Enqueuer) lookAgain() {
 	if e.again != nil {
 		e.again.Stop()

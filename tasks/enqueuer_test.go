@@ -243,7 +243,7 @@ func TestEnqueuerPoison(t *testing.T) {
 	})
 }
 
-func TestEnqueuerParks(t *testing.T) {
+func TestEnqueuerMakesDeadLetters(t *testing.T) {
 	t.Parallel()
 	b := setup(t, redisServer(t))
 	job := newJob()

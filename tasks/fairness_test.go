@@ -43,93 +43,89 @@ func drain(tb testing.TB, enqueuer *tasks.Enqueuer) {
 	}
 }
 
-func TestEnqueuerIsFair(t *testing.T) {
+func TestEnqueuerKeepsTheBacklogInTheDatabase(t *testing.T) {
 	t.Parallel()
+	b := setup(t, redisServer(t))
+	b.enqueuer = b.newEnqueuer(16)
+	org := uuid.New()
+	b.stageMany(t, org, 5000)
+	drain(t, b.enqueuer)
+	if got := b.inQueue(t)[org]; got != 8 {
+		t.Errorf("%d tasks in the queue, want half of 16 slots", got)
+	}
+}
 
-	t.Run("KeepsTheBacklogInTheDatabase", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, redisServer(t))
-		b.enqueuer = b.newEnqueuer(16)
-		org := uuid.New()
-		b.stageMany(t, org, 5000)
+func TestEnqueuerGivesTheNextOrganizationItsTurnAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, redisServer(t))
+	b.enqueuer = b.newEnqueuer(16)
+	busy, next := uuid.New(), newJob()
+	b.stageMany(t, busy, 5000)
+	drain(t, b.enqueuer)
+	b.stage(t, next)
+	b.run(t, 1)
+	if !b.pending(t)[next.TaskID()] {
+		t.Error("the job of another organization waits behind the backlog")
+	}
+}
+
+func TestEnqueuerServesEachOrganizationBeforeAnyASecondTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, redisServer(t))
+	b.enqueuer = b.newEnqueuer(8)
+	const orgs = 40
+	for range orgs {
+		b.stageMany(t, uuid.New(), 3)
+	}
+	served := make(map[uuid.UUID]int)
+	for len(served) < orgs {
 		drain(t, b.enqueuer)
-		if got := b.inQueue(t)[org]; got != 8 {
-			t.Errorf("%d tasks in the queue, want half of 16 slots", got)
+		turn := b.inQueue(t)
+		if len(turn) == 0 {
+			t.Fatalf("served %d of %d organizations and then none", len(served), orgs)
 		}
-	})
+		for org, n := range turn {
+			if served[org] += n; served[org] > 1 && len(served) < orgs-len(turn) {
+				t.Fatalf("an organization was served %d times before %d others", served[org], orgs-len(served))
+			}
+		}
+		if err := b.client.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
-	t.Run("GivesTheNextOrganizationItsTurnAtOnce", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, redisServer(t))
-		b.enqueuer = b.newEnqueuer(16)
-		busy, next := uuid.New(), newJob()
-		b.stageMany(t, busy, 5000)
-		drain(t, b.enqueuer)
-		b.stage(t, next)
-		b.run(t, 1)
-		if !b.pending(t)[next.TaskID()] {
-			t.Error("the job of another organization waits behind the backlog")
+func TestEnqueuerCountsNoTasksOfDeadWorkers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, redisServer(t))
+	b.enqueuer = b.newEnqueuer(16)
+	org := uuid.New()
+	for i := range 64 {
+		job := jobs.Job{Kind: kindCheck, OrgID: org, SubjectID: uuid.New(), Epoch: 1}
+		expires := time.Now().Add(-time.Duration(i) * time.Second)
+		if err := b.client.ZAdd(t.Context(), "asynq:{jobs}:lease", redis.Z{
+			Score: float64(expires.Unix()), Member: job.TaskID(),
+		}).Err(); err != nil {
+			t.Fatal(err)
 		}
-	})
+	}
+	b.stageMany(t, org, 100)
+	b.run(t, 8)
+}
 
-	t.Run("ServesEachOrganizationBeforeAnyASecondTime", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, redisServer(t))
-		b.enqueuer = b.newEnqueuer(8)
-		const orgs = 40
-		for range orgs {
-			b.stageMany(t, uuid.New(), 3)
+func TestEnqueuerCountsTheTasksThatAreExecuted(t *testing.T) {
+	t.Parallel()
+	b := setup(t, redisServer(t))
+	b.enqueuer = b.newEnqueuer(16)
+	org := uuid.New()
+	for range 8 {
+		job := jobs.Job{Kind: kindCheck, OrgID: org, SubjectID: uuid.New(), Epoch: 1}
+		if err := b.client.ZAdd(t.Context(), "asynq:{jobs}:lease", redis.Z{
+			Score: float64(time.Now().Add(30 * time.Second).Unix()), Member: job.TaskID(),
+		}).Err(); err != nil {
+			t.Fatal(err)
 		}
-		served := make(map[uuid.UUID]int)
-		for len(served) < orgs {
-			drain(t, b.enqueuer)
-			turn := b.inQueue(t)
-			if len(turn) == 0 {
-				t.Fatalf("served %d of %d organizations and then none", len(served), orgs)
-			}
-			for org, n := range turn {
-				if served[org] += n; served[org] > 1 && len(served) < orgs-len(turn) {
-					t.Fatalf("an organization was served %d times before %d others", served[org], orgs-len(served))
-				}
-			}
-			if err := b.client.FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-
-	t.Run("CountsNoTasksOfDeadWorkers", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, redisServer(t))
-		b.enqueuer = b.newEnqueuer(16)
-		org := uuid.New()
-		for i := range 64 {
-			job := jobs.Job{Kind: kindCheck, OrgID: org, SubjectID: uuid.New(), Epoch: 1}
-			expires := time.Now().Add(-time.Duration(i) * time.Second)
-			if err := b.client.ZAdd(t.Context(), "asynq:{jobs}:lease", redis.Z{
-				Score: float64(expires.Unix()), Member: job.TaskID(),
-			}).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b.stageMany(t, org, 100)
-		b.run(t, 8)
-	})
-
-	t.Run("CountsTheTasksThatAreExecuted", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, redisServer(t))
-		b.enqueuer = b.newEnqueuer(16)
-		org := uuid.New()
-		for range 8 {
-			job := jobs.Job{Kind: kindCheck, OrgID: org, SubjectID: uuid.New(), Epoch: 1}
-			if err := b.client.ZAdd(t.Context(), "asynq:{jobs}:lease", redis.Z{
-				Score: float64(time.Now().Add(30 * time.Second).Unix()), Member: job.TaskID(),
-			}).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b.stageMany(t, org, 100)
-		b.run(t, 0)
-	})
+	}
+	b.stageMany(t, org, 100)
+	b.run(t, 0)
 }

@@ -63,7 +63,7 @@ func (h *Heartbeat) Run(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	if err := h.delete(ctx); err != nil {
-		log.WarnContext(ctx, "cannot tell the other processes that this one stops", "error", err)
+		log.WarnContext(ctx, "the heartbeat of this process was not deleted", "error", err)
 	}
 	return nil
 }

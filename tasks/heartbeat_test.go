@@ -62,120 +62,116 @@ func follow(tb testing.TB, heart *tasks.Heartbeat, name string, n int, err error
 	<-passed
 }
 
-func TestHeartbeat(t *testing.T) {
+func TestHeartbeatReportsTheProcessAndItsLoops(t *testing.T) {
 	t.Parallel()
+	database := openDatabase(t, coretest.DatabaseURL(t))
+	heart := newHeartbeat(t, database)
+	heart.Follow(tasks.Loop{Name: "idle", Interval: time.Hour})
+	beat(t, heart)
+	follow(t, heart, "sweeper", 7, nil)
+	follow(t, heart, "enqueuer", 0, errors.New("is away\x00"))
+	beat(t, heart)
 
-	t.Run("TellsOfTheProcessAndItsLoops", func(t *testing.T) {
-		t.Parallel()
-		database := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, database)
-		heart.Follow(tasks.Loop{Name: "idle", Interval: time.Hour})
-		beat(t, heart)
-		follow(t, heart, "sweeper", 7, nil)
-		follow(t, heart, "enqueuer", 0, errors.New("is away\x00"))
-		beat(t, heart)
+	process := wantProcesses(t, database, 1)[0]
+	if process.Host != "web-1" || process.PID != 42 || process.Version != "1.2.3" || len(process.Parts) != 2 {
+		t.Errorf("process = %+v", process.Process)
+	}
+	if process.SilentFor > 0 || process.StartedAt.After(process.SeenAt) {
+		t.Errorf("silent for %v, started %s, seen %s", process.SilentFor, process.StartedAt, process.SeenAt)
+	}
+	enqueuer, idle, sweeper := process.Loops[0], process.Loops[1], process.Loops[2]
+	if enqueuer.LastError != "is away\uFFFD" || enqueuer.FailedAt == nil || enqueuer.Failures != 0 {
+		t.Errorf("enqueuer = %+v, want its last error and no failure since", enqueuer)
+	}
+	if idle.EndedAt != nil || idle.Every != time.Hour || idle.Late {
+		t.Errorf("idle = %+v, want no pass yet", idle)
+	}
+	if sweeper.Done != 0 || sweeper.Total != 7 || sweeper.EndedAt == nil || sweeper.LastError != "" {
+		t.Errorf("sweeper = %+v, want 7 in all", sweeper)
+	}
+}
 
-		process := wantProcesses(t, database, 1)[0]
-		if process.Host != "web-1" || process.PID != 42 || process.Version != "1.2.3" || len(process.Parts) != 2 {
-			t.Errorf("process = %+v", process.Process)
-		}
-		if process.SilentFor > 0 || process.StartedAt.After(process.SeenAt) {
-			t.Errorf("silent for %v, started %s, seen %s", process.SilentFor, process.StartedAt, process.SeenAt)
-		}
-		enqueuer, idle, sweeper := process.Loops[0], process.Loops[1], process.Loops[2]
-		if enqueuer.LastError != "is away\uFFFD" || enqueuer.FailedAt == nil || enqueuer.Failures != 0 {
-			t.Errorf("enqueuer = %+v, want its last error and no failure since", enqueuer)
-		}
-		if idle.EndedAt != nil || idle.Every != time.Hour || idle.Late {
-			t.Errorf("idle = %+v, want no pass yet", idle)
-		}
-		if sweeper.Done != 0 || sweeper.Total != 7 || sweeper.EndedAt == nil || sweeper.LastError != "" {
-			t.Errorf("sweeper = %+v, want 7 in all", sweeper)
-		}
+func TestHeartbeatKnowsWhoIsSilentAndWhatIsLate(t *testing.T) {
+	t.Parallel()
+	b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
+	killed, hung := newHeartbeat(t, b.db), newHeartbeat(t, b.db)
+	beat(t, killed)
+	b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '10 minutes'`)
+	hung.Follow(tasks.Loop{Name: "sweeper", Interval: 5 * time.Second})
+	beat(t, hung)
+	b.exec(t, `UPDATE service_loops SET ended_at = now() - interval '26 seconds'`)
+	found := wantProcesses(t, b.db, 2)
+	if found[0].SilentFor > 0 || found[1].SilentFor < 10*time.Minute {
+		t.Errorf("silent for %v, %v, want the second alone", found[0].SilentFor, found[1].SilentFor)
+	}
+	if !found[0].Loops[0].Late {
+		t.Errorf("loop = %+v, want it late", found[0].Loops[0])
+	}
+	b.exec(t, `UPDATE service_loops SET every = '6 seconds'`)
+	if loop := wantProcesses(t, b.db, 2)[0].Loops[0]; loop.Late {
+		t.Errorf("loop = %+v, want it in time", loop)
+	}
+}
+
+func TestHeartbeatForgetsWhoWasKilledLongAgo(t *testing.T) {
+	t.Parallel()
+	b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
+	killed := newHeartbeat(t, b.db)
+	killed.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
+	beat(t, killed)
+	b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '25 hours'`)
+	beat(t, newHeartbeat(t, b.db))
+	wantProcesses(t, b.db, 1)
+	// It was only frozen.
+	beat(t, killed)
+	wantProcesses(t, b.db, 2)
+}
+
+func TestHeartbeatDeletesItsRowsWhenItStops(t *testing.T) {
+	t.Parallel()
+	database := openDatabase(t, coretest.DatabaseURL(t))
+	heart := newHeartbeat(t, database)
+	heart.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- heart.Run(ctx, discard()) }()
+	eventually(t, "the process is heard of", func() bool {
+		found, err := tasks.Processes(t.Context(), database, 10)
+		return err == nil && len(found) == 1
 	})
+	stop()
+	if err := receive(t, "the heartbeat ends", ended); err != nil {
+		t.Error(err)
+	}
+	wantProcesses(t, database, 0)
+}
 
-	t.Run("KnowsWhoIsSilentAndWhatIsLate", func(t *testing.T) {
-		t.Parallel()
-		b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
-		killed, hung := newHeartbeat(t, b.db), newHeartbeat(t, b.db)
-		beat(t, killed)
-		b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '10 minutes'`)
-		hung.Follow(tasks.Loop{Name: "sweeper", Interval: 5 * time.Second})
-		beat(t, hung)
-		b.exec(t, `UPDATE service_loops SET ended_at = now() - interval '26 seconds'`)
-		found := wantProcesses(t, b.db, 2)
-		if found[0].SilentFor > 0 || found[1].SilentFor < 10*time.Minute {
-			t.Errorf("silent for %v, %v, want the second alone", found[0].SilentFor, found[1].SilentFor)
-		}
-		if !found[0].Loops[0].Late {
-			t.Errorf("loop = %+v, want it late", found[0].Loops[0])
-		}
-		b.exec(t, `UPDATE service_loops SET every = '6 seconds'`)
-		if loop := wantProcesses(t, b.db, 2)[0].Loops[0]; loop.Late {
-			t.Errorf("loop = %+v, want it in time", loop)
-		}
+func TestHeartbeatDoesNotMindADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	database := openDatabase(t, coretest.DatabaseURL(t))
+	heart := newHeartbeat(t, database)
+	passed := make(chan struct{}, 1)
+	loop := heart.Follow(tasks.Loop{
+		Name: "sweeper", Interval: time.Millisecond, RunOnce: func(context.Context) (int, error) {
+			select {
+			case passed <- struct{}{}:
+			default:
+			}
+			return 0, nil
+		},
 	})
-
-	t.Run("ForgetsWhoWasKilledLongAgo", func(t *testing.T) {
-		t.Parallel()
-		b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
-		killed := newHeartbeat(t, b.db)
-		killed.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
-		beat(t, killed)
-		b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '25 hours'`)
-		beat(t, newHeartbeat(t, b.db))
-		wantProcesses(t, b.db, 1)
-		// It was only frozen.
-		beat(t, killed)
-		wantProcesses(t, b.db, 2)
-	})
-
-	t.Run("TakesTheRowsAwayWhenItStops", func(t *testing.T) {
-		t.Parallel()
-		database := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, database)
-		heart.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- heart.Run(ctx, discard()) }()
-		eventually(t, "the process is heard of", func() bool {
-			found, err := tasks.Processes(t.Context(), database, 10)
-			return err == nil && len(found) == 1
-		})
-		stop()
-		if err := receive(t, "the heartbeat ends", ended); err != nil {
+	database.Pool.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- heart.Run(ctx, discard()) }()
+	go func() { ended <- loop.Run(ctx, discard()) }()
+	for range 3 {
+		receive(t, "the loop passes", passed)
+	}
+	stop()
+	for range 2 {
+		if err := receive(t, "the loop or the heartbeat ends", ended); err != nil {
 			t.Error(err)
 		}
-		wantProcesses(t, database, 0)
-	})
-
-	t.Run("DoesNotMindADatabaseThatIsAway", func(t *testing.T) {
-		t.Parallel()
-		database := openDatabase(t, coretest.DatabaseURL(t))
-		heart := newHeartbeat(t, database)
-		passed := make(chan struct{}, 1)
-		loop := heart.Follow(tasks.Loop{
-			Name: "sweeper", Interval: time.Millisecond, RunOnce: func(context.Context) (int, error) {
-				select {
-				case passed <- struct{}{}:
-				default:
-				}
-				return 0, nil
-			},
-		})
-		database.Pool.Close()
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		go func() { ended <- heart.Run(ctx, discard()) }()
-		go func() { ended <- loop.Run(ctx, discard()) }()
-		for range 3 {
-			receive(t, "the loop passes", passed)
-		}
-		stop()
-		for range 2 {
-			if err := receive(t, "the loop or the heartbeat ends", ended); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// LogRedisClient sends what the Redis client says about its connections to log, at level debug: whoever uses a
-// connection reports its failure. The setting is the process's, so main makes it, once; without it the client writes
-// to standard error.
+// LogRedisClient sends what the Redis client says about its connections to log, at level debug: the code that uses a
+// connection reports its failure. The setting is the process's, so main makes it, once; without it the client writes to
+// standard error.
 func LogRedisClient(log *slog.Logger) {
 	redis.SetLogger(clientLog{log: log})
 }

@@ -45,127 +45,123 @@ func passing(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestLoop(t *testing.T) {
+func TestLoopRunsAtOnceAndThenEveryInterval(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var runs atomic.Int64
+		l := startLoop(t, "idle", time.Second, func(context.Context) (int, error) {
+			runs.Add(1)
+			return 0, nil
+		})
+		synctest.Wait()
+		if got := runs.Load(); got != 1 {
+			t.Errorf("runs = %d at the start, want 1", got)
+		}
+		passing(time.Minute)
+		if got := runs.Load(); got < 54 || got > 68 {
+			t.Errorf("runs = %d in a minute, want about 61", got)
+		}
+		l.stop(t)
+	})
+}
 
-	t.Run("RunsAtOnceAndThenEveryInterval", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			var runs atomic.Int64
-			l := startLoop(t, "idle", time.Second, func(context.Context) (int, error) {
+func TestLoopGoesOnWhileThereIsWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		left, runs := 5, 0
+		l := startLoop(t, "busy", time.Hour, func(context.Context) (int, error) {
+			runs++
+			if left == 0 {
+				return 0, nil
+			}
+			left--
+			return 1, nil
+		})
+		synctest.Wait()
+		if runs != 6 {
+			t.Errorf("runs = %d, want 6 without any time passing", runs)
+		}
+		l.stop(t)
+	})
+}
+
+func TestLoopRunsWhenWoken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		wake, runs := make(chan struct{}, 1), 0
+		l := startWholeLoop(t, tasks.Loop{
+			Name: "woken", Interval: time.Hour, Wake: wake,
+			RunOnce: func(context.Context) (int, error) {
+				runs++
+				return 0, nil
+			},
+		})
+		synctest.Wait()
+		wake <- struct{}{}
+		synctest.Wait()
+		if runs != 2 {
+			t.Errorf("runs = %d after a wake-up, want 2", runs)
+		}
+		l.stop(t)
+	})
+}
+
+func TestLoopPausesBetweenRunsThatDidNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		// A wake-up at every moment, as from a process that stages jobs for which there is no room.
+		wake := make(chan struct{})
+		close(wake)
+		var runs atomic.Int64
+		l := startWholeLoop(t, tasks.Loop{
+			Name: "hurried", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
+			RunOnce: func(context.Context) (int, error) {
 				runs.Add(1)
 				return 0, nil
-			})
-			synctest.Wait()
-			if got := runs.Load(); got != 1 {
-				t.Errorf("runs = %d at the start, want 1", got)
-			}
-			passing(time.Minute)
-			if got := runs.Load(); got < 54 || got > 68 {
-				t.Errorf("runs = %d in a minute, want about 61", got)
-			}
-			l.stop(t)
+			},
 		})
-	})
-
-	t.Run("GoesOnWhileThereIsWork", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			left, runs := 5, 0
-			l := startLoop(t, "busy", time.Hour, func(context.Context) (int, error) {
-				runs++
-				if left == 0 {
-					return 0, nil
-				}
-				left--
-				return 1, nil
-			})
-			synctest.Wait()
-			if runs != 6 {
-				t.Errorf("runs = %d, want 6 without any time passing", runs)
-			}
-			l.stop(t)
-		})
-	})
-
-	t.Run("RunsWhenWoken", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			wake, runs := make(chan struct{}, 1), 0
-			l := startWholeLoop(t, tasks.Loop{
-				Name: "woken", Interval: time.Hour, Wake: wake,
-				RunOnce: func(context.Context) (int, error) {
-					runs++
-					return 0, nil
-				},
-			})
-			synctest.Wait()
-			wake <- struct{}{}
-			synctest.Wait()
-			if runs != 2 {
-				t.Errorf("runs = %d after a wake-up, want 2", runs)
-			}
-			l.stop(t)
-		})
-	})
-
-	t.Run("PausesBetweenRunsThatDidNothing", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			// A wake-up at every moment, as from a process that stages jobs for which there is no room.
-			wake := make(chan struct{})
-			close(wake)
-			var runs atomic.Int64
-			l := startWholeLoop(t, tasks.Loop{
-				Name: "hurried", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
-				RunOnce: func(context.Context) (int, error) {
-					runs.Add(1)
-					return 0, nil
-				},
-			})
-			passing(95 * time.Millisecond)
-			if got := runs.Load(); got != 10 {
-				t.Errorf("runs = %d within 95 ms, want 10", got)
-			}
-			l.stop(t)
-		})
-	})
-
-	t.Run("PausesBetweenRunsThatDidSomething", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			var jobs, runs atomic.Int64
-			jobs.Store(1)
-			wake := make(chan struct{}, 1)
-			l := startWholeLoop(t, tasks.Loop{
-				Name: "gathering", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
-				RunOnce: func(context.Context) (int, error) {
-					runs.Add(1)
-					return int(jobs.Swap(0)), nil
-				},
-			})
-			passing(5 * time.Millisecond)
-			jobs.Store(3)
-			wake <- struct{}{}
-			synctest.Wait()
-			if runs.Load() != 1 || jobs.Load() != 3 {
-				t.Errorf("runs = %d with %d jobs left within the pause, want 1 with 3", runs.Load(), jobs.Load())
-			}
-			passing(5 * time.Millisecond)
-			if runs.Load() != 2 || jobs.Load() != 0 {
-				t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs.Load(), jobs.Load())
-			}
-			l.stop(t)
-		})
-	})
-
-	t.Run("NeedsAnInterval", func(t *testing.T) {
-		t.Parallel()
-		loop := tasks.Loop{Name: "hot", RunOnce: func(context.Context) (int, error) { return 0, nil }}
-		if err := loop.Run(t.Context(), slog.New(slog.DiscardHandler)); err == nil {
-			t.Error("a loop without an interval ran, want an error")
+		passing(95 * time.Millisecond)
+		if got := runs.Load(); got != 10 {
+			t.Errorf("runs = %d within 95 ms, want 10", got)
 		}
+		l.stop(t)
 	})
+}
+
+func TestLoopPausesBetweenRunsThatDidSomething(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var jobs, runs atomic.Int64
+		jobs.Store(1)
+		wake := make(chan struct{}, 1)
+		l := startWholeLoop(t, tasks.Loop{
+			Name: "gathering", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
+			RunOnce: func(context.Context) (int, error) {
+				runs.Add(1)
+				return int(jobs.Swap(0)), nil
+			},
+		})
+		passing(5 * time.Millisecond)
+		jobs.Store(3)
+		wake <- struct{}{}
+		synctest.Wait()
+		if runs.Load() != 1 || jobs.Load() != 3 {
+			t.Errorf("runs = %d with %d jobs left within the pause, want 1 with 3", runs.Load(), jobs.Load())
+		}
+		passing(5 * time.Millisecond)
+		if runs.Load() != 2 || jobs.Load() != 0 {
+			t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs.Load(), jobs.Load())
+		}
+		l.stop(t)
+	})
+}
+
+func TestLoopNeedsAnInterval(t *testing.T) {
+	t.Parallel()
+	loop := tasks.Loop{Name: "hot", RunOnce: func(context.Context) (int, error) { return 0, nil }}
+	if err := loop.Run(t.Context(), slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("a loop without an interval ran, want an error")
+	}
 }
 
 func TestLoopAfterFailure(t *testing.T) {

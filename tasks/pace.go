@@ -3,8 +3,8 @@ package tasks
 import "time"
 
 const (
-	// aheadFor is how long a task waits in the queue behind others: what workers finish meanwhile is handed over before
-	// they have slots for it, so that they never wait for the enqueuer.
+	// aheadFor is how long a task may wait in the queue behind others: as many tasks as workers finish in that time are
+	// handed over before there are slots for them, so that workers never wait for the enqueuer.
 	aheadFor = 50 * time.Millisecond
 	// paceOver is the least time that the pace is measured over.
 	paceOver = 20 * time.Millisecond
@@ -19,7 +19,7 @@ type pace struct {
 	perSecond float64
 }
 
-// note takes down how many tasks the workers have finished so far.
+// note records how many tasks the workers have finished so far.
 func (p *pace) note(finished int64, now time.Time) {
 	elapsed := now.Sub(p.at)
 	switch {

@@ -79,13 +79,13 @@ func ParseRedisURL(raw string) (Redis, error) {
 	return opt, nil
 }
 
-// MakeRedisClient opens a pool of its own with every call; whoever calls it closes it. The client is always a
+// MakeRedisClient opens a pool of its own with every call, which the caller closes. The client is always a
 // redis.UniversalClient.
 func (r Redis) MakeRedisClient() any {
 	return r.connect()
 }
 
-// Client opens a pool of its own; whoever calls it closes it.
+// Client opens a pool of its own, which the caller closes.
 func (r Redis) Client() redis.UniversalClient { //nolint:ireturn // one server, sentinels and a cluster differ in type
 	return r.connect()
 }
@@ -169,7 +169,7 @@ func evictionPolicy(ctx context.Context, client redis.UniversalClient) (string, 
 
 // RedisState is how a Redis is configured, and whether it can save.
 type RedisState struct {
-	// Policy is maxmemory-policy; "" where Redis does not tell it.
+	// Policy is maxmemory-policy; "" if Redis does not report it.
 	Policy string
 	// CannotSave says that it could not write its data to its disk, after which it may refuse to take any.
 	CannotSave bool
@@ -178,7 +178,7 @@ type RedisState struct {
 // Evicts reports whether queued work may be thrown away.
 func (s RedisState) Evicts() bool { return s.Policy != "" && s.Policy != "noeviction" }
 
-// ReadRedisState reads the state of a Redis. Hosted ones may not tell all of it; the rest is zero.
+// ReadRedisState reads the state of a Redis. Hosted ones may not report all of it; the rest is zero.
 func ReadRedisState(ctx context.Context, client redis.UniversalClient) (RedisState, error) {
 	policy, err := evictionPolicy(ctx, client)
 	if _, replied := errors.AsType[redis.Error](err); err != nil && !replied {

@@ -21,7 +21,7 @@ func NewScheduler(redis asynq.RedisConnOpt, calendar *Calendar, log *slog.Logger
 	return &Scheduler{redis: redis, calendar: calendar, log: log}
 }
 
-// Run schedules until ctx ends. What falls due while Redis is away is left to the next activation.
+// Run schedules until ctx ends. Work that falls due while Redis is unreachable is left to the next activation.
 func (s *Scheduler) Run(ctx context.Context) error {
 	scheduler := asynq.NewScheduler(s.redis, &asynq.SchedulerOpts{
 		Location: time.UTC,

@@ -8,9 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// scriptsClient is a client on which the scripts that are called at the same time, as many tasks are queued, go to
-// Redis in one message and come back in one: on the way there and back most of the time goes. Everything else is the
-// client's own.
+// scriptsClient sends scripts that are called concurrently, as when many tasks are queued, in one pipeline, because the
+// round trips take most of the time. All other commands are those of the embedded client.
 type scriptsClient struct {
 	redis.UniversalClient
 

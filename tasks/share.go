@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// inFlight is what lies in the queue of jobs: tasks that wait for a worker, and tasks that one executes.
+// inFlight counts the tasks in the queue of jobs: those that wait for a worker, and those that a worker executes.
 type inFlight struct {
 	// waiting counts the tasks that no worker has taken yet.
 	waiting int
@@ -17,8 +17,8 @@ type inFlight struct {
 }
 
 // room is how many tasks may be handed over now, so many of them ahead of the free slots. Nothing waits in the queue
-// for long, because what waits there is executed in the order of its arrival, whoever comes later: the backlog stays in
-// the database, where it can be chosen from.
+// for long, because tasks in it are executed in the order of their arrival, whatever comes later: the backlog stays in
+// the database, where the enqueuer can choose.
 func (f inFlight) room(slots, ahead int) int {
 	return max(0, ahead+free(slots, f)-f.waiting)
 }
@@ -68,7 +68,7 @@ func lastServed(orgs []uuid.UUID, shares []int) uuid.UUID {
 	return orgs[0]
 }
 
-// interleave orders jobs so that each organization's first one comes before anybody's second.
+// interleave orders jobs so that the first job of each organization comes before any second one.
 func interleave(staged []stagedJob) []stagedJob {
 	type ranked struct {
 		stagedJob

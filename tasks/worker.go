@@ -71,7 +71,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		TaskCheckInterval:        w.redis.idlePoll,
 		DelayedTaskCheckInterval: latePoll,
 		RetryDelayFunc:           retryDelay,
-		// What is no failure is not counted as a try, so that a task of a newer release outlasts every older worker.
+		// A task that this worker does not know is not counted as a try, so that a task of a newer release outlasts
+		// every older worker.
 		IsFailure:       func(err error) bool { return !errors.Is(err, errNotMine) },
 		ErrorHandler:    asynq.ErrorHandlerFunc(w.report),
 		ShutdownTimeout: w.cfg.Grace,
@@ -87,7 +88,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.awaitHandlers()
 }
 
-// process runs one task. What it does not know it refuses with an error, which leaves the task to a newer worker.
+// process runs one task. A task that it does not know is refused with an error, which leaves it to a newer worker.
 func (w *Worker) process(ctx context.Context, task *asynq.Task) error {
 	w.running.Add(1)
 	defer w.running.Done()

@@ -34,11 +34,11 @@ type App struct {
 	keys    *admin.Inspector
 	pages   *pages.Set
 	signIns Limiter
-	// familiar keeps from which networks which accounts were signed in to lately.
+	// familiar caches the pairs of account and network with a recent sign-in.
 	familiar *lru.Cache[string, struct{}]
 }
 
-// maxFamiliar bounds what is kept of sign-ins.
+// maxFamiliar bounds the cache of recent sign-ins.
 const maxFamiliar = 10_000
 
 // New makes the app. signIns limits attempts to sign in.

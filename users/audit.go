@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// auditBody is one thing that was done.
+// auditBody is an action in the audit log.
 type auditBody struct {
 	ID        uuid.UUID `json:"id"`
 	CreatedAt string    `json:"created_at"`

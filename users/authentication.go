@@ -20,7 +20,7 @@ const (
 	// tokenPrefix lets secret scanners find a leaked token.
 	tokenPrefix = "sv_"
 	secretBytes = 32
-	// shownPrefix is how much of a token is kept to recognize it by.
+	// shownPrefix is how many characters of a token are kept, so that people recognize it.
 	shownPrefix    = len(tokenPrefix) + 6
 	maxTokenLength = 200
 )
@@ -43,7 +43,7 @@ func (p Prefetches) Add(route *echo.Route, prefetch Prefetch) {
 	p[route.Method+" "+route.Path] = prefetch
 }
 
-// of returns the Prefetch of the route that the request has taken.
+// of returns the Prefetch of the request's route.
 func (p Prefetches) of(c echo.Context) func(Caller, *db.Loader) {
 	prefetch, ok := p[c.Request().Method+" "+c.Path()]
 	if !ok {
@@ -61,9 +61,9 @@ type Edge struct {
 	Trust time.Duration
 }
 
-// Authenticate lets only requests with a valid Bearer token through and puts their principal into the
-// context. A revoked token is refused from the next request on, in every process: its holder is cached, but each
-// request asks the database whether the entry still holds.
+// Authenticate lets only requests with a valid Bearer token through and puts their principal into the context. A
+// revoked token is refused from the next request on, in every process: its holder is cached, but each request asks the
+// database whether the entry is still valid.
 func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -91,7 +91,7 @@ func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(Caller, *db.Lo
 		return err
 	}
 	if err := edge.admit(c, principal); err != nil {
-		// The log names who makes too many requests.
+		// The log names the holder of the token that makes too many requests.
 		c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
 		return err
 	}
@@ -176,7 +176,7 @@ func bearer(headers []string) (string, error) {
 	return secret, nil
 }
 
-// identify answers who holds the token, from the cache while the entry still holds. The prefetched look-ups follow its
+// identify returns the holder of the token, from the cache while the entry is valid. The prefetched look-ups follow its
 // own.
 func (s *Service) identify(
 	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),

@@ -21,19 +21,19 @@ const (
 	maxBillingBody = 64 << 10
 )
 
-// Charge asks the billing service for the money for one run beyond the quota.
+// Charge is the charge for one run beyond the quota.
 type Charge struct {
 	OrgID  uuid.UUID `json:"org_id"`
 	RunID  uuid.UUID `json:"run_id"`
 	Metric string    `json:"metric"`
-	// Key makes the charge happen once, however often it is asked for.
+	// Key is the Idempotency-Key: calls with one key are one charge.
 	Key string `json:"-"`
 }
 
 // errBilling means that the outcome of a charge is unknown. Repeating it with the same key is safe.
 var errBilling = errors.New("the billing service gave no definite answer")
 
-// Billing speaks to the operator's billing service.
+// Billing is a client of the operator's billing service.
 type Billing struct {
 	url    string
 	secret []byte

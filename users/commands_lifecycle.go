@@ -34,7 +34,7 @@ func deleteUserCommand(open Open) *cobra.Command {
 	return command
 }
 
-// printFootprint prints what the deletion of a user takes along.
+// printFootprint prints what would be deleted with a user.
 func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, email string) error {
 	user, err := s.User(ctx, email)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 
 // Config is what the service needs beside the database. Its zero value sends no mail and keeps no second factors.
 type Config struct {
-	// Keys encrypt the secrets of second factors, and letters that wait.
+	// Keys encrypt the secrets of second factors, and mails that wait.
 	Keys keyring.Ring
-	// Mail sends letters; nil where the installation sends none.
+	// Mail sends mail; nil if the installation sends none.
 	Mail *mail.Sender
-	// Staged is told of letters that wait.
+	// Staged is woken when a mail was staged.
 	Staged *jobs.Signal
-	// Address is the service's public URL, without a slash at its end, for the links in letters.
+	// Address is the service's public URL, without a slash at its end, for the links in mails.
 	Address string
 	// OpenID is the provider that people may sign in with; nil for none.
 	OpenID *OpenID

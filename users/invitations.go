@@ -78,7 +78,7 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 	})
 }
 
-// revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is no error.
+// revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is not an error.
 func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
 	id, err := core.PathID(c, "invitation")
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// ownInvitations is GET /api/invitations/: what the caller is invited to, in whatever organization.
+// ownInvitations is GET /api/invitations/: the caller's own invitations, of all organizations.
 func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
 	found, err := a.service.invitationsOf(c.Request().Context(), principal.UserID)
 	if err != nil {

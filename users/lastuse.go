@@ -27,8 +27,8 @@ func (l *lastUse) take() map[uuid.UUID]uuid.UUID {
 	return taken
 }
 
-// FlushLastUse writes the time of last use of the tokens that were used since the last call. It returns
-// 0, because nothing is left to be done at once. A crash loses only these times.
+// FlushLastUse writes the time of last use of the tokens that were used since the last call. It returns 0, because
+// nothing is left to do. A crash loses only these times.
 func (s *Service) FlushLastUse(ctx context.Context) (int, error) {
 	used := s.seen.take()
 	if len(used) == 0 {

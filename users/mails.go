@@ -15,33 +15,34 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/mail"
 )
 
-// jobMail sends the letter that is its subject. It belongs to no organization: its recipient may belong to none.
+// jobMail sends the mail that is its subject. It belongs to no organization: its recipient may belong to none.
 const jobMail jobs.Kind = "mail.send"
 
-// The kinds of letters.
+// The kinds of mails.
 const (
 	mailInvitation = "invitation"
 	mailPassword   = "password"
-	// mailForgotten is written when it is sent, so that to ask for it takes as long for an address without an account.
+	// mailForgotten is written when it is sent, so that requesting it takes equally long for addresses with and without
+	// an account.
 	mailForgotten = "forgotten"
 )
 
-// mailSeal is the place of encrypted letters in the database.
+// mailSeal is the place of encrypted mails in the database.
 const mailSeal = "mails.sealed"
 
-// maxMailError is how many characters are kept of why a letter could not be sent.
+// maxMailError is how many characters of the error of a mail are kept.
 const maxMailError = 300
 
 // mailsAreSent reports whether the installation sends mail.
 func (s *Service) mailsAreSent() bool { return s.cfg.Mail != nil }
 
-// letter is what is encrypted while it waits. It holds a link, which is a secret.
+// letter is the text of a mail, which is encrypted while the mail waits. It holds a link, which is a secret.
 type letter struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 }
 
-// queueMail adds a letter to the transaction that makes it necessary. It does nothing where no mail is sent.
+// queueMail adds a mail to the transaction that makes it necessary. It does nothing if the installation sends no mail.
 func (s *Service) queueMail(ctx context.Context, tx db.Tx, kind, recipient string, content *letter) error {
 	if !s.mailsAreSent() {
 		return nil
@@ -54,10 +55,10 @@ func (s *Service) queueMail(ctx context.Context, tx db.Tx, kind, recipient strin
 	if content != nil {
 		text, err := json.Marshal(content)
 		if err != nil {
-			return fmt.Errorf("write a letter: %w", err)
+			return fmt.Errorf("write a mail: %w", err)
 		}
 		if sealed, err = s.cfg.Keys.Seal(text, keyring.Place{OrgID: id, Column: mailSeal}); err != nil {
-			return fmt.Errorf("encrypt a letter: %w", err)
+			return fmt.Errorf("encrypt a mail: %w", err)
 		}
 	}
 	batch := tx.NewBatch()
@@ -66,7 +67,7 @@ func (s *Service) queueMail(ctx context.Context, tx db.Tx, kind, recipient strin
 	return batch.Send(ctx)
 }
 
-// mailPasswordLink tells the user of a link that somebody has made.
+// mailPasswordLink sends the user a link that an administrator or the operator has made.
 func (s *Service) mailPasswordLink(ctx context.Context, tx db.Tx, link passwordLink) error {
 	return s.queueMail(ctx, tx, mailPassword, link.Email, s.passwordLetter(link))
 }
@@ -106,7 +107,7 @@ func (s *Service) askForPassword(ctx context.Context, email string) error {
 	return err
 }
 
-// wakeMails tells the enqueuer of letters that have just been committed.
+// wakeMails wakes the enqueuer for mails that have just been committed.
 func (s *Service) wakeMails() {
 	if s.cfg.Staged != nil {
 		s.cfg.Staged.Wake()
@@ -118,18 +119,18 @@ func (s *Service) Tasks(register func(jobs.Kind, jobs.Handler)) {
 	register(jobMail, s.sendMail)
 }
 
-// waitingMail is a letter that is being sent.
+// waitingMail is a mail that is being sent.
 type waitingMail struct {
 	id              uuid.UUID
 	kind, recipient string
 	sealed          []byte
 }
 
-// sendMail sends one letter, outside of any transaction. A letter may be sent twice, when the process dies between the
-// server's answer and the deletion of the row. One that fails is staged again by SweepMails, later each time.
+// sendMail sends one mail, outside of any transaction. A mail is sent twice if the process dies between the server's
+// answer and the deletion of the row. A mail that fails is staged again by SweepMails, with a growing back-off.
 func (s *Service) sendMail(ctx context.Context, job jobs.Job) error {
 	if !s.mailsAreSent() {
-		return errors.New("a letter waits, and no mail server is configured for this process")
+		return errors.New("a mail waits, and no mail server is configured for this process")
 	}
 	waiting, err := s.beginMail(ctx, job.SubjectID, job.Epoch)
 	if err != nil || waiting == nil {
@@ -148,7 +149,7 @@ func (s *Service) sendMail(ctx context.Context, job jobs.Job) error {
 	return errors.Join(err, s.deleteMail(context.WithoutCancel(ctx), waiting.id))
 }
 
-// writeMail returns nil where there is nobody to write to.
+// writeMail returns nil if there is no account to write to.
 func (s *Service) writeMail(ctx context.Context, waiting waitingMail) (*mail.Message, error) {
 	var content letter
 	if waiting.kind == mailForgotten {
@@ -160,17 +161,17 @@ func (s *Service) writeMail(ctx context.Context, waiting waitingMail) (*mail.Mes
 	} else {
 		text, err := s.cfg.Keys.Open(waiting.sealed, keyring.Place{OrgID: waiting.id, Column: mailSeal})
 		if err != nil {
-			return nil, fmt.Errorf("decrypt a letter: %w", err)
+			return nil, fmt.Errorf("decrypt a mail: %w", err)
 		}
 		if err := json.Unmarshal(text, &content); err != nil {
-			return nil, fmt.Errorf("read a letter: %w", err)
+			return nil, fmt.Errorf("read a mail: %w", err)
 		}
 	}
 	return &mail.Message{To: waiting.recipient, Subject: content.Subject, Text: content.Text}, nil
 }
 
-// linkForgotten makes a link for the user with the address; nil where there is none who may have one. Whoever signs in
-// at the provider alone gets none: a password would outlive the account there.
+// linkForgotten makes a link for the user with the address; nil if there is no such user, or one who may not have a
+// link. Users who only sign in at the provider get none: a password would outlive the account there.
 func (s *Service) linkForgotten(ctx context.Context, email string) (*passwordLink, error) {
 	user, err := s.User(ctx, email)
 	if core.HasCode(err, core.CodeNotFound) {
@@ -196,7 +197,7 @@ func (s *Service) linkForgotten(ctx context.Context, email string) (*passwordLin
 	})
 }
 
-// SweepMails stages letters again that were not sent, and returns how many.
+// SweepMails stages mails again that were not sent, and returns how many.
 func (s *Service) SweepMails(ctx context.Context) (int, error) {
 	if !s.mailsAreSent() {
 		return 0, nil
@@ -216,6 +217,5 @@ func (s *Service) SweepMails(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// mailPause is how long a letter waits after the given number of attempts, as SQL over it: from half a minute to an
-// hour.
+// mailPause is the back-off after the given number of attempts, as SQL: from half a minute to an hour.
 const mailPause = `make_interval(secs => least(3600, 15 * power(2, least(attempts, 12))))`

@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// meBody says who the caller is.
+// meBody is the caller: the user, the organization and the role.
 type meBody struct {
 	ID    uuid.UUID `json:"id"`
 	Email string    `json:"email"`
@@ -20,7 +20,7 @@ type meBody struct {
 	Token uuid.UUID `json:"token"`
 }
 
-// meV1Body says who the caller is to the existing command line client.
+// meV1Body is the caller as the existing command line client reads it.
 type meV1Body struct {
 	Email string `json:"email"`
 	Name  string `json:"name"`

@@ -19,10 +19,10 @@ func Operations() idempotency.Operations {
 	return idempotency.Operations{endpointMember: {Title: "Invite a member"}}
 }
 
-// maxMemberDepth is far beyond what the body of a member nests.
+// maxMemberDepth is far more than the body of a member nests.
 const maxMemberDepth = 10
 
-// memberDraft asks to invite somebody.
+// memberDraft is the body of an invitation.
 type memberDraft struct {
 	Email string    `json:"email" form:"email" validate:"required,email,max=254"`
 	Name  string    `json:"name"  form:"name"  validate:"max=200,excludesrune=\x00"`
@@ -101,7 +101,7 @@ func (a *App) changeMember(c echo.Context, principal core.Principal) error {
 	return c.JSON(http.StatusOK, renderMember(member))
 }
 
-// removeMember is DELETE /api/members/{id}/. Repeating it is no error.
+// removeMember is DELETE /api/members/{id}/. Repeating it is not an error.
 func (a *App) removeMember(c echo.Context, principal core.Principal) error {
 	id, err := core.PathID(c, "member")
 	if err != nil {

@@ -25,9 +25,9 @@ type User struct {
 	Email        string    `validate:"required,email,max=254"`
 	Name         string    `validate:"max=200"`
 	PasswordHash string
-	// IsOperator says that the user may see and use the operations page.
+	// IsOperator allows the user to see and use the operations page.
 	IsOperator bool
-	// DisabledAt is since when the user may neither sign in nor use tokens; nil for who may.
+	// DisabledAt is the time from which the user may neither sign in nor use tokens; nil if the user is enabled.
 	DisabledAt *time.Time
 	CreatedAt  time.Time
 }
@@ -41,7 +41,7 @@ type Invitation struct {
 	Role      core.Role
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Valid says that it can be accepted: its week is not over, and whoever invited may still give the role.
+	// Valid is set while the invitation can be accepted: its week is not over, and its maker may still give the role.
 	Valid bool
 
 	OrgID   uuid.UUID
@@ -60,15 +60,15 @@ type Session struct {
 	Current bool `gorm:"-"`
 }
 
-// Token is an API token as it is listed. Its secret is kept nowhere.
+// Token is an API token as it is listed. Its secret is not stored.
 type Token struct {
 	ID     uuid.UUID
 	UserID uuid.UUID
 	Email  string
 	Label  string
 	Prefix string
-	// Role is the most that the token may do; MemberRole, that of its user, limits it further and is "" where the
-	// user is no member any more.
+	// Role is the token's own role; MemberRole, that of its user, limits it further, and is "" if the user is no longer
+	// a member.
 	Role       core.Role
 	MemberRole core.Role
 	State      TokenState

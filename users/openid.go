@@ -25,7 +25,7 @@ import (
 const (
 	// providerTimeout bounds each request to the provider.
 	providerTimeout = 10 * time.Second
-	// proofAge is how long ago the provider may have asked for the password of somebody who proves anew.
+	// proofAge is how long ago the provider may have asked for the password when a user confirms who they are.
 	proofAge = 10 * time.Minute
 	// maxName is how many characters of a name are kept.
 	maxName = 200
@@ -39,14 +39,14 @@ type OpenIDConfig struct {
 	ClientID, Secret string
 	// Domains are those of the addresses that may sign in; all of them where it is empty.
 	Domains []string
-	// CreateUsers says that whoever signs in gets an account. Otherwise the account must be there.
+	// CreateUsers gives an account to people who sign in without one. Otherwise they are refused.
 	CreateUsers bool
 	// Address is the service's public URL, without a slash at its end.
 	Address string
 }
 
-// OpenID is the provider. It is asked for its configuration when somebody first signs in, and not before: a provider
-// that is down stops nothing else.
+// OpenID is the provider. Its configuration is read at the first sign-in and not before: a provider that is down stops
+// nothing else.
 type OpenID struct {
 	cfg    OpenIDConfig
 	client *http.Client
@@ -76,8 +76,8 @@ func (s *Service) issuer() string {
 	return s.cfg.OpenID.cfg.Issuer
 }
 
-// provider asks the provider for its configuration, once. Those who ask meanwhile wait for the same answer; one that
-// fails is asked for again.
+// provider reads the configuration of the provider, once. Concurrent callers wait for the same answer; after a failure
+// the next caller tries again.
 func (o *OpenID) provider(ctx context.Context) (*oidc.Provider, error) {
 	if found := o.found.Load(); found != nil {
 		return found, nil
@@ -113,8 +113,8 @@ func (o *OpenID) exchange(provider *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// derived is a value that only the holder of a browser's secret knows: the state, the nonce or the verifier of the flow
-// that was begun with it.
+// derived is a value that only the holder of a browser's secret can compute: the state, the nonce or the verifier of
+// its flow.
 func derived(secret, name string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(name)) // It never fails.
@@ -137,19 +137,19 @@ func (o *OpenID) flow(ctx context.Context, secret string, again bool) (string, e
 	return o.exchange(provider).AuthCodeURL(derived(secret, "state"), options...), nil
 }
 
-// belongs reports whether the state of an answer is that of the flow that the browser with the secret has begun.
+// belongs reports whether an answer with this state belongs to the flow of the browser with the secret.
 func belongs(state, secret string) bool {
 	return secret != "" && subtle.ConstantTimeCompare([]byte(state), []byte(derived(secret, "state"))) == 1
 }
 
-// person is who has signed in at the provider.
+// person is a person who has signed in at the provider.
 type person struct {
 	Issuer, Subject, Email, Name string
-	// AskedAt is when the provider has asked for the password; the zero time where it does not say.
+	// AskedAt is when the provider has asked for the password (auth_time); zero if it does not say.
 	AskedAt time.Time
 }
 
-// redeem exchanges the code of an answer for who the person is.
+// redeem exchanges the code of an answer for the person.
 func (o *OpenID) redeem(ctx context.Context, secret, code string) (person, error) {
 	provider, err := o.provider(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o *OpenID) redeem(ctx context.Context, secret, code string) (person, error
 	return o.accept(token)
 }
 
-// accept reads who it is, if the provider vouches for the address and the address may sign in.
+// accept reads the person from the claims, if the provider has verified the address and its domain may sign in.
 func (o *OpenID) accept(token *oidc.IDToken) (person, error) {
 	var claims struct {
 		Email    string `json:"email"`

@@ -57,7 +57,7 @@ type organizationChange struct {
 	FindingsRetentionMS periodMS `json:"findings_retention_ms"`
 }
 
-// periodMS is a period that may be left out, or null for the one of the installation.
+// periodMS is a period in milliseconds. It may be absent, or null for that of the installation.
 type periodMS struct {
 	given  bool
 	period *time.Duration
@@ -74,7 +74,7 @@ func (p *periodMS) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	if *ms < 0 || *ms > maxPeriodMS {
-		return fmt.Errorf("%d ms is no period", *ms)
+		return fmt.Errorf("%d ms is not a period", *ms)
 	}
 	p.period = new(time.Duration(*ms) * time.Millisecond)
 	return nil

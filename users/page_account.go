@@ -11,13 +11,13 @@ import (
 
 const accountAddress = pages.Root + "account/"
 
-// accountPage is about the visitor alone.
+// accountPage shows the visitor's own account.
 type accountPage struct {
 	Invitations []Invitation
 	Sessions    []Session
 	// MinPassword is the shortest password.
 	MinPassword int
-	// Factor says that a second factor is on, and CodesLeft how many recovery codes were not used.
+	// Factor is set if a second factor is on. CodesLeft counts the unused recovery codes.
 	Factor    bool
 	CodesLeft int
 	Problem   *core.Error

@@ -20,7 +20,7 @@ type auditPage struct {
 type auditRow struct {
 	auditEntry
 
-	// Address is the page of what it was done to; "" where there is none.
+	// Address is the page of the action's subject; "" if it has none.
 	Address string
 }
 

@@ -23,7 +23,7 @@ type membersPage struct {
 
 type memberRow struct {
 	Member
-	// Self says that it is the visitor.
+	// Self is set if the member is the visitor.
 	Self bool
 	// Roles are those that the visitor may give the member; none where the member is out of reach.
 	Roles []choice
@@ -33,7 +33,7 @@ type memberRow struct {
 type invitationRow struct {
 	Invitation
 	Pill pages.Pill
-	// Within says that the visitor may give the role.
+	// Within is set if the visitor may give the role.
 	Within bool
 }
 
@@ -90,8 +90,8 @@ func (a *App) renderMembers(
 	})
 }
 
-// inviteForm is POST /app/orgs/{org}/members/. It answers with the link of the invitation, this once. There is one open
-// invitation per address, so sending the form twice is harmless.
+// inviteForm is POST /app/orgs/{org}/members/. It answers with the link of the invitation, which is shown only there.
+// There is one open invitation per address, so sending the form twice is harmless.
 func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	var form memberDraft
 	var issued issuedLink
@@ -114,12 +114,12 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	return a.renderLink(c, issued)
 }
 
-// linkPage shows the link of an invitation, this once.
+// linkPage shows the link of an invitation. It is not shown again.
 type linkPage struct {
 	Invitation Invitation
 	// Link is the whole address, to copy and to pass on.
 	Link string
-	// Mailed says that the person gets it by mail, too.
+	// Mailed is set if the person also gets the link by mail.
 	Mailed bool
 }
 

@@ -13,12 +13,12 @@ import (
 const (
 	// openIDAddress sends a browser to the provider.
 	openIDAddress = pages.SignInAddress + "provider/"
-	// openIDCookie holds the secret of what the browser has begun there.
+	// openIDCookie holds the secret of the sign-in that the browser has begun at the provider.
 	openIDCookie = "sv_provider"
 )
 
-// toProvider is GET /app/sign-in/provider/. It is a link and no form, because the policy of our pages lets forms lead
-// to this server only.
+// toProvider is GET /app/sign-in/provider/. It is a link and not a form, because the content security policy lets forms
+// lead to this server only.
 func (a *App) toProvider(c echo.Context) error {
 	if a.service.cfg.OpenID == nil {
 		return noProvider()
@@ -86,7 +86,7 @@ func (a *App) fromProvider(c echo.Context) error {
 	return enterInto(c, into, waiting.Next)
 }
 
-// signInAgain shows the sign-in with what went wrong. A provider that is away leaves the password.
+// signInAgain shows the sign-in with what went wrong. If the provider is down, the password still works.
 func (a *App) signInAgain(c echo.Context, next string, err error) error {
 	problem := pages.Refusal(err)
 	if problem == nil && core.HasCode(err, core.CodeUnavailable) {

@@ -44,8 +44,8 @@ func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error)
 	})
 }
 
-// newPasswordForm is POST /app/password/{token}/. It begins no session: the second factor is asked for where there is
-// one, and whoever has the link alone gets no further.
+// newPasswordForm is POST /app/password/{token}/. It begins no session: signing in also asks for the second factor, so
+// the link alone does not replace it.
 func (a *App) newPasswordForm(c echo.Context) error {
 	var form newPasswordForm
 	err := core.BindForm(c, a.check, &form)
@@ -108,12 +108,12 @@ func (a *App) forgottenForm(c echo.Context) error {
 	return a.renderForgotten(c, http.StatusOK, form)
 }
 
-// linkForm says how long a link works.
+// linkForm is how long a link works.
 type linkForm struct {
 	Hours int `form:"hours" validate:"min=1,max=72"`
 }
 
-// passwordLinkPage shows a link, this once.
+// passwordLinkPage shows a link. It is not shown again.
 type passwordLinkPage struct {
 	Link passwordLink
 	// Address is the whole address, to copy and to pass on.

@@ -11,11 +11,11 @@ import (
 
 const factorAddress = accountAddress + "second-factor/"
 
-// factorPage draws the secret that is being set up.
+// factorPage shows the secret that is being set up, as a QR code and as text.
 type factorPage struct {
 	enrolment
 
-	// Pending says that there is one.
+	// Pending is set if there is one.
 	Pending bool
 	Problem *core.Error
 }
@@ -54,7 +54,8 @@ func (a *App) renderFactor(c echo.Context, status int, problem *core.Error) erro
 	})
 }
 
-// confirmFactorForm is POST /app/account/second-factor/confirm/. It answers with the recovery codes, this once.
+// confirmFactorForm is POST /app/account/second-factor/confirm/. It answers with the recovery codes, which are not
+// shown again.
 func (a *App) confirmFactorForm(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
 	var form confirmForm

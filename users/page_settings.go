@@ -53,7 +53,7 @@ func periodOf(field, count string, unit time.Duration) (*time.Duration, error) {
 type settingsPage struct {
 	Settings orgSettings
 	Form     settingsForm
-	// Changes says that the visitor may change them, and Secrets that the visitor may see the signing secrets.
+	// Changes is set if the visitor may change them, and Secrets if the visitor may see the signing secrets.
 	Changes, Secrets bool
 	Problem          *core.Error
 }

@@ -57,7 +57,7 @@ func (a *App) signIn(c echo.Context) error {
 	return enterInto(c, into, form.Next)
 }
 
-// enterInto goes where a sign-in has got: to the page, or to the code.
+// enterInto redirects after a sign-in: to the page, or to the form for the code.
 func enterInto(c echo.Context, into signedInto, next string) error {
 	if into.session == "" {
 		pages.SetCookie(c, stepCookie, into.step, stepLife)
@@ -73,7 +73,7 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (signedInto, error) {
 	if err := a.mayGuess("network " + network(from.Address)); err != nil {
 		return signedInto{}, err
 	}
-	// Where the account has been signed in to lately, guesses from elsewhere do not use the attempts up.
+	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
 	subject := "account " + account
 	if place := network(from.Address) + " " + account; a.familiar.Contains(place) {
 		subject = "place " + place
@@ -88,15 +88,15 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (signedInto, error) {
 	return into, err
 }
 
-// browserOf is what the request was sent with.
+// browserOf describes the browser that has sent the request.
 func browserOf(c echo.Context) browser {
 	return browser{Address: c.RealIP(), UserAgent: c.Request().UserAgent(), Secret: sessionSecret(c)}
 }
 
-// networkBits is the part of an IPv6 address that a customer of a provider cannot change.
+// networkBits is the length of the prefix of an IPv6 address that its holder cannot change.
 const networkBits = 64
 
-// network is what attempts are counted by: an IPv4 address, or the /64 of an IPv6 address.
+// network is the key by which attempts are counted: an IPv4 address, or the /64 of an IPv6 address.
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {
@@ -122,7 +122,7 @@ func (a *App) mayGuess(subject string) error {
 	return refused
 }
 
-// mayMail counts a mail that a member has sent to an address of the member's choice.
+// mayMail counts a mail to an address that a member has chosen.
 func (a *App) mayMail(principal core.Principal) error {
 	if !a.service.mailsAreSent() {
 		return nil

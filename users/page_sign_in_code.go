@@ -13,9 +13,9 @@ import (
 const (
 	// stepCookie holds the secret of a sign-in that waits for its second step.
 	stepCookie = "sv_sign_in"
-	// stepLife is how long the browser keeps it. The database decides when the step ends.
+	// stepLife is the lifetime of the cookie. The database decides when the step ends.
 	stepLife = 10 * time.Minute
-	// codeAddress asks for a code of the second factor.
+	// codeAddress is the page that asks for a code of the second factor.
 	codeAddress = pages.SignInAddress + "code/"
 )
 

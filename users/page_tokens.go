@@ -15,7 +15,7 @@ import (
 
 const dayLength = 24 * time.Hour
 
-// tokenForm asks for a new token. Sent twice it makes one.
+// tokenForm asks for a new token. Sent twice, it makes one token.
 type tokenForm struct {
 	ID    uuid.UUID `form:"id"    validate:"required"`
 	Label string    `form:"label" validate:"required,max=100,excludesrune=\x00"`
@@ -47,7 +47,7 @@ func tokenLives(chosen int64) []choice {
 // tokensPage lists tokens, with the form for a new one.
 type tokensPage struct {
 	core.Page[tokenRow]
-	// All says that the tokens of all members are listed.
+	// All is set if the tokens of all members are listed.
 	All     bool
 	State   TokenState
 	States  []TokenState
@@ -75,11 +75,11 @@ func tokenRowFor(principal core.Principal) func(Token) tokenRow {
 	}
 }
 
-// secretPage shows a new token's secret, this once.
+// secretPage shows a new token's secret. It is not shown again.
 type secretPage struct {
 	Token  Token
 	Secret string
-	// Overlap is how long the token works on that this one replaces; "" for none.
+	// Overlap is how long the replaced token keeps working; "" if none was replaced.
 	Overlap string
 }
 
@@ -151,7 +151,7 @@ func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
 	return a.renderSecret(c, issued, strconv.Itoa(int(defaultOverlap.Hours()))+" hours")
 }
 
-// renderSecret shows a secret, which neither the browser nor anybody on the way may keep.
+// renderSecret shows a secret, which neither the browser nor a proxy may store.
 func (a *App) renderSecret(c echo.Context, issued issuedToken, overlap string) error {
 	return a.pages.Render(c, http.StatusCreated, "token_secret", pages.Page{
 		Title: "New token " + issued.Label, Section: pages.SectionTokens,

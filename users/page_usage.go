@@ -17,15 +17,15 @@ import (
 // usagePage shows what the organization has used in the current period.
 type usagePage struct {
 	Usage PeriodUsage
-	// Left is what remains of the quota; nil where there is none.
+	// Left is the rest of the quota; nil if there is no quota.
 	Left  *int64
 	Gauge *pages.Gauge
 	Chart pages.Bars
-	// CountedSince is set when the ledgers are about a part of the period.
+	// CountedSince is set if the counts by day and by workflow cover only a part of the period.
 	CountedSince *time.Time
 	Workflows    []WorkflowRuns
 	Tokens       []TokenRuns
-	// Saved is how many runs replays have spared in the last days.
+	// Saved is how many starts were replayed in the last days instead of starting another run.
 	Saved     int64
 	SavedDays int
 	// Refusals are the starts that were refused in the last days, by the code.

@@ -20,19 +20,19 @@ const (
 	maxHashes = 2
 	// maxWaitingHashes bounds how many more wait for their turn, about two seconds at most.
 	maxWaitingHashes = 16
-	// hashRetry is when a full queue has certainly moved on.
+	// hashRetry is when a full queue certainly has room again.
 	hashRetry = 2 * time.Second
 )
 
 // errHashing says that the queue of password hashes is full.
 var errHashing = errors.New("the queue of password hashes is full")
 
-// passwords hashes and compares passwords, a few at once. More wait in a queue of bounded length: what finds it full is
-// answered with unavailable at once, so that a flood of guesses costs no honest visitor more than a retry.
+// passwords hashes and compares passwords, a few at once. More wait in a queue of bounded length: if it is full, a
+// request is answered with unavailable at once, so that a flood of guesses costs other visitors no more than a retry.
 type passwords struct {
 	// admitted has a slot for each password that is hashed or waits, and running for each that is hashed.
 	admitted, running chan struct{}
-	// cost is what a new hash costs; a stored one says itself what it has cost.
+	// cost has the parameters of new hashes; a stored hash names its own.
 	cost *argon2id.Params
 }
 
@@ -54,7 +54,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	})
 }
 
-// match compares a password with a hash. Where there is no hash nothing matches, which takes as long.
+// match compares a password with a hash. Without a hash nothing matches, which takes equally long.
 func (p *passwords) match(ctx context.Context, password, hash string) (bool, error) {
 	if hash == "" {
 		_, err := p.hash(ctx, password)
@@ -93,8 +93,8 @@ func inTurn[T any](ctx context.Context, p *passwords, password string, do func()
 	return do()
 }
 
-// HashCheaply makes the hashes of new passwords cost next to nothing, for tests that sign in. It must be called before
-// the service is used.
+// HashCheaply makes the hashes of new passwords cheap, for tests that sign in. It must be called before the service is
+// used.
 func (s *Service) HashCheaply() {
 	s.passwords.cost = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }

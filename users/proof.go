@@ -15,20 +15,21 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// proofPage asks who it is before a form has its effect. It holds the form, so that nothing has to be entered again.
+// proofPage asks visitors to confirm who they are before a form takes effect. It holds the form, so that nothing has to
+// be entered again.
 type proofPage struct {
 	Action string
 	Fields []proofField
 	Ways   ways
-	// Provider is where a user shows at the provider who it is; the form is lost on this way.
+	// Provider is the address where users confirm it at the OpenID Connect provider; the form is lost then.
 	Provider string
 	Problem  *core.Error
 }
 
 type proofField struct{ Name, Value string }
 
-// Proven makes a view of deeds that a session alone does not allow: whoever has found an open browser, or has stolen
-// its cookie, does not know the password. The user must have shown who it is within ten minutes, or does so now.
+// Proven protects a view whose action needs more than a session: somebody at an open browser, or with a stolen cookie,
+// does not know the password. The user must have confirmed who they are within the last ten minutes, or does so now.
 func (a *App) Proven(view core.View) core.View {
 	return func(c echo.Context, principal core.Principal) error {
 		if proven, err := a.askProof(c); !proven {
@@ -56,8 +57,8 @@ func (a *App) provenFor(c echo.Context, role core.Role) (bool, error) {
 	return a.askProof(c)
 }
 
-// askProof reports whether the visitor has shown who it is. If not, it has answered with the page that asks for it, or
-// returns an error.
+// askProof reports whether the visitor has confirmed who they are. If not, it has answered with the page that asks for
+// it, or returns an error.
 func (a *App) askProof(c echo.Context) (bool, error) {
 	visitor, err := signedIn(c)
 	if err != nil {
@@ -103,7 +104,7 @@ func (a *App) renderProof(c echo.Context, visitor pages.Visitor, problem *core.E
 	return a.pages.Render(c, status, "proof", pages.Page{Title: "Confirm that it is you", Data: page})
 }
 
-// cameFrom is the page whose form it was, as far as the browser tells.
+// cameFrom is the page of the form, if the browser names it (Referer).
 func cameFrom(c echo.Context) string {
 	from, err := url.Parse(c.Request().Referer())
 	if err != nil || !strings.HasPrefix(from.Path, pages.Root) {
@@ -112,7 +113,7 @@ func cameFrom(c echo.Context) string {
 	return pages.Inside(from.RequestURI())
 }
 
-// prove notes that the user of the session has shown who it is, by the password or by a code.
+// prove records that the user of the session has confirmed who they are, by the password or by a code.
 func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from browser) error {
 	way := "with the password"
 	if password != "" {
@@ -138,7 +139,7 @@ func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, pass
 	if err != nil || matches {
 		return err
 	}
-	if err := s.recordDeed(ctx, visitor.UserID, visitor.UserID, "password.refuse", from.origin()); err != nil {
+	if err := s.recordAction(ctx, visitor.UserID, visitor.UserID, "password.refuse", from.origin()); err != nil {
 		return err
 	}
 	return core.InvalidPayload("Please look at 1 field again.", core.FieldError{

@@ -29,11 +29,11 @@ const (
 	// that a plain digest keeps them.
 	recoveryCodes = 10
 	recoveryBytes = 10
-	// freeFailures is how many wrong codes in a row have no pause after them.
+	// freeFailures is how many wrong codes in a row are allowed without a pause.
 	freeFailures = 5
 )
 
-// codesOf says how codes are made: what every authenticator app understands.
+// codesOf are the parameters of the codes, which every authenticator app supports.
 func codesOf() hotp.ValidateOpts {
 	return hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 }
@@ -54,8 +54,8 @@ func factorPlace(userID uuid.UUID) keyring.Place {
 	return keyring.Place{OrgID: userID, Column: factorSeal}
 }
 
-// acceptedStep returns the step whose code it is, later than the one that was accepted last; 0 for none. A code that
-// somebody has looked at over a shoulder is therefore of no use once its owner has entered it.
+// acceptedStep returns the step whose code it is, later than the one that was accepted last; 0 for none. So a code that
+// was watched over a shoulder is useless once its owner has entered it.
 func acceptedStep(secret []byte, code string, now, last int64) int64 {
 	for step := now/stepSeconds - skew; step <= now/stepSeconds+skew; step++ {
 		if step <= last || step < 0 {
@@ -88,15 +88,15 @@ func recoveryDigest(code string) []byte {
 	return digest[:]
 }
 
-// bare is a code without what people put between its characters.
+// bare is a code without the spaces and hyphens between its characters.
 func bare(code string) string {
 	return strings.NewReplacer(" ", "", "-", "", "\t", "").Replace(code)
 }
 
-// isAppCode tells codes of an app from recovery codes.
+// isAppCode distinguishes the codes of an app from recovery codes.
 func isAppCode(code string) bool { return len(code) == otp.DigitsSix.Length() }
 
-// enrolment is what an authenticator app needs to know.
+// enrolment is what an authenticator app needs.
 type enrolment struct {
 	// Secret is for apps that read no pictures, in groups of four.
 	Secret string

@@ -16,7 +16,7 @@ type Service struct {
 	db    *db.DB
 	check *core.Validator
 	seen  *lastUse
-	// tokenCache keeps the holders of tokens that were used lately.
+	// tokenCache caches the holders of recently used tokens.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 	passwords  *passwords
 	cfg        Config
@@ -55,9 +55,8 @@ func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.
 	return batch.Send(ctx)
 }
 
-// auditUser records a deed on a user's account in the transaction of the deed: once in each organization that the user
-// belongs to. A user of none has a record of the installation, whose organization is the zero UUID. The zero actor is
-// the operator.
+// auditUser records an action on a user's account in the transaction of the action: once in each organization that the
+// user belongs to. If there is none, the record's organization is the zero UUID. The zero actor is the operator.
 func auditUser(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, action, detail string) error {
 	orgs, err := organizationsOf(ctx, tx, userID)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// finishProvider ends what a browser has begun at the provider. The step is used up first, so that an answer counts
-// once, whatever comes of it.
+// finishProvider ends the sign-in that a browser has begun at the provider. The step is used up first, so that an
+// answer counts only once, whatever its result is.
 func (s *Service) finishProvider(
 	ctx context.Context, secret, code string, visitor pages.Visitor, from browser,
 ) (signedInto, step, error) {
@@ -38,7 +38,7 @@ func (s *Service) finishProvider(
 	return into, waiting, err
 }
 
-// proveAtProvider notes that the visitor has just shown at the provider who it is.
+// proveAtProvider records that the visitor has just confirmed at the provider who they are.
 func (s *Service) proveAtProvider(
 	ctx context.Context, userID uuid.UUID, who person, visitor pages.Visitor, from browser,
 ) error {
@@ -84,15 +84,15 @@ func (s *Service) userOf(ctx context.Context, who person) (uuid.UUID, error) {
 // candidate is the account with the address of a person who signs in at the provider for the first time.
 type candidate struct {
 	id uuid.UUID
-	// confirmed says that whoever has the account has also shown to have the address.
+	// confirmed is set if the holder of the account has also proven to own the address.
 	confirmed bool
 	disabled  bool
 	// linked says that another account of the provider belongs to it.
 	linked bool
 }
 
-// mayBeLinked refuses what would join two people: an account that somebody else may have made for the address, and an
-// address that the provider has given to another person since.
+// mayBeLinked refuses to link two different people: an account that another person may have made for the address, and
+// an address that the provider has since given to another person.
 func (c candidate) mayBeLinked() error {
 	switch {
 	case c.disabled:
@@ -137,7 +137,7 @@ func linkIdentity(ctx context.Context, tx db.Tx, userID uuid.UUID, who person) e
 	return auditUser(ctx, tx, userID, userID, "identity.link", who.Issuer)
 }
 
-// Unlink ends what joins a user to accounts at the provider. The next sign-in there joins again, by the address.
+// Unlink removes the links of a user to accounts at the provider. The next sign-in there links again, by the address.
 func (s *Service) Unlink(ctx context.Context, email string) error {
 	user, err := s.User(ctx, email)
 	if err != nil {

@@ -68,8 +68,8 @@ func newInvitation(principal core.Principal, draft memberDraft) (Invitation, err
 	return Invitation{ID: id, Email: normalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role}, err
 }
 
-// invite adds an invitation. It looks at the members of the organization and at nobody else, so its answer does not
-// depend on whether the address has an account.
+// invite adds an invitation. It looks only at the members of the organization, so its answer does not depend on whether
+// the address has an account.
 func invite(ctx context.Context, tx db.Tx, principal core.Principal, wanted Invitation) (Invitation, error) {
 	member, err := isMemberByEmail(ctx, tx, principal.OrgID, wanted.Email)
 	if err != nil {
@@ -98,7 +98,7 @@ func addressTaken(sentence, detail string) error {
 	return core.InvalidPayload(sentence, core.FieldError{Pointer: "/email", Code: "taken", Detail: detail})
 }
 
-// issuedLink is an invitation with the secret of its new link, which is kept nowhere.
+// issuedLink is an invitation with the secret of its new link, which is not stored.
 type issuedLink struct {
 	Invitation
 
@@ -124,7 +124,7 @@ func (s *Service) makeLink(
 	if err != nil {
 		return issuedLink{}, err
 	}
-	// Whoever has the link can take the role.
+	// Anybody with the link can take the role.
 	if err := mayManage(principal, open.Role); err != nil {
 		return issuedLink{}, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) makeLink(
 	return issued, s.mailInvitationLink(ctx, tx, issued)
 }
 
-// revokeInvitation ends an open invitation and its link. It is no error that it has ended.
+// revokeInvitation ends an open invitation and its link. Repeating it is not an error.
 func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal, id uuid.UUID) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		open, err := lockInvitation(ctx, tx, principal.OrgID, id)
@@ -164,7 +164,7 @@ func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal
 	return err
 }
 
-// accept makes the user a member by an invitation for the user's address. To repeat it changes nothing.
+// accept makes the user a member by an invitation for the user's address. Repeating it changes nothing.
 func (s *Service) accept(ctx context.Context, key invitationKey, userID uuid.UUID) (Invitation, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (Invitation, error) { return acceptIn(ctx, tx, key, userID) })
 }
@@ -219,7 +219,7 @@ func (s *Service) join(ctx context.Context, secret string, form joinForm) (User,
 	return user, accepted, err
 }
 
-// asMember is who acts on an invitation, for the audit records of the organization.
+// asMember is the principal of an action on an invitation, for the audit records of the organization.
 func asMember(i Invitation, userID uuid.UUID) core.Principal {
 	return core.Principal{OrgID: i.OrgID, UserID: userID}
 }

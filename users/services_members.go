@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// setRole changes a member's role. Nobody changes who is above them, or raises anybody above them.
+// setRole changes a member's role. Members can neither change a member above their own role nor raise a role above it.
 func (s *Service) setRole(
 	ctx context.Context, principal core.Principal, userID uuid.UUID, role core.Role,
 ) (Member, error) {
@@ -37,7 +37,7 @@ func (s *Service) setRole(
 	})
 }
 
-// removeMember ends a membership. It is no error that there is none.
+// removeMember ends a membership. It is not an error if there is none.
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
@@ -82,7 +82,7 @@ func mayManage(principal core.Principal, role core.Role) error {
 	return principal.Require(role, "manage members who are "+string(role))
 }
 
-// membershipError says what the refusal of the database to change a membership means.
+// membershipError translates the database's refusal to change a membership.
 func membershipError(err error) error {
 	if err == nil {
 		return nil

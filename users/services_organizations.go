@@ -98,7 +98,7 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 	return err
 }
 
-// SetOverage says whether the organization may start runs beyond its quota, each charged on its own.
+// SetOverage sets whether the organization may start runs beyond its quota, each charged on its own.
 func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool) error {
 	return s.setColumns(ctx, orgID, "organization.set_overage", describeOverage(allowed),
 		map[string]any{"overage_billing": allowed})

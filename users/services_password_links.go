@@ -14,7 +14,7 @@ import (
 const (
 	minLinkLife = time.Hour
 	maxLinkLife = 72 * time.Hour
-	// mailedLinkLife is how long a link holds that was asked for by mail.
+	// mailedLinkLife is how long a link works that was requested by mail.
 	mailedLinkLife = 2 * time.Hour
 )
 
@@ -24,15 +24,15 @@ type passwordLink struct {
 	Email     string
 	ExpiresAt time.Time
 
-	// secret is kept nowhere but in the link.
+	// secret is only in the link, and not stored.
 	secret string
 }
 
 // Path is the address of the link on this service.
 func (l passwordLink) Path() string { return passwordAddress + l.secret + "/" }
 
-// linkPassword makes a link for a member, in place of the one that was given before. Whoever has the link can act as
-// the user in all of the user's organizations, so the principal has to administer each of them.
+// linkPassword makes a link for a member, which replaces the previous one. Anybody with the link can act as the user in
+// all of the user's organizations, so the principal has to administer each of them.
 func (s *Service) linkPassword(
 	ctx context.Context, principal core.Principal, userID uuid.UUID, life time.Duration,
 ) (passwordLink, error) {
@@ -75,8 +75,8 @@ func (s *Service) LinkPassword(ctx context.Context, email string, life time.Dura
 	return link.Path(), link.ExpiresAt, err
 }
 
-// makePasswordLink makes a link that the administrator gives, or the operator for the zero UUID. It is also mailed
-// where mail is set up, so that nobody makes a link for a person who does not hear of it.
+// makePasswordLink makes a link that the administrator gives, or the operator for the zero UUID. If mail is set up, it
+// is also mailed, so that a link cannot be made without its user's knowledge.
 func (s *Service) makePasswordLink(
 	ctx context.Context, tx db.Tx, madeBy, userID uuid.UUID, life time.Duration,
 ) (passwordLink, error) {
@@ -112,8 +112,8 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 		if err != nil {
 			return struct{}{}, err
 		}
-		// Whoever has got the mail has shown to whom the address belongs.
-		if err := updatePassword(ctx, tx, used.userID, hash, used.origin == originMailed); err != nil {
+		// A link that arrived by mail has proven who owns the address.
+		if err := updatePassword(ctx, tx, used.userID, hash, addressProof(used.origin == originMailed)); err != nil {
 			return struct{}{}, err
 		}
 		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.origin, from.origin())
@@ -122,7 +122,7 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 	return err
 }
 
-// noSuchLink is the answer to a link that never was one, too.
+// noSuchLink is also the answer to a link that never existed.
 func noSuchLink() error {
 	return core.NewError(core.CodeNotFound,
 		"The link does not work: it was used, replaced or has expired. Ask for a new one.")

@@ -32,7 +32,7 @@ func (s *Service) beginFactor(ctx context.Context, userID uuid.UUID, from browse
 	return err
 }
 
-// pendingFactor is the secret that the user is setting up, to be drawn; false where there is none.
+// pendingFactor is the secret that the user is setting up; false if there is none.
 func (s *Service) pendingFactor(ctx context.Context, visitor pages.Visitor) (enrolment, bool, error) {
 	factor, err := s.factor(ctx, visitor.UserID)
 	if err != nil || factor == nil || factor.confirmed {
@@ -86,8 +86,8 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 	})
 }
 
-// removeOwnFactor removes the second factor of the user, or the one that is being set up. It is no error that there is
-// none.
+// removeOwnFactor removes the second factor of the user, or the one that is being set up. It is not an error if there
+// is none.
 func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from browser) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		return struct{}{}, removeFactor(ctx, tx, userID, userID, from.origin())
@@ -96,7 +96,7 @@ func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from br
 }
 
 // removeMembersFactor removes the second factor of a member who has lost it. Together with a link for a new password it
-// gives the whole account away, so it takes the same right.
+// gives full access to the account, so it requires the same right.
 func (s *Service) removeMembersFactor(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
@@ -137,8 +137,8 @@ func removeFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail
 	return auditUser(ctx, tx, actor, userID, "second_factor.remove", detail)
 }
 
-// useCode checks a code of the app or a recovery code, and uses it up. What it refuses is counted, also where the
-// caller does nothing further.
+// useCode checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
+// does nothing further.
 func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, from browser) error {
 	refusal, err := db.InTx(ctx, s.db, func(tx db.Tx) (error, error) {
 		factor, err := lockFactor(ctx, tx, userID)
@@ -181,7 +181,7 @@ func (s *Service) useCodeIn(
 		if used && err == nil {
 			err = auditUser(ctx, tx, userID, userID, "second_factor.recover", "a recovery code was used")
 		}
-		return used, "is no recovery code that is left", err
+		return used, "is not an unused recovery code", err
 	}
 	step, err := s.stepOf(factor, userID, code)
 	if err != nil || step == 0 {

@@ -14,10 +14,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// maxUserAgent is how many characters are kept of what a browser says about itself.
+// maxUserAgent is how many characters of a browser's User-Agent are kept.
 const maxUserAgent = 300
 
-// browser is what somebody uses the dashboard with.
+// browser is the browser that a request to the dashboard comes from.
 type browser struct {
 	// Address is that of the client, for the audit records.
 	Address   string
@@ -39,7 +39,7 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 		return signedInto{}, err
 	}
 	if matches && user.DisabledAt != nil {
-		if err := s.recordDeed(ctx, user.ID, user.ID, "session.refuse", "disabled "+from.origin()); err != nil {
+		if err := s.recordAction(ctx, user.ID, user.ID, "session.refuse", "disabled "+from.origin()); err != nil {
 			return signedInto{}, err
 		}
 		return signedInto{}, accountDisabled()
@@ -47,9 +47,9 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 	if matches {
 		return s.passFirst(ctx, user.ID, next, from.origin(), from)
 	}
-	// An unknown address is nobody's, so only the access log has it.
+	// An unknown address belongs to no user, so only the access log has the attempt.
 	if user.ID != uuid.Nil {
-		if err := s.recordDeed(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.origin()); err != nil {
+		if err := s.recordAction(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.origin()); err != nil {
 			return signedInto{}, err
 		}
 	}
@@ -60,12 +60,12 @@ func accountDisabled() error {
 	return core.NewError(core.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
 }
 
-// origin says where a deed came from.
+// origin is the address of the client, for the audit record of an action.
 func (b browser) origin() string {
 	return "from " + b.Address
 }
 
-// SignOut ends the browser's session. To end one that has ended is no error.
+// SignOut ends the browser's session. Repeating it is not an error.
 func (s *Service) SignOut(ctx context.Context, from browser) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		userID, err := deleteSession(ctx, tx, sessionDigest(from.Secret))
@@ -85,7 +85,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 		return err
 	}
 	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		if err := updatePassword(ctx, tx, userID, hash, true); err != nil {
+		if err := updatePassword(ctx, tx, userID, hash, addressConfirmed); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
@@ -143,7 +143,7 @@ func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, from b
 	return err
 }
 
-// changePassword sets another password for who knows the one so far, ends all sessions and begins a new one.
+// changePassword sets a new password for a user who knows the current one, ends all sessions and begins a new one.
 func (s *Service) changePassword(
 	ctx context.Context, visitor pages.Visitor, form passwordForm, from browser,
 ) (string, error) {
@@ -156,7 +156,7 @@ func (s *Service) changePassword(
 		return "", err
 	}
 	if !matches {
-		if err := s.recordDeed(ctx, user.ID, user.ID, "password.refuse", from.origin()); err != nil {
+		if err := s.recordAction(ctx, user.ID, user.ID, "password.refuse", from.origin()); err != nil {
 			return "", err
 		}
 		return "", core.InvalidPayload("Please look at 1 field again.", core.FieldError{
@@ -168,7 +168,7 @@ func (s *Service) changePassword(
 		return "", err
 	}
 	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
-		if err := updatePassword(ctx, tx, user.ID, hash, false); err != nil {
+		if err := updatePassword(ctx, tx, user.ID, hash, addressUnproven); err != nil {
 			return "", err
 		}
 		detail := "all sessions ended, " + from.origin()
@@ -179,8 +179,8 @@ func (s *Service) changePassword(
 	})
 }
 
-// beginSession begins a session in place of the browser's one, and returns its secret. The detail ends with where the
-// browser is.
+// beginSession replaces the browser's session by a new one, and returns its secret. The detail of the audit record ends
+// with the browser's address.
 func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, detail string, from browser) (string, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
 		if err := auditUser(ctx, tx, userID, userID, "session.begin", detail); err != nil {
@@ -190,8 +190,8 @@ func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, detail str
 	})
 }
 
-// recordDeed audits what has changed nothing else.
-func (s *Service) recordDeed(ctx context.Context, actor, userID uuid.UUID, action, detail string) error {
+// recordAction audits an action that has changed nothing else.
+func (s *Service) recordAction(ctx context.Context, actor, userID uuid.UUID, action, detail string) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
 		return struct{}{}, auditUser(ctx, tx, actor, userID, action, detail)
 	})

@@ -16,7 +16,7 @@ type Tenant struct {
 	ID   uuid.UUID
 	Slug string
 	Name string
-	// Suspended is since when the organization may only read; nil where it may do everything.
+	// Suspended is the time from which the organization may only read; nil if it is not suspended.
 	Suspended *time.Time
 	CreatedAt time.Time
 	// Members and Tokens count the members and their active tokens, and Used the runs of this month.
@@ -26,7 +26,8 @@ type Tenant struct {
 }
 
 // Suspend lets the members of an organization read and do nothing else, from their next request on in every process.
-// Runs that were accepted before are executed. To repeat it is no error, and keeps the time of the first.
+// Runs that were accepted before are executed. Repeating it is not an error, and keeps the time of the first
+// suspension.
 func (s *Service) Suspend(ctx context.Context, orgID uuid.UUID, reason string) error {
 	return s.setColumns(ctx, orgID, "organization.suspend", reason,
 		map[string]any{"suspended_at": gorm.Expr("coalesce(suspended_at, now())")})

@@ -27,7 +27,7 @@ type TokenRequest struct {
 	Random []byte `validate:"omitempty,len=32"`
 }
 
-// issuedToken is a new token with its secret, which is shown this once.
+// issuedToken is a new token with its secret, which is not shown again.
 type issuedToken struct {
 	Token
 	secret string
@@ -36,7 +36,7 @@ type issuedToken struct {
 // errTokenMade is the cause of the refusal of a request whose token is there already.
 var errTokenMade = errors.New("the token was made before")
 
-// CreateToken makes a token on the operator's behalf and returns its secret, which is shown this once.
+// CreateToken makes a token on the operator's behalf and returns its secret, which is not stored.
 func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string, error) {
 	if err := s.check.Body(request); err != nil {
 		return "", err
@@ -52,8 +52,8 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	return issued.secret, nil
 }
 
-// EnsureToken returns the secret of the first token of a series that works, and makes the first one that there never
-// was. random returns the bytes of the secrets of the series, of which one that was revoked or has expired stays so.
+// EnsureToken returns the secret of the first token of a series that works. It skips tokens that were revoked or have
+// expired, and creates the first one that does not exist yet. random returns the random bytes of the series' secrets.
 func (s *Service) EnsureToken(
 	ctx context.Context, request TokenRequest, random func(generation int) []byte,
 ) (string, error) {

@@ -53,7 +53,7 @@ func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
 	}
 }
 
-// isForStrangers tells the pages that people without a session may see, too.
+// isForStrangers reports whether people without a session may see the page, too.
 func isForStrangers(address string) bool {
 	return strings.HasPrefix(address, invitationsAddress) || strings.HasPrefix(address, passwordAddress)
 }

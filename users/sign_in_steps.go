@@ -23,21 +23,21 @@ const (
 // maxNext is how many characters of an address are kept.
 const maxNext = 2000
 
-// step is what a browser has done of a sign-in.
+// step is an unfinished sign-in of a browser.
 type step struct {
 	Purpose string
-	// UserID is the zero UUID as long as nobody knows who it is.
+	// UserID is the zero UUID until the user is known.
 	UserID uuid.UUID
 	Next   string
 }
 
-// signedInto is how far a sign-in has got: one of the secrets is set, for the cookie of the session, or for that of the
-// step that waits for a code.
+// signedInto is the result of a part of a sign-in. One of the secrets is set: for the cookie of the session, or for
+// that of the step that waits for a code.
 type signedInto struct {
 	session, step string
 }
 
-// passFirst goes on where the user has been recognized: to a session, or to the code of the second factor.
+// passFirst continues a sign-in whose user is known: with a session, or with the code of the second factor.
 func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from browser) (signedInto, error) {
 	factor, err := s.factor(ctx, userID)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from browse
 		return "", "", err
 	}
 	session, err := db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
-		// Two that have come this far with two codes make one session.
+		// Two concurrent requests with two valid codes make one session.
 		if _, err := deleteStep(ctx, tx, secret, purposeCode); err != nil {
 			return "", err
 		}
@@ -84,7 +84,7 @@ func (s *Service) beginStep(ctx context.Context, waiting step) (string, error) {
 	return secret, nil
 }
 
-// errNoStep is the cause where a browser has nothing that waits.
+// errNoStep is the cause if no sign-in of the browser waits.
 var errNoStep = errors.New("no sign-in waits for this browser")
 
 func noSuchStep() error {

@@ -71,7 +71,7 @@ func scanHolder(row pgx.CollectableRow) (holder, error) {
 	return scanHolderAnd(row)
 }
 
-// scanHolderAnd reads a holder and what follows it in the row.
+// scanHolderAnd reads a holder and the further columns of the row.
 func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var p core.Principal
 	var tokenRole core.Role

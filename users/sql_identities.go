@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// identity returns the user who is linked to the person; the zero UUID for nobody.
+// identity returns the user who is linked to the person; the zero UUID if there is none.
 func (s *Service) identity(ctx context.Context, who person) (uuid.UUID, error) {
 	var userID uuid.UUID
 	err := s.db.Pool.QueryRow(ctx, `SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2`,

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// validInvitation holds while an invitation may be accepted. Whoever answers for it must still be allowed to give
-	// its role, or a removed administrator could come back with a link that is left.
+	// validInvitation holds while an invitation may be accepted. Its maker must still be allowed to give its role, or a
+	// removed administrator could come back with a link that is left.
 	validInvitation = `(i.state = 'open' AND i.expires_at > now() AND EXISTS (
 		SELECT FROM memberships AS m WHERE m.org_id = i.org_id AND m.user_id = i.invited_by
 			AND (m.role = 'owner' OR (m.role = 'admin' AND i.role <> 'owner'))))`
 	invitationColumns = ` i.id, i.email, i.name, i.role, i.created_at, i.expires_at, ` + validInvitation + `,
 		o.id, o.slug, o.name `
 	fromInvitations = ` FROM invitations AS i JOIN organizations AS o ON o.id = i.org_id `
-	// maxInvitations bounds the list of what a person is invited to.
+	// maxInvitations bounds the list of a person's own invitations.
 	maxInvitations = 100
 )
 
@@ -83,7 +83,7 @@ func lockInvitation(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (Invitat
 		WHERE i.org_id = $1 AND i.id = $2 AND i.state = 'open' FOR NO KEY UPDATE OF i`, orgID, id))
 }
 
-// updateLink gives an invitation another link and a new week. The link so far leads nowhere from now on.
+// updateLink gives an invitation a new link and a new week. The previous link stops working.
 func updateLink(ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID, digest []byte) error {
 	_, err := tx.Exec(ctx, `UPDATE invitations
 		SET digest = $3, invited_by = $4, expires_at = now() + interval '7 days'
@@ -102,8 +102,8 @@ func updateInvitationRevoked(ctx context.Context, tx db.Tx, orgID, id uuid.UUID)
 	return nil
 }
 
-// invitationKey is how somebody names an invitation of theirs: by its id, which takes an account whose address is
-// confirmed, or by the secret of its link.
+// invitationKey is how a person names an invitation: by its id, which requires an account with a confirmed address, or
+// by the secret of its link.
 type invitationKey struct {
 	id     uuid.UUID
 	secret string
@@ -117,7 +117,7 @@ func (k invitationKey) condition() (string, any) {
 	return `i.id = $1 AND i.email = (SELECT email FROM users WHERE id = $2 AND address_confirmed)`, k.id
 }
 
-// updateAccepted accepts the invitation unless somebody was faster. It reports false where the user has accepted it
+// updateAccepted accepts the invitation unless another request was faster. It reports false if the user has accepted it
 // before.
 func updateAccepted(
 	ctx context.Context, tx db.Tx, key invitationKey, userID uuid.UUID,

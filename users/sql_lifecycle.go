@@ -58,7 +58,7 @@ func (s *Service) footprint(ctx context.Context, user User) (userFootprint, erro
 	return found, nil
 }
 
-// userRows are the queries of what is kept about a user, without what would let a reader act as the user.
+// userRows are the queries of what is kept about a user, without secrets that would let a reader act as the user.
 func userRows() [][2]string {
 	return [][2]string{
 		{"users", `SELECT id, email, name, password_hash <> '' AS has_password, is_operator, disabled_at, created_at

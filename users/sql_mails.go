@@ -13,15 +13,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// sweptMails is how many letters one transaction stages again.
+// sweptMails is how many mails one transaction stages again.
 const sweptMails = 100
 
 func queueInsertMail(batch *db.Batch, id uuid.UUID, kind, recipient string, sealed []byte) {
 	batch.Queue(`INSERT INTO mails (id, kind, recipient, sealed) VALUES ($1, $2, $3, $4)`, id, kind, recipient, sealed)
 }
 
-// beginMail counts an attempt to send a letter, and says when the next one is due. It returns nil where the letter was
-// sent, or somebody else has begun this attempt.
+// beginMail counts an attempt to send a mail, and sets when the next one is due. It returns nil if the mail was sent,
+// or another worker has begun this attempt.
 func (s *Service) beginMail(ctx context.Context, id uuid.UUID, epoch int) (*waitingMail, error) {
 	waiting := waitingMail{id: id}
 	err := s.db.Pool.QueryRow(ctx, `
@@ -37,7 +37,7 @@ func (s *Service) beginMail(ctx context.Context, id uuid.UUID, epoch int) (*wait
 	return &waiting, nil
 }
 
-// noteMailError keeps why a letter was not sent, for the operator. It returns the cause, which is logged.
+// noteMailError stores why a mail was not sent, for the operator. It returns the cause, which is logged.
 func (s *Service) noteMailError(ctx context.Context, id uuid.UUID, cause error) error {
 	_, err := s.db.Pool.Exec(context.WithoutCancel(ctx), `UPDATE mails SET last_error = $2 WHERE id = $1`, id,
 		core.StorableUpTo(cause.Error(), maxMailError))
@@ -54,7 +54,7 @@ func (s *Service) deleteMail(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// lockDueMails returns the jobs of letters that are due, and puts them off in case that the jobs are lost, too.
+// lockDueMails returns the jobs of due mails, and postpones these mails in case the jobs are lost, too.
 func lockDueMails(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
 	rows, err := tx.Query(ctx, `
 		UPDATE mails SET due_at = now() + interval '1 minute' + `+mailPause+`
@@ -75,7 +75,8 @@ func lockDueMails(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
 	return due, nil
 }
 
-// mayForget reports whether a link may be mailed to the user, who can sign in at all, and not at the provider alone.
+// mayForget reports whether a link may be mailed to the user: one who is enabled, and does not only sign in at the
+// provider.
 func mayForget(ctx context.Context, tx db.Tx, userID uuid.UUID) (bool, error) {
 	var may bool
 	err := tx.QueryRow(ctx, `

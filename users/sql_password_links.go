@@ -19,7 +19,7 @@ const (
 )
 
 // administered is SQL that holds where the user $1 administers the user of the row u: in each organization of u, of
-// which there is one at least. An operator of the installation is nobody's to administer.
+// which there is one at least. No administrator administers an operator of the installation.
 const administered = `(NOT u.is_operator AND EXISTS (SELECT FROM memberships AS m WHERE m.user_id = u.id)
 	AND NOT EXISTS (
 		SELECT FROM memberships AS m WHERE m.user_id = u.id AND NOT EXISTS (
@@ -32,8 +32,8 @@ func validLink() string {
 		fmt.Sprintf(administered, "l.made_by") + `))`
 }
 
-// administersAll reports whether one user may take over the account of another: whether there is nothing that the
-// account may do outside of what its taker manages.
+// administersAll reports whether one user may take over the account of another: whether everything that the account may
+// do is in organizations that the first user manages.
 func administersAll(ctx context.Context, tx db.Tx, adminID, userID uuid.UUID) (bool, error) {
 	var administers bool
 	err := tx.QueryRow(ctx, `SELECT `+fmt.Sprintf(administered, "$1")+` FROM users AS u WHERE u.id = $2`,
@@ -52,7 +52,7 @@ type newPasswordLink struct {
 	life           time.Duration
 }
 
-// upsertPasswordLink stores a link in place of the user's one of the same origin.
+// upsertPasswordLink stores a link, which replaces the user's previous one of the same origin.
 func upsertPasswordLink(ctx context.Context, tx db.Tx, link newPasswordLink) (passwordLink, error) {
 	stored := passwordLink{UserID: link.userID}
 	err := tx.QueryRow(ctx, `
@@ -90,7 +90,7 @@ type usedLink struct {
 	origin string
 }
 
-// deletePasswordLink uses a link. Of two who use it at once, one finds it.
+// deletePasswordLink uses a link. Of two concurrent requests, one finds it.
 func deletePasswordLink(ctx context.Context, tx db.Tx, secret string) (usedLink, error) {
 	var used usedLink
 	err := tx.QueryRow(ctx, `
@@ -106,7 +106,7 @@ func deletePasswordLink(ctx context.Context, tx db.Tx, secret string) (usedLink,
 	return used, nil
 }
 
-// PurgeSignIns deletes links and sign-ins that have expired, and letters that could not be sent for three days.
+// PurgeSignIns deletes links and sign-ins that have expired, and mails that could not be sent for three days.
 func (s *Service) PurgeSignIns(ctx context.Context) (int64, error) {
 	var total int64
 	for _, statement := range []string{

@@ -75,7 +75,7 @@ func QueueCounterLocks(batch *db.Batch, demands []Demand) *PendingCounters {
 	if len(demands) == 0 {
 		return &PendingCounters{locked: db.Known(map[uuid.UUID]Usage{})}
 	}
-	// Behind the sub-select the planner does not see how many there are, which it would make a new plan for each time.
+	// The sub-select hides their number from the planner, which would otherwise make a new plan each time.
 	return &PendingCounters{locked: db.QueueInto(batch, readCounters, `
 		SELECT org_id, metric, period_start, used, quota FROM usage_counters
 		WHERE org_id = ANY ((

@@ -34,8 +34,8 @@ type KeyUse struct {
 	Outdated int
 }
 
-// CheckKeys returns which keys are in use, compared with those of the ring. Letters that wait do not count: they are
-// few, and gone in three days.
+// CheckKeys returns which keys are in use, compared with those of the ring. Mails that wait do not count: they are few,
+// and deleted after three days.
 func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (KeyUse, error) {
 	rows, err := database.Pool.Query(ctx, `SELECT substring(sealed FOR $1), count(*) FROM second_factors GROUP BY 1`,
 		keyring.IDBytes)
@@ -63,8 +63,8 @@ func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (KeyUse,
 	return use, nil
 }
 
-// Reseal encrypts all secrets of users under the first key of the ring that are under another one, and returns how many
-// it were. It may be stopped anywhere, and goes on where it was when it is called again.
+// Reseal re-encrypts all secrets of users that are under another key than the first of the ring, and returns how many.
+// It may be stopped at any time, and continues when it is called again.
 func (s *Service) Reseal(ctx context.Context) (int, error) {
 	total := 0
 	for _, column := range sealedColumns() {

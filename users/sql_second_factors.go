@@ -14,8 +14,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// factorColumns are what scanFactor reads. Of a row with many failures no code is looked at for a minute after the last
-// one, so that a million codes cannot be tried.
+// factorColumns are what scanFactor reads. After too many failures no code is checked for a minute after the last one,
+// so that a million codes cannot be tried.
 func factorColumns() string {
 	return `sealed, confirmed_at IS NOT NULL, last_step, cardinality(recovery),
 		extract(epoch FROM now())::bigint,
@@ -43,7 +43,7 @@ func (s *Service) factor(ctx context.Context, userID uuid.UUID) (*factor, error)
 		`SELECT `+factorColumns()+` FROM second_factors WHERE user_id = $1`, userID))
 }
 
-// lockFactor keeps two from using one code.
+// lockFactor keeps two requests from using one code.
 func lockFactor(ctx context.Context, tx db.Tx, userID uuid.UUID) (*factor, error) {
 	return scanFactor(tx.QueryRow(ctx, `SELECT `+factorColumns()+` FROM second_factors WHERE user_id = $1 FOR UPDATE`,
 		userID))
@@ -97,7 +97,7 @@ func updateFactorFailed(ctx context.Context, tx db.Tx, userID uuid.UUID) error {
 	return nil
 }
 
-// useRecoveryCode reports whether the code was left.
+// useRecoveryCode uses up a recovery code, and reports whether it was unused.
 func useRecoveryCode(ctx context.Context, tx db.Tx, userID uuid.UUID, digest []byte) (bool, error) {
 	used, err := tx.Exec(ctx, `UPDATE second_factors SET recovery = array_remove(recovery, $2), failures = 0
 		WHERE user_id = $1 AND $2 = ANY (recovery)`, userID, digest)

@@ -19,7 +19,7 @@ const (
 	sessionLife = `interval '7 days'`
 )
 
-// insertSession adds a session of the user in place of the browser's one, and returns its secret. The user's expired
+// insertSession replaces the browser's session by a new one of the user, and returns its secret. The user's expired
 // sessions go with it.
 func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from browser) (string, error) {
 	if err := lockEnabled(ctx, tx, userID); err != nil {
@@ -70,11 +70,19 @@ func deleteOtherSessions(ctx context.Context, tx db.Tx, userID uuid.UUID, kept [
 	return ended.RowsAffected(), nil
 }
 
-// updatePassword sets another password and ends all sessions, which began with the one so far.
-func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string, byOperator bool) error {
+// addressProof says whether setting a password also proves that the e-mail address is the user's.
+type addressProof bool
+
+const (
+	addressConfirmed addressProof = true
+	addressUnproven  addressProof = false
+)
+
+// updatePassword sets a new password and ends all sessions, which began with the previous one.
+func updatePassword(ctx context.Context, tx db.Tx, userID uuid.UUID, hash string, proof addressProof) error {
 	batch := tx.NewBatch()
 	batch.Queue(`UPDATE users SET password_hash = $2, address_confirmed = address_confirmed OR $3 WHERE id = $1`,
-		userID, hash, byOperator)
+		userID, hash, bool(proof))
 	queueSignOut(batch, userID)
 	if err := batch.Send(ctx); err != nil {
 		return fmt.Errorf("set the password of user %s: %w", userID, err)
@@ -89,15 +97,15 @@ func queueSignOut(batch *db.Batch, userID uuid.UUID) {
 	batch.Queue(`DELETE FROM password_links WHERE user_id = $1`, userID)
 }
 
-// guest is who has a session: the visitor, and what the visitor may do in each organization.
+// guest is the visitor of a session, and what the visitor may do in each organization.
 type guest struct {
 	visitor    pages.Visitor
 	principals map[string]core.Principal
-	// lastOrg is the organization whose pages the visitor has looked at last.
+	// lastOrg is the organization whose pages the visitor has seen last.
 	lastOrg uuid.UUID
 }
 
-// visit answers who has the session, in one round trip, and prolongs it.
+// visit returns the visitor of a session and prolongs the session, in one round trip.
 func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 	var found guest
 	digest := sessionDigest(secret)
@@ -142,8 +150,8 @@ const prolongStatement = `
 	WHERE digest = $1 AND expires_at > now() AND expires_at < now() + ` + sessionIdle + ` - interval '5 minutes'
 		AND expires_at < created_at + ` + sessionLife
 
-// confirmSession answers an error unless a session has not ended and its user has the role in the organization that
-// the principal has. Without an organization the session alone counts. To ask is no use of the session.
+// confirmSession answers an error unless a session has not ended and its user has the role in the organization that the
+// principal has. Without an organization the session alone counts. Asking does not prolong the session.
 func (s *Service) confirmSession(ctx context.Context, secret string, principal core.Principal) error {
 	var role *core.Role
 	err := s.db.Pool.QueryRow(ctx, `
@@ -177,8 +185,8 @@ func scanGuest(row pgx.CollectableRow) (guest, error) {
 	return g, err
 }
 
-// noteOrg keeps which organization's pages the user has looked at last. It writes when the user goes from one
-// organization to another, and not with every page.
+// noteOrg stores which organization's pages the user has seen last. It writes when the user goes from one organization
+// to another, and not with every page.
 func (s *Service) noteOrg(ctx context.Context, userID, orgID uuid.UUID) error {
 	_, err := s.db.Pool.Exec(ctx, `UPDATE users SET last_org_id = $2 WHERE id = $1`, userID, orgID)
 	if err != nil {

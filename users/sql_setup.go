@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Setup says which first steps an organization has made.
+// Setup is which first steps an organization has made.
 type Setup struct {
 	// HasToken is set once a token was created, and HasColleague once the organization has a second member.
 	HasToken, HasColleague bool

@@ -24,13 +24,13 @@ func (s *Service) insertStep(ctx context.Context, digest []byte, waiting step) e
 
 const stepColumns = ` purpose, coalesce(user_id, '00000000-0000-0000-0000-000000000000'::uuid), next `
 
-// step finds what waits for the browser with the secret.
+// step finds the unfinished sign-in of the browser with the secret.
 func (s *Service) step(ctx context.Context, secret, purpose string) (step, error) {
 	return scanStep(s.db.Pool.QueryRow(ctx, `SELECT`+stepColumns+`FROM sign_in_steps
 		WHERE digest = $1 AND expires_at > now() AND $2 IN ('', purpose)`, sessionDigest(secret), purpose))
 }
 
-// deleteStep takes what waits for the browser. Of two who take it at once, one finds it.
+// deleteStep takes the unfinished sign-in of the browser. Of two concurrent requests, one finds it.
 func deleteStep(ctx context.Context, tx db.Tx, secret, purpose string) (step, error) {
 	return scanStep(tx.QueryRow(ctx, `DELETE FROM sign_in_steps
 		WHERE digest = $1 AND expires_at > now() AND $2 IN ('', purpose) RETURNING`+stepColumns,
@@ -49,12 +49,12 @@ func scanStep(row pgx.Row) (step, error) {
 	return found, nil
 }
 
-// ways are those in which a user can show who it is.
+// ways are those in which a user can confirm who they are.
 type ways struct {
 	Password, Code, Provider bool
 }
 
-// waysOf returns how the user can show who it is; issuer is the provider of the installation.
+// waysOf returns how the user can confirm who they are; issuer is the provider of the installation.
 func (s *Service) waysOf(ctx context.Context, userID uuid.UUID, issuer string) (ways, error) {
 	var found ways
 	err := s.db.Pool.QueryRow(ctx, `
@@ -68,7 +68,7 @@ func (s *Service) waysOf(ctx context.Context, userID uuid.UUID, issuer string) (
 	return found, nil
 }
 
-// provenLately reports whether the user of a session has shown within ten minutes who it is.
+// provenLately reports whether the user of a session has confirmed who they are within the last ten minutes.
 func (s *Service) provenLately(ctx context.Context, secret string) (bool, error) {
 	var lately bool
 	err := s.db.Pool.QueryRow(ctx, `
@@ -83,7 +83,7 @@ func (s *Service) provenLately(ctx context.Context, secret string) (bool, error)
 	return lately, nil
 }
 
-// updateProved notes that the user of a session has just shown who it is.
+// updateProved records that the user of a session has just confirmed who they are.
 func updateProved(ctx context.Context, tx db.Tx, secret string, userID uuid.UUID) error {
 	proved, err := tx.Exec(ctx, `UPDATE sessions SET proved_at = now()
 		WHERE digest = $1 AND user_id = $2 AND expires_at > now()`, sessionDigest(secret), userID)

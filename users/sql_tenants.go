@@ -39,7 +39,7 @@ type Account struct {
 	Email, Name string
 	// Organizations are the slugs of those that the user is a member of.
 	Organizations []string
-	// Disabled is since when the user may do nothing; nil for who may.
+	// Disabled is the time from which the user may do nothing; nil if the user is enabled.
 	Disabled  *time.Time
 	CreatedAt time.Time
 }
@@ -63,7 +63,7 @@ func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 }
 
 // DeleteUser deletes a user with the tokens, the sessions, the memberships, the open invitations, the second factor,
-// the links, the accounts at the provider and the letters that wait. Runs and audit records keep the id alone. The last
+// the links, the accounts at the provider and the mails that wait. Runs and audit records keep the id alone. The last
 // owner of an organization is refused with last_owner.
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
 	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {

@@ -14,7 +14,7 @@ import (
 // maxCachedTokens bounds the cache of the holders of tokens.
 const maxCachedTokens = 10_000
 
-// holder is the user of a valid token. One who has left the organization is known but may do nothing.
+// holder is the user of a valid token. A user who has left the organization is known but may do nothing.
 type holder struct {
 	principal core.Principal
 	isMember  bool

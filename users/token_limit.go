@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// noExpiry is when a member may try again of whose tokens none ends by itself.
+// noExpiry is the Retry-After for a member whose tokens do not expire.
 const noExpiry = 24 * time.Hour
 
 // withinTokenLimit issues a token unless its user then has more active ones than the organization allows. The tokens of
@@ -51,7 +51,7 @@ func tooManyTokens(limit int, nextExpiry *time.Duration) error {
 	return err
 }
 
-// SetTokenLimit sets how many active tokens each member may have, from the next token on. Those that are there stay.
+// SetTokenLimit sets how many active tokens each member may have, from the next token on. Existing tokens stay.
 func (s *Service) SetTokenLimit(ctx context.Context, orgID uuid.UUID, limit int) error {
 	err := s.setColumns(ctx, orgID, "organization.set_tokens", describeTokenLimit(limit),
 		map[string]any{"max_tokens": limit})

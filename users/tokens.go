@@ -14,7 +14,7 @@ import (
 const (
 	// maxAccountBytes bounds the bodies of this app.
 	maxAccountBytes = 16 << 10
-	// defaultOverlap is how long a rotated token works on where the request does not say.
+	// defaultOverlap is how long a rotated token keeps working unless the request says otherwise.
 	defaultOverlap = 24 * time.Hour
 )
 
@@ -31,7 +31,7 @@ type tokenDraft struct {
 	ValidForMS int64 `json:"valid_for_ms" validate:"min=0,max=3153600000000"`
 }
 
-// rotationDraft says how long the old token works on, up to 7 days.
+// rotationDraft is how long the old token keeps working, up to 7 days.
 type rotationDraft struct {
 	OverlapMS int64 `json:"overlap_ms" validate:"min=0,max=604800000"`
 }
@@ -120,7 +120,7 @@ func (a *App) rotateToken(c echo.Context, principal core.Principal) error {
 	return answerSecret(c, issued)
 }
 
-// revokeToken is DELETE /api/tokens/{id}/. Repeating it is no error.
+// revokeToken is DELETE /api/tokens/{id}/. Repeating it is not an error.
 func (a *App) revokeToken(c echo.Context, principal core.Principal) error {
 	id, err := core.PathID(c, "token")
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *App) revokeToken(c echo.Context, principal core.Principal) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// answerSecret answers with a secret, which no cache on the way may store.
+// answerSecret answers with a secret, which no cache may store.
 func answerSecret(c echo.Context, issued issuedToken) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	return c.JSON(http.StatusCreated, secretBody{tokenBody: renderToken(issued.Token), Secret: issued.secret})

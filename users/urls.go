@@ -25,7 +25,7 @@ func (a *App) Routes(api *echo.Group) {
 	api.DELETE("/members/me/", core.As(viewer, "leave", a.leave))
 	api.PATCH("/members/:id/", core.As(admin, "change members", a.changeMember))
 	api.DELETE("/members/:id/", core.As(admin, "remove members", a.removeMember))
-	// What the caller is invited to, in whatever organization.
+	// The caller's own invitations, of all organizations.
 	api.GET("/invitations/", core.As(viewer, "see invitations", a.ownInvitations))
 	api.POST("/invitations/:id/accept/", core.As(viewer, "accept invitations", a.acceptInvitation))
 	api.POST("/invitations/:id/decline/", core.As(viewer, "decline invitations", a.declineInvitation))
@@ -39,7 +39,8 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
 }
 
-// Pages adds the app's pages to the dashboard. Those below /account/ are the visitor's own, in whatever organization.
+// Pages adds the app's pages to the dashboard. Those below /account/ are the visitor's own and belong to no
+// organization.
 func (a *App) Pages(web *echo.Group) {
 	a.visitorPages(web)
 	a.orgPages(web.Group(pages.OrgRoute))

@@ -16,7 +16,7 @@ type Comparison struct {
 	// New are the findings that the previous run did not have, and Gone those that it had. Same counts the others.
 	New, Gone []ComparedFinding
 	Same      int
-	// Incomplete says that one of the runs has findings that were not compared: they are no longer kept, were not
+	// Incomplete is set if one of the runs has findings that were not compared: they are no longer kept, were not
 	// stored, or are too many.
 	Incomplete bool
 }
@@ -77,7 +77,7 @@ func (s *Service) comparedFindings(ctx context.Context, run Run) ([]ComparedFind
 	return compared, whole, nil
 }
 
-// comparedKey is what findings have in common that are the same.
+// comparedKey identifies a finding in both runs: two with equal keys are the same finding.
 type comparedKey struct{ step, severity, code, path, message string }
 
 // otherPlaces are the lines and rows that a message names besides the place of its finding.
@@ -104,7 +104,7 @@ func compareFindings(older, newer []ComparedFinding) Comparison {
 		}
 		compared.New = append(compared.New, finding)
 	}
-	// Of several alike, the first ones have found a partner.
+	// Of several equal findings, the first ones were paired.
 	found := make(map[comparedKey]int)
 	for _, finding := range older {
 		found[finding.key()]++

@@ -117,8 +117,8 @@ func (s Step) Check(ctx context.Context, ordinal int) ([]engines.ConfigError, er
 	return faults, nil
 }
 
-// Warnings says what in the steps probably does not mean what it seems to, with JSON pointers into the definition. They
-// are no reason to refuse it.
+// Warnings returns the members of the steps that probably do not do what their author wants, with JSON pointers into
+// the definition. They are no reason to refuse it.
 func (d Definition) Warnings() []engines.ConfigError {
 	var all []engines.ConfigError
 	for i, step := range d.Steps {

@@ -43,8 +43,8 @@ func InlineContent(document []byte) Content {
 // Intake reads the documents of one request. A small document stays in memory. A large one is stored chunk by chunk,
 // each committed before the next is read, and is an orphan until a run adopts it (Service.Create).
 //
-// The zero Intake stores nothing and only computes the size and digest of a large document. It serves a replay, which
-// needs no more than the fingerprint of its request.
+// The zero Intake stores nothing and only computes the size and digest of a large document. It is for a replay, which
+// needs only the fingerprint of its request.
 type Intake struct {
 	db      *db.DB
 	orgID   uuid.UUID

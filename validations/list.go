@@ -19,7 +19,7 @@ type RunFilter struct {
 	Result   string `query:"result" validate:"omitempty,oneof=UNKNOWN PASS FAIL ERROR CANCELED TIMED_OUT"`
 	Source   string `query:"source" validate:"omitempty,oneof=API DASHBOARD CLI"`
 	Workflow string `query:"workflow" validate:"max=100"`
-	// Search is a part of the idempotency key or of the name of the document, in any case of its letters.
+	// Search is a part of the idempotency key or of the name of the document, whatever the case of its letters.
 	Search         string `query:"q" validate:"max=255"`
 	IdempotencyKey string `query:"idempotency_key" validate:"max=255"`
 	Since          string `query:"since" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
@@ -144,8 +144,8 @@ func (f RunFilter) unfinished() bool {
 	return f.State == string(StatePending) || f.State == string(StateRunning) || f.Result == string(ResultUnknown)
 }
 
-// order is by ids. The runs of one workflow are ordered by the workflow as well: no equality tells the planner that it
-// need not be, so the index of the organization's runs is no way to them, in which it would look at those of all.
+// order is by ids. The runs of one workflow are ordered by the workflow as well: no equality lets the planner drop
+// that, so it cannot use the index of the organization's runs, in which it would read the runs of all workflows.
 func (f RunFilter) order(direction string) string {
 	if _, one := core.ParseID(f.Workflow); one && !f.unfinished() {
 		return "workflow_id " + direction + ", id " + direction
@@ -225,7 +225,7 @@ func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID)
 // scan has stopped, so paging to the end finds every run.
 const MaxScanned = 20_000
 
-// KeyUses reads which runs were started with an idempotency key.
+// KeyUses finds the runs that were started with an idempotency key.
 type KeyUses interface {
 	// RunsStartedWith returns the runs that were started with a key that is still kept.
 	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
@@ -317,7 +317,7 @@ func (s *Service) addRunsOfKey(
 	return nil
 }
 
-// WorkflowName is what people call a workflow, and what programs do.
+// WorkflowName is the name and the slug of a workflow.
 type WorkflowName struct {
 	ID   uuid.UUID
 	Slug string

@@ -45,7 +45,7 @@ const (
 	CategorySystemError      ErrorCategory = "SYSTEM_ERROR"
 )
 
-// Source is the program that has started a run. The server sets it.
+// Source is the kind of program that has started a run. The server sets it.
 type Source string
 
 // The sources.
@@ -137,7 +137,8 @@ func (Run) TableName() string {
 	return "validation_runs"
 }
 
-// Progress counts how far a run is: 0 while it is pending, then 1 and the completed steps, then ProgressCompleted.
+// Progress is the progress of a run as a number: 0 while it is pending, then 1 and the completed steps, then
+// ProgressCompleted.
 type Progress int32
 
 // ProgressCompleted is the progress of a completed run.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// comparedRuns bounds the runs of a workflow among which the previous one of a file is looked for. They are the newest
+// comparedRuns bounds the runs of a workflow that are searched for the previous one of a file. They are the newest
 // before it.
 const comparedRuns = 500
 

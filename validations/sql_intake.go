@@ -53,7 +53,7 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 	return uploadFailed(err)
 }
 
-// uploadFailed asks the client to try again.
+// uploadFailed asks the client to retry.
 func uploadFailed(err error) error {
 	if err == nil {
 		return nil

@@ -32,7 +32,7 @@ const purgeBatch = 100
 // that reruns share is kept until it has expired for the last of them.
 //
 // It works in batches and skips locked rows, so any number of processes may purge at once without blocking starts. On
-// an error, the counts are of what was removed before.
+// an error, the counts say what was removed before.
 func (s *Service) Purge(ctx context.Context, kept Retention) (Purged, error) {
 	var purged Purged
 	var err error

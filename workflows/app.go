@@ -41,14 +41,14 @@ type App struct {
 	guard   *idempotency.Guard
 	check   *core.Validator
 	limits  body.Limits
-	// address is that of the server, for snippets and files that are used elsewhere.
+	// address is the URL of the service, for snippets and files that are used elsewhere.
 	address  string
 	runPages RunPages
 	pages    *pages.Set
 	files    *FileParser
-	// prefetches is where Routes registers what starts look up with their caller's token.
+	// prefetches has the look-ups that starts make together with that of their caller's token.
 	prefetches users.Prefetches
-	// samples checks documents by texts that are being written.
+	// samples checks sample documents by unsaved definitions.
 	samples *execution.Samples
 }
 

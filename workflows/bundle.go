@@ -23,12 +23,14 @@ type Bundler struct {
 	sources map[string]source
 }
 
-// NewBundler makes a bundler that fetches schemas from these hosts alone. It tells what it reads.
+// NewBundler makes a bundler that fetches schemas from these hosts only. It calls tell with each file and address
+// that it reads.
 func NewBundler(hosts []string, tell func(line string)) *Bundler {
 	return &Bundler{fetch: newFetcher(hosts, tell)}
 }
 
-// Bundle returns the workflow file of that name with all schemas in it. Its error lists all that cannot be had.
+// Bundle returns the workflow file of that name with all schemas in it. Its error lists all schemas that cannot be
+// read.
 func (b *Bundler) Bundle(ctx context.Context, name string) ([]byte, error) {
 	content, err := b.fetch.read(ctx, source{path: name})
 	if err != nil {
@@ -111,7 +113,7 @@ func (b *Bundler) bundleJSON(ctx context.Context, document *yaml.Node, step int,
 	}
 }
 
-// configOf returns the configuration of a step as it is so far.
+// configOf returns the current configuration of a step.
 func configOf(document *yaml.Node, step int) (json.RawMessage, error) {
 	file, err := writeDocument(document)
 	if err != nil {
@@ -169,7 +171,7 @@ func (b *Bundler) replace(ctx context.Context, in *yaml.Node, key, name string, 
 	return nil
 }
 
-// add puts a schema that another one refers to beside the others.
+// add adds a schema that another one refers to.
 func (b *Bundler) add(ctx context.Context, config *yaml.Node, name, written, from string, parse parser) error {
 	where, err := b.locate(name, written, from)
 	if err != nil {
@@ -228,7 +230,7 @@ func jsonNode(content []byte) (*yaml.Node, error) {
 	return node, nil
 }
 
-// isAddress says whether a text is the name of a file or an address, and no schema itself.
+// isAddress reports whether a text is the name of a file or an address, and no schema itself.
 func isAddress(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "\n{<") && (filepath.Ext(text) != "" || strings.Contains(text, "/"))
 }

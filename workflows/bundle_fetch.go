@@ -50,7 +50,7 @@ func (s source) exists() bool {
 func (s source) at(reference string) (source, error) {
 	target, err := url.Parse(reference)
 	if err != nil {
-		return source{}, fmt.Errorf("%q is no address", reference)
+		return source{}, fmt.Errorf("%q is not an address", reference)
 	}
 	target.Fragment, target.RawFragment = "", ""
 	switch {
@@ -143,6 +143,6 @@ func (f *fetcher) ask(ctx context.Context, address *url.URL) (*http.Response, er
 	case "http":
 		return f.plain.Do(request)
 	default:
-		return nil, errors.New("it is no address of the web")
+		return nil, errors.New("it is not a web address")
 	}
 }

@@ -70,11 +70,11 @@ func nameFrom(from, written string) (string, error) {
 		base, err = url.Parse(from)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%q is no address", from)
+		return "", fmt.Errorf("%q is not an address", from)
 	}
 	target, err := base.Parse(written)
 	if err != nil {
-		return "", fmt.Errorf("%q is no address", written)
+		return "", fmt.Errorf("%q is not an address", written)
 	}
 	target.Fragment = ""
 	name, inside := strings.CutPrefix(target.String(), folder)

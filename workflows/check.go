@@ -86,8 +86,8 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	return c.conclude(verdict)
 }
 
-// refuse finds what would end the command before any document is checked, so that no results are lost. A workflow
-// without steps passes nothing: it would find no errors in any document.
+// refuse finds faults that would end the command before any document is checked, so that no results are lost. A
+// workflow without steps passes nothing: it would find no errors in any document.
 func (c *checking) refuse(definition validations.Definition, names []string) error {
 	if len(definition.Steps) == 0 {
 		return cli.Misuse("%s has no steps, so nothing would be checked", c.workflow)

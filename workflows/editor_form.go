@@ -17,30 +17,30 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
-// editorDraft is what the form was sent with.
+// editorDraft is the sent form.
 type editorDraft struct {
 	Key string
 	// Base names the state of the workflow that the text was made from; "" for a new workflow.
 	Base string
 	Text string
 	// Do is what the form is sent for.
-	Do editorDeed
+	Do editorAction
 	// Revision is that of the stored draft that the editor has shown, 0 for none.
 	Revision int
 	// Sample is a document that the text is to check, and SampleName its file name.
 	Sample, SampleName string
 }
 
-// editorDeed is what a button of the editor does.
-type editorDeed string
+// editorAction is the action of a button of the editor.
+type editorAction string
 
 const (
-	deedPublish editorDeed = ""
-	deedCheck   editorDeed = "check"
-	deedDraft   editorDeed = "draft"
-	deedDiscard editorDeed = "discard"
-	deedColumns editorDeed = "columns"
-	deedInfer   editorDeed = "infer"
+	actionPublish editorAction = ""
+	actionCheck   editorAction = "check"
+	actionDraft   editorAction = "draft"
+	actionDiscard editorAction = "discard"
+	actionColumns editorAction = "columns"
+	actionInfer   editorAction = "infer"
 )
 
 // baseOf names the state of a workflow: its version, its name and its description.
@@ -108,10 +108,10 @@ func readEditor(c echo.Context) (editorDraft, error) {
 	draft := editorDraft{
 		Key: c.FormValue(idempotency.FormField), Base: c.FormValue("base"),
 		Text: strings.ReplaceAll(c.FormValue("text"), "\r\n", "\n"),
-		Do:   editorDeed(c.FormValue("do")), SampleName: c.FormValue("sample_name"),
+		Do:   editorAction(c.FormValue("do")), SampleName: c.FormValue("sample_name"),
 		Sample: strings.ReplaceAll(c.FormValue("sample"), "\r\n", "\n"),
 	}
-	// What is no number is no revision that was ever shown.
+	// A text that is not a number was never shown as a revision.
 	draft.Revision, _ = strconv.Atoi(c.FormValue("revision"))
 	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
 		text, err := readUpload(files[0])

@@ -120,8 +120,8 @@ func sorted(faults []FileError) []FileError {
 	return faults
 }
 
-// checkSteps checks the configurations of a file that has not the right form. Steps whose own form is wrong are left
-// out: what their configuration means is not known.
+// checkSteps checks the configurations in a file of the wrong form. Steps whose own form is wrong are left out, because
+// the meaning of their configuration is unknown.
 func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines.ConfigError, error) {
 	var file struct {
 		Steps []json.RawMessage `json:"steps"`

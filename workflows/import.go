@@ -34,7 +34,7 @@ func (a *App) importFile(c echo.Context, principal core.Principal) error {
 	return a.guard.Once(c, operation, importOnce(principal, file, warnings))
 }
 
-// readFile reads the request's workflow file with the warnings about it, and digests what it says.
+// readFile reads the request's workflow file with the warnings about it, and digests its meaning.
 func (a *App) readFile(c echo.Context) (File, []core.FieldError, idempotency.Digest, error) {
 	body, err := core.ReadBody(c, maxDefinitionBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
 	if err != nil {

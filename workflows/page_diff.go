@@ -19,7 +19,7 @@ type diffPage struct {
 	// Before is the number of the version that it is compared with.
 	Before int
 	Hunks  []diffHunk
-	// Cut says that there is more than is shown.
+	// Cut is set if a part of the diff is not shown.
 	Cut bool
 }
 

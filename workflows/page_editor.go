@@ -26,7 +26,7 @@ type editorPage struct {
 	Action                string
 	// Workflow is the one that gets a new version; nil for a new one.
 	Workflow *Version
-	// Upload offers to choose a file instead.
+	// Upload offers a file input instead of the text.
 	Upload bool
 	Draft  editorDraft
 	Faults []editorFault
@@ -36,7 +36,7 @@ type editorPage struct {
 	Stored storedDraft
 	// Notice says what was done, without leaving the page.
 	Notice string
-	// Checked is what the text says about the sample; nil if it was not asked.
+	// Checked is the result of checking the sample; nil if none was checked.
 	Checked *sampleView
 	// Changes leads to what was saved since the text was made; "" if nothing was.
 	Changes string
@@ -97,7 +97,7 @@ func newEditor(base string) editorPage {
 	}
 }
 
-// importEditor is the page that brings in a file.
+// importEditor is the page that imports a file.
 func importEditor(base string) editorPage {
 	return editorPage{
 		Heading: "Import a workflow", Button: "Import", Action: base + "import-workflow/", Upload: true,
@@ -192,7 +192,7 @@ func (a *App) save(
 	if page.Draft, err = readEditor(c); err != nil {
 		return a.refuseEditor(c, page, err)
 	}
-	if page.Draft.Do != deedPublish {
+	if page.Draft.Do != actionPublish {
 		return a.assist(c, principal, page)
 	}
 	key, err := a.guard.FormKey(principal, page.Draft.Key)
@@ -222,7 +222,7 @@ func (a *App) save(
 	return redirectToSaved(c, principal, answer)
 }
 
-// changesSince leads to what was saved since the base of the edit; "" if there is no version to compare.
+// changesSince is the address of the diff since the base of the edit; "" if there is no version to compare.
 func changesSince(c echo.Context, page editorPage) string {
 	base, _, _ := strings.Cut(page.Draft.Base, "-")
 	number, err := strconv.Atoi(base)
@@ -247,7 +247,7 @@ func slugHasToStay(slug string) FileError {
 	}}
 }
 
-// refuseEditor shows the form again with what was written.
+// refuseEditor shows the form again with its text.
 func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 	page.Problem = pages.Refusal(err)
 	if page.Problem == nil {
@@ -267,7 +267,7 @@ func (a *App) refuseEditor(c echo.Context, page editorPage, err error) error {
 	return a.renderEditor(c, pages.RefusalStatus(c, page.Problem), page)
 }
 
-// redirectToSaved leads to the workflow of an answer, and says what was saved.
+// redirectToSaved redirects to the workflow of an answer, with a notice of what was saved.
 func redirectToSaved(c echo.Context, principal core.Principal, answer idempotency.Answer) error {
 	var saved importBody
 	if err := json.Unmarshal(answer.Response.Body, &saved); err != nil {

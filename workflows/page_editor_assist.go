@@ -18,14 +18,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// sampleView is what a text that is being written says about a sample.
+// sampleView is the result of checking a sample by an unsaved text.
 type sampleView struct {
 	Pill    pages.Pill
 	Summary string
 	// Note says why the sample was not checked; "" if it was.
 	Note     string
 	Findings []sampleFinding
-	// More says that there are more findings than are listed.
+	// More is set if there are more findings than are listed.
 	More string
 }
 
@@ -34,8 +34,8 @@ type sampleFinding struct{ Tone, Sign, Place, Message, Code string }
 // sampleFindings bounds the findings that are listed beside a sample.
 const sampleFindings = 50
 
-// assist does what leaves the editor open: it checks the text and the sample, stores a draft, or writes the text from
-// the sample or from the form for columns.
+// assist does the actions that keep the editor open: it checks the text and the sample, stores a draft, or writes the
+// text from the sample or from the form for columns.
 func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) error {
 	if page.Workflow != nil {
 		var err error
@@ -45,17 +45,17 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 		}
 	}
 	switch page.Draft.Do {
-	case deedCheck:
+	case actionCheck:
 		return a.checkSample(c, principal, page)
-	case deedColumns:
+	case actionColumns:
 		return a.applyColumns(c, page)
-	case deedInfer:
+	case actionInfer:
 		return a.inferText(c, principal, page)
-	case deedDraft, deedDiscard:
+	case actionDraft, actionDiscard:
 		if page.Workflow != nil {
 			return a.keepDraft(c, principal, page)
 		}
-	case deedPublish:
+	case actionPublish:
 	}
 	return a.refuseEditor(c, page, core.InvalidPayload("The form has no button of that name. Reload the page."))
 }
@@ -113,7 +113,7 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 	text, err := execution.TrySample(ctx, a.samples, principal.OrgID, sample,
 		func(ctx context.Context) (string, error) { return a.inferredText(ctx, sample, page.Workflow) })
 	if errors.Is(err, execution.ErrSampleTimeout) {
-		err = core.InvalidPayload("The sample takes too long to read. Take a smaller one.").Because(err)
+		err = core.InvalidPayload("The sample takes too long to read. Use a smaller one.").Because(err)
 	}
 	if err != nil {
 		return a.refuseEditor(c, page, err)
@@ -124,8 +124,8 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 	return a.renderEditor(c, http.StatusOK, page)
 }
 
-// inferredText is the YAML for documents such as the sample, of the workflow if there is one. What is wrong with the
-// sample is an invalid_payload.
+// inferredText is the YAML for documents such as the sample, of the workflow if there is one. A faulty sample is an
+// invalid_payload.
 func (a *App) inferredText(ctx context.Context, sample engines.Document, workflow *Version) (string, error) {
 	file, notes, err := inferFile(ctx, sample)
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *App) applyColumns(c echo.Context, page editorPage) error {
 // keepDraft stores the text as the workflow's draft, with or without errors, or discards the draft.
 func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPage) error {
 	ctx := c.Request().Context()
-	if page.Draft.Do == deedDiscard {
+	if page.Draft.Do == actionDiscard {
 		if err := a.service.discardDraft(ctx, principal.OrgID, page.Workflow.ID); err != nil {
 			return err
 		}

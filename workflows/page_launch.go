@@ -20,7 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
-// lookAgain is after how many seconds a browser reloads the page of a pending form.
+// lookAgain is how many seconds a browser waits before it reloads the page of a pending form.
 const lookAgain = 2
 
 // launchPage is the form that starts a run.
@@ -39,17 +39,18 @@ type launchPage struct {
 	Problem  *core.Error
 }
 
-// launchEntries are what a visitor has filled in, besides a file: no browser lets a page choose one.
+// launchEntries are the fields that a visitor has filled in, without the file: no browser lets a page fill that in
+// again.
 type launchEntries struct {
 	Name             string
 	ShortDescription string
 	Filename         string
 	Text             string
-	// TextTooLong says that the pasted text was too long to be kept for the form.
+	// TextTooLong is set if the pasted text was too long to be shown in the form again.
 	TextTooLong bool
 }
 
-// entriesOf keeps what a form was filled in with, besides a file and a large text.
+// entriesOf returns the fields of a form, without a file and a large text.
 func entriesOf(form *body.Form) launchEntries {
 	entries := launchEntries{
 		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
@@ -66,7 +67,7 @@ func (p launchPage) Ready() bool {
 // Latest reports whether the page is for the latest version.
 func (p launchPage) Latest() bool { return p.Workflow.Number == p.Workflow.LatestVersion }
 
-// quotaTile is what is left of the organization's runs.
+// quotaTile shows the rest of the organization's quota.
 type quotaTile struct {
 	Limited  bool
 	Left     int64
@@ -92,12 +93,12 @@ func acceptedFiles(accepts []string) string {
 	return strings.Join(append(slices.Clone(accepts), mediatype.Endings(accepts)...), ",")
 }
 
-// launchedPage is what a form that was sent has started.
+// launchedPage shows what a sent form has started.
 type launchedPage struct {
 	Workflow Version
 	// RunID is the run that the form has started; nil for none.
 	RunID *uuid.UUID
-	// Pending says that its request is still running.
+	// Pending is set while its request is still running.
 	Pending bool
 }
 
@@ -178,7 +179,7 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"runs/"+answer.RunID.String()+"/", notice)
 }
 
-// refuseLaunch shows a form again that could not be worked on, or what it has started.
+// refuseLaunch shows a refused form again, or the run that it has started.
 func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launchPage, err error) error {
 	refused := core.AsError(err)
 	core.NoteRefusal(c, refused)
@@ -207,7 +208,7 @@ func (a *App) showLaunched(c echo.Context, principal core.Principal, version Ver
 	return a.renderLaunched(c, http.StatusOK, "launch_pending", principal, form)
 }
 
-// renderLaunched shows what a form has started. A form that has just started its run leads there.
+// renderLaunched shows what a form has started. If its run has just been started, it redirects to the run.
 func (a *App) renderLaunched(
 	c echo.Context, status int, name string, principal core.Principal, form launchPage,
 ) error {

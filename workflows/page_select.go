@@ -122,7 +122,7 @@ func (a *App) rerunEach(c echo.Context, principal core.Principal, ids []uuid.UUI
 	return outcome(started, repeated, 0, nil), nil
 }
 
-// replayed says that a form has done its work before.
+// replayed is the notice for a form that has done its work before.
 type replayed bool
 
 func (a *App) rerunOne(
@@ -132,7 +132,7 @@ func (a *App) rerunOne(
 	return replayed(answer.Replayed), err
 }
 
-// cancelEach cancels the runs. One that has ended in the meantime stays as it is.
+// cancelEach cancels the runs. A run that has ended in the meantime stays unchanged.
 func (a *App) cancelEach(c echo.Context, principal core.Principal, ids []uuid.UUID) (string, error) {
 	canceled, ended := 0, 0
 	for _, id := range ids {
@@ -153,7 +153,7 @@ func (a *App) cancelEach(c echo.Context, principal core.Principal, ids []uuid.UU
 	return text, nil
 }
 
-// outcome tells what has become of the selected runs.
+// outcome says how many of the selected runs were rerun or canceled.
 func outcome(started, repeated, refused int, refusal *core.Error) string {
 	parts := []string{"Started " + core.Plural(started, "run") + "."}
 	if repeated > 0 {

@@ -42,7 +42,7 @@ type versionPage struct {
 	MayRun bool
 }
 
-// shownText is how much of a file a page shows.
+// shownText bounds how much of a file a page shows.
 const shownText = 24 << 10
 
 func newVersionPage(principal core.Principal, version Version, address string) (versionPage, error) {

@@ -42,7 +42,7 @@ type workflowPage struct {
 	days []validations.DayResults
 }
 
-// complete adds what follows from the rest.
+// complete sets the fields that follow from the others.
 func (p *workflowPage) complete(principal core.Principal) error {
 	var err error
 	if p.Snippets, err = snippetsOf(p.Version, p.Address); err != nil {
@@ -95,13 +95,13 @@ func dayBars(days []validations.DayResults, runs, slug string) pages.Bars {
 	return chart
 }
 
-// stepView is a step in plain words.
+// stepView is a step with its requirements in plain words.
 type stepView struct {
 	Name, Kind   string
 	Continues    bool
 	TimeLimit    time.Duration
 	Requirements []engines.Promise
-	// More are those beyond the first, which are shown when asked for.
+	// More are the requirements after the first ones, which are shown on demand.
 	More []engines.Promise
 }
 

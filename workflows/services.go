@@ -125,8 +125,8 @@ func createVersionOnce(
 	}
 }
 
-// createVersion adds a checked definition as the workflow's next version. The workflow's row is the lock
-// that numbers versions one by one.
+// createVersion adds a checked definition as the workflow's next version. The lock on the workflow's row serializes the
+// numbering of versions.
 func createVersion(
 	ctx context.Context, tx db.Tx, workflow Version, definition validations.Definition,
 ) (Version, error) {

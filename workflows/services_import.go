@@ -16,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-// importOutcome is what an import or an edit has done.
+// importOutcome is the effect of an import or an edit.
 type importOutcome string
 
 const (
@@ -32,7 +32,7 @@ type importBody struct {
 	Workflow workflowBody  `json:"workflow"`
 }
 
-// fileWriter brings a checked file to a workflow and returns the version that says the same.
+// fileWriter writes a checked file to a workflow and returns the version that has its content.
 type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
 
 // importOnce is the work of a request that imports a file.
@@ -112,7 +112,7 @@ func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file Fil
 	return revise(ctx, tx, current, file)
 }
 
-// revise changes a locked workflow to what a file says.
+// revise changes a locked workflow to the content of a file.
 func revise(ctx context.Context, tx db.Tx, current Version, file File) (Version, importOutcome, error) {
 	outcome := importUnchanged
 	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
@@ -130,7 +130,7 @@ func revise(ctx context.Context, tx db.Tx, current Version, file File) (Version,
 	return current, importVersioned, err
 }
 
-// sameMeaning reports whether two definitions say the same, in whatever order their members are written.
+// sameMeaning reports whether two definitions are equal, in whatever order their members are written.
 func sameMeaning(a, b validations.Definition) (bool, error) {
 	var digests [2]idempotency.Digest
 	for i, definition := range []validations.Definition{a, b} {

@@ -17,12 +17,12 @@ type snippet struct {
 	Title, Hint, Text string
 }
 
-// example is a document that a workflow takes, by name and type.
+// example is the name and the type of a document that a workflow accepts.
 type example struct {
 	filename, mediaType string
 }
 
-// exampleOf names a document that the workflow takes.
+// exampleOf returns an example of a document that the workflow accepts.
 func exampleOf(accepts []string) example {
 	for _, candidate := range []example{
 		{"data.csv", mediatype.CSV},

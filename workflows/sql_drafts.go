@@ -80,7 +80,7 @@ func (s *Service) discardDraft(ctx context.Context, orgID, workflowID uuid.UUID)
 	return nil
 }
 
-// dropDraft deletes the draft that is published with the transaction. One that was changed since its author has seen it
+// dropDraft deletes the draft that the transaction publishes. A draft that was changed since its author has seen it
 // stays.
 func dropDraft(ctx context.Context, tx db.Tx, orgID, workflowID uuid.UUID, revision int) error {
 	_, err := tx.Exec(ctx, `DELETE FROM workflow_drafts WHERE org_id = $1 AND workflow_id = $2 AND revision = $3`,

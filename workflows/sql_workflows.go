@@ -83,8 +83,8 @@ func (s *Service) withDefinition(ctx context.Context, found *Version) (Version, 
 	return complete, nil
 }
 
-// lookUpVersion looks a version up together with the caller's token. keep is called with what was found and with the
-// access tag under which it was.
+// lookUpVersion looks a version up together with the caller's token. keep is called with the version that was found and
+// the access tag under which it was read.
 func lookUpVersion(
 	loader *db.Loader, caller users.Caller, idOrSlug string, number int,
 	keep func(version Version, tag uuid.UUID) validations.WorkflowRef,
@@ -150,7 +150,7 @@ func scanVersion(row pgx.CollectableRow) (Version, error) {
 	return scanVersionAnd(row)
 }
 
-// scanVersionAnd reads a version and what follows it in the row.
+// scanVersionAnd reads a version and the further columns of the row.
 func scanVersionAnd(row pgx.CollectableRow, more ...any) (Version, error) {
 	var v Version
 	var digest []byte

@@ -9,7 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// Warnings says what in a file that was parsed probably does not mean what it seems to, with its places in the content.
+// Warnings returns the members of a parsed file that probably do not do what its author wants, with their places in the
+// content.
 func (p *FileParser) Warnings(file File, content []byte) []FileError {
 	doubts := file.Warnings()
 	if len(doubts) == 0 {

@@ -67,7 +67,7 @@ func renderVersion(v Version, orgSlug string) workflowBody {
 	}
 }
 
-// forClient replaces the types of steps that the existing command line client does not know, which would end it.
+// forClient replaces the types of steps that the existing command line client does not know: it would fail on them.
 func forClient(c echo.Context, body workflowBody) workflowBody {
 	if !strings.HasPrefix(c.Path(), "/api/v1/") {
 		return body

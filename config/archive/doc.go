@@ -36,7 +36,7 @@ type Header struct {
 	Version int    `json:"version"`
 	// Schema is the newest migration of the database. An import needs the same.
 	Schema int64 `json:"schema"`
-	// Export is another one for each export, so that two of them are not mixed.
+	// Export is a new id for each export, so that the archives of two exports are not mixed.
 	Export       uuid.UUID `json:"export"`
 	Organization uuid.UUID `json:"organization"`
 	Slug         string    `json:"slug"`
@@ -52,7 +52,7 @@ type line struct {
 	End   *end            `json:"end,omitempty"`
 }
 
-// user is what an archive says of a member or the holder of a token. It has no password.
+// user is a member or the holder of a token in an archive. It has no password.
 type user struct {
 	ID    uuid.UUID `json:"id"`
 	Email string    `json:"email"`

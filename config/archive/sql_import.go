@@ -142,7 +142,7 @@ func (i *importer) create(ctx context.Context, row []byte) error {
 	return refused(organizations, err)
 }
 
-// addUser finds the user here, or creates one who has no password and whose address nobody has confirmed.
+// addUser finds the user here, or creates one without a password and with an unconfirmed address.
 func (i *importer) addUser(ctx context.Context, u user) error {
 	if i.at > 0 || len(i.rows) > 0 {
 		return fmt.Errorf("%w: a user comes after the rows", ErrDamaged)
@@ -308,7 +308,7 @@ func columnsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
 
 func quoted(column string) string { return pgx.Identifier{column}.Sanitize() }
 
-// refused tells apart what is wrong with the archive from what is wrong with the database.
+// refused distinguishes faults of the archive from errors of the database.
 func refused(table string, err error) error {
 	failure, ok := errors.AsType[*pgconn.PgError](err)
 	switch {

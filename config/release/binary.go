@@ -29,7 +29,7 @@ type binary struct {
 	path string
 }
 
-// compile builds the program as a static file. Nothing of this machine gets into it: no path, and no id of the build.
+// compile builds the program as a static file. It contains nothing of this machine: no path, and no build id.
 func (r *release) compile(ctx context.Context, work string, p platform) (binary, error) {
 	built := binary{platform: p, path: filepath.Join(work, p.String(), program)}
 	//nolint:gosec // G204: whoever makes the release chooses the version, and check has looked at it.

@@ -18,7 +18,7 @@ import (
 const (
 	defaultURL = "http://127.0.0.1:8000"
 	folderName = "simplevalidations"
-	// othersMay are the rights that nobody but the owner may have on a file with a token.
+	// othersMay are the permissions that users other than the owner must not have on a file with a token.
 	othersMay = 0o077
 	// maxFile bounds the small files that the commands read.
 	maxFile = 1 << 20
@@ -59,7 +59,7 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 	return opened, nil
 }
 
-// authorized is open for what takes a token.
+// authorized is open for commands that need a token.
 func (c *connection) authorized(options ...client.Option) (*client.Client, error) {
 	file, err := c.configuration()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
-// Outcome is what a check has come to.
+// Outcome is the result of a check.
 type Outcome string
 
 // The outcomes. A warning does not fail the command.
@@ -39,7 +39,7 @@ func (c Check) Address() string {
 	return "/docs/guides/doctor/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
 }
 
-// MaxSkew is how far two clocks may be apart before somebody should look: times in answers are whole seconds.
+// MaxSkew is how far two clocks may be apart before doctor warns: times in answers are whole seconds.
 const MaxSkew = 5 * time.Second
 
 // checkup is what the command doctor writes for programs.
@@ -145,7 +145,7 @@ func clock(health client.Health, took time.Duration) Check {
 	return check
 }
 
-// release compares the release of this program with that of the service. Older services do not tell theirs.
+// release compares the release of this program with that of the service. Older services do not report theirs.
 func (c *connection) release(health client.Health) Check {
 	check := Check{ID: "SV105", Name: "same release", Outcome: OutcomeSkipped}
 	switch health.Version {

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// failure gives an error of the client the exit code that tells scripts what to do about it.
+// failure gives an error of the client the exit code by which scripts decide what to do.
 func failure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func codeOf(refused *client.Error) int {
 	}
 }
 
-// place is where a request is at fault, as the beginning of a line.
+// place is the location of a fault in a request, as the beginning of a line.
 func place(field client.FieldError) string {
 	var at strings.Builder
 	if field.Line > 0 {

@@ -20,11 +20,11 @@ import (
 const (
 	// nameDigits is how much of a digest is in a key that is made of a name.
 	nameDigits = 12
-	// resumable is how long a kept key is safely that of the run that it has started: keys live a day.
+	// resumable is how long a stored key certainly still stands for its run: keys live for a day.
 	resumable = 23 * time.Hour
 )
 
-// keptKey is a key in a file, so that it outlives this process. Without a file it is kept by who gave it.
+// keptKey is a key in a file, so that it outlives this process. Without a file the caller keeps it.
 type keptKey struct {
 	file string
 }
@@ -78,7 +78,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	})
 }
 
-// digest is of all that makes two starts the same request.
+// digest covers everything that makes two starts the same request.
 func (r *running) digest(source cli.Source, request client.StartRequest) (string, error) {
 	options, err := r.options(request.Filename, request.MediaType)
 	if err != nil {

@@ -20,7 +20,7 @@ type listing[T any] struct {
 	row    func(T) []string
 }
 
-// listed is what the command writes for programs: what it lists is called as in the pages of the API.
+// listed is the JSON output of the command: its member has the name that the API uses.
 type listed[T any] struct {
 	SchemaVersion int `json:"schema_version"`
 	Results       []T `json:"results"`
@@ -70,8 +70,8 @@ func (l listing[T]) command(s Env) *cobra.Command {
 	return command
 }
 
-// deed is a command that does something to what its arguments name, and says so.
-func deed(
+// action is a command that changes what its arguments name, and prints a confirmation.
+func action(
 	s Env, use, short string, arguments int,
 	do func(ctx context.Context, api *client.Client, args []string) (string, error),
 ) *cobra.Command {

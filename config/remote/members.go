@@ -31,7 +31,7 @@ func membersCommand(s Env) *cobra.Command {
 				return []string{i.ID, i.State, i.Role, i.Email, i.Name, i.ExpiresAt.Format(time.RFC3339)}
 			},
 		}.command(s),
-		deed(s, "link INVITATION", "Make a new link for an invitation, by id or e-mail address, and print it", 1,
+		action(s, "link INVITATION", "Make a new link for an invitation, by id or e-mail address, and print it", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := invitationID(ctx, api, args[0])
 				if err != nil {
@@ -40,7 +40,7 @@ func membersCommand(s Env) *cobra.Command {
 				linked, err := api.LinkInvitation(ctx, id)
 				return linked.Link, err
 			}),
-		deed(s, "revoke INVITATION", "End an invitation, by id or e-mail address, and its link", 1,
+		action(s, "revoke INVITATION", "End an invitation, by id or e-mail address, and its link", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := invitationID(ctx, api, args[0])
 				if err != nil {
@@ -48,11 +48,11 @@ func membersCommand(s Env) *cobra.Command {
 				}
 				return "revoked " + args[0], api.RevokeInvitation(ctx, id)
 			}),
-		deed(s, "leave", "End one's own membership in the token's organization", 0,
+		action(s, "leave", "End one's own membership in the token's organization", 0,
 			func(ctx context.Context, api *client.Client, _ []string) (string, error) {
-				return "you are no member any more", api.Leave(ctx)
+				return "you are no longer a member", api.Leave(ctx)
 			}),
-		deed(s, "role MEMBER ROLE", "Change the role of a member, by id or e-mail address", 2,
+		action(s, "role MEMBER ROLE", "Change the role of a member, by id or e-mail address", 2,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := memberID(ctx, api, args[0])
 				if err != nil {
@@ -61,7 +61,7 @@ func membersCommand(s Env) *cobra.Command {
 				changed, err := api.ChangeMember(ctx, id, client.MemberChange{Role: args[1]})
 				return changed.Email + " is " + changed.Role, err
 			}),
-		deed(s, "remove MEMBER", "Remove a member, by id or e-mail address", 1,
+		action(s, "remove MEMBER", "Remove a member, by id or e-mail address", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				id, err := memberID(ctx, api, args[0])
 				if err != nil {
@@ -76,7 +76,7 @@ func membersCommand(s Env) *cobra.Command {
 func inviteCommand(s Env) *cobra.Command {
 	var draft client.MemberDraft
 	var key string
-	command := deed(s, "invite EMAIL --role ROLE", "Invite a person to the token's organization", 1,
+	command := action(s, "invite EMAIL --role ROLE", "Invite a person to the token's organization", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			draft.Email = args[0]
 			invited, err := api.InviteMember(ctx, draft, key)
@@ -102,12 +102,12 @@ func invitationsCommand(s Env) *cobra.Command {
 				return []string{i.ID, i.Org.Slug, i.Role, i.ExpiresAt.Format(time.RFC3339)}
 			},
 		}.command(s),
-		deed(s, "accept ID", "Become a member of the organization that invites", 1,
+		action(s, "accept ID", "Become a member of the organization that invites", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				accepted, err := api.AcceptInvitation(ctx, args[0])
 				return "you are " + accepted.Role + " of " + accepted.Org.Slug, err
 			}),
-		deed(s, "decline ID", "End an invitation", 1,
+		action(s, "decline ID", "End an invitation", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				return "declined " + args[0], api.DeclineInvitation(ctx, args[0])
 			}),

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// sayEvery is the time between two lines about the progress where nobody watches a terminal.
+	// sayEvery is the time between two lines about the progress if the output is not a terminal.
 	sayEvery = 10 * time.Second
 	// drawEvery is the time between two pictures of the progress on a terminal.
 	drawEvery = 100 * time.Millisecond
 )
 
-// progress tells how far a command is: with a bar on a terminal, with a line now and then elsewhere.
+// progress shows how far a command is: with a bar on a terminal, otherwise with a line now and then.
 type progress struct {
 	mu     sync.Mutex
 	out    io.Writer
@@ -67,7 +67,7 @@ func (p *progress) repeat(done <-chan struct{}) {
 	}
 }
 
-// begin tells of a document that is going to be sent.
+// begin shows that a document is about to be sent.
 func (p *progress) begin(name string, size int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *progress) begin(name string, size int64) {
 	p.draw(size, "uploading")
 }
 
-// upload tells how much of the document was sent.
+// upload shows how much of the document was sent.
 func (p *progress) upload(sent, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,12 +85,12 @@ func (p *progress) upload(sent, total int64) {
 	}
 }
 
-// retry tells of an attempt that failed.
+// retry shows that an attempt failed.
 func (p *progress) retry(attempt client.Attempt, wait time.Duration) {
 	p.say("attempt %d failed, the next one is in %v: %v", attempt.Number, wait.Round(time.Millisecond), attempt.Err)
 }
 
-// event tells of a step that has ended.
+// event shows that a step has ended.
 func (p *progress) event(e client.Event, steps int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *progress) say(format string, args ...any) {
 	p.line(fmt.Sprintf(format, args...))
 }
 
-// close takes the bar away and says nothing more.
+// close removes the bar and shows nothing more.
 func (p *progress) close() {
 	p.stop()
 	p.mu.Lock()

@@ -98,14 +98,14 @@ func (r *running) run(ctx context.Context, names []string) error {
 	case r.noWait || len(all) == 0:
 		return err
 	case err != nil:
-		// What the documents before it were charged for is shown all the same.
+		// The results of the documents before it were charged, so they are shown all the same.
 		return errors.Join(err, report(r.Env, r.command, &r.output, r.workflow.Slug, all))
 	}
 	return conclude(r.Env, r.command, &r.output, r.workflow.Slug, all)
 }
 
-// documents has one document after the other validated, up to the first one with which that cannot be done. One that
-// takes too long does not keep those behind it from being validated.
+// documents validates one document after the other, up to the first one that cannot be validated. A document that takes
+// too long does not stop the ones after it.
 func (r *running) documents(ctx context.Context, names []string) ([]formats.Document, error) {
 	var all []formats.Document
 	var slow error
@@ -147,7 +147,7 @@ func (r *running) check(names []string) error {
 	return nil
 }
 
-// document has one document validated.
+// document validates one document.
 func (r *running) document(ctx context.Context, name string) (formats.Document, error) {
 	source, err := cli.OpenSource(r.command.InOrStdin(), name, engines.DefaultLimits().MaxTableBytes)
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *running) await(ctx context.Context, run client.Run, name string, kept k
 
 func watch(id string) string { return "simplevalidations runs watch " + formats.Clean(id) }
 
-// notStarted keeps the key of a start that may have happened, and says how to go on with it.
+// notStarted keeps the key of a start that may have happened, and says how to resume it.
 func (r *running) notStarted(ctx context.Context, kept keptKey, err error) error {
 	ended := failure(ctx, err)
 	refused, isRefused := errors.AsType[*client.Error](err)

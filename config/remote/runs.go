@@ -137,7 +137,7 @@ func documentCommand(s Env) *cobra.Command {
 	return command
 }
 
-// documentMode lets nobody else read a document.
+// documentMode lets only the owner read a document.
 const documentMode = 0o600
 
 func watchRunCommand(s Env) *cobra.Command {
@@ -186,7 +186,7 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 }
 
 func cancelRunCommand(s Env) *cobra.Command {
-	return deed(s, "cancel RUN", "Cancel a run that has not ended", 1,
+	return action(s, "cancel RUN", "Cancel a run that has not ended", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			run, err := api.Cancel(ctx, args[0])
 			return "canceled " + run.ID, err
@@ -195,7 +195,7 @@ func cancelRunCommand(s Env) *cobra.Command {
 
 func rerunCommand(s Env) *cobra.Command {
 	var key string
-	command := deed(s, "rerun RUN", "Start a new run on the document of an earlier one, and print its id", 1,
+	command := action(s, "rerun RUN", "Start a new run on the document of an earlier one, and print its id", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			started, err := api.Rerun(ctx, args[0], key)
 			return started.Run.ID, err

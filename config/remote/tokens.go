@@ -60,7 +60,7 @@ func listTokensCommand(s Env) *cobra.Command {
 
 func rotateTokenCommand(s Env) *cobra.Command {
 	var overlap time.Duration
-	command := deed(s, "rotate TOKEN",
+	command := action(s, "rotate TOKEN",
 		"Replace a token, by id, and print the secret of the new one once", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: overlap.Milliseconds()})
@@ -71,7 +71,7 @@ func rotateTokenCommand(s Env) *cobra.Command {
 }
 
 func revokeTokenCommand(s Env) *cobra.Command {
-	return deed(s, "revoke TOKEN", "Revoke a token, by id", 1,
+	return action(s, "revoke TOKEN", "Revoke a token, by id", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			return "revoked " + args[0], api.RevokeToken(ctx, args[0])
 		})

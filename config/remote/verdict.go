@@ -59,7 +59,7 @@ func shownStep(step client.Step, findings []engines.Finding) formats.Step {
 	return shown
 }
 
-// report writes what runs have found.
+// report writes the findings of runs.
 func report(
 	s Env, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
 ) error {
@@ -73,7 +73,7 @@ func report(
 	return nil
 }
 
-// conclude writes what runs have found and ends the command with the code that it stands for.
+// conclude writes the findings of runs and ends the command with the exit code of their verdict.
 func conclude(
 	s Env, cmd *cobra.Command, output *formats.Output, workflow string, all []formats.Document,
 ) error {

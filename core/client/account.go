@@ -13,11 +13,11 @@ import (
 // Health is what a process of the service says of itself.
 type Health struct {
 	Readiness
-	// At is the time by the clock in front of the service, to the second; the zero time where it does not tell.
+	// At is the time of the answer's Date header, to the second; the zero time if it has none.
 	At time.Time
 }
 
-// Me reads who the token stands for.
+// Me reads the user, the organization and the role of the token.
 func (c *Client) Me(ctx context.Context) (Me, error) {
 	return get[Me](ctx, c, "/api/me/")
 }
@@ -27,7 +27,7 @@ func (c *Client) Organization(ctx context.Context) (OrganizationSettings, error)
 	return get[OrganizationSettings](ctx, c, "/api/organization/")
 }
 
-// ChangeOrganization changes settings of the organization. To repeat it changes nothing.
+// ChangeOrganization changes settings of the organization. Repeating it changes nothing.
 func (c *Client) ChangeOrganization(ctx context.Context, change OrganizationChange) (OrganizationSettings, error) {
 	content, err := json.Marshal(change)
 	if err != nil {
@@ -45,13 +45,13 @@ func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	return get[Usage](ctx, c, "/api/usage/")
 }
 
-// Tokens goes through the tokens of the caller, newest first, and through those of all members for admins.
+// Tokens iterates over the tokens of the caller, newest first; for admins over those of all members.
 func (c *Client) Tokens(ctx context.Context) iter.Seq2[Token, error] {
 	return list[Token](ctx, c, "/api/tokens/", url.Values{})
 }
 
-// CreateToken makes a token. There are no keys for it, as its answer must not be stored: when the answer is lost, the
-// error is an *UnknownOutcomeError, and a token may exist whose secret nobody knows. Revoke it.
+// CreateToken makes a token. It takes no idempotency key, because its answer must not be stored: if the answer is lost,
+// the error is an *UnknownOutcomeError, and a token may exist whose secret is unknown. Revoke it.
 func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret, error) {
 	content, err := json.Marshal(draft)
 	if err != nil {
@@ -64,8 +64,9 @@ func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret
 	return made, err
 }
 
-// RotateToken makes a token that takes the place of another, which works on for the overlap. As with CreateToken, a
-// lost answer is an *UnknownOutcomeError: the old token may work until the overlap is over, and be rotated no more.
+// RotateToken replaces a token, which keeps working for the overlap: at most 7 days, 0 for none. As with CreateToken, a
+// lost answer is an *UnknownOutcomeError: the old token may then work only until the overlap is over, and cannot be
+// rotated again.
 func (c *Client) RotateToken(ctx context.Context, id string, rotation TokenRotation) (TokenSecret, error) {
 	content, err := json.Marshal(rotation)
 	if err != nil {
@@ -78,13 +79,14 @@ func (c *Client) RotateToken(ctx context.Context, id string, rotation TokenRotat
 	return made, err
 }
 
-// RevokeToken ends a token for good. To repeat it is no error.
+// RevokeToken ends a token permanently. Repeating it is not an error.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	_, err := c.send(ctx, request{method: http.MethodDelete, path: "/api/tokens/" + url.PathEscape(id) + "/"})
 	return err
 }
 
-// Health asks, once, whether the service can do its work. That it cannot is an answer and no error.
+// Health asks once, without retries, whether the service can do its work. A service that cannot is an answer and not an
+// error.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.retries.Attempt)
 	defer cancel()

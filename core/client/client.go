@@ -15,18 +15,19 @@ import (
 
 // Retries says how often and how long a call is tried.
 type Retries struct {
-	// Attempts is how often a request is sent at most; 1 is never again.
+	// Attempts is how often a request is sent at most; 1 means no retries.
 	Attempts int
 	// MinWait and MaxWait bound the waits between attempts: each is a random time below a limit that begins with
 	// MinWait and doubles up to MaxWait.
 	MinWait, MaxWait time.Duration
-	// Budget is the time after which no further attempt is begun.
+	// Budget is the time since the beginning of the call after which no further attempt begins.
 	Budget time.Duration
-	// Attempt bounds one attempt, the sending of the document included.
+	// Attempt bounds one attempt, including the upload of the document.
 	Attempt time.Duration
 }
 
-// DefaultRetries are the retries of a client that was not told otherwise.
+// DefaultRetries are the retries of a client without WithRetries: 4 attempts within 5 minutes, 2 minutes for each, and
+// waits below 250 ms, doubling up to 8 seconds.
 func DefaultRetries() Retries {
 	return Retries{
 		Attempts: 4, MinWait: 250 * time.Millisecond, MaxWait: 8 * time.Second, Budget: 5 * time.Minute,
@@ -69,8 +70,8 @@ func WithToken(token string) Option {
 	return func(c *Client) { c.token = token }
 }
 
-// WithHTTPClient sets what sends the requests, for example with a transport that traces them. Redirects are never
-// followed: they would lose bodies and leak tokens.
+// WithHTTPClient sets the client that sends the requests, for example with a transport that traces them. Redirects are
+// never followed: they would lose bodies and leak tokens.
 func WithHTTPClient(sender *http.Client) Option {
 	return func(c *Client) { c.http = sender }
 }
@@ -80,7 +81,7 @@ func WithRetries(retries Retries) Option {
 	return func(c *Client) { c.retries = retries }
 }
 
-// WithKeyFunc sets what makes the keys of calls that bring none.
+// WithKeyFunc sets the function that makes the keys of calls without one.
 func WithKeyFunc(newKey func() (string, error)) Option {
 	return func(c *Client) { c.newKey = newKey }
 }
@@ -90,17 +91,17 @@ func WithUserAgent(name string) Option {
 	return func(c *Client) { c.userAgent = name + " " + c.userAgent }
 }
 
-// WithOnAttempt sets a function that is told of every attempt when it has ended.
+// WithOnAttempt sets a function that is called with every attempt when it has ended.
 func WithOnAttempt(tell func(Attempt)) Option {
 	return func(c *Client) { c.onAttempt = tell }
 }
 
-// WithOnRetry sets a function that is told of an attempt that failed and of the wait before the next one.
+// WithOnRetry sets a function that is called with an attempt that failed and the wait before the next one.
 func WithOnRetry(tell func(Attempt, time.Duration)) Option {
 	return func(c *Client) { c.onRetry = tell }
 }
 
-// WithLogger sets the log of retries. Tokens and documents are never logged.
+// WithLogger sets a logger for retries. Tokens and documents are never logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *Client) { c.log = log }
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// CodeError is the code of a refusal. It is an error so that errors.Is can look for it in one.
+// CodeError is the code of a refusal. It is an error so that errors.Is can find it.
 type CodeError string
 
 // The codes of refusals. Each has its page in the documentation of the service.
@@ -45,7 +45,7 @@ const (
 // Error returns the code.
 func (c CodeError) Error() string { return string(c) }
 
-// FieldError is one place of a request that is at fault.
+// FieldError is one fault of a request, with its location.
 type FieldError struct {
 	Pointer   string `json:"pointer,omitempty"`
 	Parameter string `json:"parameter,omitempty"`
@@ -70,14 +70,14 @@ type Problem struct {
 	Errors            []FieldError `json:"errors,omitempty"`
 }
 
-// Error is an answer that is a refusal. Where somebody in front of the service made it, it has no code.
+// Error is a refusal of the service. An answer of a proxy in front of the service has no code.
 type Error struct {
 	Problem
 	// Key is the idempotency key of the request, if any.
 	Key string
 	// Attempts is how often the request was sent.
 	Attempts int
-	// RetryAfter is how long the service asks to wait; 0 where it does not say.
+	// RetryAfter is how long the service asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
 }
 
@@ -97,19 +97,19 @@ func (e *Error) Error() string {
 	}
 }
 
-// Is reports whether the target is the error's code.
+// Is reports whether the target is the error's code, for errors.Is.
 func (e *Error) Is(target error) bool {
 	code, ok := target.(CodeError)
 	return ok && e.Code != "" && code == e.Code
 }
 
-// UnknownOutcomeError says that a request was sent that may have been carried out, and its answer has not come. To
-// repeat the call with the key is safe, and tells.
+// UnknownOutcomeError says that a request may have been carried out, because it was sent and its answer never arrived.
+// Repeating the call with the key is safe, and finds out.
 type UnknownOutcomeError struct {
-	// Key is the idempotency key to repeat the call with; empty for a call that takes none, which must not be repeated
-	// without looking first.
+	// Key is the idempotency key to repeat the call with. It is empty for a call that takes none: then look first
+	// whether the call was carried out.
 	Key string
-	// RunID is the id that the run has if it exists, where the service could tell it.
+	// RunID is the id that the run has if it exists; empty if the service did not name it.
 	RunID    string
 	Attempts int
 	// Err is why the last attempt failed.
@@ -127,7 +127,7 @@ func (e *UnknownOutcomeError) Error() string {
 // Unwrap returns why the last attempt failed.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// UnreachableError says that no answer came to a request that starts nothing, or that was never sent.
+// UnreachableError says that a request was never sent, or that a read-only request got no answer.
 type UnreachableError struct {
 	// Key is the idempotency key of the request, if any.
 	Key      string

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The names of events. More may come; skip what is not known.
+// The names of events. Ignore unknown ones: further events may be added.
 const (
 	EventRunCreated    = "run.created"
 	EventRunStarted    = "run.started"
@@ -21,15 +21,16 @@ const (
 )
 
 const (
-	// silence is how long a stream may say nothing before it counts as broken. The service speaks every 15 seconds.
+	// silence is how long a stream may be silent before it counts as broken. The service sends a comment every 15
+	// seconds.
 	silence = 45 * time.Second
 	// maxEvent bounds a line of a stream.
 	maxEvent = 1 << 20
 )
 
-// Event is one thing that has happened to a run.
+// Event is a change of a run.
 type Event struct {
-	// ID is the place of the event in the story of the run; empty where it was found without a stream.
+	// ID is the event's id in the stream; empty if the event was found by polling.
 	ID   string
 	Name string
 	// Run is the run without its steps, in events about runs.
@@ -45,7 +46,7 @@ var (
 	errNoStream = errors.New("there is no stream of events")
 )
 
-// stream reads the events behind the last one until the stream ends. It reports how many there were.
+// stream reads the events after the last one until the stream ends. It reports how many there were.
 func (c *Client) stream(ctx context.Context, id, last string, tell func(Event)) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

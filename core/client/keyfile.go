@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxKey is the longest idempotency key that the service takes.
+// maxKey is the length of the longest idempotency key that the service accepts, in characters.
 const maxKey = 255
 
 // KeyFromFile returns the idempotency key in the file, and first writes a new one there if the file does not exist. A

@@ -9,12 +9,12 @@ import (
 	"net/url"
 )
 
-// Members goes through the members of the organization.
+// Members iterates over the members of the organization.
 func (c *Client) Members(ctx context.Context) iter.Seq2[Member, error] {
 	return list[Member](ctx, c, "/api/members/", url.Values{})
 }
 
-// InviteMember invites somebody to the organization, who becomes a member by accepting. Without a key the client makes
+// InviteMember invites a person to the organization, who becomes a member by accepting. Without a key the client makes
 // one.
 func (c *Client) InviteMember(ctx context.Context, draft MemberDraft, key string) (Invitation, error) {
 	key, err := c.keyFor(key)
@@ -32,12 +32,13 @@ func (c *Client) InviteMember(ctx context.Context, draft MemberDraft, key string
 	return invited, err
 }
 
-// Invitations goes through the open invitations of the organization.
+// Invitations iterates over the open invitations of the organization.
 func (c *Client) Invitations(ctx context.Context) iter.Seq2[Invitation, error] {
 	return list[Invitation](ctx, c, "/api/members/invitations/", url.Values{})
 }
 
-// LinkInvitation makes a new link for an open invitation, which is shown this once. The link before it stops working.
+// LinkInvitation makes a new link for an open invitation. The link is shown only in this answer, and the previous link
+// stops working.
 func (c *Client) LinkInvitation(ctx context.Context, id string) (InvitationLink, error) {
 	linked, _, err := call[InvitationLink](ctx, c, request{
 		method: http.MethodPost, path: "/api/members/invitations/" + url.PathEscape(id) + "/link/",
@@ -45,19 +46,19 @@ func (c *Client) LinkInvitation(ctx context.Context, id string) (InvitationLink,
 	return linked, err
 }
 
-// RevokeInvitation ends an open invitation and its link. To repeat it is no error.
+// RevokeInvitation ends an open invitation and its link. Repeating it is not an error.
 func (c *Client) RevokeInvitation(ctx context.Context, id string) error {
 	path := "/api/members/invitations/" + url.PathEscape(id) + "/"
 	_, err := c.send(ctx, request{method: http.MethodDelete, path: path})
 	return err
 }
 
-// OwnInvitations goes through what the caller is invited to, in whatever organization.
+// OwnInvitations iterates over the caller's own invitations, of all organizations.
 func (c *Client) OwnInvitations(ctx context.Context) iter.Seq2[Invitation, error] {
 	return list[Invitation](ctx, c, "/api/invitations/", url.Values{})
 }
 
-// AcceptInvitation makes the caller a member of the organization that invites. To repeat it changes nothing.
+// AcceptInvitation makes the caller a member of the organization that invites. Repeating it changes nothing.
 func (c *Client) AcceptInvitation(ctx context.Context, id string) (Invitation, error) {
 	path := "/api/invitations/" + url.PathEscape(id) + "/accept/"
 	accepted, _, err := call[Invitation](ctx, c, request{method: http.MethodPost, path: path})
@@ -77,7 +78,7 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// ChangeMember gives a member another role. To repeat it changes nothing.
+// ChangeMember gives a member another role. Repeating it changes nothing.
 func (c *Client) ChangeMember(ctx context.Context, id string, change MemberChange) (Member, error) {
 	content, err := json.Marshal(change)
 	if err != nil {
@@ -90,13 +91,13 @@ func (c *Client) ChangeMember(ctx context.Context, id string, change MemberChang
 	return changed, err
 }
 
-// RemoveMember ends a membership. To repeat it is no error.
+// RemoveMember ends a membership. Repeating it is not an error.
 func (c *Client) RemoveMember(ctx context.Context, id string) error {
 	_, err := c.send(ctx, request{method: http.MethodDelete, path: memberPath(id)})
 	return err
 }
 
-// AuditRecords goes through what was done in the organization, newest first.
+// AuditRecords iterates over the audit log of the organization, newest first.
 func (c *Client) AuditRecords(ctx context.Context) iter.Seq2[AuditRecord, error] {
 	return list[AuditRecord](ctx, c, "/api/audit/", url.Values{})
 }

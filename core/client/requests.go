@@ -44,7 +44,7 @@ type LoggedRequest struct {
 	DurationMS        float64  `json:"duration_ms"`
 }
 
-// LoggedRequestDetail is a request in the log with everything that is kept of it.
+// LoggedRequestDetail is a request in the log with its headers, its body's digest and its problem.
 type LoggedRequestDetail struct {
 	LoggedRequest
 
@@ -65,7 +65,7 @@ type LoggedHeader struct {
 	Hidden bool `json:"hidden"`
 }
 
-// Requests goes through the requests of the organization that may change something, newest first.
+// Requests iterates over the organization's requests that may change something, newest first.
 func (c *Client) Requests(ctx context.Context, filter RequestFilter) iter.Seq2[LoggedRequest, error] {
 	query := url.Values{}
 	for name, value := range map[string]string{

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest wait that is obeyed. A service that asks for more is not waited for.
+// maxRetryAfter is the longest Retry-After that is honored. A longer one ends the call.
 const maxRetryAfter = time.Minute
 
-// failure is why one attempt came to nothing.
+// failure is why one attempt failed.
 type failure struct {
 	err     error
 	refused *Error
 	// lost says that the service may have done what was asked for.
 	lost bool
-	// final says that a repetition would fail alike.
+	// final says that a retry would fail in the same way.
 	final bool
 }
 
@@ -70,19 +70,19 @@ func isUnsent(err error) bool {
 	return ok && (broken.Op == "dial" || broken.Op == "proxyconnect")
 }
 
-// retryable reports whether it makes sense to send the request again, and is safe.
+// retryable reports whether sending the request again is safe and may succeed.
 func (f *failure) retryable(r request) bool {
 	safe := r.key != "" || !r.creates
 	switch {
 	case f.final, f.lost && !safe:
-		// Whatever an answer says: without a key nobody can tell a repetition from another request.
+		// Whatever the answer says: without a key the service cannot distinguish a retry from another request.
 		return false
 	case f.refused == nil:
 		return true
 	case f.refused.Code != "":
 		return f.refused.Retryable && f.refused.Status != http.StatusUnprocessableEntity
 	default:
-		// Somebody in front of the service answered.
+		// A proxy in front of the service answered.
 		return safe && slices.Contains(
 			[]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, f.refused.Status)
 	}
@@ -95,8 +95,8 @@ func (f *failure) retryAfter() time.Duration {
 	return f.refused.RetryAfter
 }
 
-// conclude makes the error of the whole call. An answer that was lost in any attempt leaves it open what was done,
-// unless a later answer tells.
+// conclude makes the error of the whole call. If the answer of any attempt was lost, the outcome is unknown, unless a
+// later answer settles it.
 func (r request) conclude(f *failure, lost bool, attempts int) error {
 	refused := f.refused
 	_, unreadable := errors.AsType[*sourceError](f.err)
@@ -117,8 +117,8 @@ func (r request) conclude(f *failure, lost bool, attempts int) error {
 	}
 }
 
-// tellsTheOutcome reports whether a refusal comes only after the key was looked up and not found in use, so that no
-// earlier attempt can have succeeded.
+// tellsTheOutcome reports whether the service refuses so only after it has looked the key up and not found it, so that
+// no earlier attempt can have succeeded.
 func tellsTheOutcome(code CodeError) bool {
 	switch code {
 	case ErrQuotaExceeded, ErrPaymentRequired, ErrKeyReused, ErrWorkflowInactive, ErrWorkflowHasNoSteps,
@@ -135,7 +135,7 @@ func (r Retries) wait(attempts int, asked time.Duration) (time.Duration, bool) {
 		return 0, false
 	}
 	if asked > 0 {
-		// Those who were sent away together should not come back together.
+		// Clients that were refused together should not come back together.
 		return asked + jitter(r.MinWait), true
 	}
 	limit := r.MinWait

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// RunFilter narrows a list of runs. What is empty does not.
+// RunFilter narrows a list of runs; empty fields do not.
 type RunFilter struct {
 	State  State
 	Result Result
 	Source string
 	// Workflow is the id or the slug of a workflow.
 	Workflow string
-	// Search is a part of the idempotency key or of the document's name, in any case of its letters.
+	// Search is a part of the idempotency key or of the document's name, whatever the case of its letters.
 	Search string
 	Key    string
 	// Since and Until bound the time of creation; Until is not included.
 	Since, Until time.Time
 }
 
-// Report is a form in which the findings of a run can be had.
+// Report is a format of a report of a run's findings.
 type Report string
 
 // The reports.
@@ -40,13 +40,13 @@ func (c *Client) Run(ctx context.Context, id string) (Run, error) {
 	return get[Run](ctx, c, runPath(id))
 }
 
-// Cancel ends a run that has not ended yet. To cancel it again changes nothing.
+// Cancel ends a run that has not ended yet. Canceling it again changes nothing.
 func (c *Client) Cancel(ctx context.Context, id string) (Run, error) {
 	run, _, err := call[Run](ctx, c, request{method: http.MethodPost, path: runPath(id) + "cancel/"})
 	return run, err
 }
 
-// Runs goes through the runs of the organization, newest first.
+// Runs iterates over the runs of the organization, newest first.
 func (c *Client) Runs(ctx context.Context, filter RunFilter) iter.Seq2[Run, error] {
 	query := url.Values{}
 	for name, value := range map[string]string{
@@ -61,12 +61,12 @@ func (c *Client) Runs(ctx context.Context, filter RunFilter) iter.Seq2[Run, erro
 	return list[Run](ctx, c, "/api/runs/", query)
 }
 
-// Findings goes through the findings of a run in the order in which they were found.
+// Findings iterates over the findings of a run in the order in which they were found.
 func (c *Client) Findings(ctx context.Context, id string) iter.Seq2[Finding, error] {
 	return list[Finding](ctx, c, runPath(id)+"findings/", url.Values{})
 }
 
-// Report reads the findings of a run in another form.
+// Report reads the findings of a run as a report in the format.
 func (c *Client) Report(ctx context.Context, id string, form Report) ([]byte, error) {
 	query := url.Values{"format": {string(form)}}
 	got, err := c.send(ctx, request{method: http.MethodGet, path: runPath(id) + "findings/?" + query.Encode()})
@@ -92,7 +92,7 @@ func (c *Client) DocumentLines(ctx context.Context, id string, from, lines int) 
 	return get[DocumentWindow](ctx, c, runPath(id)+"document/?"+query.Encode())
 }
 
-// Compare tells what has changed since the previous run of the same workflow on the same file.
+// Compare compares the findings with those of the previous run of the same workflow on the same file.
 func (c *Client) Compare(ctx context.Context, id string) (Comparison, error) {
 	return get[Comparison](ctx, c, runPath(id)+"comparison/")
 }
@@ -113,7 +113,7 @@ type page[T any] struct {
 	Results  []T    `json:"results"`
 }
 
-// list goes through the pages of a list. The first error ends it.
+// list iterates over all pages of a list. The first error ends it.
 func list[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query.Set("page_size", "100")

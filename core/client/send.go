@@ -32,7 +32,7 @@ type request struct {
 	header http.Header
 	body   *body
 	key    string
-	// creates says that the call does something that must not be done twice.
+	// creates says that carrying the call out twice would do its work twice.
 	creates bool
 }
 
@@ -44,7 +44,7 @@ type answer struct {
 	attempts int
 }
 
-// send sends the request until it is answered for good.
+// send sends the request, with retries, until it has a final answer.
 func (c *Client) send(ctx context.Context, r request) (answer, error) {
 	ends := time.Now().Add(c.retries.Budget)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(ends) {
@@ -118,8 +118,8 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: content}, nil
 }
 
-// prepare makes the request of one attempt. It has no GetBody: the transport would send it again by itself, and nobody
-// would be told.
+// prepare makes the request of one attempt. It has no GetBody: otherwise the transport would resend the request by
+// itself, unseen by WithOnAttempt and the limits of retries.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, *sending, error) {
 	target, err := c.resolve(r.path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// StartRequest is a document that is to be validated.
+// StartRequest is a document to be validated.
 type StartRequest struct {
 	// Workflow is the id or the slug of the workflow.
 	Workflow string
@@ -17,28 +17,30 @@ type StartRequest struct {
 	Version int
 	// Key is the idempotency key; without one the client makes one.
 	Key string
-	// Content is the document from where it stands to its end. It must be an io.Seeker, as files and readers of bytes
-	// are, unless GetContent is set or the client sends requests only once.
+	// Content is the document, from its current position to its end. It must be an io.Seeker, such as a file or a
+	// bytes.Reader, unless GetContent is set or Retries.Attempts is 1.
 	Content io.Reader
 	// GetContent opens the document for each attempt, in place of Content.
 	GetContent func() (io.ReadCloser, error)
 	Filename   string
-	// MediaType is that of the document, like "text/csv". Without it the service goes by the ending of Filename.
+	// MediaType is that of the document, like "text/csv". If it is empty, the service derives it from the extension of
+	// Filename.
 	MediaType        string
 	Name             string
 	ShortDescription string
 	Metadata         map[string]any
-	// OnUpload is told how much of the document was sent in the present attempt, and of how much; -1 is not known.
+	// OnUpload is called with the bytes of the document that the current attempt has sent, and their total; -1 is
+	// unknown.
 	OnUpload func(sent, total int64)
 }
 
-// Started is what a start, or a repetition of a run, has come to.
+// Started is the result of a start or a rerun.
 type Started struct {
-	// Run is the run as it was when it was started; a replay shows it so as well.
+	// Run is the run as it was when it was started, also in a replay.
 	Run Run
 	// Key is the idempotency key that all attempts had.
 	Key string
-	// Expires is until when the key stands for this run.
+	// Expires is when the key expires. Until then a retry finds this run.
 	Expires time.Time
 	// Replayed says that the run had been started before with this key.
 	Replayed bool

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Time is a time that may not have come yet; null is the zero time.
+// Time is a time that may be absent, such as the end of an unfinished run. The zero time is null in JSON.
 type Time struct {
 	time.Time
 }
@@ -52,7 +52,7 @@ const (
 	StateCompleted State = "COMPLETED"
 )
 
-// Result is what a run has found.
+// Result is the outcome of a run.
 type Result string
 
 // The results. FAIL is about the document; ERROR is about the service.
@@ -179,7 +179,8 @@ type Workflow struct {
 	Constants   []string       `json:"constants"`
 	CreatedAt   Time           `json:"created_at"`
 	UpdatedAt   Time           `json:"updated_at"`
-	// Warnings are in the answer to a request that saves a definition: what it probably does not mean.
+	// Warnings are in the answer to a request that saves a definition: members that probably do not do what their
+	// author wants.
 	Warnings []FieldError `json:"warnings,omitempty"`
 }
 
@@ -191,14 +192,14 @@ type WorkflowStep struct {
 	Order         int    `json:"order"`
 }
 
-// WorkflowImport is what an import has come to.
+// WorkflowImport is the result of an import.
 type WorkflowImport struct {
 	// Outcome is created, version_added, renamed or unchanged.
 	Outcome  string   `json:"outcome"`
 	Workflow Workflow `json:"workflow"`
 }
 
-// Me is who a token stands for.
+// Me is the user, the organization and the role of a token.
 type Me struct {
 	ID    string       `json:"id"`
 	Email string       `json:"email"`
@@ -214,7 +215,7 @@ type Token struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
 	Prefix string `json:"prefix"`
-	// Role is the most that the token may do.
+	// Role is the highest role that the token may have; that of its user limits it further.
 	Role       string   `json:"role"`
 	User       string   `json:"user"`
 	Email      string   `json:"email"`
@@ -232,17 +233,17 @@ type TokenSecret struct {
 	Secret string `json:"secret"`
 }
 
-// TokenDraft is a token that is to be made.
+// TokenDraft is a token to be made.
 type TokenDraft struct {
 	Label string `json:"label"`
 	Role  string `json:"role"`
-	// ValidForMS is how long it works; 0 is for ever.
+	// ValidForMS is its lifetime in milliseconds; 0 is for ever.
 	ValidForMS int64 `json:"valid_for_ms"`
 }
 
 // TokenRotation says how a token is rotated.
 type TokenRotation struct {
-	// OverlapMS is how long the old token works on.
+	// OverlapMS is how long the old token keeps working, in milliseconds.
 	OverlapMS int64 `json:"overlap_ms"`
 }
 
@@ -277,7 +278,7 @@ type InvitationLink struct {
 	Link string `json:"link"`
 }
 
-// MemberDraft is somebody who is to be invited.
+// MemberDraft is a person to be invited.
 type MemberDraft struct {
 	Email string `json:"email"`
 	// Name is what the organization calls the person until the invitation is accepted.
@@ -290,7 +291,7 @@ type MemberChange struct {
 	Role string `json:"role"`
 }
 
-// AuditRecord is one thing that was done.
+// AuditRecord is an action in the audit log.
 type AuditRecord struct {
 	ID        string `json:"id"`
 	CreatedAt Time   `json:"created_at"`
@@ -370,7 +371,7 @@ type WorkflowUsage struct {
 	Runs     int64  `json:"runs"`
 }
 
-// Readiness is what a process of the service depends on.
+// Readiness is the state of a process of the service and of what it depends on.
 type Readiness struct {
 	Status string `json:"status"`
 	// Version is the release of the process.

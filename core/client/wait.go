@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// patientWait is how long a read is asked to wait for the end of the run.
+	// patientWait is how long one long poll waits for the end of the run.
 	patientWait = "20"
 	// pollPause is the least time between two reads of a run that has not ended.
 	pollPause = time.Second
-	// brokenStreams is after how many streams without an event in a row the run is read instead.
+	// brokenStreams is after how many consecutive streams without an event the run is polled instead.
 	brokenStreams = 2
-	// maxOutage is how long a service that does not answer is waited for.
+	// maxOutage is how long Wait tolerates a service that does not answer.
 	maxOutage = 2 * time.Minute
 )
 
-// Wait returns the run when it is completed, with its steps. It follows the run's events; where they do not come
-// through, it reads the run, patiently where the service lets it and every second where not. A service that does not
-// answer is waited for up to two minutes. The function, which may be nil, is told of each event once. To stop waiting,
-// end the context: the run goes on.
+// Wait returns the run when it is completed, with its steps. It follows the run's events; if the stream fails, it
+// long-polls the run, or polls every second if that is not possible. It tolerates a service that does not answer for up
+// to two minutes. The function, which may be nil, is called once for each event. Ending the context ends the wait,
+// never the run.
 func (c *Client) Wait(ctx context.Context, id string, onEvent func(Event)) (Run, error) {
 	w := &wait{client: c, id: id, told: make(map[string]bool), tell: onEvent}
 	if err := w.follow(ctx); err != nil {
@@ -36,12 +36,12 @@ type wait struct {
 	id        string
 	last      string
 	completed bool
-	// told holds the ids of the steps that were told of.
+	// told holds the ids of the steps whose event was reported.
 	told map[string]bool
 	tell func(Event)
 }
 
-// follow reads streams of events until one tells of the end or they do not come through.
+// follow reads streams of events until one reports the end, or the streams fail.
 func (w *wait) follow(ctx context.Context) error {
 	for broken := 0; broken < brokenStreams && !w.completed; {
 		n, err := w.client.stream(ctx, w.id, w.last, w.take)
@@ -111,7 +111,7 @@ func isOutage(ctx context.Context, err error) bool {
 	return unreachable && ctx.Err() == nil
 }
 
-// tellSteps tells of the steps that ended since the last look.
+// tellSteps reports the steps that have ended since the last poll.
 func (w *wait) tellSteps(run Run) {
 	for _, step := range run.Steps {
 		if step.Ended() && step.Status != StepSkipped {

@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 )
 
-// following is a run that is waited for, and what was told of it.
+// following is a run that is waited for, with the events that were reported.
 type following struct {
 	server *clienttest.Server
 	run    client.Run

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Workflows goes through the workflows of the organization.
+// Workflows iterates over the workflows of the organization.
 func (c *Client) Workflows(ctx context.Context) iter.Seq2[Workflow, error] {
 	return list[Workflow](ctx, c, "/api/workflows/", url.Values{})
 }
@@ -24,8 +24,8 @@ func (c *Client) ExportWorkflow(ctx context.Context, id string, version int) ([]
 	return got.body, err
 }
 
-// ImportWorkflow brings in a YAML file: as a new workflow, or as the next version of the one that has its slug. Without
-// a key the client makes one.
+// ImportWorkflow imports a YAML file: as a new workflow, or as the next version of the workflow that has its slug.
+// Without a key the client makes one.
 func (c *Client) ImportWorkflow(ctx context.Context, file []byte, key string) (WorkflowImport, error) {
 	key, err := c.keyFor(key)
 	if err != nil {

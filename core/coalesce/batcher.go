@@ -104,7 +104,7 @@ func (c *Batcher[T, R]) Waiting() int {
 	return len(c.waiting)
 }
 
-// join lets the caller begin when no group is at work, else wait. It reports whether there was room for it.
+// join lets the caller begin if no batch is at work, and otherwise queues it. It reports whether there was room for it.
 func (c *Batcher[T, R]) join(m *member[T, R]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (c *Batcher[T, R]) gather(leader *member[T, R]) []*member[T, R] {
 	return group
 }
 
-// dequeue takes those from i to j out of the queue.
+// dequeue removes the callers from i up to j from the queue.
 func (c *Batcher[T, R]) dequeue(i, j int) {
 	for _, m := range c.waiting[i:j] {
 		c.waitingWeight -= m.weight

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// line is a Batcher of numbers whose groups end when they are told to. The result is the number doubled.
+// line is a Batcher of numbers whose batches end when the test says so. The result is the number doubled.
 type line struct {
 	*coalesce.Batcher[int, int]
 
@@ -132,7 +132,7 @@ func TestBatcher(t *testing.T) {
 	}
 }
 
-func TestBatcherDoesNotWaitForASlowGroup(t *testing.T) {
+func TestBatcherDoesNotWaitForASlowBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(coalesce.Limits{
@@ -191,7 +191,7 @@ func TestBatcherRefusesBeyondItsQueue(t *testing.T) {
 	}
 }
 
-func TestBatcherLetsThoseGoWhoStillWait(t *testing.T) {
+func TestBatcherReleasesWaitersWhoseContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(wide(1))
@@ -262,7 +262,7 @@ func TestBatcherAnswersWhenTheWorkPanics(t *testing.T) {
 	})
 }
 
-func TestBatcherServesEverybodyOnce(t *testing.T) {
+func TestBatcherServesEachCallerOnce(t *testing.T) {
 	t.Parallel()
 	const callersAtOnce, rounds = 32, 200
 	var served atomic.Int64

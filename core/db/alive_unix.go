@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isAlive reports whether a connection on which nothing is due is still open, as far as this machine knows. It asks
-// the kernel and nobody else, so it is cheap enough for each use of a connection.
+// isAlive reports whether an idle connection is still open, as far as this machine knows. It asks only the kernel, so
+// it is cheap enough for each use of a connection.
 func isAlive(conn net.Conn) bool {
 	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = encrypted.NetConn()
@@ -29,7 +29,7 @@ func isAlive(conn net.Conn) bool {
 	err = raw.Control(func(fd uintptr) {
 		var next [1]byte
 		_, _, err := unix.Recvfrom(int(fd), next[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		// What a server says unasked is mostly its farewell.
+		// A server that sends data to an idle connection is usually about to close it.
 		idle = errors.Is(err, unix.EAGAIN)
 	})
 	return err == nil && idle

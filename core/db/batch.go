@@ -23,7 +23,7 @@ func (tx Tx) NewBatch() *Batch {
 	return &Batch{tx: tx}
 }
 
-// Queue adds a statement whose rows nobody needs.
+// Queue adds a statement whose rows are not needed.
 func (b *Batch) Queue(query string, args ...any) {
 	b.batch.Queue(query, args...)
 }

@@ -72,8 +72,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Pooled && pgxConfig.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		pgxConfig.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	// When the server was restarted or has failed over, all connections to the old one are dead at once. Those that
-	// are found so cost nobody a request.
+	// When the server was restarted or has failed over, all connections to the old one are dead at once. Checking
+	// before each use keeps requests from failing on one.
 	pgxConfig.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
 		return isAlive(conn.PgConn().Conn()), nil
 	}

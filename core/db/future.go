@@ -4,8 +4,8 @@ import "errors"
 
 var errNotSent = errors.New("the statement was not sent yet")
 
-// Future is what a queued statement will have answered once its batch or its loader was sent. It is the only kind of
-// value in this code that is filled in later.
+// Future is what a queued statement will have answered once its batch or its loader was sent. Beside the variables that
+// AllInto and OneInto collect into, it is the only kind of value that is filled in later.
 type Future[T any] struct {
 	// sent is the batch's or the loader's, and nil for a value that was known from the beginning.
 	sent  *bool

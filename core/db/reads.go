@@ -29,7 +29,7 @@ func (db *DB) Read(ctx context.Context, reads *Reads) error {
 	return nil
 }
 
-// AllInto collects the rows of a look-up.
+// AllInto returns a collect that stores all rows of a look-up in found, which is valid once Read has returned.
 func AllInto[T any](found *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		all, err := pgx.CollectRows(rows, scan)
@@ -38,7 +38,8 @@ func AllInto[T any](found *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
 	}
 }
 
-// OneInto collects the row of a look-up that finds exactly one; otherwise the error is pgx's.
+// OneInto returns a collect that stores the one row of a look-up in found, which is valid once Read has returned. The
+// error is pgx.ErrNoRows or pgx.ErrTooManyRows if there is not exactly one.
 func OneInto[T any](found *T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		one, err := pgx.CollectExactlyOneRow(rows, scan)

@@ -312,8 +312,9 @@ func TestCertainRefusal(t *testing.T) {
 	}
 }
 
-// TestSeverityThatIsNotTold commits through a server or a pooler that does not send the severity untranslated.
-func TestSeverityThatIsNotTold(t *testing.T) {
+// TestCommitErrorWithoutUntranslatedSeverity commits through a server or a pooler that sends only the translated
+// severity.
+func TestCommitErrorWithoutUntranslatedSeverity(t *testing.T) {
 	t.Parallel()
 	proxy := pgproxy.Start(t, coretest.DatabaseURL(t))
 	old := pgproxy.Error{Severity: "ERROR", Code: "40001", Translated: true}

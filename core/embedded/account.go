@@ -22,15 +22,15 @@ var ErrNoAccount = errors.New("PostgreSQL does not run as root, and there is no 
 	"  run the service as another user than root\n" +
 	"  use a server of your own through DATABASE_URL")
 
-// account is the user the server runs as. PostgreSQL refuses to run as root, so root lends it another one; for
-// everybody else it is the user of the process.
+// account is the user that the server runs as. PostgreSQL refuses to run as root, so a service that is root uses
+// another user; otherwise it is the user of the process.
 type account struct {
 	credential *syscall.Credential // nil when the server runs as the user of the process
 	name       string
 }
 
-// accountFor picks the user for a cluster in data. An existing cluster keeps its owner, because PostgreSQL refuses
-// data that belong to somebody else and another candidate may have appeared since they were made.
+// accountFor picks the user for a cluster in data. An existing cluster keeps its owner, because PostgreSQL refuses data
+// of another user, and another candidate may have appeared since they were made.
 func accountFor(data string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{name: strconv.Itoa(os.Geteuid())}, nil

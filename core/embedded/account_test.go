@@ -36,8 +36,8 @@ func TestChooseAccount(t *testing.T) {
 	}
 }
 
-// Data that nobody owns are refused to root; a user who is not root has no choice of users.
-func TestAccountOfDataOfNobody(t *testing.T) {
+// Data of the user nobody are refused to root; a user who is not root has no choice of users.
+func TestDataThatBelongToNobodyAreRefused(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(newDir(t), "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {

@@ -21,7 +21,7 @@ const (
 	appName = "app"
 	// startPatience is how long a start is repeated while backends of a killed server still hold its memory.
 	startPatience = 5 * time.Second
-	// connectPatience bounds one attempt to connect, so that a stuck server does not stop the asking.
+	// connectPatience bounds one attempt to connect, so that further attempts follow when the server is stuck.
 	connectPatience = 5 * time.Second
 	logTail         = 2048
 	// unfinished begins the names of folders in which initdb is at work, or was when it was killed.
@@ -57,7 +57,7 @@ func (c *cluster) prepare(ctx context.Context) error {
 	if err := clearStale(ctx, c.data()); err != nil {
 		return err
 	}
-	// The last server's messages may tell why it ended.
+	// The messages of the last server may say why it ended.
 	if err := os.Rename(c.logFile(), c.logFile()+".1"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("keep last log: %w", err)
 	}
@@ -192,7 +192,7 @@ func (c *cluster) args() []string {
 	return args
 }
 
-// awaitReady has no patience of its own: recovery after a crash takes as long as it takes.
+// awaitReady has no timeout of its own: recovery after a crash may take long.
 func (c *cluster) awaitReady(ctx context.Context, server *child) error {
 	var lastErr error
 	answered := poll(ctx, func() bool {
@@ -234,7 +234,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// isPassing tells whether the start failed for what a killed server leaves behind for a moment.
+// isPassing reports whether the start failed because of something that a killed server leaves behind only for a moment.
 func isPassing(err error) bool {
 	exit, ok := errors.AsType[*exitError](err)
 	return ok && (strings.Contains(exit.log, "pre-existing shared memory block") ||

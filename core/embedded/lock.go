@@ -23,7 +23,8 @@ func LockDir(dir, name string) (*Lock, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, name)
-	// The file is never removed: a rival could have opened the old one and would lock something nobody else sees.
+	// The file is never removed: a rival could have opened the old one, and its lock on a removed file would exclude no
+	// other process.
 	//nolint:gosec // G304: the folder is the operator's own setting.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -47,7 +48,7 @@ func (l *Lock) Unlock() error {
 	return nil
 }
 
-// publish replaces what the holder tells those who find the lock held.
+// publish replaces the text that other processes read when they find the lock held.
 func (l *Lock) publish(text string) error {
 	if err := l.file.Truncate(0); err != nil {
 		return fmt.Errorf("publish: %w", err)

@@ -20,8 +20,8 @@ const (
 	socketName    = ".s.PGSQL.5432"
 )
 
-// settle returns the folder where the cluster of base really is and the user it runs as. Where root's stand-in cannot
-// reach base, that is a folder under fallbackRoot, and a note in base says so.
+// settle returns the folder where the cluster of base really is, and the user that it runs as. If that user cannot
+// reach base, the cluster is in a folder under fallbackRoot, and a note in base says so.
 func settle(ctx context.Context, base string, log *slog.Logger) (string, account, error) {
 	dir, moved, err := readNote(base)
 	if err != nil {
@@ -113,7 +113,7 @@ func makeSocketDir(ctx context.Context, who account, dir string) (string, error)
 	if err := os.RemoveAll(run); err != nil {
 		return "", fmt.Errorf("empty socket folder: %w", err)
 	}
-	// Mkdir fails where somebody else was faster, so that nobody can offer a folder of theirs.
+	// Mkdir fails if the folder exists, so that no other user can have made it.
 	if err := os.Mkdir(run, 0o700); err != nil {
 		return "", fmt.Errorf("make socket folder: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 const (
 	// ownerLock is held by the process that runs the server; its text is the address of the server once it answers.
 	ownerLock = "owner.lock"
-	// joinPatience is how long a process waits for the server of another one.
+	// joinPatience is how long a process waits for the server of another process to answer.
 	joinPatience = time.Minute
 )
 
@@ -32,7 +32,7 @@ type PostgresConfig struct {
 	Durable bool
 	// MaxConnections is the server's limit; 0 leaves PostgreSQL's default.
 	MaxConnections int
-	// Log hears of the server's start and of its death.
+	// Log gets a line for the server's start and one for an unexpected end.
 	Log *slog.Logger
 }
 
@@ -87,7 +87,7 @@ func (p *Postgres) BinDir() string { return p.binDir }
 // Dir is the folder that really holds the cluster: not the configured one where the server's user cannot reach that.
 func (p *Postgres) Dir() string { return p.dir }
 
-// Owned tells whether this process runs the server, and ends it with Stop.
+// Owned reports whether this process runs the server, and ends it with Stop.
 func (p *Postgres) Owned() bool { return p.lock != nil }
 
 // Done is closed when the server has ended, through Stop or by itself. It stays open for a joined server.
@@ -106,12 +106,12 @@ func (p *Postgres) Stop(ctx context.Context) error {
 		return err
 	}
 	<-p.done
-	// Once the lock is free the folder is somebody else's, so nothing of this may happen twice.
+	// Once the lock is free another process may own the folder, so nothing of this may happen twice.
 	p.stopped = true
 	return errors.Join(os.RemoveAll(p.socketDir), p.lock.publish(""), p.lock.Unlock())
 }
 
-// watch reports a death that nobody asked for.
+// watch logs when the server has ended without Stop.
 func (p *Postgres) watch(ctx context.Context, log *slog.Logger, messages string) {
 	defer close(p.done)
 	<-p.server.done

@@ -13,69 +13,65 @@ import (
 	"time"
 )
 
-func TestStartPostgres(t *testing.T) {
+func TestStartPostgresKeepsDataFromColdToWarm(t *testing.T) {
 	t.Parallel()
+	dir := newDir(t)
+	cold := mustStart(t, dir)
+	remember(t, cold.URL(), "first")
+	if !cold.Owned() || cold.Dir() != dir {
+		t.Errorf("owned = %t in %s, want true in %s", cold.Owned(), cold.Dir(), dir)
+	}
+	mustStop(t, cold)
+	if !isClosed(cold.Done()) {
+		t.Error("Done is open after Stop, want closed")
+	}
+	warm := mustStart(t, dir)
+	wantRemembered(t, warm.URL(), "first")
+}
 
-	t.Run("KeepsDataFromColdToWarm", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		cold := mustStart(t, dir)
-		remember(t, cold.URL(), "first")
-		if !cold.Owned() || cold.Dir() != dir {
-			t.Errorf("owned = %t in %s, want true in %s", cold.Owned(), cold.Dir(), dir)
-		}
-		mustStop(t, cold)
-		if !isClosed(cold.Done()) {
-			t.Error("Done is open after Stop, want closed")
-		}
-		warm := mustStart(t, dir)
-		wantRemembered(t, warm.URL(), "first")
-	})
+func TestStartPostgresAppliesDurabilityAndConnections(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, newDir(t))
+	cfg.Durable, cfg.MaxConnections = false, 17
+	server, err := StartPostgres(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	t.Cleanup(func() { mustStop(t, server) })
+	wantSetting(t, server.URL(), "fsync", "off")
+	wantSetting(t, server.URL(), "jit", "off")
+	wantSetting(t, server.URL(), "max_connections", "17")
+	wantSetting(t, server.URL(), "data_checksums", "on")
+	wantSetting(t, server.URL(), "listen_addresses", "")
+}
 
-	t.Run("AppliesDurabilityAndConnections", func(t *testing.T) {
-		t.Parallel()
-		cfg := config(t, newDir(t))
-		cfg.Durable, cfg.MaxConnections = false, 17
-		server, err := StartPostgres(t.Context(), cfg)
-		if err != nil {
-			t.Fatalf("start: %v", err)
+func TestStartPostgresNamesWhatToInstall(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, newDir(t))
+	cfg.BinDir = t.TempDir()
+	_, err := StartPostgres(t.Context(), cfg)
+	if !errors.Is(err, ErrNoBinaries) {
+		t.Fatalf("start without binaries = %v, want ErrNoBinaries", err)
+	}
+	for _, want := range []string{"apt-get", "dnf", "brew", "npm", "PG_BIN_DIR", "DATABASE_URL", cfg.BinDir} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not mention %s", err, want)
 		}
-		t.Cleanup(func() { mustStop(t, server) })
-		wantSetting(t, server.URL(), "fsync", "off")
-		wantSetting(t, server.URL(), "jit", "off")
-		wantSetting(t, server.URL(), "max_connections", "17")
-		wantSetting(t, server.URL(), "data_checksums", "on")
-		wantSetting(t, server.URL(), "listen_addresses", "")
-	})
+	}
+}
 
-	t.Run("NamesWhatToInstall", func(t *testing.T) {
-		t.Parallel()
-		cfg := config(t, newDir(t))
-		cfg.BinDir = t.TempDir()
-		_, err := StartPostgres(t.Context(), cfg)
-		if !errors.Is(err, ErrNoBinaries) {
-			t.Fatalf("start without binaries = %v, want ErrNoBinaries", err)
-		}
-		for _, want := range []string{"apt-get", "dnf", "brew", "npm", "PG_BIN_DIR", "DATABASE_URL", cfg.BinDir} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("error %q does not mention %s", err, want)
-			}
-		}
-	})
-
-	t.Run("LeavesNothingBehindWhenCancelled", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if server, err := StartPostgres(ctx, config(t, dir)); err == nil {
-			mustStop(t, server)
-			t.Fatal("start with an ended context succeeded, want an error")
-		}
-		if !mustStart(t, dir).Owned() {
-			t.Error("the next start is not the owner, want the lock free again")
-		}
-	})
+func TestStartPostgresLeavesNothingBehindWhenCancelled(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if server, err := StartPostgres(ctx, config(t, dir)); err == nil {
+		mustStop(t, server)
+		t.Fatal("start with an ended context succeeded, want an error")
+	}
+	if !mustStart(t, dir).Owned() {
+		t.Error("the next start is not the owner, want the lock free again")
+	}
 }
 
 func TestPostgresFolder(t *testing.T) {
@@ -163,7 +159,7 @@ func TestPostgresStop(t *testing.T) {
 		}
 	})
 
-	t.Run("IsVisibleWhenNobodyAsked", func(t *testing.T) {
+	t.Run("IsVisibleAfterAnUnexpectedEnd", func(t *testing.T) {
 		t.Parallel()
 		dir := newDir(t)
 		server := mustStart(t, dir)
@@ -179,125 +175,121 @@ func TestPostgresStop(t *testing.T) {
 	})
 }
 
-func TestTakeOver(t *testing.T) {
+func TestTakeOverByOneOfMany(t *testing.T) {
 	t.Parallel()
-
-	t.Run("ByOneOfMany", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		const starters = 4
-		servers := make([]*Postgres, starters)
-		var group sync.WaitGroup
-		for i := range starters {
-			group.Go(func() {
-				server, err := StartPostgres(t.Context(), config(t, dir))
-				if err != nil {
-					t.Errorf("start: %v", err)
-					return
-				}
-				servers[i] = server
-			})
-		}
-		group.Wait()
-		owners := 0
-		for _, server := range servers {
-			if server == nil {
-				continue
+	dir := newDir(t)
+	const starters = 4
+	servers := make([]*Postgres, starters)
+	var group sync.WaitGroup
+	for i := range starters {
+		group.Go(func() {
+			server, err := StartPostgres(t.Context(), config(t, dir))
+			if err != nil {
+				t.Errorf("start: %v", err)
+				return
 			}
-			t.Cleanup(func() { mustStop(t, server) })
-			if server.Owned() {
-				owners++
-			}
+			servers[i] = server
+		})
+	}
+	group.Wait()
+	owners := 0
+	for _, server := range servers {
+		if server == nil {
+			continue
 		}
-		if owners != 1 {
-			t.Errorf("owners = %d, want 1", owners)
+		t.Cleanup(func() { mustStop(t, server) })
+		if server.Owned() {
+			owners++
 		}
-	})
+	}
+	if owners != 1 {
+		t.Errorf("owners = %d, want 1", owners)
+	}
+}
 
-	t.Run("AfterOwnerWasKilled", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		owner := startOwner(t, dir)
-		remember(t, owner.url(t), "kept")
-		owner.kill()
-		server := mustStart(t, dir)
-		if !server.Owned() {
-			t.Error("owned = false, want true")
-		}
-		wantRemembered(t, server.URL(), "kept")
-	})
+func TestTakeOverAfterOwnerWasKilled(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	owner := startOwner(t, dir)
+	remember(t, owner.url(t), "kept")
+	owner.kill()
+	server := mustStart(t, dir)
+	if !server.Owned() {
+		t.Error("owned = false, want true")
+	}
+	wantRemembered(t, server.URL(), "kept")
+}
 
-	t.Run("AfterOwnerAndServerWereKilled", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		owner := startOwner(t, dir)
-		url := owner.url(t)
-		remember(t, url, "kept")
-		keepBusy(t, url)
-		mustKill(t, serverPID(t, dir))
-		owner.kill()
-		wantRemembered(t, mustStart(t, dir).URL(), "kept")
-	})
+func TestTakeOverAfterOwnerAndServerWereKilled(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	owner := startOwner(t, dir)
+	url := owner.url(t)
+	remember(t, url, "kept")
+	keepBusy(t, url)
+	mustKill(t, serverPID(t, dir))
+	owner.kill()
+	wantRemembered(t, mustStart(t, dir).URL(), "kept")
+}
 
-	t.Run("AfterInitdbWasKilled", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		owner := startOwner(t, dir)
-		ctx, cancel := context.WithTimeout(t.Context(), endPatience)
-		defer cancel()
-		if !poll(ctx, func() bool { return len(matches(filepath.Join(dir, "init-*", "base"))) > 0 }) {
-			t.Fatal("initdb did not begin")
-		}
-		owner.kill()
-		remember(t, mustStart(t, dir).URL(), "whole")
-		if left := matches(filepath.Join(dir, "init-*")); len(left) > 0 {
-			t.Errorf("left %v, want nothing of the killed initdb", left)
-		}
-	})
+func TestTakeOverAfterInitdbWasKilled(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	owner := startOwner(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), endPatience)
+	defer cancel()
+	if !poll(ctx, func() bool { return len(matches(filepath.Join(dir, "init-*", "base"))) > 0 }) {
+		t.Fatal("initdb did not begin")
+	}
+	owner.kill()
+	remember(t, mustStart(t, dir).URL(), "whole")
+	if left := matches(filepath.Join(dir, "init-*")); len(left) > 0 {
+		t.Errorf("left %v, want nothing of the killed initdb", left)
+	}
+}
 
-	t.Run("FromOrphan", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		server := mustStart(t, dir)
-		remember(t, server.URL(), "orphaned")
-		mustStop(t, server)
-		orphan := startOrphan(t, dir)
-		next := mustStart(t, dir)
-		if err := orphan.Wait(); err != nil {
-			t.Errorf("orphan ended with %v, want an orderly end", err)
-		}
-		wantRemembered(t, next.URL(), "orphaned")
-	})
+func TestTakeOverFromOrphan(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	server := mustStart(t, dir)
+	remember(t, server.URL(), "orphaned")
+	mustStop(t, server)
+	orphan := startOrphan(t, dir)
+	next := mustStart(t, dir)
+	if err := orphan.Wait(); err != nil {
+		t.Errorf("orphan ended with %v, want an orderly end", err)
+	}
+	wantRemembered(t, next.URL(), "orphaned")
+}
 
-	t.Run("FromZombie", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		server := mustStart(t, dir)
-		remember(t, server.URL(), "undead")
-		mustStop(t, server)
-		orphan := startOrphan(t, dir)
-		mustKill(t, orphan.Process.Pid)
-		wantRemembered(t, mustStart(t, dir).URL(), "undead")
-		if err := orphan.Wait(); err == nil {
-			t.Error("orphan ended by itself, want it killed")
-		}
-	})
+func TestTakeOverFromZombie(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	server := mustStart(t, dir)
+	remember(t, server.URL(), "undead")
+	mustStop(t, server)
+	orphan := startOrphan(t, dir)
+	mustKill(t, orphan.Process.Pid)
+	wantRemembered(t, mustStart(t, dir).URL(), "undead")
+	if err := orphan.Wait(); err == nil {
+		t.Error("orphan ended by itself, want it killed")
+	}
+}
 
-	t.Run("FromPidFileOfStranger", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		mustStop(t, mustStart(t, dir))
-		mustWrite(t, filepath.Join(dataIn(dir), "postmaster.pid"), strconv.Itoa(os.Getpid())+"\n"+dataIn(dir)+"\n")
-		remember(t, mustStart(t, dir).URL(), "mine")
-	})
+func TestTakeOverFromPidFileOfStranger(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	mustStop(t, mustStart(t, dir))
+	mustWrite(t, filepath.Join(dataIn(dir), "postmaster.pid"), strconv.Itoa(os.Getpid())+"\n"+dataIn(dir)+"\n")
+	remember(t, mustStart(t, dir).URL(), "mine")
+}
 
-	t.Run("FromBrokenPidFile", func(t *testing.T) {
-		t.Parallel()
-		dir := newDir(t)
-		mustStop(t, mustStart(t, dir))
-		mustWrite(t, filepath.Join(dataIn(dir), "postmaster.pid"), "")
-		remember(t, mustStart(t, dir).URL(), "mine")
-	})
+func TestTakeOverFromBrokenPidFile(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	mustStop(t, mustStart(t, dir))
+	mustWrite(t, filepath.Join(dataIn(dir), "postmaster.pid"), "")
+	remember(t, mustStart(t, dir).URL(), "mine")
 }
 
 func wantSetting(tb testing.TB, url, setting, want string) {

@@ -38,8 +38,8 @@ type stoppable interface {
 	wait(ctx context.Context, patience time.Duration) bool
 }
 
-// stop asks ever less politely. When ctx ends it skips what is left of the polite part, but still waits for the end,
-// as whoever starts next must not meet a dying server.
+// stop escalates from a fast shutdown to SIGKILL. When ctx ends it skips the remaining orderly attempts, but still
+// waits for the end, because the next start must not find a server that is ending.
 func stop(ctx context.Context, server stoppable) error {
 	detached := context.WithoutCancel(ctx)
 	if err := server.signal(syscall.SIGINT); err != nil {
@@ -172,7 +172,7 @@ func poll(ctx context.Context, ask func() bool) bool {
 	return true
 }
 
-// serves tells whether the arguments of a process are those of a postgres started on data.
+// serves reports whether the arguments of a process are those of a postgres that was started on data.
 func serves(args []string, data string) bool {
 	if len(args) == 0 || filepath.Base(args[0]) != "postgres" {
 		return false

@@ -30,7 +30,7 @@ func inspect(_ context.Context, pid int, data string) standing {
 	if hereErr == nil && thereErr == nil && os.SameFile(here, there) {
 		return ours
 	}
-	// Root in a container may not look at the folder of another user's process, but anybody may read its arguments.
+	// Root in a container may not look at the folder of another user's process, but all users may read its arguments.
 	cmdline, err := readFile(filepath.Join(proc, "cmdline"))
 	if err == nil && serves(strings.Split(string(cmdline), "\x00"), data) {
 		return ours

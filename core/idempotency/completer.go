@@ -38,8 +38,9 @@ func NewCompleter(engine *Engine, maxAttempts int, flows ...Flow) *Completer {
 // RunOnce drives a batch of abandoned keys to their end without their clients, and returns how many it took. It acts
 // with the authorization that the request had when it was accepted.
 //
-// A key that fails is tried again after a growing back-off, and the key that has waited longest comes first, so failing
-// keys never starve the others.
+// A key that fails is tried again 2 seconds after its try began, then after twice as long each time, up to 10 minutes.
+// The key that has waited longest comes first, so failing keys never starve the others. A batch has 8 keys at most, and
+// each try ends after 30 seconds.
 func (c *Completer) RunOnce(ctx context.Context) (int, error) {
 	abandoned, err := c.takeAbandoned(ctx)
 	if err != nil {

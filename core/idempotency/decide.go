@@ -38,6 +38,7 @@ func (r Record) Absent() bool {
 }
 
 // InProgress returns the refusal of a request whose key is locked by another request for about the given time.
+// The client is asked to wait as long, but a second at least.
 func InProgress(lockTTL time.Duration) *core.Error {
 	err := core.NewError(core.CodeKeyInProgress, "A request with this idempotency key is currently being processed.")
 	err.RetryAfter = max(lockTTL, minRetryAfter)

@@ -19,6 +19,10 @@ const (
 // ParseKey reads the key of a request and reports whether one was given at all. A quoted key (an RFC 8941 string) and
 // the same characters without quotes are one key, because clients and proxies quote as they like. White space around
 // the value belongs to HTTP, all other white space to the key.
+//
+// The error is core.CodeKeyInvalid for more than one header, an empty key, characters other than those of ASCII from
+// space to tilde, and a quoted string that is malformed or followed by something; it is core.CodeKeyTooLong for more
+// than MaxKeyLength characters.
 func ParseKey(h http.Header) (string, bool, error) {
 	lines := h.Values(Header)
 	switch len(lines) {

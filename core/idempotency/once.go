@@ -21,8 +21,8 @@ type Operation struct {
 	Content Digest
 }
 
-// Work does an operation inside the transaction that also claims its key, and returns the answer. It may run twice, so
-// it touches nothing but the transaction.
+// Work does an operation inside the transaction that also claims its key, and returns the answer. It may run more than
+// once, as in db.InTx, so it touches nothing but the transaction.
 type Work func(ctx context.Context, tx db.Tx) (Response, error)
 
 // pointClaimed is the recovery point of a key whose work is under way. It never outlives the transaction.
@@ -41,6 +41,10 @@ type workResult struct {
 // Once does the work of a request exactly once and answers it: with the work's response, with the stored response when
 // the same request was answered before, or with a refusal. Without a key it simply does the work. Call it when the
 // caller is authorized and the request is read, because a replay checks neither.
+//
+// Under a key the work goes on when the client hangs up, for 15 seconds at most. A refusal is core.CodeKeyReused for
+// another request under the same key, and core.CodeKeyInProgress while the first one is not finished. An error of the
+// work leaves no key behind. After core.CodeOutcomeUnknown only the same request under the same key is safe.
 func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	answer, err := g.Do(c, KeyFrom(c.Request().Context()), operation, work)
 	if err != nil {

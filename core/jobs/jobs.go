@@ -50,8 +50,8 @@ func Stage(batch *db.Batch, jobs ...Job) {
 		db.Column(jobs, func(j *Job) int { return j.Epoch }))
 }
 
-// Signal tells the enqueuer of the same process that something was staged, so that a job need not
-// wait for the next poll. Signals that nobody has taken yet are one signal.
+// Signal tells the enqueuer of the same process that something was staged, so that a job need not wait for the next
+// poll. Signals that were not taken yet count as one.
 type Signal struct {
 	ready chan struct{}
 }

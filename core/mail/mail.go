@@ -1,4 +1,4 @@
-// Package mail sends letters through an SMTP server.
+// Package mail sends mail through an SMTP server.
 package mail
 
 import (
@@ -19,18 +19,18 @@ import (
 
 // How the connection to the server is encrypted.
 const (
-	// StartTLS encrypts a connection that begins in clear. A server that does not offer it gets nothing.
+	// StartTLS encrypts a connection that begins unencrypted. A server that does not offer it gets no mail.
 	StartTLS = "starttls"
 	// TLS encrypts from the first byte.
 	TLS = "tls"
-	// None sends in clear, for a server on the same machine. Passwords are not sent this way.
+	// None sends without encryption, for a server on the same machine. Passwords are not sent this way.
 	None = "none"
 )
 
 // timeout bounds each step of a conversation with the server.
 const timeout = 20 * time.Second
 
-// Config says through which server letters are sent.
+// Config says through which server mail is sent.
 type Config struct {
 	// Address is the host and port of the server.
 	Address string
@@ -44,12 +44,12 @@ type Config struct {
 	Roots *x509.CertPool
 }
 
-// Message is a letter in plain text.
+// Message is a mail in plain text.
 type Message struct {
 	To, Subject, Text string
 }
 
-// Sender sends letters. It is safe for concurrent use.
+// Sender sends mail. It is safe for concurrent use.
 type Sender struct {
 	cfg  Config
 	host string
@@ -72,7 +72,7 @@ func New(cfg Config) (*Sender, error) {
 	return &Sender{cfg: cfg, host: host, port: port}, nil
 }
 
-// Send hands a letter to the server. IsRefused tells from its error whether to try again.
+// Send hands a mail to the server. IsRefused reports whether its error is permanent.
 func (s *Sender) Send(ctx context.Context, message Message) error {
 	letter := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := letter.From(s.cfg.From); err != nil {
@@ -84,7 +84,7 @@ func (s *Sender) Send(ctx context.Context, message Message) error {
 	letter.Subject(oneLine(message.Subject))
 	letter.SetDate()
 	letter.SetMessageID()
-	// Answers of absent people are no use, and neither are those of programs (RFC 3834).
+	// The header asks for no automatic answers, such as out-of-office messages (RFC 3834).
 	letter.SetGenHeader("Auto-Submitted", "auto-generated")
 	letter.SetBodyString(gomail.TypeTextPlain, message.Text)
 	client, err := s.client()
@@ -121,10 +121,10 @@ func (s *Sender) client() (*gomail.Client, error) {
 	return client, nil
 }
 
-var errRefused = errors.New("the letter cannot be sent to the address")
+var errRefused = errors.New("the mail cannot be sent to the address")
 
-// IsRefused reports whether the server has refused the letter for good, so that to send it again is of no use. What
-// else goes wrong may be different the next time, like a server that is down or a password that has changed.
+// IsRefused reports whether the server has refused the mail permanently, so that sending it again is of no use. Any
+// other error may be temporary, like a server that is down or a password that has changed.
 func IsRefused(err error) bool {
 	if errors.Is(err, errRefused) {
 		return true
@@ -133,7 +133,7 @@ func IsRefused(err error) bool {
 	return ok && !refused.IsTemp() && refused.ErrorCode() >= 500 //nolint:mnd // permanent in SMTP (RFC 5321, 4.2.1)
 }
 
-// oneLine keeps names that others have chosen from becoming header fields.
+// oneLine removes line breaks, so that a name that a user has chosen cannot add header fields.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

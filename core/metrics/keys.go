@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Outcome is what a request on a route that takes idempotency keys has come to.
+// Outcome is the result of a request on a route that takes idempotency keys.
 type Outcome string
 
 // The outcomes.
@@ -29,7 +29,7 @@ const (
 	OutcomeRefused Outcome = "refused"
 )
 
-// Rescuer is who takes an abandoned key over.
+// Rescuer is what takes an abandoned key over.
 type Rescuer string
 
 // The rescuers.
@@ -50,7 +50,7 @@ func newKeys(registry *prometheus.Registry) *Keys {
 		Name: "sv_idempotency_requests_total", Help: "Requests on routes that take idempotency keys, by what they met.",
 	}, []string{"outcome"})
 	takeovers := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sv_idempotency_takeovers_total", Help: "Abandoned keys that somebody else went on with.",
+		Name: "sv_idempotency_takeovers_total", Help: "Abandoned keys that a retry or the completer took over.",
 	}, []string{"by"})
 	k := &Keys{
 		requests: resolved(requests, OutcomeNew, OutcomeReplayed, OutcomeResumed, OutcomeInProgress,

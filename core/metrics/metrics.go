@@ -1,7 +1,8 @@
 // Package metrics measures what the service does, in the form that Prometheus reads. It holds the instruments, which
-// whoever does the work is given by its constructor, and the collectors of what is only read.
+// are passed to the constructors of the code that does the work, and the collectors, which read their values at each
+// scrape.
 //
-// No label names an organization, a key or anything else that clients can make more of. A process has its own registry:
+// No label names an organization, a key or anything else that clients can create. A process has its own registry:
 // nothing is measured globally.
 package metrics
 

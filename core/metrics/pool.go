@@ -21,10 +21,10 @@ func NewPool(pool *pgxpool.Pool) *Pool {
 		pool:        pool,
 		connections: desc("connections", "Connections to the database, by what they do.", "state"),
 		limit:       desc("max_connections", "The most connections that the process may have."),
-		acquires:    desc("acquires_total", "Connections that were taken from the pool."),
-		waits:       desc("waits_total", "Connections that had to be waited for."),
+		acquires:    desc("acquires_total", "Connections acquired from the pool."),
+		waits:       desc("waits_total", "Acquisitions that had to wait."),
 		waited:      desc("wait_seconds_total", "Time spent waiting for connections."),
-		lost:        desc("canceled_acquires_total", "Waits for a connection that were given up."),
+		lost:        desc("canceled_acquires_total", "Waits for a connection that were canceled."),
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *Runs) Ended(result string, took time.Duration) {
 	r.durations.Observe(took.Seconds())
 }
 
-// Canceled counts a run that somebody has ended.
+// Canceled counts a run that a member has canceled.
 func (r *Runs) Canceled() {
 	r.ended.WithLabelValues("CANCELED").Inc()
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// StartBounds tell starts apart by how long they took: one that took as long as a bound still belongs to it. The
-// database has counts for each of them.
+// StartBounds are the upper bounds of the buckets for the duration of starts, each included. The database has counts
+// for each of them.
 func StartBounds() []time.Duration {
 	return []time.Duration{
 		time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
@@ -54,7 +54,7 @@ func (s *Starts) Committed(starts int, took time.Duration) {
 	s.durations.Observe(took.Seconds())
 }
 
-// Queue tells where to read how many starts wait for their commit. Call it once.
+// Queue sets the function that returns how many starts wait for their commit. Call it once.
 func (s *Starts) Queue(waiting func() int) {
 	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sv_start_queue", Help: "Starts that wait for their commit.",

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-func TestAssetsAreCompressedForThoseWhoAsk(t *testing.T) {
+func TestAssetsAreCompressedOnRequest(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
 	if err := Register(e); err != nil {

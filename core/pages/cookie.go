@@ -8,7 +8,7 @@ import (
 )
 
 // hostPrefix makes browsers refuse a cookie unless it comes from this very host over an encrypted connection, so that
-// no subdomain and nobody on the way can plant one.
+// neither a subdomain nor an attacker on the network can set one.
 const hostPrefix = "__Host-"
 
 const hostCookiesKey = "pages.host_cookies"

@@ -12,8 +12,8 @@ import (
 )
 
 // WriteErrors returns a writer that shows errors as pages: those of the dashboard to everybody, and others to browsers.
-// It leaves the rest to next, and all errors of the API, whose addresses begin with api. Who has no session is sent to
-// sign in and comes back afterwards; a form stays on the page of the error, to be sent again.
+// It leaves the rest to next, and all errors of the API, whose addresses begin with api. Visitors without a session are
+// sent to sign in and come back afterwards; a form stays on the page of the error, to be sent again.
 func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 	own, err := Parse(layouts, "templates/errors")
 	if err != nil {
@@ -66,8 +66,8 @@ func Refusal(err error) *core.Error {
 	return refused
 }
 
-// RefusalStatus returns the status that a form is shown again with, and says in the answer when to try again where the
-// problem tells.
+// RefusalStatus returns the status that a form is shown again with, and says in the answer when to try again, if the
+// problem does.
 func RefusalStatus(c echo.Context, problem *core.Error) int {
 	core.NoteRefusal(c, problem)
 	problem.SetRetryAfter(c.Response().Header())

@@ -38,7 +38,7 @@ type Pill struct {
 // NewPill makes a pill.
 func NewPill(tone, text string) Pill { return Pill{Tone: tone, Text: text} }
 
-// Sign stands before the text, so that nobody has to tell colors apart.
+// Sign stands before the text, so that the state is not shown by color alone.
 func (p Pill) Sign() string {
 	switch p.Tone {
 	case "ok":
@@ -58,7 +58,7 @@ func (p Pill) Sign() string {
 
 const day = 24 * time.Hour
 
-// ago tells a time as people do; the exact one stands beside it in the page.
+// ago writes a time as people say it, like "5 min ago"; the page shows the exact time beside it.
 func ago(t time.Time) string {
 	passed := time.Since(t)
 	if passed < 0 {

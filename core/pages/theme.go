@@ -12,7 +12,8 @@ import (
 
 const (
 	themeCookie = "sv_theme"
-	// shortcutCookie is set where "/" is a key like any other: who speaks to the computer may say it by accident.
+	// shortcutCookie is set where "/" is a key like any other: people who dictate to the computer may say it by
+	// accident.
 	shortcutCookie = "sv_shortcut"
 	choiceLife     = 365 * 24 * time.Hour
 )
@@ -62,8 +63,8 @@ func setShortcut(c echo.Context) error {
 	return Redirect(c, Root+"account/", notice)
 }
 
-// Inside returns the address when it is a page of the dashboard, and Root for any other: where a form leads must not be
-// decided by whoever wrote the link to it.
+// Inside returns the address when it is a page of the dashboard, and Root for any other: otherwise a link that an
+// attacker has written could decide where a form leads.
 func Inside(address string) string {
 	if strings.HasPrefix(address, Root) && !strings.ContainsAny(address, "\\\r\n") {
 		return address

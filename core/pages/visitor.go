@@ -46,7 +46,7 @@ func WithVisitor(ctx context.Context, v Visitor) context.Context {
 	return context.WithValue(ctx, visitorKey{}, v)
 }
 
-// VisitorFrom returns the visitor of the request; false where nobody has signed in.
+// VisitorFrom returns the visitor of the request; false without a session.
 func VisitorFrom(ctx context.Context) (Visitor, bool) {
 	v, ok := ctx.Value(visitorKey{}).(Visitor)
 	return v, ok

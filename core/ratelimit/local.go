@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// minIdle keeps the search for idle entries rare.
+// minIdle bounds how often idle entries are searched for.
 const minIdle = time.Minute
 
 // Local limits how often each id may do something within this process.

@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// complainEvery bounds how often trouble is logged.
+// complainEvery is the least time between two log lines about a Redis that does not answer.
 const complainEvery = 10 * time.Second
 
 // Shared limits how often each organization may do something, counted in Redis for all processes together.

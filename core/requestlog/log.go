@@ -37,7 +37,7 @@ const (
 	strangersShare = 8
 )
 
-// kind is what requests are told apart by when the log has little room.
+// kind is a class of requests, each of which has a share of the log.
 type kind int
 
 const (
@@ -237,7 +237,7 @@ func (l *Log) write(ctx context.Context, taken *buffer) error {
 	return writeEntries(ctx, l.database, *taken)
 }
 
-// identify finds the organizations of requests whose token was not valid. Tokens that nobody has are left out.
+// identify finds the organizations of requests whose token was not valid. Unknown tokens are left out.
 func (l *Log) identify(ctx context.Context, taken *buffer) error {
 	if len(taken.unknown) == 0 {
 		return nil

@@ -81,7 +81,7 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, err e
 		}
 		return
 	}
-	// A token that was revoked or has expired still tells whose request this was.
+	// A token that was revoked or has expired still identifies the organization.
 	token, given := describe.Token(c.Request().Header)
 	if given && entry.Code != "" && l.admitStranger() {
 		entry.complete(c, describe, body, problem)
@@ -89,7 +89,7 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, err e
 	}
 }
 
-// problemOf is why a request was refused: the error of its view, or what a page has told in its own way.
+// problemOf is why a request was refused: the error of its view, or the refusal that a page has shown itself.
 func problemOf(c echo.Context, err error) *core.Error {
 	switch {
 	case err == nil:

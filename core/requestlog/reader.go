@@ -64,7 +64,8 @@ func (r *Reader) List(
 	return found, err
 }
 
-// seesAll reports whether the principal sees requests that start no runs. They may tell of members and tokens.
+// seesAll reports whether the principal sees requests that start no runs. They may show what members do and which
+// tokens exist.
 func seesAll(principal core.Principal) bool { return principal.Role.Allows(core.RoleAdmin) }
 
 // Find reads one request that the principal may see.

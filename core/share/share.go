@@ -26,7 +26,7 @@ type Places struct {
 	used     int64
 	holdings map[uuid.UUID]*holding
 	waiting  []*waiter
-	// closed is why nobody gets a place any more, and nil while the places are open.
+	// closed is why no more places are given out, and nil while the places are open.
 	closed error
 }
 
@@ -40,7 +40,7 @@ type holding struct {
 type waiter struct {
 	org    uuid.UUID
 	memory int64
-	// passed is how often somebody who came later was served before this one.
+	// passed is how often a later waiter was served before this one.
 	passed int
 	// served is closed when the waiter has its place, or with err set when it will get none.
 	served chan struct{}
@@ -93,8 +93,8 @@ func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(),
 }
 
 // TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It takes
-// nothing while somebody waits. While another organization has something, one gets at most its part; alone it may take
-// all, and the next organization is given one place beyond the total.
+// nothing while another piece of work waits. While another organization has something, one gets at most its part; alone
+// it may take all, and the next organization is given one place beyond the total.
 func (p *Places) TryTake(org uuid.UUID, memory int64) (func(), bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *Places) next() int {
 	return best
 }
 
-// patience is how often a waiter is passed over before the memory that is given back is kept for it.
+// patience is how often a waiter is passed over before returned memory is kept for it.
 func (p *Places) patience() int { return 2 * p.total }
 
 // hasPlace reports whether there is a place for a waiter. In a contest an organization gets at most its part.

@@ -53,160 +53,156 @@ func wantWaiting(tb testing.TB, served <-chan func(), why string) {
 	}
 }
 
-func TestTake(t *testing.T) {
+func TestTakeGivesAllPlacesToOneThatIsAlone(t *testing.T) {
 	t.Parallel()
+	places, org := share.New(4, 100, half), uuid.New()
+	for range 4 {
+		take(t, places, org, 25)
+	}
+	wantWaiting(t, queue(t, places, org, 0), "there is no fifth place")
+}
 
-	t.Run("GivesAllPlacesToOneThatIsAlone", func(t *testing.T) {
-		t.Parallel()
-		places, org := share.New(4, 100, half), uuid.New()
-		for range 4 {
-			take(t, places, org, 25)
-		}
-		wantWaiting(t, queue(t, places, org, 0), "there is no fifth place")
-	})
-
-	t.Run("GivesTheNextOrganizationAPlaceAtOnce", func(t *testing.T) {
-		t.Parallel()
-		places, busy := share.New(4, 160, half), uuid.New()
-		for range 4 {
-			take(t, places, busy, 40)
-		}
-		queue(t, places, busy, 40)
-		take(t, places, uuid.New(), 20)
-	})
-
-	t.Run("LeavesHalfToOthersThatWait", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
-		var held []func()
-		for range 4 {
-			held = append(held, take(t, places, busy, 0))
-		}
-		busyWaits := queue(t, places, busy, 0)
-		first := take(t, places, other, 0)
-		second := queue(t, places, other, 0)
-		held[0]()
-		wantWaiting(t, second, "four of four places are taken")
-		held[1]()
-		(<-second)()
-		wantWaiting(t, busyWaits, "it has two places")
-		_ = first
-	})
-
-	t.Run("LeavesAQuarterToOthersThatWait", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(4, 100, 0.75), uuid.New(), uuid.New()
-		release := take(t, places, busy, 0)
-		for range 2 {
-			take(t, places, busy, 0)
-		}
-		take(t, places, other, 0)
-		busyWaits, otherWaits := queue(t, places, busy, 0), queue(t, places, other, 0)
-		release()
-		(<-otherWaits)()
-		<-busyWaits
-	})
-
-	t.Run("KeepsTheBudgetOfMemory", func(t *testing.T) {
-		t.Parallel()
-		places, org := share.New(4, 100, half), uuid.New()
-		release := take(t, places, org, 80)
-		second := queue(t, places, org, 30)
-		wantWaiting(t, second, "110 of 100")
-		release()
-		<-second
-	})
-
-	t.Run("LeavesHalfOfTheMemory", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
-		release := take(t, places, busy, 40)
-		take(t, places, other, 50)
-		busyWaits := queue(t, places, busy, 40)
-		otherWaits := queue(t, places, other, 40)
-		release()
-		<-busyWaits
-		wantWaiting(t, otherWaits, "it has half of the memory")
-	})
-
-	t.Run("LeavesTheOtherHalfOfTheMemoryFree", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+func TestTakeGivesTheNextOrganizationAPlaceAtOnce(t *testing.T) {
+	t.Parallel()
+	places, busy := share.New(4, 160, half), uuid.New()
+	for range 4 {
 		take(t, places, busy, 40)
-		// With more places than the busy one it is served later, unless that one has its part.
-		take(t, places, other, 0)
-		take(t, places, other, 0)
-		big := take(t, places, other, 55)
-		busyWaits := queue(t, places, busy, 30)
-		otherWaits := queue(t, places, other, 60)
-		big()
-		wantWaiting(t, busyWaits, "it would have 70 of 100, and another one waits")
-		(<-otherWaits)()
-		<-busyWaits
-	})
+	}
+	queue(t, places, busy, 40)
+	take(t, places, uuid.New(), 20)
+}
 
-	t.Run("KeepsNoMemoryForAnOrganizationThatHasItsPart", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
-		take(t, places, busy, 40)
-		small := take(t, places, other, 60)
-		busyWaits := queue(t, places, busy, 45)
-		for range 20 {
-			next := queue(t, places, other, 60)
+func TestTakeLeavesHalfToOthersThatWait(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
+	var held []func()
+	for range 4 {
+		held = append(held, take(t, places, busy, 0))
+	}
+	busyWaits := queue(t, places, busy, 0)
+	first := take(t, places, other, 0)
+	second := queue(t, places, other, 0)
+	held[0]()
+	wantWaiting(t, second, "four of four places are taken")
+	held[1]()
+	(<-second)()
+	wantWaiting(t, busyWaits, "it has two places")
+	_ = first
+}
+
+func TestTakeLeavesAQuarterToOthersThatWait(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(4, 100, 0.75), uuid.New(), uuid.New()
+	release := take(t, places, busy, 0)
+	for range 2 {
+		take(t, places, busy, 0)
+	}
+	take(t, places, other, 0)
+	busyWaits, otherWaits := queue(t, places, busy, 0), queue(t, places, other, 0)
+	release()
+	(<-otherWaits)()
+	<-busyWaits
+}
+
+func TestTakeKeepsTheBudgetOfMemory(t *testing.T) {
+	t.Parallel()
+	places, org := share.New(4, 100, half), uuid.New()
+	release := take(t, places, org, 80)
+	second := queue(t, places, org, 30)
+	wantWaiting(t, second, "110 of 100")
+	release()
+	<-second
+}
+
+func TestTakeLeavesHalfOfTheMemory(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+	release := take(t, places, busy, 40)
+	take(t, places, other, 50)
+	busyWaits := queue(t, places, busy, 40)
+	otherWaits := queue(t, places, other, 40)
+	release()
+	<-busyWaits
+	wantWaiting(t, otherWaits, "it has half of the memory")
+}
+
+func TestTakeLeavesTheOtherHalfOfTheMemoryFree(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+	take(t, places, busy, 40)
+	// With more places than the busy one it is served later, unless that one has its part.
+	take(t, places, other, 0)
+	take(t, places, other, 0)
+	big := take(t, places, other, 55)
+	busyWaits := queue(t, places, busy, 30)
+	otherWaits := queue(t, places, other, 60)
+	big()
+	wantWaiting(t, busyWaits, "it would have 70 of 100, and another one waits")
+	(<-otherWaits)()
+	<-busyWaits
+}
+
+func TestTakeKeepsNoMemoryForAnOrganizationThatHasItsPart(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
+	take(t, places, busy, 40)
+	small := take(t, places, other, 60)
+	busyWaits := queue(t, places, busy, 45)
+	for range 20 {
+		next := queue(t, places, other, 60)
+		small()
+		if places.Usage().Waiting > 1 {
+			t.Fatal("nobody is served although there is memory")
+		}
+		small = <-next
+	}
+	wantWaiting(t, busyWaits, "it would have 85 of 100, and another one waits")
+}
+
+func TestTakeRunsAloneWhatNeedsMoreThanThereIs(t *testing.T) {
+	t.Parallel()
+	places := share.New(4, 100, half)
+	take(t, places, uuid.New(), 1000)()
+}
+
+func TestTakeKeepsMemoryForAWaiterPassedOverForLong(t *testing.T) {
+	t.Parallel()
+	places, big := share.New(2, 100, half), uuid.New()
+	small := take(t, places, uuid.New(), 30)
+	served := queue(t, places, big, 80)
+	for range 100 {
+		waits := queue(t, places, uuid.New(), 30)
+		select {
+		case release := <-waits:
 			small()
-			if places.Usage().Waiting > 1 {
-				t.Fatal("nobody is served although there is memory")
-			}
-			small = <-next
+			small = release
+		default:
+			small()
+			<-served
+			return
 		}
-		wantWaiting(t, busyWaits, "it would have 85 of 100, and another one waits")
-	})
+	}
+	t.Error("a hundred others were served before it")
+}
 
-	t.Run("RunsAloneWhatNeedsMoreThanThereIs", func(t *testing.T) {
-		t.Parallel()
-		places := share.New(4, 100, half)
-		take(t, places, uuid.New(), 1000)()
-	})
-
-	t.Run("KeepsMemoryForWhoWasPassedOverForLong", func(t *testing.T) {
-		t.Parallel()
-		places, big := share.New(2, 100, half), uuid.New()
-		small := take(t, places, uuid.New(), 30)
-		served := queue(t, places, big, 80)
-		for range 100 {
-			waits := queue(t, places, uuid.New(), 30)
-			select {
-			case release := <-waits:
-				small()
-				small = release
-			default:
-				small()
-				<-served
-				return
-			}
-		}
-		t.Error("a hundred others were served before it")
-	})
-
-	t.Run("EndsWithItsContext", func(t *testing.T) {
-		t.Parallel()
-		places, org := share.New(1, 100, half), uuid.New()
-		release := take(t, places, org, 0)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		failed := make(chan error, 1)
-		go func() {
-			_, err := places.Take(ctx, org, 0)
-			failed <- err
-		}()
-		coretest.Eventually(t, func() bool { return places.Usage().Waiting == 1 })
-		reason := errors.New("gone")
-		cancel(reason)
-		if err := <-failed; !errors.Is(err, reason) {
-			t.Errorf("err = %v, want the cause", err)
-		}
-		release()
-		take(t, places, org, 0)()
-	})
+func TestTakeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	places, org := share.New(1, 100, half), uuid.New()
+	release := take(t, places, org, 0)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := places.Take(ctx, org, 0)
+		failed <- err
+	}()
+	coretest.Eventually(t, func() bool { return places.Usage().Waiting == 1 })
+	reason := errors.New("gone")
+	cancel(reason)
+	if err := <-failed; !errors.Is(err, reason) {
+		t.Errorf("err = %v, want the cause", err)
+	}
+	release()
+	take(t, places, org, 0)()
 }
 
 // Many organizations take and give back at random: the bounds hold at every moment, and nobody is forgotten.
@@ -250,70 +246,66 @@ func TestTakeUnderLoad(t *testing.T) {
 	}
 }
 
-func TestTryTake(t *testing.T) {
+func TestTryTakeTakesAllForOneThatIsAlone(t *testing.T) {
 	t.Parallel()
+	places, busy := share.New(4, 100, half), uuid.New()
+	for range 4 {
+		if _, ok := places.TryTake(busy, 25); !ok {
+			t.Error("a free place was not taken")
+		}
+	}
+	if _, ok := places.TryTake(busy, 0); ok {
+		t.Error("more places were taken than there are")
+	}
+}
 
-	t.Run("TakesAllForOneThatIsAlone", func(t *testing.T) {
-		t.Parallel()
-		places, busy := share.New(4, 100, half), uuid.New()
-		for range 4 {
-			if _, ok := places.TryTake(busy, 25); !ok {
-				t.Error("a free place was not taken")
-			}
+func TestTryTakeTakesAPartWhileAnotherOneHasSomething(t *testing.T) {
+	t.Parallel()
+	places, busy, other := share.New(4, 160, half), uuid.New(), uuid.New()
+	var leave []func()
+	for range 4 {
+		left, ok := places.TryTake(busy, 40)
+		if !ok {
+			t.Fatal("a free place was not taken")
 		}
-		if _, ok := places.TryTake(busy, 0); ok {
-			t.Error("more places were taken than there are")
-		}
-	})
+		leave = append(leave, left)
+	}
+	if _, ok := places.TryTake(other, 20); !ok {
+		t.Fatal("the next organization was not given a place beyond the total")
+	}
+	leave[0]()
+	leave[1]()
+	if _, ok := places.TryTake(busy, 0); ok {
+		t.Error("the busy organization has more than its part")
+	}
+	if _, ok := places.TryTake(other, 60); !ok {
+		t.Error("the other organization has less than its part")
+	}
+	leave[2]()
+	if _, ok := places.TryTake(busy, 41); ok {
+		t.Error("the busy organization has more than its part of the memory")
+	}
+	if _, ok := places.TryTake(busy, 40); !ok {
+		t.Error("the busy organization has less than its part")
+	}
+}
 
-	t.Run("TakesAPartWhileAnotherOneHasSomething", func(t *testing.T) {
-		t.Parallel()
-		places, busy, other := share.New(4, 160, half), uuid.New(), uuid.New()
-		var leave []func()
-		for range 4 {
-			left, ok := places.TryTake(busy, 40)
-			if !ok {
-				t.Fatal("a free place was not taken")
-			}
-			leave = append(leave, left)
-		}
-		if _, ok := places.TryTake(other, 20); !ok {
-			t.Fatal("the next organization was not given a place beyond the total")
-		}
-		leave[0]()
-		leave[1]()
-		if _, ok := places.TryTake(busy, 0); ok {
-			t.Error("the busy organization has more than its part")
-		}
-		if _, ok := places.TryTake(other, 60); !ok {
-			t.Error("the other organization has less than its part")
-		}
-		leave[2]()
-		if _, ok := places.TryTake(busy, 41); ok {
-			t.Error("the busy organization has more than its part of the memory")
-		}
-		if _, ok := places.TryTake(busy, 40); !ok {
-			t.Error("the busy organization has less than its part")
-		}
-	})
+func TestTryTakeTakesNothingWhereThereIsNothing(t *testing.T) {
+	t.Parallel()
+	if _, ok := share.New(0, 0, half).TryTake(uuid.New(), 0); ok {
+		t.Error("a place was taken of none")
+	}
+}
 
-	t.Run("TakesNothingWhereThereIsNothing", func(t *testing.T) {
-		t.Parallel()
-		if _, ok := share.New(0, 0, half).TryTake(uuid.New(), 0); ok {
-			t.Error("a place was taken of none")
-		}
-	})
-
-	t.Run("TakesNothingBeforeThoseWhoWait", func(t *testing.T) {
-		t.Parallel()
-		places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()
-		take(t, places, uuid.New(), 60)
-		waits := queue(t, places, busy, 60)
-		if _, ok := places.TryTake(late, 10); ok {
-			t.Error("somebody was served before the one who waits")
-		}
-		wantWaiting(t, waits, "there is no memory")
-	})
+func TestTryTakeTakesNothingBeforeWaiters(t *testing.T) {
+	t.Parallel()
+	places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()
+	take(t, places, uuid.New(), 60)
+	waits := queue(t, places, busy, 60)
+	if _, ok := places.TryTake(late, 10); ok {
+		t.Error("somebody was served before the one who waits")
+	}
+	wantWaiting(t, waits, "there is no memory")
 }
 
 func TestClose(t *testing.T) {

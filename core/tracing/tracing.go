@@ -1,7 +1,7 @@
 // Package tracing records spans of what the service does and sends them to a receiver of OpenTelemetry.
 //
-// A nil Tracer is off: its methods do nothing and allocate nothing, so that those who trace need not ask. The SDK is
-// used without its globals, except for its error handler, which it has no other place for.
+// A nil Tracer is off: its methods do nothing and allocate nothing, so that callers need not check for it. The SDK is
+// used without its globals, except for its error handler, which can only be set globally.
 package tracing
 
 import (
@@ -105,7 +105,7 @@ func (t *Tracer) Serve(ctx context.Context, name string, header http.Header) (co
 	return ctx, Span{span}
 }
 
-// Call begins the span of a call of another service, and names it to the other service.
+// Call begins the span of a call of another service, and adds it to the headers of the call.
 func (t *Tracer) Call(ctx context.Context, name string, header http.Header) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -190,21 +190,21 @@ func (t *Tracer) Parent(ctx context.Context) string {
 // On reports whether the span is recorded, so that what describes it need not be made otherwise.
 func (s Span) On() bool { return s.span != nil && s.span.IsRecording() }
 
-// Set describes the span.
+// Set sets an attribute of the span.
 func (s Span) Set(key, value string) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.String(key, value))
 	}
 }
 
-// SetInt describes the span with a number.
+// SetInt sets an attribute of the span to a number.
 func (s Span) SetInt(key string, value int) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.Int(key, value))
 	}
 }
 
-// Fail says that what the span is of has failed.
+// Fail marks the work of the span as failed.
 func (s Span) Fail(why string) {
 	if s.span != nil {
 		s.span.SetStatus(codes.Error, why)

@@ -1,7 +1,7 @@
 // Package site makes the documentation readable in a browser: pages with navigation, contents and links that work, and
 // a search over all of them. Everything is HTML and one style sheet, without scripts and without other servers.
 //
-// New renders all pages at once. Whoever serves them decides about addresses and headers.
+// New renders all pages at once. The server of the pages decides about addresses and headers.
 package site
 
 import (
@@ -127,7 +127,7 @@ func (s *Site) addHome(layout *template.Template) error {
 	return s.add(layout, s.view(home))
 }
 
-// addFolders adds a page for each folder, for whoever shortens the address of a page.
+// addFolders adds a page for each folder, for readers who shorten the address of a page.
 func (s *Site) addFolders(layout *template.Template) error {
 	for folder, title := range folders {
 		address := addressOf(folder)

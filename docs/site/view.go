@@ -41,7 +41,7 @@ func (s *Site) view(a article) pageView {
 	}
 }
 
-// navigation is the table of contents as the reader of a page sees it: a long chapter is open only to whoever is in it.
+// navigation is the table of contents as the reader of a page sees it: a long chapter is open only on its own pages.
 func (s *Site) navigation(address string) []chapter {
 	shown := make([]chapter, len(s.chapters))
 	for i, c := range s.chapters {

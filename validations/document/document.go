@@ -2,7 +2,8 @@
 // table, with the places of findings marked.
 //
 // A document is read once from its beginning to its end, in constant memory: however long its lines are, no more of
-// them is kept than a window shows. Nothing here escapes for HTML; what would mislead on any screen is replaced.
+// them is kept than a window shows. Nothing here escapes for HTML; characters that would mislead on any screen are
+// replaced.
 package document
 
 import (
@@ -66,10 +67,10 @@ func (c *lineCounter) total() (int, error) {
 	return c.ends + 1, nil
 }
 
-// HeadBytes is how much of a document IsBinary looks at.
+// HeadBytes is how many bytes of a document IsBinary looks at.
 const HeadBytes = 4 << 10
 
-// IsBinary reports whether a document that begins with these bytes is no text.
+// IsBinary reports whether a document that begins with these bytes is not a text.
 func IsBinary(head []byte) bool {
 	for _, magic := range []string{
 		"PK\x03\x04", "\xd0\xcf\x11\xe0", "\x1f\x8b", "PAR1", "%PDF-", "\x89PNG", "\xff\xd8\xff",
@@ -81,7 +82,7 @@ func IsBinary(head []byte) bool {
 	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
 		return false // UTF-16
 	}
-	// A few control characters are a fault of a text, which is to be seen.
+	// A few control characters are a fault of a text, which people want to see.
 	const few, share = 8, 20
 	controls := 0
 	for _, b := range head {
@@ -95,7 +96,8 @@ func IsBinary(head []byte) bool {
 // controlPictures is the code point of the picture of NUL. Those of the other control characters follow.
 const controlPictures = '\u2400'
 
-// visible replaces what cannot be seen or would mislead. It keeps the number of characters, so that columns hold.
+// visible replaces characters that are invisible or would mislead. It keeps the number of characters, so that columns
+// stay right.
 func visible(r rune) rune {
 	switch {
 	case r == '\t':

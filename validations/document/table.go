@@ -16,7 +16,7 @@ type Table struct {
 	// Columns are the names of the columns that are shown, and Hidden counts the others.
 	Columns []Cell
 	Hidden  int
-	// HasHeader says that the first row of the table is its header. It is not among the rows.
+	// HasHeader is set if the first row of the table is its header. It is not among the rows.
 	HasHeader bool
 	Rows      []Row
 	// Total is the number of lines of the document.
@@ -28,13 +28,13 @@ type Row struct {
 	// Line is where the row begins, and Last where it ends.
 	Line, Last int
 	Cells      []Cell
-	// Marked says that a finding is about the row, and about none of its cells.
+	// Marked is set if a finding is about the row, and about none of its cells.
 	Marked bool
-	// Broken says that the row could not be split into cells.
+	// Broken is set if the row could not be split into cells.
 	Broken bool
 }
 
-// Cell is a cell, as much of it as is shown.
+// Cell is the shown part of a cell.
 type Cell struct {
 	Text   string
 	Marked bool

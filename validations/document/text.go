@@ -24,7 +24,7 @@ type Line struct {
 	Pieces []Piece
 	// Length is the number of its characters.
 	Length int
-	// Whole says that a mark is about the whole line.
+	// Whole is set if a mark is about the whole line.
 	Whole bool
 }
 
@@ -120,7 +120,7 @@ func skipLines(reader *bufio.Reader, count int) error {
 // span is a range of characters of a line.
 type span struct{ begin, end int }
 
-// lineReader keeps of a line what is shown.
+// lineReader keeps the shown parts of a line.
 type lineReader struct {
 	line Line
 	// shown and marked are ranges in their order, without those that the reading has passed.

@@ -18,7 +18,7 @@ type receipt struct {
 	ordinal int
 }
 
-// open reports whether an answer would still count.
+// open reports whether an answer would still be accepted.
 func (r receipt) open() bool {
 	return r.run.State == validations.StateRunning && !r.call.Overdue &&
 		(r.call.State == callCalling || r.call.State == callWaiting)
@@ -44,7 +44,7 @@ func (e *Executor) AcceptCallback(
 	if err != nil {
 		return false, err
 	}
-	// The signature comes first: without the secret nobody learns whether the receipt is still open.
+	// The signature comes first: without the secret a caller does not learn whether the receipt is still open.
 	if err := e.verifyCallback(ctx, r, engine.Origin(), signature, answer); err != nil {
 		return false, err
 	}

@@ -42,102 +42,98 @@ func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 	return job
 }
 
-func TestCallback(t *testing.T) {
+func TestCallbackResumesTheRun(t *testing.T) {
 	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.suspended(t)
+	if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
+		t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
+	}
+	b.wantCallback(t, callback{}, http.StatusOK, true)
+	if n := b.work(t); n != 1 {
+		t.Errorf("staged = %d, want 1", n)
+	}
+	b.wantCalls(t, 1)
+	b.wantRun(t, job, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 5, Attempts: 1,
+	},
+		"0 PASSED")
+}
 
-	t.Run("ResumesTheRun", func(t *testing.T) {
-		t.Parallel()
-		b := setupExternal(t, testConfig())
-		job := b.suspended(t)
-		if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
-			t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
-		}
-		b.wantCallback(t, callback{}, http.StatusOK, true)
-		if n := b.work(t); n != 1 {
-			t.Errorf("staged = %d, want 1", n)
-		}
-		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 5, Attempts: 1,
-		},
-			"0 PASSED")
-	})
+func TestCallbackCountsOnce(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.suspended(t)
+	b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, http.StatusOK, true)
+	before := b.version(t, job)
+	b.wantCallback(t, callback{}, http.StatusOK, false)
+	if b.version(t, job) != before {
+		t.Error("a second callback has changed the run")
+	}
+	b.work(t)
+	b.wantRun(t, job, runRow{
+		validations.StateCompleted, validations.ResultFail,
+		validations.CategoryValidationFailed, 1, 1, 5, 1, false, false,
+	},
+		"0 FAILED")
+	before = b.version(t, job)
+	b.wantCallback(t, callback{}, http.StatusOK, false)
+	b.wantCallback(t, callback{answer: "nonsense"}, http.StatusOK, false)
+	if b.version(t, job) != before || b.work(t) != 0 {
+		t.Error("a late callback has changed the run")
+	}
+}
 
-	t.Run("CountsOnce", func(t *testing.T) {
-		t.Parallel()
-		b := setupExternal(t, testConfig())
-		job := b.suspended(t)
-		b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, http.StatusOK, true)
-		before := b.version(t, job)
-		b.wantCallback(t, callback{}, http.StatusOK, false)
-		if b.version(t, job) != before {
-			t.Error("a second callback has changed the run")
+func TestCallbackMayComeBeforeThePromise(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.startHTTP(t, later)
+	b.validator.Script(validator.Hasty)
+	b.work(t)
+	b.wantCalls(t, 1)
+	b.wantRun(t, job, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 2, Attempts: 1,
+	},
+		"0 PASSED")
+	if n := b.work(t); n != 0 {
+		t.Errorf("staged = %d, want 0", n)
+	}
+}
+
+func TestCallbackFindsARunWhoseHolderHasDied(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.suspended(t)
+	// As if the promise had not been written.
+	b.exec(t, `UPDATE external_calls SET state = 'CALLING', callback_until = NULL`)
+	b.exec(t, `UPDATE validation_runs SET lease_until = now() - interval '1 second', sweep_after = now()`)
+	b.wantCallback(t, callback{}, http.StatusOK, true)
+	b.takeOver(t, job)
+	b.work(t)
+	b.wantCalls(t, 1)
+	if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
+		t.Errorf("run = %+v, want PASS", got)
+	}
+}
+
+func TestCallbackIsNeededOnceForAllExecutions(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.suspended(t)
+	for range 5 {
+		b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+		if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
+			t.Fatalf("Sweep = %d, %v, want 1", n, err)
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{
-			validations.StateCompleted, validations.ResultFail,
-			validations.CategoryValidationFailed, 1, 1, 5, 1, false, false,
-		},
-			"0 FAILED")
-		before = b.version(t, job)
-		b.wantCallback(t, callback{}, http.StatusOK, false)
-		b.wantCallback(t, callback{answer: "nonsense"}, http.StatusOK, false)
-		if b.version(t, job) != before || b.work(t) != 0 {
-			t.Error("a late callback has changed the run")
-		}
-	})
-
-	t.Run("MayComeBeforeThePromise", func(t *testing.T) {
-		t.Parallel()
-		b := setupExternal(t, testConfig())
-		job := b.startHTTP(t, later)
-		b.validator.Script(validator.Hasty)
-		b.work(t)
-		b.wantCalls(t, 1)
-		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1,
-		},
-			"0 PASSED")
-		if n := b.work(t); n != 0 {
-			t.Errorf("staged = %d, want 0", n)
-		}
-	})
-
-	t.Run("FindsARunWhoseHolderHasDied", func(t *testing.T) {
-		t.Parallel()
-		b := setupExternal(t, testConfig())
-		job := b.suspended(t)
-		// As if the promise had not been written.
-		b.exec(t, `UPDATE external_calls SET state = 'CALLING', callback_until = NULL`)
-		b.exec(t, `UPDATE validation_runs SET lease_until = now() - interval '1 second', sweep_after = now()`)
-		b.wantCallback(t, callback{}, http.StatusOK, true)
-		b.takeOver(t, job)
-		b.work(t)
-		b.wantCalls(t, 1)
-		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
-			t.Errorf("run = %+v, want PASS", got)
-		}
-	})
-
-	t.Run("IsNeededOnceForAllExecutions", func(t *testing.T) {
-		t.Parallel()
-		b := setupExternal(t, testConfig())
-		job := b.suspended(t)
-		for range 5 {
-			b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
-			if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
-				t.Fatalf("Sweep = %d, %v, want 1", n, err)
-			}
-			b.work(t)
-		}
-		b.wantCalls(t, 1)
-		if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Attempts != 0 || got.Leased {
-			t.Errorf("run = %+v, want it suspended without an attempt", got)
-		}
-		b.wantCallback(t, callback{}, http.StatusOK, true)
-	})
+	}
+	b.wantCalls(t, 1)
+	if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Attempts != 0 || got.Leased {
+		t.Errorf("run = %+v, want it suspended without an attempt", got)
+	}
+	b.wantCallback(t, callback{}, http.StatusOK, true)
 }
 
 func TestCallbackRefused(t *testing.T) {

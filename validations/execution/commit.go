@@ -71,8 +71,8 @@ func (e *Executor) commitStep(
 	return false, nil
 }
 
-// announced reports whether the run is completed. If so, it is counted in the metrics, and those who wait for its end
-// are released.
+// announced reports whether the run is completed. If so, it is counted in the metrics, and the requests that wait for
+// its end are released.
 func (e *Executor) announced(run validations.Run, completed completion) bool {
 	if completed.result == "" {
 		return false

@@ -10,8 +10,8 @@
 //     time when the lease ends. A job with another epoch, and a run that is leased or completed, change nothing, so
 //     the queue may deliver a job twice, late or never.
 //   - While the steps run, a heartbeat renews the lease. If the update finds another epoch, the execution stops.
-//   - Each step runs in its engine, with a time limit, when a slot is free (limits.go). Steps of the kind http call a
-//     validator of somebody else (external.go): one logical call for each step, whose row says how far it is
+//   - Each step runs in its engine, with a time limit, when a slot is free (limits.go). Steps of the kind http call an
+//     external validator (external.go): one logical call for each step, whose row says how far it is
 //     (sql_external_calls.go). If the validator promises its answer, the run gives its lease back until the callback
 //     (callback.go) or the deadline.
 //   - commitStep writes the step's result, its findings and the run's recovery point in one transaction, fenced by the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/google/uuid"
 
@@ -52,9 +51,9 @@ func inMemory(document engines.Document) (engines.Document, error) {
 	if _, ok := document.Content.(*validations.Upload); !ok {
 		return document, nil
 	}
-	content := make([]byte, document.Size)
-	if _, err := io.ReadFull(io.NewSectionReader(document.Content, 0, document.Size), content); err != nil {
-		return engines.Document{}, fmt.Errorf("read a document into memory: %w", err)
+	content, err := document.ReadAll()
+	if err != nil {
+		return engines.Document{}, err
 	}
 	document.Content = bytes.NewReader(content)
 	return document, nil

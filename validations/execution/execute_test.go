@@ -231,97 +231,93 @@ func TestExecuteIsDoneOnceByMany(t *testing.T) {
 		"0 PASSED, 1 FAILED")
 }
 
-func TestExecuteAfterItsLeaseWasTaken(t *testing.T) {
+func TestExecuteAfterLeaseWasTakenCommitHasNoEffect(t *testing.T) {
 	t.Parallel()
+	b := setup(t, testConfig())
+	begun, finish := make(chan struct{}), make(chan struct{})
+	stale := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
+		begun <- struct{}{}
+		<-finish
+		return engines.Report{Errors: 2}, nil
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- b.executor.Execute(t.Context(), stale) }()
+	<-begun
+	b.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
+	if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
+		t.Fatalf("Sweep = %d, %v, want the run", n, err)
+	}
+	before := b.version(t, stale)
+	close(finish)
+	if err := <-ended; err != nil {
+		t.Errorf("Execute of the stale holder = %v, want nil", err)
+	}
+	if b.version(t, stale) != before {
+		t.Error("the stale holder wrote the run")
+	}
+	b.wantRun(t, stale, runRow{
+		State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3,
+		Attempts: 1, Swept: true,
+	}, "")
+}
 
-	t.Run("TheStaleHoldersCommitHasNoEffect", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, testConfig())
-		begun, finish := make(chan struct{}), make(chan struct{})
-		stale := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
-			begun <- struct{}{}
-			<-finish
-			return engines.Report{Errors: 2}, nil
-		})
-		ended := make(chan error, 1)
-		go func() { ended <- b.executor.Execute(t.Context(), stale) }()
-		<-begun
-		b.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
-			t.Fatalf("Sweep = %d, %v, want the run", n, err)
-		}
-		before := b.version(t, stale)
-		close(finish)
-		if err := <-ended; err != nil {
-			t.Errorf("Execute of the stale holder = %v, want nil", err)
-		}
-		if b.version(t, stale) != before {
-			t.Error("the stale holder wrote the run")
-		}
-		b.wantRun(t, stale, runRow{
-			State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3,
-			Attempts: 1, Swept: true,
+func TestExecuteAfterLeaseWasTakenIsStopped(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Lease = 3 * time.Second
+	b := setup(t, cfg)
+	begun := make(chan struct{})
+	job := b.start(t, func(ctx context.Context, doc engines.Document) (engines.Report, error) {
+		close(begun)
+		return blocked(ctx, doc)
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- b.executor.Execute(t.Context(), job) }()
+	<-begun
+	b.exec(t, `UPDATE validation_runs SET epoch = epoch + 1, lease_until = now() + interval '1 hour'`)
+	if err := <-ended; err != nil {
+		t.Errorf("Execute = %v, want nil", err)
+	}
+	b.wantRun(t, job,
+		runRow{
+			State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1,
+			Leased: true, Swept: true,
 		}, "")
-	})
+}
 
-	t.Run("TheStaleHolderIsStopped", func(t *testing.T) {
-		t.Parallel()
-		cfg := testConfig()
-		cfg.Lease = 3 * time.Second
-		b := setup(t, cfg)
-		begun := make(chan struct{})
-		job := b.start(t, func(ctx context.Context, doc engines.Document) (engines.Report, error) {
-			close(begun)
-			return blocked(ctx, doc)
-		})
-		ended := make(chan error, 1)
-		go func() { ended <- b.executor.Execute(t.Context(), job) }()
-		<-begun
-		b.exec(t, `UPDATE validation_runs SET epoch = epoch + 1, lease_until = now() + interval '1 hour'`)
-		if err := <-ended; err != nil {
-			t.Errorf("Execute = %v, want nil", err)
-		}
-		b.wantRun(t, job,
-			runRow{
-				State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1,
-				Leased: true, Swept: true,
-			}, "")
+func TestExecuteKeepsTheLeaseOfALivingHolder(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Lease = 15 * time.Second
+	b := setup(t, cfg)
+	begun, finish := make(chan struct{}), make(chan struct{})
+	job := b.start(t, func(ctx context.Context, _ engines.Document) (engines.Report, error) {
+		close(begun)
+		<-finish
+		return engines.Report{}, ctx.Err()
 	})
-
-	t.Run("ALivingHolderKeepsItsLease", func(t *testing.T) {
-		t.Parallel()
-		cfg := testConfig()
-		cfg.Lease = 15 * time.Second
-		b := setup(t, cfg)
-		begun, finish := make(chan struct{}), make(chan struct{})
-		job := b.start(t, func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-			close(begun)
-			<-finish
-			return engines.Report{}, ctx.Err()
-		})
-		ended := make(chan error, 1)
-		go func() { ended <- b.executor.Execute(t.Context(), job) }()
-		<-begun
-		first := one[time.Time](t, b, `SELECT lease_until FROM validation_runs`)
-		coretest.Eventually(t, func() bool {
-			return one[time.Time](t, b, `SELECT lease_until FROM validation_runs`).After(first)
-		})
-		// It is as late as the first lease would have ended.
-		b.exec(t, `UPDATE validation_runs SET lease_until = lease_until - ($1::timestamptz - now()),
+	ended := make(chan error, 1)
+	go func() { ended <- b.executor.Execute(t.Context(), job) }()
+	<-begun
+	first := one[time.Time](t, b, `SELECT lease_until FROM validation_runs`)
+	coretest.Eventually(t, func() bool {
+		return one[time.Time](t, b, `SELECT lease_until FROM validation_runs`).After(first)
+	})
+	// It is as late as the first lease would have ended.
+	b.exec(t, `UPDATE validation_runs SET lease_until = lease_until - ($1::timestamptz - now()),
 			sweep_after = sweep_after - ($1::timestamptz - now())`, first)
-		if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
-			t.Errorf("Sweep = %d, %v, want 0", n, err)
-		}
-		close(finish)
-		if err := <-ended; err != nil {
-			t.Errorf("Execute = %v, want nil", err)
-		}
-		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
-			Epoch: 2, Attempts: 1,
-		},
-			"0 PASSED")
-	})
+	if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
+		t.Errorf("Sweep = %d, %v, want 0", n, err)
+	}
+	close(finish)
+	if err := <-ended; err != nil {
+		t.Errorf("Execute = %v, want nil", err)
+	}
+	b.wantRun(t, job, runRow{
+		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		Epoch: 2, Attempts: 1,
+	},
+		"0 PASSED")
 }
 
 func TestExecuteResumesAfterTheLastStep(t *testing.T) {

@@ -77,7 +77,7 @@ type Executor struct {
 	abandoned atomic.Int64
 }
 
-// New makes an Executor. It wakes staged when it stages jobs, and tells waiters how far its runs are.
+// New makes an Executor. It wakes staged when it stages jobs, and announces the progress of runs to the waiters.
 func New(
 	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, waiters *Waiters,
 	measured *metrics.Runs, log *slog.Logger,

@@ -17,8 +17,8 @@ const engineGrace = time.Second
 var errPanic = errors.New("the engine panicked")
 
 // runClock computes the time limits of a run's steps. The time elapsed before this lease comes from the database's
-// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first
-// step on that has its place here: the wait for it does not count.
+// clock, so the run's limit holds across crashes and takeovers. The process measures the time from the first step that
+// gets a place here: the wait for the place does not count.
 type runClock struct {
 	runLimit  time.Duration
 	stepLimit time.Duration

@@ -20,7 +20,7 @@ import (
 var errStopping = errors.New("the process stops")
 
 // Local executes runs in the process that has started them. The start's own transaction writes the lease, so there is
-// no staged job and nothing is read back. What Local has no place for is staged and left to the workers.
+// no staged job and nothing is read back. Runs without a place here are staged and left to the workers.
 type Local struct {
 	executor *Executor
 	grace    time.Duration
@@ -87,7 +87,7 @@ type Place struct {
 	giveBack func()
 	// reservedAt is before the beginning of the run's lease.
 	reservedAt time.Time
-	// used is set when the place was given back, or its execution will do that.
+	// used is set once the place was given back, or its execution will give it back.
 	used bool
 }
 
@@ -95,7 +95,7 @@ type Place struct {
 // or no memory for its engines is free at once, its document is not in memory, or one of its steps calls an external
 // validator.
 //
-// It also tells that a start has come, which goes before the runs of the queue.
+// It also reports the start to precedence, because starts go before the runs of the queue.
 func (l *Local) Reserve(run validations.Prepared, definition validations.Definition) *Place {
 	l.executor.starts.starting()
 	weight, fits := localWeight(run.Submission, definition)
@@ -128,7 +128,7 @@ func localWeight(document validations.Submission, definition validations.Definit
 	return heaviest, true
 }
 
-// take takes a place, and the memory if there is need of any.
+// take takes a place, and memory if the run needs any.
 func (l *Local) take(org uuid.UUID, weight int64) (func(), bool) {
 	leave, ok := l.places.TryTake(org, 0)
 	if !ok || weight == 0 {

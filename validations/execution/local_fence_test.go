@@ -11,96 +11,92 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-func TestLocalIsFenced(t *testing.T) {
+func TestLocalIsFencedWhenItWakesAfterItsLease(t *testing.T) {
 	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	var n atomic.Int64
+	r := c.reserve(t, c.workflow(t, validations.Definition{}, counting(&n, passing)))
+	c.insert(t, r)
+	r.place.reservedAt = time.Now().Add(-time.Hour)
+	c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
+	c.sweep(t, 1)
+	if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
+		t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
+	}
+	c.wantStaged(t, r, 2)
+	job := r.job()
+	job.Epoch = 2
+	c.execute(t, job)
+	c.wantRun(t, job, passed(3), "0 PASSED")
+}
 
-	t.Run("WhenItWakesAfterItsLease", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		var n atomic.Int64
-		r := c.reserve(t, c.workflow(t, validations.Definition{}, counting(&n, passing)))
-		c.insert(t, r)
-		r.place.reservedAt = time.Now().Add(-time.Hour)
-		c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		c.sweep(t, 1)
-		if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
-			t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
-		}
-		c.wantStaged(t, r, 2)
-		job := r.job()
-		job.Epoch = 2
-		c.execute(t, job)
-		c.wantRun(t, job, passed(3), "0 PASSED")
-	})
-
-	t.Run("ButRenewsALeaseThatIsStillItsOwn", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		renewed := false
-		r := c.reserve(t, c.workflow(t, validations.Definition{},
-			func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-				err := c.db.Pool.QueryRow(ctx, `
+func TestLocalRenewsALeaseThatIsStillItsOwn(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	renewed := false
+	r := c.reserve(t, c.workflow(t, validations.Definition{},
+		func(ctx context.Context, _ engines.Document) (engines.Report, error) {
+			err := c.db.Pool.QueryRow(ctx, `
 					SELECT lease_until > now() + interval '30 seconds' FROM validation_runs`).Scan(&renewed)
-				return engines.Report{}, err
-			}))
-		c.insert(t, r)
-		r.place.reservedAt = time.Now().Add(-time.Hour)
-		c.exec(t, `UPDATE validation_runs SET lease_until = now() + interval '1 second'`)
-		if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed || !renewed {
-			t.Errorf("completed, renewed = %t, %t, want both", completed, renewed)
-		}
-	})
+			return engines.Report{}, err
+		}))
+	c.insert(t, r)
+	r.place.reservedAt = time.Now().Add(-time.Hour)
+	c.exec(t, `UPDATE validation_runs SET lease_until = now() + interval '1 second'`)
+	if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed || !renewed {
+		t.Errorf("completed, renewed = %t, %t, want both", completed, renewed)
+	}
+}
 
-	t.Run("WhenItIsTakenOverWhileItComputes", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		begun, free := make(chan struct{}), make(chan struct{})
-		var n atomic.Int64
-		r, ended := c.begin(t, c.workflow(t, validations.Definition{},
-			func(ctx context.Context, doc engines.Document) (engines.Report, error) {
-				if n.Add(1) == 1 {
-					close(begun)
-					<-free
-					return failing(ctx, doc)
-				}
-				return engines.Report{}, nil
-			}))
-		<-begun
-		c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-		c.sweep(t, 1)
-		job := r.job()
-		job.Epoch = 2
-		c.execute(t, job)
-		close(free)
-		if completed := <-ended; completed {
-			t.Error("the stale holder has completed the run")
-		}
-		c.wantRun(t, job, passed(3), "0 PASSED")
-		if got := c.findings(t, r.Run.ID); got != 0 {
-			t.Errorf("findings of the stale holder = %d, want 0", got)
-		}
-	})
-
-	t.Run("WhenTheRunIsCanceled", func(t *testing.T) {
-		t.Parallel()
-		c := setupLocal(t, testConfig(), 4, time.Minute)
-		begun, free := make(chan struct{}), make(chan struct{})
-		r, ended := c.begin(t, c.workflow(t, validations.Definition{},
-			func(context.Context, engines.Document) (engines.Report, error) {
+func TestLocalIsFencedWhenItIsTakenOverWhileItComputes(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	begun, free := make(chan struct{}), make(chan struct{})
+	var n atomic.Int64
+	r, ended := c.begin(t, c.workflow(t, validations.Definition{},
+		func(ctx context.Context, doc engines.Document) (engines.Report, error) {
+			if n.Add(1) == 1 {
 				close(begun)
 				<-free
-				return engines.Report{}, nil
-			}))
-		<-begun
-		if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID, "r"); err != nil {
-			t.Fatal(err)
-		}
-		close(free)
-		if completed := <-ended; completed {
-			t.Error("the canceled run was completed")
-		}
-		c.wantRun(t, r.job(), runRow{
-			State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2, Attempts: 1,
-		}, "")
-	})
+				return failing(ctx, doc)
+			}
+			return engines.Report{}, nil
+		}))
+	<-begun
+	c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
+	c.sweep(t, 1)
+	job := r.job()
+	job.Epoch = 2
+	c.execute(t, job)
+	close(free)
+	if completed := <-ended; completed {
+		t.Error("the stale holder has completed the run")
+	}
+	c.wantRun(t, job, passed(3), "0 PASSED")
+	if got := c.findings(t, r.Run.ID); got != 0 {
+		t.Errorf("findings of the stale holder = %d, want 0", got)
+	}
+}
+
+func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	begun, free := make(chan struct{}), make(chan struct{})
+	r, ended := c.begin(t, c.workflow(t, validations.Definition{},
+		func(context.Context, engines.Document) (engines.Report, error) {
+			close(begun)
+			<-free
+			return engines.Report{}, nil
+		}))
+	<-begun
+	if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID, "r"); err != nil {
+		t.Fatal(err)
+	}
+	close(free)
+	if completed := <-ended; completed {
+		t.Error("the canceled run was completed")
+	}
+	c.wantRun(t, r.job(), runRow{
+		State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2, Attempts: 1,
+	}, "")
 }

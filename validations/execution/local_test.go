@@ -222,7 +222,7 @@ func TestReserve(t *testing.T) {
 		}
 	})
 
-	t.Run("LeavesMemoryToThoseWhoWaitForIt", func(t *testing.T) {
+	t.Run("LeavesMemoryToWaitingRuns", func(t *testing.T) {
 		t.Parallel()
 		c := open(t)
 		if _, err := c.executor.memory.Take(t.Context(), uuid.New(), 64<<20); err != nil {
@@ -275,8 +275,8 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	}
 }
 
-// TestALeaseOfBirthIsNoAttempt lets the process of a start die before the run has its turn.
-func TestALeaseOfBirthIsNoAttempt(t *testing.T) {
+// TestALeaseThatARunIsBornWithIsNoAttempt lets the process of a start die before the run has its turn.
+func TestALeaseThatARunIsBornWithIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
 	cfg.MaxAttempts = 1

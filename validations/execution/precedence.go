@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// quietAfter is how long no start may have come through this process until nothing but runs is left to do. It is
-	// longer than the pause between two starts of a client that sends one after the other.
+	// quietAfter is how long after the last start of this process runs begin without a turn. It is longer than the
+	// pause between two starts of a client that sends one after the other.
 	quietAfter = 20 * time.Millisecond
-	// longestTurn ends the turn of a run that takes longer, so that nobody waits behind a slow document. What such runs
-	// may take is limited by the places of the engines.
+	// longestTurn ends the turn of a run that takes longer, so that other runs do not wait behind a slow document. Such
+	// runs are limited by the places of the engines.
 	longestTurn = 20 * time.Millisecond
 	// cpusPerTurn is how many CPUs there are for each run of the queue that is executed while starts come.
 	cpusPerTurn = 2
 )
 
 // precedence lets starts go before the runs of the queue: a client waits for the answer to its start, and a run in a
-// backlog has waited before. While starts come, few runs begin at once, and a backlog never stands still. A run that is
+// backlog has waited anyway. While starts come, few runs begin at once, and a backlog never stands still. A run that is
 // executed where it was started needs no turn, because the client of that start may wait for it.
 type precedence struct {
 	begun time.Time
@@ -36,7 +36,7 @@ func newPrecedence() *precedence {
 	return p
 }
 
-// starting tells that a start has come.
+// starting records that a start has arrived.
 func (p *precedence) starting() { p.lastStart.Store(int64(time.Since(p.begun))) }
 
 // takeTurn waits until a run of the queue may begin, and returns what ends its turn. It fails when ctx ends.

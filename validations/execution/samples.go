@@ -31,8 +31,8 @@ type SampleLimiter interface {
 	Allow(orgID uuid.UUID) core.Allowance
 }
 
-// Samples checks small documents by definitions that somebody is writing, within a request. Nothing is stored, and
-// steps that call other services are skipped.
+// Samples checks small documents by unsaved definitions, within a request. Nothing is stored, and steps that call other
+// services are skipped.
 type Samples struct {
 	limit  SampleLimiter
 	places *share.Places
@@ -75,7 +75,7 @@ func TrySample[T any](
 		return none, core.NewError(core.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
 	if allowance := s.limit.Allow(orgID); !allowance.Allowed() {
-		return none, core.RateLimited("Your organization has many samples checked.", allowance.Wait)
+		return none, core.RateLimited("Your organization checks too many samples.", allowance.Wait)
 	}
 	limited, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()

@@ -89,7 +89,7 @@ func newSigningKey() []byte {
 }
 
 // ResealSigningKeys encrypts all signing keys under the first key of the ring that are under another one, and returns
-// how many organizations' it were. It may be stopped anywhere, and goes on where it was when it is called again.
+// of how many organizations. It may be stopped at any time, and continues when it is called again.
 func (e *Executor) ResealSigningKeys(ctx context.Context) (int, error) {
 	total := 0
 	for {

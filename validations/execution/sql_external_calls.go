@@ -170,7 +170,7 @@ func claimReceipt(ctx context.Context, tx db.Tx, call externalCall, answer []byt
 	return tag.RowsAffected() == 1, nil
 }
 
-// resume stages a run that nobody holds the lease of, under its next epoch.
+// resume stages a run without a lease under its next epoch.
 func (e *Executor) resume(ctx context.Context, tx db.Tx, run validations.Run) error {
 	job := jobs.Job{Kind: validations.JobExecute, OrgID: run.OrgID, SubjectID: run.ID}
 	err := tx.QueryRow(ctx, `

@@ -46,8 +46,8 @@ func (e *Executor) signingKeys(ctx context.Context, orgID uuid.UUID) (signingKey
 	return e.open(row)
 }
 
-// auditedKeys is signingKeys for somebody who is shown what follows from them. The record commits before they are
-// returned.
+// auditedKeys is signingKeys for a reader of the secrets that are derived from them. The audit record commits before
+// they are returned.
 func (e *Executor) auditedKeys(ctx context.Context, reader core.Principal, origins []string) (signingKeys, error) {
 	auditID, err := core.NewID()
 	if err != nil {
@@ -145,8 +145,8 @@ func (e *Executor) createKey(ctx context.Context, in session, orgID uuid.UUID) e
 	return nil
 }
 
-// resealBatch encrypts some organizations' keys under the first key of the ring. A row that another process is at is
-// waited for, and left alone when it is done.
+// resealBatch encrypts some organizations' keys under the first key of the ring. It waits for a row that another
+// process has locked, and skips it if that process has encrypted it.
 func (e *Executor) resealBatch(ctx context.Context) (int, error) {
 	ids := e.cfg.Keys.IDs()
 	if len(ids) == 0 {

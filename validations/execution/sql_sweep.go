@@ -19,17 +19,17 @@ const (
 	sweepBatch = 500
 	// maxSweepDoublings bounds the back-off at 64 times Config.SweepAfter.
 	maxSweepDoublings = 6
-	// longestWaits bounds in the same way how late a run is looked at again whose job waits in the outbox.
+	// longestWaits bounds in the same way when a run is checked again whose job waits in the outbox.
 	longestWaits = 16
 )
 
-// unlessUnbegun is when a run has started, for the next holder. A run whose lease of birth brought no step to its end
-// counts its time limit anew: it may never have begun, and the wait for the next holder is no part of it.
+// unlessUnbegun is the start time of a run for its next holder. If no step ended under the lease that the run was born
+// with, its time limit begins anew: it may never have begun, and the wait for the next holder does not count.
 const unlessUnbegun = "CASE WHEN r.epoch > 1 OR r.recovery_point > 0 THEN r.started_at END"
 
-// unlessNeverBegun is how often a run was begun, for the next holder. A lease of birth that has ended by itself does
-// not count: its process may have died, or may not have learned of the commit, before the run had its turn. So a
-// document that ends processes has one attempt more.
+// unlessNeverBegun is the number of attempts of a run for its next holder. A lease that the run was born with and that
+// has expired does not count: its process may have died, or may not have learned of the commit, before the run had its
+// turn. So a document that crashes processes has one attempt more.
 const unlessNeverBegun = `CASE WHEN r.epoch > 1 OR r.recovery_point > 0 OR r.lease_until IS NULL
 	THEN r.attempts ELSE 0 END`
 

@@ -8,7 +8,7 @@ func (e *Executor) Usage() (share.Usage, share.Usage) {
 	return e.places.Usage(), e.memory.Usage()
 }
 
-// Usage returns how many places runs have that are executed where they were started. There are none while the process
+// Usage returns the places of the runs that are executed where they were started. There are none while the process
 // executes no such runs.
 func (l *Local) Usage() share.Usage {
 	l.mu.Lock()

@@ -108,7 +108,7 @@ func (w *Waiters) await(ctx context.Context, watches []Watch, executed <-chan bo
 }
 
 // RunOnce asks for all watches with one query and releases the waiters whose event has happened. It always returns 0,
-// because there is nothing to gain from asking again at once.
+// because asking again at once would find nothing new.
 func (w *Waiters) RunOnce(ctx context.Context) (int, error) {
 	var watches []Watch
 	var owners []*waiter
@@ -146,7 +146,7 @@ func (w *Waiters) Close() {
 	close(w.closed)
 }
 
-// announce releases those who wait for less than this progress of the run.
+// announce releases the waiters for any progress of the run below this one.
 func (w *Waiters) announce(run RunKey, progress validations.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -73,13 +73,13 @@ func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Cl
 	}
 }
 
-// Fetcher is an HTTP client that keeps to the policy, for what a person at a terminal has it fetch. It follows no
+// Fetcher is an HTTP client that keeps to the policy, for addresses that a person at a terminal names. It follows no
 // redirects: the caller decides about each address.
 func (p Policy) Fetcher(secure bool) *http.Client {
 	return newHTTPClient(net.DefaultResolver, p.control(secure))
 }
 
-// Traced has the client trace its calls, and name their traces to the validators.
+// Traced makes the client trace its calls, and send the trace context to the validators.
 func (c *Client) Traced(tracer *tracing.Tracer) *Client {
 	c.tracer = tracer
 	return c

@@ -161,88 +161,84 @@ func TestClientAttempts(t *testing.T) {
 	}
 }
 
-func TestClientEnds(t *testing.T) {
+func TestClientEndsWithTheAttemptsTime(t *testing.T) {
 	t.Parallel()
-
-	t.Run("WithTheAttemptsTime", func(t *testing.T) {
-		t.Parallel()
-		for _, behavior := range []validator.Behavior{validator.Hang, validator.Drip} {
-			service := validator.New(secret)
-			service.Usually(behavior)
-			call := newTestCall(t, serve(t, service), false)
-			call.AttemptTimeout = 50 * time.Millisecond
-			_, err := newTestClient().Do(t.Context(), call)
-			if failure, ok := errors.AsType[*CallError](err); !ok || failure.Reason != "it did not answer in time" ||
-				!failure.Unknown() || service.Attempts() != 1 {
-				t.Errorf("error = %v after %d attempts, want that there was no answer in time", err, service.Attempts())
-			}
-		}
-	})
-
-	t.Run("WithItsAttempts", func(t *testing.T) {
-		t.Parallel()
+	for _, behavior := range []validator.Behavior{validator.Hang, validator.Drip} {
 		service := validator.New(secret)
-		service.Usually(validator.FailAfter)
-		_, err := newTestClient().Do(t.Context(), newTestCall(t, serve(t, service), true))
-		if err == nil || service.Attempts() != maxAttempts || len(service.Calls()) != 1 {
-			t.Errorf("error = %v after %d attempts, want one after %d", err, service.Attempts(), maxAttempts)
+		service.Usually(behavior)
+		call := newTestCall(t, serve(t, service), false)
+		call.AttemptTimeout = 50 * time.Millisecond
+		_, err := newTestClient().Do(t.Context(), call)
+		if failure, ok := errors.AsType[*CallError](err); !ok || failure.Reason != "it did not answer in time" ||
+			!failure.Unknown() || service.Attempts() != 1 {
+			t.Errorf("error = %v after %d attempts, want that there was no answer in time", err, service.Attempts())
+		}
+	}
+}
+
+func TestClientEndsWithItsAttempts(t *testing.T) {
+	t.Parallel()
+	service := validator.New(secret)
+	service.Usually(validator.FailAfter)
+	_, err := newTestClient().Do(t.Context(), newTestCall(t, serve(t, service), true))
+	if err == nil || service.Attempts() != maxAttempts || len(service.Calls()) != 1 {
+		t.Errorf("error = %v after %d attempts, want one after %d", err, service.Attempts(), maxAttempts)
+	}
+}
+
+func TestClientEndsBeforeAPauseThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int64
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		attempts.Add(1)
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := newTestClient().Do(ctx, newTestCall(t, address, false))
+	if err == nil || attempts.Load() != 1 || ctx.Err() != nil {
+		t.Errorf("error = %v after %d attempts, want one at once", err, attempts.Load())
+	}
+}
+
+func TestClientEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	service := validator.New(secret)
+	service.Usually(validator.Hang)
+	ctx, cancel := context.WithCancel(t.Context())
+	service.Watch(func(moment faults.Moment, _ validator.Request) {
+		if moment == faults.Acted {
+			cancel()
 		}
 	})
+	_, err := newTestClient().Do(ctx, newTestCall(t, serve(t, service), true))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want canceled", err)
+	}
+}
 
-	t.Run("BeforeAPauseThatIsTooLong", func(t *testing.T) {
-		t.Parallel()
-		var attempts atomic.Int64
-		address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			attempts.Add(1)
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := newTestClient().Do(ctx, newTestCall(t, address, false))
-		if err == nil || attempts.Load() != 1 || ctx.Err() != nil {
-			t.Errorf("error = %v after %d attempts, want one at once", err, attempts.Load())
-		}
-	})
-
-	t.Run("WithItsContext", func(t *testing.T) {
-		t.Parallel()
-		service := validator.New(secret)
-		service.Usually(validator.Hang)
-		ctx, cancel := context.WithCancel(t.Context())
-		service.Watch(func(moment faults.Moment, _ validator.Request) {
-			if moment == faults.Acted {
-				cancel()
+func TestClientEndsReadingAnAnswerWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	const some = 64 << 20
+	var written atomic.Int64
+	ended := make(chan struct{})
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		defer close(ended)
+		page := bytes.Repeat([]byte(" "), 64<<10)
+		for written.Load() < some {
+			n, err := w.Write(page)
+			if err != nil {
+				return
 			}
-		})
-		_, err := newTestClient().Do(ctx, newTestCall(t, serve(t, service), true))
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v, want canceled", err)
+			written.Add(int64(n))
 		}
-	})
-
-	t.Run("ReadingAnAnswerWithoutAnEnd", func(t *testing.T) {
-		t.Parallel()
-		const some = 64 << 20
-		var written atomic.Int64
-		ended := make(chan struct{})
-		address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			defer close(ended)
-			page := bytes.Repeat([]byte(" "), 64<<10)
-			for written.Load() < some {
-				n, err := w.Write(page)
-				if err != nil {
-					return
-				}
-				written.Add(int64(n))
-			}
-		}))
-		_, err := newTestClient().Do(t.Context(), newTestCall(t, address, true))
-		<-ended
-		if err == nil || written.Load() >= some {
-			t.Errorf("error = %v after %d bytes, want one long before %d", err, written.Load(), some)
-		}
-	})
+	}))
+	_, err := newTestClient().Do(t.Context(), newTestCall(t, address, true))
+	<-ended
+	if err == nil || written.Load() >= some {
+		t.Errorf("error = %v after %d bytes, want one long before %d", err, written.Load(), some)
+	}
 }
 
 func TestParseRetryAfter(t *testing.T) {

@@ -178,7 +178,7 @@ func (f item) place() string {
 	return place
 }
 
-// words returns the counts in words.
+// words writes the counts out, such as "8 errors, 0 warnings".
 func (c Counts) words() string {
 	words := plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
 	if c.Infos > 0 {

@@ -31,7 +31,7 @@ const (
 
 // Verdict is the result of checking documents with one workflow.
 type Verdict struct {
-	// Program is the version of the program that has checked.
+	// Program is the version of the program that has made the verdict.
 	Program   string
 	Workflow  string
 	At        time.Time
@@ -131,7 +131,7 @@ func Clean(text string) string {
 	return cli.Clean(text)
 }
 
-// deservesWords says that there is something to tell of the document besides that it passed.
+// deservesWords reports whether there is more to say about the document than that it passed.
 func (d Document) deservesWords() bool {
 	return d.Result != ResultPass || d.skipped() > 0 || d.Counts() != Counts{}
 }

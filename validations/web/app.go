@@ -71,12 +71,12 @@ type Deps struct {
 	Usage     Usage
 	Workflows Workflows
 	Callbacks Limiter
-	// StreamsPerOrg bounds the open event streams of one organization; 0 is no limit.
+	// StreamsPerOrg bounds the open event streams of one organization; 0 means no limit.
 	StreamsPerOrg int
 	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.
 	Address string
-	// Proven makes a view of deeds for which its visitor has to show anew who it is.
+	// Proven protects a view whose visitor has to confirm who they are (users.Proven).
 	Proven func(core.View) core.View
 }
 

@@ -312,7 +312,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 	}
 }
 
-// expire tells the page that its visitor may see no more of it, and why. A database that does not answer is no such
+// expire sends the page that its visitor may see no more of it, and why. A database that does not answer is no such
 // reason: the page then connects again.
 func (s *pageStream) expire(reason error) error {
 	refused := core.AsError(reason)

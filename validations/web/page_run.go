@@ -342,7 +342,7 @@ func canceledAdvice(run validations.Run) string {
 	return run.Error
 }
 
-// retryAdvice says whether checking the document again is safe.
+// retryAdvice reports whether checking the document again is safe.
 func retryAdvice(run validations.Run) string {
 	if strings.HasSuffix(run.Error, execution.UnknownOutcome) {
 		return "Ask the operator of that validator whether it has processed the call before you run this again."

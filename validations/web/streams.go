@@ -71,13 +71,13 @@ type streamHolder struct {
 	org, id uuid.UUID
 }
 
-// newStreams makes streams with a limit for each organization; 0 is no limit.
+// newStreams makes streams with a limit for each organization; 0 means no limit.
 func newStreams(perOrg int) *streams {
 	return &streams{perOrg: perOrg, byHolder: make(map[streamHolder]int), byOrg: make(map[uuid.UUID]int)}
 }
 
-// enter refuses another stream where the holder or its organization has as many as it may, the holder in the given
-// words. Otherwise the caller has to call leave.
+// enter refuses another stream if the holder or its organization has as many as it may; refusal is the text for the
+// holder. Otherwise the caller has to call leave.
 func (s *streams) enter(holder streamHolder, refusal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

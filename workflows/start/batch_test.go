@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
-// queue is a Starter with a short queue, whose one commit goes on when it is told to.
+// queue is a Starter with a short queue, whose one commit continues when the test says so.
 type queue struct {
 	*Starter
 

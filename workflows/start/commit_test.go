@@ -92,7 +92,7 @@ func TestCommit(t *testing.T) {
 		b.checkCounts(t, neighbour, all(1))
 	})
 
-	t.Run("AnOrganizationThatIsGoneHarmsNobodyElse", func(t *testing.T) {
+	t.Run("AnOrganizationThatIsGoneFailsNoOtherStart", func(t *testing.T) {
 		t.Parallel()
 		tn := b.tenant(t, 10)
 		gone := tn
@@ -106,7 +106,7 @@ func TestCommit(t *testing.T) {
 		b.checkCounts(t, gone, counts{})
 	})
 
-	t.Run("OneBadMemberHarmsNobodyElse", func(t *testing.T) {
+	t.Run("OneBadMemberFailsNoOtherStart", func(t *testing.T) {
 		t.Parallel()
 		tn := b.tenant(t, 10)
 		bad := tn.start(t, "bad", "a")

@@ -82,7 +82,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 		a.claim.ID, a.claim.Key = id, "sv-"+id.String()
 		a.run.Run.IdempotencyKey, a.run.Run.IdempotencyKeyID = a.claim.Key, &id
 	}
-	// Nobody executes it before it is charged.
+	// It must not be executed before it is charged.
 	a.run.Held, a.place = true, nil
 	a.claim.Point, a.claim.Lock = pointReserved, s.overage.Engine.Lock()
 	a.claim.Response = idempotency.Response{}

@@ -116,7 +116,7 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 		badCredential{"a former member's token", []string{"Bearer " + left}, core.CodePermissionDenied, ""})
 }
 
-// addFormerMember returns a token of somebody who has left harbour.
+// addFormerMember returns a token of a user who has left harbour.
 func (s *stage) addFormerMember(tb testing.TB) string {
 	tb.Helper()
 	userID := s.AddMember(tb, "former", core.RoleAdmin)
@@ -146,7 +146,7 @@ func TestTheLesserRoleCounts(t *testing.T) {
 	}
 }
 
-func TestOtherOrganizationsObjectsAreAsGoodAsAbsent(t *testing.T) {
+func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	run := s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))

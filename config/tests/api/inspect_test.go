@@ -102,7 +102,7 @@ func TestKeyList(t *testing.T) {
 	})
 }
 
-func TestKeysOfOthersAreAsGoodAsAbsent(t *testing.T) {
+func TestKeysOfOtherOrganizationsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	key := "/api/idempotency-keys/" + s.Abandoned(t, "ours").ID.String() + "/"

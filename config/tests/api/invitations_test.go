@@ -22,8 +22,8 @@ func accepting(id uuid.UUID, by string) call {
 	return call{Method: http.MethodPost, Path: "/api/invitations/" + id.String() + "/accept/", Token: by}
 }
 
-// wantDeeds checks the actions of the audit records on something, whoever has done them.
-func wantDeeds(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
+// wantActions checks the actions in the audit records of a subject, by any actor.
+func wantActions(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
 	tb.Helper()
 	got := coretest.One[string](tb, s.DB, `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
 		WHERE target_id = $1`, id.String())
@@ -121,7 +121,7 @@ func TestAcceptInvitation(t *testing.T) {
 				t.Fatalf("invitation = %+v, role %q, want accepted and viewer", got, s.RoleOf(t, userID))
 			}
 		}
-		wantDeeds(t, s, id, "invitation.create", "invitation.accept")
+		wantActions(t, s, id, "invitation.create", "invitation.accept")
 		s.Refused(t, core.CodeNotFound, fixture.Linking(id, s.Harbour.Tokens.Owner))
 	})
 
@@ -142,13 +142,13 @@ func TestAcceptInvitation(t *testing.T) {
 		for _, id := range []uuid.UUID{declined, revoked, expired} {
 			s.Refused(t, core.CodeNotFound, accepting(id, tiny))
 		}
-		wantDeeds(t, s, declined, "invitation.create", "invitation.decline")
-		wantDeeds(t, s, revoked, "invitation.create", "invitation.revoke")
+		wantActions(t, s, declined, "invitation.create", "invitation.decline")
+		wantActions(t, s, revoked, "invitation.create", "invitation.revoke")
 		// One that has expired makes room for another.
 		s.Must(t, http.StatusOK, accepting(s.Invited(t, "viewer@tiny-quota.example"), tiny))
 	})
 
-	t.Run("NotAfterWhoeverInvitedHasLostTheRight", func(t *testing.T) {
+	t.Run("NotAfterItsMakerHasLostTheRight", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		admin := s.AddMember(t, "inviting", core.RoleAdmin)
@@ -175,7 +175,8 @@ func TestAcceptInvitation(t *testing.T) {
 	})
 }
 
-// TestInvitationsRace lets everything happen to an invitation at once. One of it wins, and the rest is told so.
+// TestInvitationsRace accepts, declines and revokes an invitation at once. One of these requests wins, and the others
+// are answered that it has.
 func TestInvitationsRace(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

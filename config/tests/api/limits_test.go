@@ -43,7 +43,8 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	fixture.WantHeader(t, first, map[string]string{
 		"RateLimit-Policy": requests + ", " + runs, "RateLimit": `"requests";r=0;t=100, "runs";r=1;t=30`,
 	})
-	// A replay is counted as a request and not as a run, and is told about its own limits, not the first one's.
+	// A replay is counted as a request and not as a run, and its answer announces its own limits, not those of the
+	// first one.
 	replayed := s.Must(t, http.StatusCreated, s.Start(t, "a").By(token(t)))
 	fixture.WantHeader(t, replayed, map[string]string{
 		"Idempotent-Replayed": "true", "RateLimit-Policy": requests, "RateLimit": `"requests";r=0;t=100`,

@@ -27,7 +27,7 @@ func setupOasdiff(tb testing.TB) oasdiff {
 	return oasdiff(filepath.Join(tools, "oasdiff"))
 }
 
-// breaks says whether a client of the first document could fail with the second one, and on what.
+// breaks reports whether a client of the first document could fail with the second one, and on what.
 func (o oasdiff) breaks(tb testing.TB, before, after string) (bool, string) {
 	tb.Helper()
 	folder := tb.TempDir()

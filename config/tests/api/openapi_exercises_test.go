@@ -62,7 +62,7 @@ func TestOpenAPIExercises(t *testing.T) {
 	}
 }
 
-// namesCode says whether the operation's response of the status names the error code.
+// namesCode reports whether the operation's response of the status names the error code.
 func namesCode(o *openapi3.Operation, status int, code core.Code) bool {
 	response := o.Responses.Status(status)
 	if response == nil {

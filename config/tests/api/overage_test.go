@@ -216,7 +216,7 @@ func TestOverageDeclined(t *testing.T) {
 		})
 	}
 
-	t.Run("KeylessIsToldTheSame", func(t *testing.T) {
+	t.Run("WithoutKeyIsAnsweredTheSame", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.billing.Script(billing.Decline)

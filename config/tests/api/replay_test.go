@@ -223,7 +223,8 @@ func (s *stage) wantRenewed(tb testing.TB, old keyRow, runID uuid.UUID) {
 		`SELECT expires_at - created_at AS lifetime, expires_at > now() AS lives FROM idempotency_keys`)
 }
 
-// versions tells whether any row of the tables that a start writes was written since: every write changes a row's xmin.
+// versions reports whether any row of the tables that a start writes was written since: every write changes a row's
+// xmin.
 func (s *stage) versions(tb testing.TB) map[string]string {
 	tb.Helper()
 	versions := map[string]string{}

@@ -315,7 +315,7 @@ func TestRotateToken(t *testing.T) {
 	})
 }
 
-// wantAudits demands records of what was done to a thing by somebody with a token.
+// wantAudits demands audit records of actions on a subject with a token.
 func wantAudits(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
 	tb.Helper()
 	got := coretest.One[string](tb, s.DB, `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records

@@ -28,7 +28,7 @@ type recordedUpload struct {
 	client, header, body string
 }
 
-// isForm says whether the document is a part of a form.
+// isForm reports whether the document is a part of a form.
 func (r recordedUpload) isForm() bool { return strings.Contains(r.body, "form-data") }
 
 // typeOf is what the client declares of a file where it looks at the name.

@@ -116,7 +116,7 @@ func TestUsageByDayAndWorkflow(t *testing.T) {
 	}
 }
 
-// TestUsageIsBounded fills a month with more runs than are told apart.
+// TestUsageIsBounded fills a month with more runs than are counted by day and by workflow.
 func TestUsageIsBounded(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

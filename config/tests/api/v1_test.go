@@ -68,7 +68,7 @@ func TestExistingClientBeyondItsRecords(t *testing.T) {
 		s.Started(t, start.To(start.Path+"?project="+unknownID))
 	})
 
-	t.Run("KeysAreUnderstoodAndOneWithThoseOfTheOtherAddress", func(t *testing.T) {
+	t.Run("SharesItsKeysWithTheOtherAddress", func(t *testing.T) {
 		t.Parallel()
 		keyed := start.With("Idempotency-Key", "shared")
 		first := s.Must(t, http.StatusCreated, keyed)

@@ -17,7 +17,7 @@ func TestSavesWarnOfWhatChecksNothing(t *testing.T) {
 	s := setup(t)
 	warning := client.FieldError{
 		Pointer: "/steps/0/config/schema/requird", Line: 11, Column: 39, Code: "schema.unknown_keyword",
-		Detail: `"requird" is no keyword of JSON Schema, so it is ignored; did you mean required?`,
+		Detail: `"requird" is not a keyword of JSON Schema, so it is ignored; did you mean required?`,
 	}
 	file := strings.Replace(siteReport, "required", "requird", 1)
 	for _, want := range []int{http.StatusCreated, http.StatusOK} {

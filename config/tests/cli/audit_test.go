@@ -42,7 +42,7 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 	s.Exec(t, `DELETE FROM staged_jobs`)
 	key := s.Abandoned(t, "audited").ID.String()
 	const org, user = "harbour-energy", "owner@harbour-energy.example"
-	deeds := map[string][]string{
+	actions := map[string][]string{
 		"idempotency release":       {key, "--org", org, "--reason", "why"},
 		"org create":                {"made-by-the-operator"},
 		"org suspend":               {org, "--reason", "why"},
@@ -67,7 +67,7 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 		"user set-operator":         {user, "on"},
 		"user set-password":         {user, "--password-stdin"},
 	}
-	known := slices.Collect(maps.Keys(deeds))
+	known := slices.Collect(maps.Keys(actions))
 	for _, commands := range unrecordedCommands() {
 		for name := range strings.SplitSeq(commands, ",") {
 			known = append(known, strings.Join(strings.Fields(name), " "))
@@ -78,7 +78,7 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 		t.Errorf("commands (-program +known):\n%s", diff)
 	}
 	const records = `SELECT count(*) FROM audit_records WHERE actor_id IS NULL`
-	for name, args := range deeds {
+	for name, args := range actions {
 		before := coretest.One[int64](t, s.DB, records)
 		var complaint bytes.Buffer
 		code := config.Program{

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// After a restore the database knows less than clients were told.
+// After a restore the database lacks runs that were acknowledged to clients.
 func TestRunsLost(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -57,7 +57,7 @@ func TestInvitationCommands(t *testing.T) {
 	owner := setupDesk(t, "http://"+s.Address, s.Tiny.Tokens.Owner)
 	owner.run(ctx, "invitations", "decline", s.Invited(t, "owner@tiny-quota.example").String()).want(t, 0, "declined")
 	owner.run(ctx, "members", "leave").want(t, 2, "last_owner")
-	d.run(ctx, "members", "leave").want(t, 0, "no member any more")
+	d.run(ctx, "members", "leave").want(t, 0, "no longer a member")
 }
 
 func TestTokenRotateCommand(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 func TestRunsCommands(t *testing.T) {
 	t.Parallel()
 
-	t.Run("ListTellsWhatHasNotMovedAndWhatFailed", func(t *testing.T) {
+	t.Run("ListShowsStuckAndFailedRuns", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		c := s.Console(t)

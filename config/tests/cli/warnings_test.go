@@ -9,8 +9,8 @@ import (
 // TestCommandsWarnOfWhatChecksNothing has a workflow file with a slip in its schema, which is no error.
 func TestCommandsWarnOfWhatChecksNothing(t *testing.T) {
 	t.Parallel()
-	const warning = `slip.yaml:6:74: /steps/0/config/schema/requird "requird" is no keyword of JSON Schema, so it is ` +
-		"ignored; did you mean required?\n"
+	const warning = `slip.yaml:6:74: /steps/0/config/schema/requird "requird" is not a keyword of JSON Schema, so it ` +
+		"is ignored; did you mean required?\n"
 	b := setupBench(t)
 	b.write(t, "slip.yaml", workflowFile("application/json", "json_schema", `{schema: {requird: [site]}}`))
 	b.check(t.Context(), "@bad.json", "-w", "@slip.yaml").want(t, 0, "PASSED", "warning: ", warning)

@@ -42,7 +42,7 @@ func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
 		"POST /app/orgs/:org/runs/:id/cancel/": by(core.RoleExecutor,
 			fixture.Post(run(waiting)+"cancel/", "", nil), http.StatusSeeOther),
 		"POST /app/orgs/:org/runs/:id/rerun/": by(core.RoleExecutor, rerun, http.StatusSeeOther),
-		// Of a page that shows the run as it ended, nothing is told.
+		// A page that shows the run as it ended gets no events.
 		"GET /app/orgs/:org/events/": by(core.RoleViewer,
 			fixture.Page(fixture.HarbourPages+"events/?run="+finished+".2147483647", ""), http.StatusNoContent),
 	}

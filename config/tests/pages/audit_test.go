@@ -20,7 +20,7 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	calls := map[string]call{}
 	for name, row := range s.pageAccess(t) {
 		// Some end the session or the membership of who sends them.
-		calls[name] = row.Call.As("deeds").In(s.Visitor(t, core.RoleOwner))
+		calls[name] = row.Call.As("actions").In(s.Visitor(t, core.RoleOwner))
 	}
 	maps.Copy(calls, s.formsOfPeople(t))
 	maps.Copy(calls, s.formsOfSecondFactors(t))

@@ -39,7 +39,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// TestScreenshots writes pictures of the pages for people to look at, when it is told where to.
+// TestScreenshots writes pictures of the pages for people to look at, if a folder is given.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	if *screenshots == "" {

@@ -54,7 +54,7 @@ func (l *liveStream) until(tb testing.TB, text string) string {
 	return l.read.String()
 }
 
-// eventsOf is the address of what a page is told, from the page itself.
+// eventsOf is the address of a page's event stream, as the page names it.
 func eventsOf(tb testing.TB, html string) string {
 	tb.Helper()
 	_, after, found := strings.Cut(html, `data-events="`)
@@ -65,7 +65,7 @@ func eventsOf(tb testing.TB, html string) string {
 	return strings.ReplaceAll(address, "&amp;", "&")
 }
 
-func TestRunPageIsToldOfItsRun(t *testing.T) {
+func TestRunPageGetsEventsOfItsRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
@@ -96,7 +96,7 @@ func TestRunPageIsToldOfItsRun(t *testing.T) {
 	}
 }
 
-func TestRunsPageIsToldOfNewRuns(t *testing.T) {
+func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
@@ -114,7 +114,7 @@ func TestRunsPageIsToldOfNewRuns(t *testing.T) {
 	s.Work(t)
 	stream.until(t, `"say":"2 new runs","new":2`)
 	stream.until(t, "event: run\n")
-	// A stream that begins later is told at once what has happened since the page was read.
+	// A stream that begins later gets at once the events since the page was read.
 	s.listen(t, fixture.Page(events, viewer)).until(t, `"say":"2 new runs","new":2`)
 }
 
@@ -161,7 +161,7 @@ func TestEventsAreAnsweredOnce(t *testing.T) {
 	fixture.Shows(t, s.Visit(t, http.StatusOK, events), "event: run\n", "event: end\n", "id: ")
 }
 
-func TestStreamsOfOtherOrganizationsTellNothing(t *testing.T) {
+func TestStreamsShowNothingOfOtherOrganizations(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Work(t)

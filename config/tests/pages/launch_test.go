@@ -84,7 +84,7 @@ func hiddenKey(tb testing.TB, c call) string {
 	return found[1]
 }
 
-func TestLaunchWithAnotherDocumentIsTold(t *testing.T) {
+func TestLaunchWithAnotherDocumentShowsTheFirstRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, core.RoleExecutor)
@@ -237,7 +237,7 @@ func TestLaunchOfAPinnedVersion(t *testing.T) {
 	}
 }
 
-func TestLaunchedTellsWhatBecameOfAForm(t *testing.T) {
+func TestLaunchedShowsWhatAFormHasStarted(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, core.RoleExecutor)

@@ -171,7 +171,7 @@ func TestForgottenPassword(t *testing.T) {
 		}
 	})
 
-	t.Run("IsNotForThoseWhoCannotSignInWithOne", func(t *testing.T) {
+	t.Run("IsNotMailedToDisabledUsersAndThoseOfTheProvider", func(t *testing.T) {
 		t.Parallel()
 		s, m := setupMail(t)
 		id := s.WithPassword(t)

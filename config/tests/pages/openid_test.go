@@ -177,7 +177,7 @@ func TestOpenID(t *testing.T) {
 		sessionOf(t, p.come(t, claimant{subject: "w", email: fixture.VisitorEmail}))
 	})
 
-	t.Run("TakesOverNoAccountThatSomebodyElseMayHaveMade", func(t *testing.T) {
+	t.Run("LinksNoAccountThatAnotherPersonMayHaveMade", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t)
 		p.WithPassword(t)

@@ -113,7 +113,7 @@ func TestOperationsOnFailedTasks(t *testing.T) {
 		}
 	})
 
-	t.Run("AreRecordedBeforeRedisIsTold", func(t *testing.T) {
+	t.Run("AreRecordedBeforeRedisIsChanged", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		operator := s.operator(t)

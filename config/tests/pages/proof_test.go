@@ -24,8 +24,8 @@ func proving(c call, name, value string) call {
 	return c
 }
 
-// deedsOfOwners are the forms that a session alone does not allow.
-func (s *stage) deedsOfOwners(tb testing.TB) map[string]call {
+// actionsOfOwners are the forms that a session alone does not allow.
+func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 	tb.Helper()
 	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", core.RoleViewer).String() + "/"
 	post := func(path string, fields url.Values) call { return fixture.Post(path, "", fields) }
@@ -45,10 +45,10 @@ func (s *stage) deedsOfOwners(tb testing.TB) map[string]call {
 	}
 }
 
-func TestDeedsOfOwnersNeedAProof(t *testing.T) {
+func TestActionsOfOwnersNeedAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	for name, form := range s.deedsOfOwners(t) {
+	for name, form := range s.actionsOfOwners(t) {
 		// Each has another user, because attempts are limited.
 		id := s.AddMember(t, "owner-"+uuid.NewString(), core.RoleOwner)
 		if err := s.Users.SetPassword(t.Context(), id, fixture.VisitorPassword); err != nil {

@@ -187,7 +187,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-func TestOtherSessionsEndAfterAWordOnIt(t *testing.T) {
+func TestOtherSessionsEndAfterAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	id := s.AddMember(t, "visitor", core.RoleViewer)

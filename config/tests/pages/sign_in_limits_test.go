@@ -105,10 +105,10 @@ func TestSessionsAreAudited(t *testing.T) {
 	own = sessionOf(t, s.AnswerTo(t, change(fixture.VisitorPassword))).Value
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/sign-out/", own, nil).From(address))
 
-	const deeds = `SELECT string_agg(action, ' ' ORDER BY id) FROM audit_records
+	const actions = `SELECT string_agg(action, ' ' ORDER BY id) FROM audit_records
 		WHERE org_id = $1 AND actor_id = $2 AND target_id = $2::text AND detail LIKE '%from ' || $3`
 	want := "session.refuse session.begin session.end password.refuse password.change session.end"
-	if got := coretest.One[string](t, s.DB, deeds, s.Harbour.ID, id, address); got != want {
+	if got := coretest.One[string](t, s.DB, actions, s.Harbour.ID, id, address); got != want {
 		t.Errorf("audit records = %s, want %s", got, want)
 	}
 	fixture.Shows(t, s.Visit(t, http.StatusOK,
@@ -117,7 +117,7 @@ func TestSessionsAreAudited(t *testing.T) {
 }
 
 // An account that belongs to no organization has its records in the installation's log.
-func TestDeedsOnAccountsOfNoOrganization(t *testing.T) {
+func TestActionsOnAccountsWithoutOrganizationAreAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	user, err := s.Users.CreateUser(t.Context(), "alone@b.example", "Alone", fixture.VisitorPassword)

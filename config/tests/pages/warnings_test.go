@@ -14,7 +14,7 @@ func TestEditorWarnsOfWhatChecksNothing(t *testing.T) {
 	s := setup(t)
 	author := s.author(t)
 	const address = fixture.HarbourPages + "new-workflow/"
-	const detail = "&#34;requird&#34; is no keyword of JSON Schema, so it is ignored; did you mean required?"
+	const detail = "&#34;requird&#34; is not a keyword of JSON Schema, so it is ignored; did you mean required?"
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	text := strings.Replace(written("slip", "site"), "required", "requird", 1)
 	got := s.AnswerTo(t, edited(t, html, text).With("do", "check").To(t, address, author))

@@ -17,7 +17,7 @@ import (
 // keyLife is how long a key stands for its run.
 const keyLife = 24 * time.Hour
 
-// refusal is an answer that is none.
+// refusal is an error answer.
 type refusal struct {
 	code       client.CodeError
 	status     int
@@ -242,7 +242,7 @@ func (s *Server) nothing(w http.ResponseWriter, _ *http.Request) {
 	refuse(w, refusal{client.ErrNotFound, http.StatusNotFound, "This URL does not exist.", 0})
 }
 
-// pass waits for the delay, and reports whether there is still somebody to answer.
+// pass waits for the delay, and reports whether the client is still there.
 func (s *Server) pass(r *http.Request) bool {
 	s.mu.Lock()
 	delay := s.delay

@@ -1,6 +1,6 @@
-// Package clienttest has a service in memory for the tests of programs that use package client. It starts runs, keeps
-// their idempotency keys and ends them as it is told; and it loses answers, waits and refuses on demand. It validates
-// nothing, and it is not the service: what it does not need for that, it does not know.
+// Package clienttest has an in-memory fake of the service for the tests of programs that use package client. It starts
+// runs, keeps their idempotency keys and ends runs as the test says; it loses answers, delays them and refuses requests
+// on demand. It validates nothing, and has only the routes that starting and following runs needs.
 package clienttest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
-// Server is a service in memory. It is an http.Handler as well, for those who bring their own listener.
+// Server is an in-memory service. It is an http.Handler as well, for tests with their own listener.
 type Server struct {
 	http *httptest.Server
 	mux  *http.ServeMux
@@ -43,7 +43,7 @@ type use struct {
 	requestID string
 }
 
-// New starts a server on a free port of this machine. Close it in the end.
+// New starts a server on a free port of this machine. Close it at the end.
 func New() *Server {
 	s := NewHandler()
 	s.http = httptest.NewServer(s)
@@ -81,19 +81,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// DropResponses lets the next answers to starts get lost: what was asked for is done, and the connection breaks.
+// DropResponses loses the next answers to starts: the start is carried out, and then the connection breaks.
 func (s *Server) DropResponses(n int) { s.set(func() { s.drops = n }) }
 
 // Busy answers the next starts with 409, as if their key were in progress.
 func (s *Server) Busy(n int) { s.set(func() { s.busy = n }) }
 
-// Delay lets all answers wait.
+// Delay delays all answers.
 func (s *Server) Delay(wait time.Duration) { s.set(func() { s.delay = wait }) }
 
 // Quota is how many runs may still be started; below 0 there is no limit.
 func (s *Server) Quota(left int) { s.set(func() { s.left = left }) }
 
-// Outcome sets what the runs find that are started from now on.
+// Outcome sets the result and the steps of the runs that are started from now on.
 func (s *Server) Outcome(result client.Result, steps ...client.Step) {
 	s.set(func() { s.result, s.steps = result, steps })
 }
@@ -121,7 +121,7 @@ func (s *Server) Runs() []client.Run {
 	return append([]client.Run{}, s.runs...)
 }
 
-// Starts is how many requests to start a run came, replays and refusals included.
+// Starts counts the requests to start a run, including replays and refusals.
 func (s *Server) Starts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func TestServer(t *testing.T) {
 		mustStart(t, c, "k")
 	})
 
-	t.Run("EndsRunsAsItIsTold", func(t *testing.T) {
+	t.Run("EndsRunsOnDemand", func(t *testing.T) {
 		t.Parallel()
 		server, c := setup(t)
 		server.Outcome(client.ResultFail, client.Step{

@@ -19,7 +19,7 @@ type counts struct {
 	Strays int64
 }
 
-// check compares what the database holds with what was acknowledged. A run too much is one that somebody pays for and
+// check compares what the database holds with what was acknowledged. A run too many is one that a customer pays for and
 // nobody has asked for; a run too few is a lost one.
 func check(ctx context.Context, db *pgx.Conn, tenants []tenant) error {
 	rows, err := db.Query(ctx, `

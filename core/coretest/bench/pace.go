@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// paced is a load at a fixed rate. A latency counts from the time at which the request was due, so that one that had
-// to wait for another's answer is not told as a fast one.
+// paced is a load at a fixed rate. A latency counts from the time at which the request was due, so that one that had to
+// wait for another's answer is not reported as a fast one.
 type paced struct {
 	latencies latencies
 	refused   int

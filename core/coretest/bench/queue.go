@@ -118,7 +118,7 @@ func (w *world) cancelPending(ctx context.Context) error {
 }
 
 func (w *world) forgetExecuted(ctx context.Context) error {
-	// The rates of a round are told from the runs that were executed in it.
+	// The rates of a round are computed from the runs that were executed in it.
 	if _, err := w.db.Exec(ctx,
 		"UPDATE validation_runs SET started_at = NULL WHERE started_at IS NOT NULL"); err != nil {
 		return fmt.Errorf("forget executed runs: %w", err)

@@ -14,8 +14,7 @@ const (
 	logRounds = 5
 )
 
-// measureRequestLog compares a web server that logs requests as it does unless it is told otherwise with one that logs
-// none, in turns.
+// measureRequestLog compares a web server that logs requests, as it does by default, with one that logs none, in turns.
 func (c *course) measureRequestLog(ctx context.Context) ([]goal, error) {
 	var goals []goal
 	err := c.alone(ctx, func() error {

@@ -118,7 +118,7 @@ func (t *Tab) Complaints() []string {
 	return slices.Clone(t.traffic.complaints)
 }
 
-// sameHost tells whether a request stayed on the host of the page. What is inside the page is on no host.
+// sameHost reports whether a request stayed on the host of the page. What is inside the page is on no host.
 func sameHost(page, request string) bool {
 	of, err := url.Parse(page)
 	if err != nil {

@@ -63,7 +63,7 @@ func freeze(tb testing.TB, document []byte) frozen {
 	return f
 }
 
-// holds tells whether the run is as the condition says.
+// holds reports whether the run is as the condition says.
 func (f frozen) holds(tb testing.TB, condition string) bool {
 	tb.Helper()
 	return program.Count(tb, f.DB, "SELECT count(*) FROM validation_runs WHERE "+condition, f.run) == 1

@@ -84,7 +84,7 @@ type Outcome struct {
 	EndedAt   *string `json:"ended_at"`
 	// Items are the ids of a list, and for me the id of the user.
 	Items []string `json:"items"`
-	// Events are the names of the events that wait and run have told of.
+	// Events are the names of the events that wait and run have reported.
 	Events []string `json:"events"`
 
 	// Error is the kind of an error, and Text is its text.

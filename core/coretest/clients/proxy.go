@@ -35,7 +35,7 @@ type Request struct {
 	Answered time.Time
 }
 
-// Proxy stands between a client and the service, and fails as it is told.
+// Proxy stands between a client and the service, and fails on demand.
 type Proxy struct {
 	// PageSize replaces page_size in requests for lists.
 	PageSize int

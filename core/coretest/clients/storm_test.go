@@ -49,7 +49,7 @@ type stormed struct {
 	mu       sync.Mutex
 	attempts int
 	outcomes map[string]int
-	// runs are the runs that the client was told of, by their keys.
+	// runs are the runs that were acknowledged to the client, by their keys.
 	runs map[string]string
 }
 

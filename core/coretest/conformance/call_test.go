@@ -95,7 +95,7 @@ func importOf(slug string) call {
 			"[{id: shape, name: Shape, type: json_schema, config: {schema: {required: [site]}}}]\n")
 }
 
-// addition makes somebody a member.
+// addition is a request that adds a member.
 func addition(email string) call {
 	return call{method: http.MethodPost, path: "/api/members/"}.json(`{"email":"` + email + `","role":"viewer"}`)
 }

@@ -157,7 +157,7 @@ func (s *site) testInFlight(t *testing.T) {
 	s.wantRuns(t, t.Name(), 1)
 }
 
-// awaitHeld waits until somebody waits for what a session has locked.
+// awaitHeld waits until another session waits for a lock of this one.
 func (s *site) awaitHeld(tb testing.TB, holder uint32) {
 	tb.Helper()
 	program.Await(tb, "a request waits for the lock", func() bool {

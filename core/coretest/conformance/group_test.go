@@ -135,7 +135,7 @@ func TestGroup(t *testing.T) {
 		}
 	})
 
-	t.Run("AnExhaustedOrganizationHarmsNobody", func(t *testing.T) {
+	t.Run("AnExhaustedOrganizationFailsNoOtherStart", func(t *testing.T) {
 		t.Parallel()
 		if got := s.wantGranted(t, c.at(none)); got != 0 {
 			t.Errorf("granted = %d, want none", got)

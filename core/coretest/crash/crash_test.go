@@ -56,7 +56,7 @@ func TestGuideListsEveryBoundary(t *testing.T) {
 	}
 }
 
-// places are the boundaries of a flow, told apart where they have one name.
+// places are the boundaries of a flow, numbered if several have one name.
 func (f flow) places() []at {
 	seen := make(map[string]int)
 	places := make([]at, len(f.boundaries))

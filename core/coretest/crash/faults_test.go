@@ -252,7 +252,7 @@ func (s *stage) effect(tb testing.TB, f fault) pgproxy.Fault {
 	}
 }
 
-// told is what the database tells of the fault, if it tells anything.
+// told is what the database answers about the fault, if it answers at all.
 func (f fault) told() pgproxy.Error {
 	switch f {
 	case panicBefore:
@@ -270,7 +270,7 @@ func (f fault) told() pgproxy.Error {
 	}
 }
 
-// once makes a hook that works the first time, and does not hold up anybody who comes later.
+// once makes a hook that works the first time, and does not hold up later callers.
 func once(hook func()) func() {
 	var done atomic.Bool
 	return func() {

@@ -14,9 +14,10 @@ import (
 type finisher string
 
 const (
-	// retry is whoever has begun it: the client sends its request again, the worker goes on or is started again.
+	// retry is the client or worker that has begun the flow: the client repeats its request, the worker continues or is
+	// restarted.
 	retry finisher = "retry"
-	// others is the background work of another process, without whoever has begun it.
+	// others is the background work of another process, without the one that has begun the flow.
 	others finisher = "others"
 	// both is both at once.
 	both finisher = "both"
@@ -101,7 +102,7 @@ func (s *stage) work(tb testing.TB) {
 	}
 }
 
-// retry has whoever has begun the flow go on with it.
+// retry continues the flow with the client or worker that has begun it.
 func (s *stage) retry(tb testing.TB) {
 	tb.Helper()
 	if s.flow.part == web {

@@ -29,7 +29,7 @@ const (
 	command part = "command"
 )
 
-// The boundaries that are calls to other services, told from the commits by their names.
+// The boundaries that are calls to other services; their names distinguish them from commits.
 const (
 	callBilling   = "call to the billing service"
 	callValidator = "call to the external validator"

@@ -218,11 +218,11 @@ func TestMembersAreCounted(t *testing.T) {
 		args  []any
 		want  int
 	}{
-		"OneWithoutAnArray":       {`INSERT INTO notes (text) VALUES ($1)`, []any{"a, b"}, 1},
-		"OneWithoutParameters":    {insertNote, nil, 1},
-		"OneForAnEmptyArray":      {insertNotes, []any{[]string{}}, 1},
-		"AsManyAsTheArrayIsLong":  {insertNotes, []any{[]string{"a", "b", "c"}}, 3},
-		"NotThoseWhoAreReadAlone": {`SELECT FROM notes WHERE text = ANY ($1::text[])`, []any{[]string{"a", "b"}}, 1},
+		"OneWithoutAnArray":      {`INSERT INTO notes (text) VALUES ($1)`, []any{"a, b"}, 1},
+		"OneWithoutParameters":   {insertNote, nil, 1},
+		"OneForAnEmptyArray":     {insertNotes, []any{[]string{}}, 1},
+		"AsManyAsTheArrayIsLong": {insertNotes, []any{[]string{"a", "b", "c"}}, 3},
+		"OneForAReadWithAnArray": {`SELECT FROM notes WHERE text = ANY ($1::text[])`, []any{[]string{"a", "b"}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -346,8 +346,8 @@ func TestErrorsGiveWayToTheServersOwn(t *testing.T) {
 	}
 }
 
-// TestLastWordsArrive ends the session in the server while it commits: nothing follows its error.
-func TestLastWordsArrive(t *testing.T) {
+// TestTheErrorOfAnEndedSessionArrives ends the session in the server while it commits: nothing follows its error.
+func TestTheErrorOfAnEndedSessionArrives(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.strikeWith(pgproxy.Fault{})

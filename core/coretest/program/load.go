@@ -29,7 +29,7 @@ const (
 
 var errContradiction = errors.New("two answers to one key differ")
 
-// History is what clients were told. All answers to a key must be the same.
+// History is the answers that clients got. All answers to a key must be the same.
 type History struct {
 	mu    sync.Mutex
 	first map[string][]byte
@@ -67,7 +67,7 @@ func (h *History) Size() int {
 	return len(h.first)
 }
 
-// Check demands that all that clients were told is so: the stored response has the same bytes, and its run is there.
+// Check demands that all answers to clients are true: the stored response has the same bytes, and its run is there.
 func (h *History) Check(tb testing.TB, database *db.DB, org uuid.UUID) {
 	tb.Helper()
 	h.mu.Lock()
@@ -90,7 +90,7 @@ func (h *History) Check(tb testing.TB, database *db.DB, org uuid.UUID) {
 // Load is clients that start runs one after the other, each under a new key, and send a request again until they
 // know its outcome.
 type Load struct {
-	// History is what the clients were told so far.
+	// History is the answers that the clients got so far.
 	History *History
 	// Unheard counts requests without an answer, Refused those with one that says to come again.
 	Unheard, Refused atomic.Int64

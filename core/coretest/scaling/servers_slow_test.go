@@ -143,7 +143,7 @@ func killMembers(tb testing.TB, front *nginx, i *program.Installation, l *progra
 	}
 }
 
-// restartMembers restarts all servers as an update does, each after nginx was told to leave it alone.
+// restartMembers restarts all servers as an update does, each after nginx was configured to send it nothing.
 func restartMembers(tb testing.TB, front *nginx, i *program.Installation, l *program.Load) {
 	tb.Helper()
 	for n, s := range front.servers {

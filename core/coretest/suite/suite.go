@@ -35,7 +35,7 @@ type Event struct {
 type Report struct {
 	// Total is the number of packages, or 0 where it is not known.
 	Total int
-	// Now is the clock, which progress is told by.
+	// Now is the clock that progress is measured by.
 	Now func() time.Time
 	// Live repaints a line with the progress, as on a terminal.
 	Live bool
@@ -211,7 +211,7 @@ func short(name string) string {
 	return strings.TrimPrefix(name, module)
 }
 
-// Count returns how many packages a `go test` is about, or 0 where that cannot be told.
+// Count returns how many packages a `go test` is about, or 0 if that is not known.
 func Count(ctx context.Context, args []string) int {
 	list := []string{"list"}
 	for i, arg := range args {

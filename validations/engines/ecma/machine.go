@@ -183,7 +183,7 @@ func (m *machine) note(i *instruction, at int) {
 	}
 }
 
-// decide says whether a loop has one more round. A round beyond the least that takes nothing leads nowhere.
+// decide reports whether a loop has one more round. A round beyond the least that takes nothing leads nowhere.
 func (m *machine) decide(l *loop, at int) (int, int, bool) {
 	count := m.values[l.count]
 	switch {
@@ -268,7 +268,7 @@ func (m *machine) isWord(at int) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// look says whether an assertion about what is ahead or behind holds. What it captures stays where it does.
+// look reports whether an assertion about what is ahead or behind holds. What it captures stays where it does.
 func (m *machine) look(i *instruction, pc, at int) bool {
 	base := len(m.stack)
 	found := m.run(pc+1, at)

@@ -45,7 +45,7 @@ const (
 // unbounded is the most of a repetition without a bound.
 const unbounded = -1
 
-// startsAtBegin says whether an expression can match at the beginning of a text only.
+// startsAtBegin reports whether an expression can match at the beginning of a text only.
 func startsAtBegin(n node) bool {
 	switch n := n.(type) {
 	case assertion:

@@ -265,7 +265,7 @@ func (p *parser) quantifier() (*repeat, error) {
 	return &repeat{least: least, most: most}, nil
 }
 
-// isQuantifier says whether the { that is next begins numbers.
+// isQuantifier reports whether the { that is next begins numbers.
 func (p *parser) isQuantifier() bool {
 	begin := p.at
 	defer func() { p.at = begin }()
@@ -290,7 +290,7 @@ func (p *parser) count() (int, bool) {
 // syntaxCharacters are those that need a backslash to stand for themselves.
 const syntaxCharacters = `^$\.*+?()[]{}|/`
 
-// isIdentity says whether a backslash before the character only takes its meaning away.
+// isIdentity reports whether a backslash before the character only takes its meaning away.
 func (p *parser) isIdentity(c rune) bool {
 	if strings.ContainsRune(syntaxCharacters, c) {
 		return true

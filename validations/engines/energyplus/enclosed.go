@@ -50,8 +50,8 @@ func (r *modelRun) checkEnclosed(polygons map[string]*polygon) {
 	}
 }
 
-// isOpen says that some edge does not belong to two surfaces. Edges are cut where a vertex lies on them, since a long
-// edge may border on several short ones.
+// isOpen reports whether some edge does not belong to two surfaces. Edges are cut where a vertex lies on them, since a
+// long edge may border on several short ones.
 func isOpen(surfaces []*polygon) bool {
 	vertices := []point{}
 	numbers := [][]int{}

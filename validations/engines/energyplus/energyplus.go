@@ -154,9 +154,9 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 		message := fmt.Sprintf("the model has %d bytes, at most %d are checked", doc.Size, e.limits.MaxTreeBytes)
 		return nil, &engine.Finding{Severity: engine.SeverityError, Code: "energyplus.too_large", Message: message}, nil
 	}
-	content := make([]byte, doc.Size)
-	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
-		return nil, nil, fmt.Errorf("read document: %w", err)
+	content, err := doc.ReadAll()
+	if err != nil {
+		return nil, nil, err
 	}
 	m, unreadable := idfModel(engine.TrimBOM(content), e.limits)
 	return m, unreadable, nil

@@ -163,7 +163,7 @@ func TestModelChecks(t *testing.T) {
 			"VersionIsNone", `{}`, strings.Replace(complete(""), "23.2", "new", 1),
 			[]brief{{
 				"energyplus.version_unsupported", "/Version/version_identifier", 2, 9, 0,
-				"this is no version of EnergyPlus, such as 23.2",
+				"this is not a version of EnergyPlus, such as 23.2",
 			}},
 		},
 		{

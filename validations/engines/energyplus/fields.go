@@ -145,7 +145,7 @@ func (f *modelField) fault() (string, string) {
 	return "", ""
 }
 
-// isExpression says that the value is that of a parametric model, which has expressions in place of values.
+// isExpression reports whether the value is that of a parametric model, which has expressions in place of values.
 func (f *modelField) isExpression() bool {
 	return f.kind == writtenText && (f.text[0] == '=' || f.text[0] == '$')
 }
@@ -211,7 +211,7 @@ func (f *modelField) number() (float64, bool) {
 	return value, err == nil
 }
 
-// isWord says that the value is a word that may stand for a number. In an IDF, EnergyPlus takes Autosize and
+// isWord reports whether the value is a word that may stand for a number. In an IDF, EnergyPlus takes Autosize and
 // Autocalculate for each other.
 func (f *modelField) isWord() bool {
 	if f.kind != writtenText {

@@ -62,7 +62,7 @@ func (r *modelRun) find(found modelFinding) {
 	r.issues = append(r.issues, one)
 }
 
-// full says that more findings of a code are only counted.
+// full reports whether more findings of a code are only counted.
 func (r *modelRun) full(code string) bool {
 	return r.found["energyplus."+code] >= r.engine.limits.MaxPerCheck
 }

@@ -40,7 +40,7 @@ func TestHostileModels(t *testing.T) {
 		},
 		{
 			"XMLThatSaysIDF", "m.idf", "<a>,</a>",
-			brief{"energyplus.malformed", "", 1, 1, 0, `"<a>" is no class of EnergyPlus`},
+			brief{"energyplus.malformed", "", 1, 1, 0, `"<a>" is not a class of EnergyPlus`},
 		},
 		{
 			"IDFThatSaysEpJSON", "m.epJSON", "Version,23.2;",
@@ -48,7 +48,7 @@ func TestHostileModels(t *testing.T) {
 		},
 		{
 			"EpJSONThatSaysIDF", "m.idf", `{"Version": {}}`,
-			brief{"energyplus.malformed", "", 1, 1, 0, `"{"Version": {}}" is no class of EnergyPlus`},
+			brief{"energyplus.malformed", "", 1, 1, 0, `"{"Version": {}}" is not a class of EnergyPlus`},
 		},
 		{
 			"MillionFields", "m.idf", "A" + strings.Repeat(",1", 1_000_001) + ";",

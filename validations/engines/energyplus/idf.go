@@ -93,7 +93,7 @@ func checkClass(class idfToken, end byte) *engine.ReadError {
 	case class.text == "":
 		return malformedIDF(class.offset, "a class is missing before this")
 	case len(class.text) > maxClassChars || strings.IndexFunc(class.text, notOfClass) >= 0:
-		return malformedIDF(class.offset, engine.Quote(class.text)+" is no class of EnergyPlus")
+		return malformedIDF(class.offset, engine.Quote(class.text)+" is not a class of EnergyPlus")
 	case end == 0:
 		return malformedIDF(class.offset, "a comma or a semicolon is missing behind "+engine.Quote(class.text))
 	default:

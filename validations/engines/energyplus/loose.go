@@ -42,7 +42,7 @@ var looseReferences = map[string][]string{
 // schedule may do without its limits.
 var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
 
-// isLoose says that EnergyPlus may simulate the model although the reference leads nowhere.
+// isLoose reports whether EnergyPlus may simulate the model although the reference leads nowhere.
 func isLoose(class *dictionary.Class, f *dictionary.Field) bool {
 	if slices.Contains(looseReferences[class.Name], f.Name) {
 		return true

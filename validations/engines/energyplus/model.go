@@ -267,7 +267,7 @@ func areObjects(list []any) bool {
 	})
 }
 
-// addedByEnergyPlus says that EnergyPlus itself writes a member where it turns an IDF into an epJSON.
+// addedByEnergyPlus reports whether EnergyPlus itself writes a member where it turns an IDF into an epJSON.
 func addedByEnergyPlus(member string) bool {
 	return member == "idf_order" || member == "idf_max_fields" || member == "idf_max_extensible_fields"
 }

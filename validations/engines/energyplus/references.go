@@ -148,8 +148,8 @@ func (s nameSet) add(name string) {
 // longestName is more than EnergyPlus allows a name. Longer ones are not taken apart, which takes quadratic time.
 const longestName = 200
 
-// has says that the model has an object of the class with this name. The name may also be one that EnergyPlus makes
-// itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list.
+// has reports whether the model has an object of the class with this name. The name may also be one that EnergyPlus
+// makes itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list.
 func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	labels := b.labels[class]
 	if _, known := labels[key]; known {
@@ -190,7 +190,7 @@ var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
 // preprocessed begins the names of surface properties that the preprocessors for slabs and basements add.
 const preprocessed = "surfpropothsdcoef"
 
-// leads says that the value of a field is a name in one of the lists that the field refers to.
+// leads reports whether the value of a field is a name in one of the lists that the field refers to.
 func (b *nameBook) leads(f *modelField) bool {
 	key := foldName(f.text)
 	for _, list := range f.spec.Refers {

@@ -68,7 +68,7 @@ func (r *modelRun) scheduleLimits() map[string]valueLimits {
 	return found
 }
 
-// isScheduleValue says that a field of a schedule has a value, not a date or a time.
+// isScheduleValue reports whether a field of a schedule has a value, not a date or a time.
 func isScheduleValue(o *modelObject, f *modelField) bool {
 	if f.spec == nil {
 		return false
@@ -214,7 +214,7 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 		month, _ := strconv.Atoi(match[1])
 		ofMonth, _ := strconv.Atoi(match[2])
 		if month < 1 || month > 12 || ofMonth < 1 || ofMonth > daysOf(month) {
-			c.fail(f, engine.Quote(date)+" is no day of a year")
+			c.fail(f, engine.Quote(date)+" is not a day of a year")
 			return
 		}
 		day = month*perMonth + ofMonth
@@ -264,7 +264,7 @@ func (c *compactSchedule) readTime(f *modelField, text string) {
 	case !c.hasDays:
 		c.fail(f, "days such as For: AllDays are missing before this time")
 	case minute < 0:
-		c.fail(f, engine.Quote(f.text)+" is no time of a day")
+		c.fail(f, engine.Quote(f.text)+" is not a time of day")
 	case minute < c.until%minutesPerDay:
 		c.fail(f, engine.Quote(f.text)+" is not behind the time before")
 	default:
@@ -302,7 +302,7 @@ func (r *modelRun) checkIntervals(o *modelObject) {
 		minute := minuteOf(text)
 		switch {
 		case minute < 0:
-			found.message = engine.Quote(f.text) + " is no time of a day"
+			found.message = engine.Quote(f.text) + " is not a time of day"
 		case minute < before:
 			found.message = engine.Quote(f.text) + " is not behind the time before"
 		default:

@@ -51,7 +51,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"NoSuchDay", "Compact,S,,Through: 2/30,For: AllDays,Until: 24:00,1", "S/data/0/field", 21,
-			`"2/30" is no day of a year`,
+			`"2/30" is not a day of a year`,
 		},
 		{
 			"DaysOutOfOrder", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1,Through: 5/31",
@@ -64,7 +64,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"NoSuchTime", "Compact,S,," + year + "Until: 24:01,1", "S/data/2/field", 49,
-			`"Until: 24:01" is no time of a day`,
+			`"Until: 24:01" is not a time of day`,
 		},
 		{
 			"TimesOutOfOrder", "Compact,S,," + year + "Until: 9:00,1,Until: 8:00,1", "S/data/4/field", 63,
@@ -78,7 +78,7 @@ func TestSchedules(t *testing.T) {
 			"IntervalsOutOfOrder", "Day:Interval,S,,No,9:00,1,8:00,0,24:00,1", "S/data/1/time", 36,
 			`"8:00" is not behind the time before`,
 		},
-		{"NoSuchTimeOfInterval", "Day:Interval,S,,No,9h,1,24:00,1", "S/data/0/time", 29, `"9h" is no time of a day`},
+		{"NoSuchTimeOfInterval", "Day:Interval,S,,No,9h,1,24:00,1", "S/data/0/time", 29, `"9h" is not a time of day`},
 		{"IntervalsTooShort", "Day:Interval,S,,No,Until: 9:00,1", "S", 1, "the day does not end with 24:00"},
 	}
 	for _, tt := range tests {

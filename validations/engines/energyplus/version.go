@@ -61,7 +61,7 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 		found.check, found.code = checkVersionMissing, "version_missing"
 		found.message = "the model does not state its version of EnergyPlus; it is checked as one of " + latest
 	case version == "":
-		found.message = "this is no version of EnergyPlus, such as 23.2"
+		found.message = "this is not a version of EnergyPlus, such as 23.2"
 	case !allowed:
 		found.message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
 	case r.dictionary == nil:

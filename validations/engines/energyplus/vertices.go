@@ -70,7 +70,7 @@ const (
 	firstVertex = "vertex_1_x_coordinate"
 )
 
-// hasVertices says that the objects of a class are polygons.
+// hasVertices reports whether the objects of a class are polygons.
 func hasVertices(class *dictionary.Class) bool {
 	return class.Repeated != nil && class.Repeated.Name == repeatedVertices ||
 		dictionary.Find(class.Fields, firstVertex) >= 0

@@ -12,7 +12,7 @@ const (
 	zoneName = "zone_name"
 )
 
-// isSurface says that objects of a class bound a zone.
+// isSurface reports whether objects of a class bound a zone.
 func isSurface(class *dictionary.Class) bool {
 	return class != nil && class.Label != nil && slices.Contains(class.Label.Gives, "SurfaceNames") &&
 		dictionary.Find(class.Fields, zoneName) >= 0

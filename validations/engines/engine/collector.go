@@ -45,7 +45,7 @@ func NewCollector(limits Limits) *Collector {
 	return &Collector{limits: limits, tallies: map[CheckKey]*tally{}}
 }
 
-// Full says whether the check has been listed so often that its next findings need neither message nor excerpt.
+// Full reports whether the check has been listed so often that its next findings need neither message nor excerpt.
 func (c *Collector) Full(key CheckKey) bool {
 	t, known := c.tallies[key]
 	return len(c.findings) >= c.limits.MaxFindings || known && t.total >= c.limits.MaxPerCheck

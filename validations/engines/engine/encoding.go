@@ -48,7 +48,7 @@ func decodeUTF16(r io.Reader) io.Reader {
 	return transform.NewReader(r, transform.Chain(decoder, replaced))
 }
 
-// IsUTF16 says whether a text begins with the byte order mark of UTF-16, which spreadsheets and Windows write.
+// IsUTF16 reports whether a text begins with the byte order mark of UTF-16, which spreadsheets and Windows write.
 func IsUTF16(text []byte) bool {
 	return bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff})
 }

@@ -12,6 +12,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 )
 
@@ -70,6 +71,15 @@ func NewDocument(content []byte, mediaType, filename string) Document {
 		MediaType: mediaType,
 		Filename:  filename,
 	}
+}
+
+// ReadAll returns the whole content in memory. The caller bounds the size beforehand.
+func (d Document) ReadAll() ([]byte, error) {
+	content := make([]byte, d.Size)
+	if _, err := io.ReadFull(io.NewSectionReader(d.Content, 0, d.Size), content); err != nil {
+		return nil, fmt.Errorf("read document: %w", err)
+	}
+	return content, nil
 }
 
 // Report is the outcome of one run. The counters count everything that was found, also what Findings leaves out;

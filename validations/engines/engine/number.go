@@ -11,7 +11,7 @@ const (
 	maxExponent    = 308
 )
 
-// NumberInRange says whether a literal fits a double and is short enough for exact arithmetic.
+// NumberInRange reports whether a literal fits a double and is short enough for exact arithmetic.
 func NumberInRange(literal string) bool {
 	if len(literal) > MaxNumberChars {
 		return false

@@ -47,7 +47,7 @@ func (e *Expression) arithmeticHint() string {
 	return hint
 }
 
-// isValue says that the type of an operand depends on the document.
+// isValue reports whether the type of an operand depends on the document.
 func (e *Expression) isValue(operand ast.Expr) bool {
 	return e.AST.NativeRep().GetType(operand.ID()).IsExactType(types.DynType)
 }

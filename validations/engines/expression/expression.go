@@ -140,7 +140,7 @@ func (e *Expression) evaluate(ctx context.Context, variables map[string]any) (re
 	return value, err //nolint:wrapcheck // the text is looked at
 }
 
-// decides says whether the expression can be true or false, as far as its type is known.
+// decides reports whether the expression can be true or false, as far as its type is known.
 func (e *Expression) decides() bool {
 	t := e.AST.OutputType()
 	return t.IsExactType(cel.BoolType) || t.IsExactType(cel.DynType)

@@ -61,7 +61,7 @@ func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
 	for it := items.Iterator(); it.HasNext() == types.True; {
 		number, ok := it.Next().ConvertToType(types.DoubleType).(types.Double)
 		if !ok {
-			return types.NewErr("a list holds something that is no number")
+			return types.NewErr("a list holds something that is not a number")
 		}
 		numbers = append(numbers, float64(number))
 	}

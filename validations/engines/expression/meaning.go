@@ -145,7 +145,7 @@ func formMistakes() []rephrasing {
 		),
 		say(
 			`invalid (?:duration|timestamp) argument`,
-			`the text is no duration, as in 90m, and no time, as in 2026-03-01T06:00:00Z`,
+			`the text is neither a duration such as 90m nor a time such as 2026-03-01T06:00:00Z`,
 		),
 		say(
 			`.*(?:recursion|depth|node count|node limit|expression node).*`,

@@ -54,7 +54,8 @@ func momentOf(value ref.Val) ref.Val {
 	}
 	moment, err := parseMoment(string(text))
 	if err != nil {
-		return types.NewErr("%s is no date and no date-time as in 2026-03-01T06:00:00Z", engine.Quote(string(text)))
+		return types.NewErr(
+			"%s is neither a date nor a date-time such as 2026-03-01T06:00:00Z", engine.Quote(string(text)))
 	}
 	return types.Timestamp{Time: moment.UTC()}
 }

@@ -188,7 +188,7 @@ func headerFault(name, value string) string {
 	lower := strings.ToLower(name)
 	switch {
 	case name == "" || len(name) > maxHeaderChars || strings.Trim(name, nameChars) != "":
-		return "is no name of a header"
+		return "is not the name of a header"
 	case len(value) > maxHeaderChars || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
 		return fmt.Sprintf("must have a value of at most %d printable ASCII characters", maxHeaderChars)
 	case isOurHeader(lower):

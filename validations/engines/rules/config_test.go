@@ -103,7 +103,7 @@ func TestRuleConfigurations(t *testing.T) {
 		t.Parallel()
 		for assert, want := range map[string]string{
 			"(doc.a":           `column 1: "(" is not closed`,
-			"doc.a and doc.b":  `column 7: "and" is no operator; use &&`,
+			"doc.a and doc.b":  `column 7: "and" is not an operator; use &&`,
 			"valu > 1":         "column 1: there is no variable or function valu here; did you mean value?",
 			"doc.a / 2 > 1":    "column 7: / does not take a decimal and a whole number; use 2.0 instead of 2",
 			"1 + doc.a[0] > 1": "column 3: + does not take a decimal and a whole number; use 1.0 instead of 1",

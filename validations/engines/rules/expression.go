@@ -93,7 +93,7 @@ func (n need) below(other need) bool {
 		slices.Equal(n.names[:len(other.names)], other.names)
 }
 
-// isMember says that an operand is read of the document, whose numbers are all decimals.
+// isMember reports whether an operand is read of the document, whose numbers are all decimals.
 func isMember(operand ast.Expr) bool {
 	switch operand.Kind() {
 	case ast.SelectKind:

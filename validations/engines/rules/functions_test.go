@@ -128,7 +128,9 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 			"not evaluated: a percentile is a number from 0 to 100",
 		}},
 		{"AverageOfNone", "avg(doc.empty) > 0", []string{"not evaluated: a list is empty"}},
-		{"AverageOfTexts", "avg(doc.texts) > 0", []string{"not evaluated: a list holds something that is no number"}},
+		{"AverageOfTexts", "avg(doc.texts) > 0", []string{
+			"not evaluated: a list holds something that is not a number",
+		}},
 		{"SortOfMixed", "doc.mixed.sort() == []", []string{
 			"not evaluated: a list with values of several types cannot be sorted",
 		}},
@@ -136,10 +138,10 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		{"PartsInTheirZone", "doc.at.getDate('-05:00') == 1 && doc.at.getHours('America/New_York') == 23", nil},
 		{"SpaceInATime", "doc.day.getMilliseconds() == 500 && timestamp(doc.day) > timestamp('2026-03-01')", nil},
 		{"NoTime", "doc.wrong.getMonth() == 2", []string{
-			`not evaluated: "01.03.2026" is no date and no date-time as in 2026-03-01T06:00:00Z`,
+			`not evaluated: "01.03.2026" is neither a date nor a date-time such as 2026-03-01T06:00:00Z`,
 		}},
 		{"NoTimestamp", "timestamp(doc.wrong) > timestamp('2026-03-01')", []string{
-			`not evaluated: "01.03.2026" is no date and no date-time as in 2026-03-01T06:00:00Z`,
+			`not evaluated: "01.03.2026" is neither a date nor a date-time such as 2026-03-01T06:00:00Z`,
 		}},
 		{"NoZone", "doc.at.getHours('Mars') == 1", []string{"not evaluated: there is no time zone Mars"}},
 		{"NoElement", "doc.n[7] == 1", []string{"not evaluated: there is no element 7"}},
@@ -157,7 +159,7 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 			"not evaluated: it does not fit the types of the values, or a value is missing; " +
 				"for decimals write int(x) % 2",
 		}},
-		{"NoNumber", "double(doc.texts[0]) > 1", []string{"not evaluated: a text is no number"}},
+		{"NoNumber", "double(doc.texts[0]) > 1", []string{"not evaluated: a text is not a number"}},
 		{"ByZero", "1 / size(doc.empty) == 1", []string{"not evaluated: it divides by zero"}},
 		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{"not evaluated: a loop wants a list or an object"}},
 		{"Substring", "'abc'.substring(2, 9) == ''", []string{"not evaluated: the text has no character 9"}},

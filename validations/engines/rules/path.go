@@ -69,7 +69,7 @@ func parsePath(text string, limits engine.Limits) (treePath, error) {
 	return path, nil
 }
 
-// single says whether the path has no star.
+// single reports whether the path has no star.
 func (p treePath) single() bool {
 	return !slices.ContainsFunc(p.steps, func(s pathStep) bool { return s.each })
 }

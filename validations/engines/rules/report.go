@@ -26,7 +26,7 @@ type ruleFailure struct {
 	spot    *tree.Spot
 }
 
-// full says whether further failures are only counted.
+// full reports whether further failures are only counted.
 func (t *ruleTally) full(limits engine.Limits) bool {
 	return len(t.listed) >= limits.MaxPerCheck
 }

@@ -151,7 +151,7 @@ func (s *ruleSpot) checkValue(ctx context.Context) error {
 	return nil
 }
 
-// guarded says whether the rule applies. A guard that cannot be evaluated leaves the rule open.
+// guarded reports whether the rule applies. A guard that cannot be evaluated leaves the rule open.
 func (s *ruleSpot) guarded(ctx context.Context) (bool, error) {
 	applies, reason, err := s.rule.guard.Holds(ctx, s.variables())
 	if reason != "" {

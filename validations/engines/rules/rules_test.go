@@ -296,7 +296,7 @@ func TestRuleExpressions(t *testing.T) {
 		},
 		{"EmptyList", `"assert": "min([]) == 0.0"`, []string{"not evaluated: a list is empty"}},
 		{"ListOfTexts", `"assert": "sum(['x']) == 0.0"`, []string{
-			"not evaluated: a list holds something that is no number",
+			"not evaluated: a list holds something that is not a number",
 		}},
 		{"ListOfOne", `"assert": "each(doc.floor) == [40.0] && each(doc.zones).size() == 2"`, []string{}},
 		{

@@ -107,7 +107,7 @@ func TestHostileXMLOfRules(t *testing.T) {
 			"Entity", "<a>\n&c;</a>",
 			brief{
 				"xml.entity", "", 2, 1, 0,
-				"&c; is no entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;",
+				"&c; is not an entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;",
 			},
 		},
 		{

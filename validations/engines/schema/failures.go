@@ -109,7 +109,7 @@ func (m *members) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	}
 }
 
-// evaluateKnown says whether the schema knows the member, and whether the evaluation goes on.
+// evaluateKnown reports whether the schema knows the member, and whether the evaluation goes on.
 func (m *members) evaluateKnown(ctx *jsonschema.ValidatorContext, name string, value any) (bool, bool) {
 	schema, known := m.named[name]
 	if known && !m.meter.evaluate(ctx, schema, value, name) {
@@ -212,7 +212,7 @@ func memoryOf(failure *jsonschema.ValidationError, depth int) int64 {
 	return total
 }
 
-// groups says whether a failure is nothing but its causes.
+// groups reports whether a failure is nothing but its causes.
 func groups(k jsonschema.ErrorKind) bool {
 	switch k.(type) {
 	case *kind.Group, *kind.Reference:
@@ -222,7 +222,7 @@ func groups(k jsonschema.ErrorKind) bool {
 	}
 }
 
-// isFlat says whether the causes of a failure have none themselves. Those of branches that do are already counted.
+// isFlat reports whether the causes of a failure have none themselves. Those of branches that do are already counted.
 func isFlat(failure *jsonschema.ValidationError) bool {
 	return !slices.ContainsFunc(failure.Causes, func(cause *jsonschema.ValidationError) bool {
 		return len(cause.Causes) > 0

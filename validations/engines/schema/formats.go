@@ -46,7 +46,7 @@ func checkAddress(text string, relative, allLetters bool) error {
 	return nil
 }
 
-// isEscaped says whether a text begins with a character that is written as two digits behind a %.
+// isEscaped reports whether a text begins with a character that is written as two digits behind a %.
 func isEscaped(text string) bool {
 	const length = len("%20")
 	if len(text) < length {

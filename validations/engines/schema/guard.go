@@ -44,7 +44,7 @@ func (m *meter) start(ended func() error, size int64) {
 	*m = meter{limit: m.limit, left: m.limit, ended: ended, maxFailures: max(leastFailureBytes, failuresPerByte*size)}
 }
 
-// charge answers whether the check may go on.
+// charge reports whether the check may go on.
 func (m *meter) charge(work int64) bool {
 	if m.stopped {
 		return false

@@ -71,7 +71,7 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"YAMLInfinity", "a: .inf", "application/yaml",
-			brief{"yaml.number_range", "", 1, 4, 0, `".inf" is no number that JSON can hold`},
+			brief{"yaml.number_range", "", 1, 4, 0, `".inf" is not a number that JSON can hold`},
 		},
 		{
 			"YAMLTwoDocuments", "a: 1\n---\nb: 1", "application/yaml",
@@ -99,7 +99,7 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"YAMLTag", "a: !!int x", "application/yaml",
-			brief{"yaml.number_range", "", 1, 4, 0, `"x" is no number that JSON can hold`},
+			brief{"yaml.number_range", "", 1, 4, 0, `"x" is not a number that JSON can hold`},
 		},
 		{"YAMLEmpty", "", "application/yaml", brief{"yaml.malformed", "", 1, 1, 0, "the document is empty"}},
 	}

@@ -61,7 +61,7 @@ const annotations = ` $comment $defs $vocabulary contentEncoding contentMediaTyp
 
 	$dynamicDefaults author comment comments copyright fileMatch id license name since unit units url version `
 
-// isAnnotation says whether a member of a schema is there for somebody else. Names with a mark of their own are.
+// isAnnotation reports whether a member of a schema is there for somebody else. Names with a mark of their own are.
 func isAnnotation(name string) bool {
 	known := slices.Contains(strings.Fields(annotations), name)
 	return known || strings.HasPrefix(name, "x-") || strings.ContainsAny(name, ":@/_ ") || name == ""

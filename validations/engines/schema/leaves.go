@@ -76,7 +76,7 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 	return found
 }
 
-// stopped says whether a failure is none of the document's, but where the meter has ended the check.
+// stopped reports whether a failure is none of the document's, but where the meter has ended the check.
 func stopped(e *jsonschema.ValidationError) bool {
 	format, ok := e.ErrorKind.(*kind.Format)
 	return ok && errors.Is(format.Err, errStopped)
@@ -107,7 +107,7 @@ func count(e *jsonschema.ValidationError) (string, int) {
 	return "failed", 1
 }
 
-// combines says whether a failure has nothing to say beside its causes.
+// combines reports whether a failure has nothing to say beside its causes.
 func combines(k jsonschema.ErrorKind) bool {
 	switch k.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:

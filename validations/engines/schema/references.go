@@ -35,7 +35,7 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 	quoted := engine.Quote(written)
 	address := addressWithin(base, written)
 	if address == "" {
-		return codeRef, "the reference " + quoted + " is no address"
+		return codeRef, "the reference " + quoted + " is not an address"
 	}
 	value, there := r.byAddress[address]
 	if !there {
@@ -74,7 +74,7 @@ func notThere(keyword, written, address string) (string, string) {
 	if meant := engine.Nearest(written, draftAddresses); meant != "" {
 		use = "; did you mean " + meant + "?"
 	}
-	return "schema.draft", engine.Quote(written) + " is no draft that is known here" + use
+	return "schema.draft", engine.Quote(written) + " is not a known draft" + use
 }
 
 // draftAddresses are what $schema may be, newest first.

@@ -282,7 +282,7 @@ func addressWithin(base, reference string) string {
 	return target.String()
 }
 
-// isMetaSchema says whether the library has the schema at an address itself.
+// isMetaSchema reports whether the library has the schema at an address itself.
 func isMetaSchema(address string) bool {
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})

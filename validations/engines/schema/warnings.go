@@ -83,12 +83,12 @@ func (d *doubter) reason(name string, draft int) (string, string) {
 	case ok && draft >= known.since && draft <= known.until, d.containers[name]:
 		return "", ""
 	case ok && name != "id":
-		return "schema.draft_keyword", fmt.Sprintf("%s is no keyword of draft %s, so it is ignored; it is one of %s",
+		return "schema.draft_keyword", fmt.Sprintf("%s is not a keyword of draft %s, so it is ignored; it is one of %s",
 			name, drafts[draft], strings.Join(drafts[known.since:known.until+1], ", "))
 	case isAnnotation(name):
 		return "", ""
 	}
-	detail := engine.Quote(name) + " is no keyword of JSON Schema, so it is ignored"
+	detail := engine.Quote(name) + " is not a keyword of JSON Schema, so it is ignored"
 	if meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords))); meant != "" {
 		detail += "; did you mean " + meant + "?"
 	}

@@ -11,7 +11,7 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	type doubt struct{ Pointer, Code, Detail string }
 	unknown := func(pointer, name, meant string) doubt {
-		detail := `"` + name + `" is no keyword of JSON Schema, so it is ignored`
+		detail := `"` + name + `" is not a keyword of JSON Schema, so it is ignored`
 		if meant != "" {
 			detail += "; did you mean " + meant + "?"
 		}
@@ -37,21 +37,21 @@ func TestWarnings(t *testing.T) {
 				"a": {"const": 1, "id": "#x"}}}`),
 			[]doubt{{
 				"/schema/properties/a/const", "schema.draft_keyword",
-				"const is no keyword of draft 4, so it is ignored; it is one of 6, 7, 2019-09, 2020-12",
+				"const is not a keyword of draft 4, so it is ignored; it is one of 6, 7, 2019-09, 2020-12",
 			}},
 		},
 		{
 			"DraftOfTheStep", `{"draft": "7", "schema": {"dependentRequired": {"a": ["b"]}, "if": true}}`,
 			[]doubt{{
 				"/schema/dependentRequired", "schema.draft_keyword",
-				"dependentRequired is no keyword of draft 7, so it is ignored; it is one of 2019-09, 2020-12",
+				"dependentRequired is not a keyword of draft 7, so it is ignored; it is one of 2019-09, 2020-12",
 			}},
 		},
 		{
 			"OlderKeyword", schemaStep(`{"additionalItems": false}`),
 			[]doubt{{
 				"/schema/additionalItems", "schema.draft_keyword",
-				"additionalItems is no keyword of draft 2020-12, so it is ignored; it is one of 4, 6, 7, 2019-09",
+				"additionalItems is not a keyword of draft 2020-12, so it is ignored; it is one of 4, 6, 7, 2019-09",
 			}},
 		},
 		{
@@ -60,7 +60,7 @@ func TestWarnings(t *testing.T) {
 				unknown("/schemas/b/tpye", "tpye", "type"),
 				{
 					"/schemas/c", "schema.unknown_keyword",
-					`at /tpye: "tpye" is no keyword of JSON Schema, so it is ignored; did you mean type?`,
+					`at /tpye: "tpye" is not a keyword of JSON Schema, so it is ignored; did you mean type?`,
 				},
 			},
 		},

@@ -23,7 +23,7 @@ func TestRefusedSchemas(t *testing.T) {
 		},
 		"UnknownFunction": {
 			schemaOf(rule("a", "matches(b, 'c')")),
-			"schematron.xpath", "matches() is no function of XPath 1",
+			"schematron.xpath", "matches() is not a function of XPath 1",
 		},
 		"MeantFunction": {schemaOf(rule("a", "cuont(b)")), "schematron.xpath", "did you mean count()?"},
 		"Arguments": {

@@ -117,7 +117,7 @@ func compileSchema(config stepConfig, limits engine.Limits) (*schema, []engine.C
 	return s, c.faults
 }
 
-// begins says whether this is a schema that can be read.
+// begins reports whether this is a schema that can be read.
 func (c *compiler) begins() bool {
 	switch {
 	case c.root.Namespace() == namespaceOldSchematron:
@@ -209,7 +209,7 @@ func (c *compiler) declare(n *xpath.Node) {
 	c.namespaces[prefix] = uri
 }
 
-// isOwn says whether a node is an element of Schematron with this name.
+// isOwn reports whether a node is an element of Schematron with this name.
 func isOwn(n *xpath.Node, name string) bool {
 	return n.Kind == xpath.Element && n.Namespace() == namespaceSchematron && n.Local() == name
 }

@@ -326,7 +326,7 @@ func (c *column) compare(a, b cell) int {
 	}
 }
 
-// same says whether two texts mean the same value, such as 1 and 1.0 in a column of numbers.
+// same reports whether two texts mean the same value, such as 1 and 1.0 in a column of numbers.
 func (c *column) same(a, b cell) bool {
 	if c.kind == typeBoolean {
 		return a.truth == b.truth
@@ -405,7 +405,7 @@ func wrongType(c *column, value cell) string {
 	return c.name + " " + engine.Quote(value.text) + " " + words
 }
 
-// outOfRange says that a text which is no value of its column is a number.
+// outOfRange reports whether a text which is no value of its column is a number.
 func outOfRange(text string) bool {
 	_, whole := strconv.ParseInt(text, 10, 64)
 	_, decimal := strconv.ParseFloat(text, 64)

@@ -76,7 +76,7 @@ func foreignFormat(head []byte) string {
 	return ""
 }
 
-// blank says that the current record is a line without any text.
+// blank reports whether the current record is a line without any text.
 func (r *csvReader) blank() bool {
 	return len(r.raw) == 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// readHeader answers whether there is nothing to read after it.
+// readHeader reports whether there is nothing to read after it.
 func (r *run) readHeader(ctx context.Context) (bool, error) {
 	_, isKeyed := r.records.(keyed)
 	if isKeyed || !r.engine.dialect.hasHeader() {
@@ -25,7 +25,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	text, isText := r.records.(*csvReader)
 	if isText {
 		if what := foreignFormat(text.raw); what != "" {
-			message := "the file is no CSV: it looks like " + what
+			message := "the file is not CSV: it looks like " + what
 			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
 			return true, nil
 		}
@@ -190,12 +190,12 @@ const (
 	matchPartial  fieldsMatch = "partial"
 )
 
-// allowsUnknown says that the file may have columns that the schema lacks.
+// allowsUnknown reports whether the file may have columns that the schema lacks.
 func (m fieldsMatch) allowsUnknown() bool {
 	return m == matchSubset || m == matchPartial
 }
 
-// allowsMissing says that the file may lack columns of the schema.
+// allowsMissing reports whether the file may lack columns of the schema.
 func (m fieldsMatch) allowsMissing() bool {
 	return m == matchSuperset || m == matchPartial
 }

@@ -43,7 +43,7 @@ func TestHostileTables(t *testing.T) {
 		{
 			"Spreadsheet", "PK\x03\x04\x14\x00\"\n",
 			brief{
-				"csv.encoding", "", 1, 1, 0, "the file is no CSV: it looks like a spreadsheet (.xlsx, .ods) " +
+				"csv.encoding", "", 1, 1, 0, "the file is not CSV: it looks like a spreadsheet (.xlsx, .ods) " +
 					"or a ZIP archive; send .xlsx as such, or export the sheet as CSV",
 			},
 		},

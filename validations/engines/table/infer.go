@@ -249,7 +249,7 @@ func (g *guess) add(f field, line int) {
 	}
 }
 
-// fits says whether a value is one of the type. Digits with a zero before them name something, and 1 is no truth.
+// fits reports whether a value is one of the type. Digits with a zero before them name something, and 1 is no truth.
 func (c *candidate) fits(f field, text string) bool {
 	if f.native == nativeText {
 		switch {

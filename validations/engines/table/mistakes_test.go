@@ -16,7 +16,7 @@ func TestMistakesInRulesOfTables(t *testing.T) {
 		"row['kwh'] % 2 == 1":          "column 12: % takes whole numbers; write int(x) % 2",
 		"row.kwg > 1":                  `there is no field "kwg"; did you mean kwh?`,
 		"previous.kwg > 1":             `there is no field "kwg"; did you mean kwh?`,
-		"row.kwh > 1 and row.n":        `column 13: "and" is no operator; use &&`,
+		"row.kwh > 1 and row.n":        `column 13: "and" is not an operator; use &&`,
 		"rwo.kwh > 1":                  "column 1: there is no variable or function rwo here; did you mean row?",
 		"row.kwh > today()": "column 11: there is no today: a rule has no clock; " +
 			"write timestamp('2026-03-01T06:00:00Z')",
@@ -32,7 +32,7 @@ func TestMistakesInRulesOfTables(t *testing.T) {
 		t.Parallel()
 		fault := refused(t, engines.KindTable, `{`+fields+`, "row_rules": [
 			{"id": "r", "assert": "row.n > 1", "message": "{row.n} of {row.kwh or 1}"}]}`)
-		same(t, `in {row.kwh or 1}: column 9: "or" is no operator; use ||`, fault.Detail)
+		same(t, `in {row.kwh or 1}: column 9: "or" is not an operator; use ||`, fault.Detail)
 	})
 
 	t.Run("WholeNumbersAreCalculated", func(t *testing.T) {

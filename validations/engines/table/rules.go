@@ -234,7 +234,7 @@ func (c *column) numeric() bool {
 	return c.kind == typeNumber || c.kind == typeInteger
 }
 
-// timed says that rules see the values of the column as timestamps.
+// timed reports whether rules see the values of the column as timestamps.
 func (c *column) timed() bool {
 	return c.kind == typeDate || c.kind == typeDatetime
 }

@@ -185,7 +185,7 @@ func (r *run) findValue(i int, value cell, code string, words wording) {
 	r.find(column.name, r.starts[i], f)
 }
 
-// full says whether errors of a code are only counted from now on.
+// full reports whether errors of a code are only counted from now on.
 func (r *run) full(code, path string) bool {
 	return r.collector.Full(engine.CheckKey{Code: code, Path: path, Severity: engine.SeverityError})
 }

@@ -123,7 +123,7 @@ func layoutPart(format string, i int) (string, error) {
 	return directive.loose, nil
 }
 
-// isLiteral says whether a byte means itself in a layout: digits do not, nor words such as Jan or PM.
+// isLiteral reports whether a byte means itself in a layout: digits do not, nor words such as Jan or PM.
 func isLiteral(format string, i int) bool {
 	isLetter := func(at int) bool {
 		return at >= 0 && at < len(format) && (format[at]|0x20 >= 'a' && format[at]|0x20 <= 'z') &&
@@ -135,7 +135,7 @@ func isLiteral(format string, i int) bool {
 	return format[i] < '0' || format[i] > '9'
 }
 
-// isDirective says whether a text ends with a directive.
+// isDirective reports whether a text ends with a directive.
 func isDirective(text string) bool {
 	return len(text) > 1 && text[len(text)-2] == '%'
 }
@@ -176,7 +176,7 @@ func parseDefaultTime(kind columnType, text string) (time.Time, error) {
 	}
 }
 
-// isTime says whether values of a type are moments, days, months or times of day.
+// isTime reports whether values of a type are moments, days, months or times of day.
 func (t columnType) isTime() bool {
 	return slices.Contains([]columnType{typeDate, typeDatetime, typeTime, typeYearMonth}, t)
 }

@@ -52,7 +52,7 @@ func (u *uniqueness) take(bytes int64) bool {
 	return true
 }
 
-// has says whether the value was seen.
+// has reports whether the value was seen.
 func (s *seen) has(key []byte) bool {
 	hash := max(1, maphash.Bytes(s.shared.seed, key))
 	target := &s.shards[hash%shards]

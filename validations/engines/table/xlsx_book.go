@@ -305,7 +305,7 @@ func styleOf(id string, formats map[string]string) cellStyle {
 	return cellStyle{isTime: within(14, 22) || within(27, 36) || within(45, 47) || within(50, 58)}
 }
 
-// isTimeCode says whether the first section of a number format has letters of dates or times outside of texts.
+// isTimeCode reports whether the first section of a number format has letters of dates or times outside of texts.
 func isTimeCode(code string) bool {
 	for i := 0; i < len(code) && code[i] != ';'; i++ {
 		switch code[i] {

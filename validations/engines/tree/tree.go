@@ -3,7 +3,6 @@ package tree
 
 import (
 	"fmt"
-	"io"
 	"mime"
 	"path"
 	"slices"
@@ -84,9 +83,9 @@ func readFormat(doc engine.Document, format format, limits engine.Limits) (*Tree
 			Message:  fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, format.limit),
 		}, nil
 	}
-	content := make([]byte, doc.Size)
-	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
-		return nil, nil, fmt.Errorf("read document: %w", err)
+	content, err := doc.ReadAll()
+	if err != nil {
+		return nil, nil, err
 	}
 	text, fault := format.decode(content)
 	if fault == nil {
@@ -117,7 +116,7 @@ func decodeUTF8(format string) func(content []byte) ([]byte, *engine.ReadError) 
 	}
 }
 
-// isNamed says whether a document is of a format, by its media type and, where that names none, by its file's name.
+// isNamed reports whether a document is of a format, by its media type and, where that names none, by its file's name.
 func isNamed(doc engine.Document, format string, extensions ...string) bool {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
 	if err != nil {

@@ -133,7 +133,7 @@ func aliased(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// isMergeKey says whether a key is a plain <<, or is tagged as one.
+// isMergeKey reports whether a key is a plain <<, or is tagged as one.
 func isMergeKey(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
 }

@@ -35,7 +35,7 @@ func scalar(node *yaml.Node) (any, error) {
 	case "!!int", "!!float":
 		literal, ok := numberLiteral(node.Value)
 		if !ok {
-			message := engine.Quote(node.Value) + " is no number that JSON can hold"
+			message := engine.Quote(node.Value) + " is not a number that JSON can hold"
 			return nil, nodeFault(node, "yaml.number_range", message)
 		}
 		return json.Number(literal), nil

@@ -75,7 +75,7 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 				"b2.xsd": inNamespace("urn:b", `<xs:element name="two" type="xs:int"/>`),
 			},
 			`<a xmlns="urn:a"><one xmlns="urn:b">1</one><two xmlns="urn:b">7</two></a>`,
-			`<a xmlns="urn:a"><one xmlns="urn:b">1</one><two xmlns="urn:b">x</two></a>`, `<two> "x" is no int`,
+			`<a xmlns="urn:a"><one xmlns="urn:b">1</one><two xmlns="urn:b">x</two></a>`, `<two> "x" is not a valid int`,
 		},
 		{
 			"ImportByTheNamespaceAlone",
@@ -84,7 +84,7 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 				</xs:sequence></xs:complexType></xs:element>`),
 			map[string]string{"any-name": inNamespace("urn:b", `<xs:element name="one" type="xs:int"/>`)},
 			`<a xmlns="urn:a"><one xmlns="urn:b">1</one></a>`,
-			`<a xmlns="urn:a"><one xmlns="urn:b">x</one></a>`, `<one> "x" is no int`,
+			`<a xmlns="urn:a"><one xmlns="urn:b">x</one></a>`, `<one> "x" is not a valid int`,
 		},
 		{
 			"Redefine",

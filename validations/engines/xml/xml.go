@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
@@ -65,9 +64,9 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", engine.Failure("xml.too_large", message))
 		return c.Finish(), nil
 	}
-	content := make([]byte, doc.Size)
-	if _, err := io.ReadFull(io.NewSectionReader(doc.Content, 0, doc.Size), content); err != nil {
-		return engine.Report{}, fmt.Errorf("read document: %w", err)
+	content, err := doc.ReadAll()
+	if err != nil {
+		return engine.Report{}, err
 	}
 	text, malformed := read(content, e.limits)
 	if malformed != nil {

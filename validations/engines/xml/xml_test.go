@@ -39,7 +39,7 @@ func TestSampleMeters(t *testing.T) {
 		report := run(t, engine, sample(t, "bad/meters.xml"), xmlType)
 		same(t, []brief{
 			{"xml.schema", "/meters", 2, 1, 0, "<meters> lacks the attribute site"},
-			{"xml.schema", "/meters/meter/installed", 5, 5, 0, `<installed> "2021-02-30" is no date`},
+			{"xml.schema", "/meters/meter/installed", 5, 5, 0, `<installed> "2021-02-30" is not a valid date`},
 			{"xml.schema", "/meters/meter/digits", 6, 5, 0, "<digits> 16 is more than 12"},
 			{
 				"xml.schema", "/meters/meter[2]/@id", 8, 3, 0,
@@ -124,7 +124,7 @@ func TestWellFormedness(t *testing.T) {
 		{"Version", `<?xml version="1.1"?><a/>`, "xml.malformed", 1, 1, "the XML declaration is not one of XML 1.0"},
 		{
 			"Ampersand", "<a>\nR & D</a>", "xml.entity", 2, 3,
-			"& is no entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;",
+			"& is not an entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;",
 		},
 		{"LessThan", "<a>1 < 2</a>", "xml.malformed", 1, 6, "not valid XML: expected element name after <"},
 		{
@@ -326,7 +326,7 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		document := `<b xmlns:i="http://www.w3.org/2001/XMLSchema-instance"
 			i:noNamespaceSchemaLocation="file://` + other + `">1</b>`
 		report := run(t, engine, []byte(document), xmlType)
-		same(t, []brief{{"xml.schema", "/b", 1, 1, 0, "<b> is no root element of the schema"}}, briefs(report))
+		same(t, []brief{{"xml.schema", "/b", 1, 1, 0, "<b> is not a root element of the schema"}}, briefs(report))
 	})
 
 	t.Run("EncodingsAreReadAlike", func(t *testing.T) {
@@ -355,19 +355,19 @@ func TestXMLSchemaAtWork(t *testing.T) {
 		report := run(t, engine, []byte("<a>\n"+strings.Repeat("<b>x</b>\n", 5000)+"</a>"), xmlType)
 		same(t, 5000, report.Errors)
 		same(t, true, report.Truncated)
-		same(t, brief{"xml.schema", "/a/b[3]", 4, 1, 0, `<b> "x" is no integer`}, briefs(report)[2])
+		same(t, brief{"xml.schema", "/a/b[3]", 4, 1, 0, `<b> "x" is not a valid integer`}, briefs(report)[2])
 		if len(report.Findings) > limits.MaxFindings {
 			t.Errorf("findings = %d, want at most %d", len(report.Findings), limits.MaxFindings)
 		}
 	})
 
-	t.Run("ElementsOfOneNameInOneLineAreNotTold", func(t *testing.T) {
+	t.Run("ElementsOfOneNameInOneLineHaveNoColumn", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindXML, xmlStep(t, xsd(listOfNumbers)))
 		report := run(t, engine, []byte("<a>\n<b>1</b><b>x</b><b>y</b></a>"), xmlType)
 		same(t, []brief{
-			{"xml.schema", "", 2, 0, 0, `<b> "x" is no integer`},
-			{"xml.schema", "", 2, 0, 0, `<b> "y" is no integer`},
+			{"xml.schema", "", 2, 0, 0, `<b> "x" is not a valid integer`},
+			{"xml.schema", "", 2, 0, 0, `<b> "y" is not a valid integer`},
 		}, briefs(report))
 	})
 
@@ -394,5 +394,5 @@ func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {
 		targetNamespace="meters"><xs:element name="m" type="xs:int"/></xs:schema>`))
 	same(t, []brief{}, briefs(run(t, engine, []byte(`<m xmlns="meters">5</m>`), xmlType)))
 	report := run(t, engine, []byte(`<m xmlns="meters">x</m>`), xmlType)
-	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is no int`}}, briefs(report))
+	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is not a valid int`}}, briefs(report))
 }

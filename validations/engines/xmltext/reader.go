@@ -242,7 +242,7 @@ func (r *Reader) fault(err error, start int) *engine.ReadError {
 			at = start + found
 		}
 		message := engine.Clip(entity) +
-			" is no entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;"
+			" is not an entity of XML: use &lt; &gt; &amp; &apos; &quot; or a number as in &#228;"
 		return engine.ReadErrorAt("xml.entity", message, at)
 	default:
 		return malformed(at, "not valid XML: "+engine.ClipTo(syntax.Msg, 2*engine.MaxQuoted))
@@ -279,7 +279,7 @@ func declaredPrefixes(attributes []xml.Attr) map[string]string {
 	return prefixes
 }
 
-// spaced says whether white space stands between the attributes of a start tag, which the decoder does not ask for.
+// spaced reports whether white space stands between the attributes of a start tag, which the decoder does not ask for.
 func spaced(tag []byte) bool {
 	for {
 		open := bytes.IndexAny(tag, `"'`)

@@ -27,7 +27,7 @@ var axes = map[string]axis{
 	"following": axisFollowing, "preceding": axisPreceding,
 }
 
-// isReverse says whether the axis counts backwards in the document.
+// isReverse reports whether the axis counts backwards in the document.
 func (a axis) isReverse() bool {
 	switch a {
 	case axisAncestor, axisAncestorOrSelf, axisPrecedingSibling, axisPreceding:

@@ -85,7 +85,7 @@ func (s *Scope) compareNodes(operator string, nodes []*Node, with Value, swapped
 	return false
 }
 
-// compareSets says whether two sets have nodes with equal texts, or with different ones.
+// compareSets reports whether two sets have nodes with equal texts, or with different ones.
 func (s *Scope) compareSets(operator string, left, right []*Node) bool {
 	if len(left) == 0 || len(right) == 0 {
 		return false

@@ -59,7 +59,7 @@ func init() {
 	}
 }
 
-// check says whether a call has the arguments that the function takes.
+// check reports whether a call has the arguments that the function takes.
 func (f function) check(n *node) *Mistake {
 	got := len(n.kids)
 	switch {
@@ -169,7 +169,7 @@ func not(s *Scope, n *node, at focus) Value {
 	return truthValue(!s.eval(n.kids[0], at).isTrue())
 }
 
-// lang says whether the node is in a language by the nearest xml:lang.
+// lang reports whether the node is in a language by the nearest xml:lang.
 func lang(s *Scope, n *node, at focus) Value {
 	wanted := strings.ToLower(s.text(n, 0, at))
 	for e := at.node; e != nil && s.work.spend(1+len(e.attributes)); e = e.Parent {

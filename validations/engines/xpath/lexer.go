@@ -67,7 +67,7 @@ func tokenize(source string) ([]token, *Mistake) {
 	}
 }
 
-// operatorIsDue says whether "*" and names mean operators behind these tokens.
+// operatorIsDue reports whether "*" and names mean operators behind these tokens.
 func operatorIsDue(tokens []token) bool {
 	if len(tokens) == 0 {
 		return false
@@ -107,7 +107,7 @@ func nextToken(rest string, operator bool) (token, int, *Mistake) {
 		length := numberLength(rest)
 		number, err := strconv.ParseFloat(rest[:length], 64)
 		if err != nil {
-			return token{}, 0, mistake("%.40s is no number", rest[:length])
+			return token{}, 0, mistake("%.40s is not a number", rest[:length])
 		}
 		return token{kind: tokenNumber, number: number}, length, nil
 	case first == '$':

@@ -70,7 +70,7 @@ func TestAgainstLXML(t *testing.T) {
 	t.Logf("%d expressions compared", len(expressions))
 }
 
-// differs says whether libxml2 does not evaluate an expression as XPath 1 has it.
+// differs reports whether libxml2 does not evaluate an expression as XPath 1 has it.
 func differs(expression string) bool {
 	switch expression {
 	case "number('1e3')", "number('-')":

@@ -164,7 +164,7 @@ func (p *parser) step(n *node) *Mistake {
 		name := p.next().text
 		var known bool
 		if s.axis, known = axes[name]; !known {
-			return mistake("%s is no axis of XPath, or not supported", engine.Clip(name))
+			return mistake("%s is not an axis of XPath, or not supported", engine.Clip(name))
 		}
 		if fault := p.expect("::"); fault != nil {
 			return fault
@@ -227,7 +227,7 @@ func (p *parser) nameTest(name string, kind Kind) (test, *Mistake) {
 	return t, nil
 }
 
-// matches says whether a node passes the test.
+// matches reports whether a node passes the test.
 func (t *test) matches(n *Node) bool {
 	if t.kind == anyKind {
 		return true

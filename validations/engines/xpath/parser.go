@@ -298,10 +298,10 @@ func unknownFunction(name string) *Mistake {
 	names := slices.Sorted(maps.Keys(functions))
 	switch meant := engine.Nearest(name, names); {
 	case meant != "":
-		return mistake("%s() is no function of XPath 1; did you mean %s()?", engine.Clip(name), meant)
+		return mistake("%s() is not a function of XPath 1; did you mean %s()?", engine.Clip(name), meant)
 	case strings.Contains(name, ":"):
 		return mistake("%s() is an extension, and none is supported", engine.Clip(name))
 	default:
-		return mistake("%s() is no function of XPath 1, or not supported", engine.Clip(name))
+		return mistake("%s() is not a function of XPath 1, or not supported", engine.Clip(name))
 	}
 }

@@ -27,7 +27,7 @@ type node struct {
 	children                []*node
 }
 
-// is says whether a node is an element of XML Schema with one of the names.
+// is reports whether a node is an element of XML Schema with one of the names.
 func (n *node) is(names ...string) bool {
 	return n.schema && slices.Contains(names, n.name.Local)
 }

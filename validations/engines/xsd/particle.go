@@ -67,19 +67,19 @@ func (p *particle) copied() *particle {
 	return &other
 }
 
-// endless says whether the particle may be repeated without end, and need not occur more than once.
+// endless reports whether the particle may be repeated without end, and need not occur more than once.
 func (p *particle) endless() bool {
 	return p.max == unbounded && p.min <= 1
 }
 
-// counted says whether libxml2 counts the repetitions of an endless particle. Other elements may stand for one that is
-// referred to, so it is a choice.
+// counted reports whether libxml2 counts the repetitions of an endless particle. Other elements may stand for one that
+// is referred to, so it is a choice.
 func (p *particle) counted() bool {
 	_, referred := p.node.attribute("ref")
 	return p.kind != sequence && (p.kind != element || referred)
 }
 
-// repeatable says whether the particle may be written several times: an element that has its type inside would be
+// repeatable reports whether the particle may be written several times: an element that has its type inside would be
 // declared with different types.
 func (p *particle) repeatable() bool {
 	if p.kind == element && len(p.node.parts()) > 0 {
@@ -93,7 +93,8 @@ func (p *particle) repeatable() bool {
 	return true
 }
 
-// nullable says whether the particle, taken once, may accept no element at all. What a reference leads to is not known.
+// nullable reports whether the particle, taken once, may accept no element at all. What a reference leads to is not
+// known.
 func (p *particle) nullable() bool {
 	switch p.kind {
 	case group:
@@ -150,7 +151,7 @@ func declaresPrefix(n *node) bool {
 	return false
 }
 
-// holdsModel says whether the particles among the children of a node are content models.
+// holdsModel reports whether the particles among the children of a node are content models.
 func holdsModel(n *node) bool {
 	return n.is("complexType", "extension", "restriction") || n.is("group") && named(n)
 }

@@ -1,4 +1,4 @@
-// Package body reads what a start request hands in: a form, an envelope of JSON, or the document itself.
+// Package body reads the body of a start request: a form, an envelope of JSON, or the document itself.
 //
 // It takes the document in while it arrives, finds its media type and computes its share of the fingerprint. It does
 // not know workflows or keys, and decides nothing about the run.
@@ -35,7 +35,7 @@ func DefaultLimits(maxBytes int64) Limits {
 	return Limits{MaxBytes: maxBytes, MaxDepth: 100, MaxTextBytes: 64 << 10, MaxPartHeaderBytes: 16 << 10}
 }
 
-// Body is what a start request hands in, whichever of the three forms its body has.
+// Body is the content of a start request, whichever of the three forms its body has.
 type Body struct {
 	// Content is the document as it was taken in; it is never empty.
 	Content validations.Content
@@ -57,7 +57,7 @@ type Body struct {
 	Options              []idempotency.Option
 }
 
-// bodyForm tells the forms of a body apart in a fingerprint.
+// bodyForm names the form of a body in a fingerprint.
 type bodyForm string
 
 const (
@@ -85,10 +85,9 @@ const maxStructuredBytes = 1 << 20
 // application/json body is an envelope or none by what its last member may be, and a document that is fingerprinted by
 // its structure has to be there to be read.
 //
-// A document without a byte is refused in every form. An optional text that is empty counts as absent, and so
-// does one that is null in an envelope, so that a client which writes out what it has not set is understood.
-// Faults of the request are *core.Error, also where the connection broke off: nobody is left to read the answer, and
-// for the log it is the client's fault.
+// A document without a byte is refused in every form. An optional text that is empty counts as absent, and so does one
+// that is null in an envelope, for clients that send unset members as null. Faults of the request are *core.Error, also
+// if the connection broke: the client cannot read the answer any more, and the log has it as the client's fault.
 func Read(r *http.Request, limits Limits, intake *validations.Intake) (Body, error) {
 	declared, err := requestMediaType(r.Header)
 	if err != nil {

@@ -78,9 +78,9 @@ func (l *Form) body() (Body, error) {
 	return body, err
 }
 
-// guesses are further types that a document without a chosen one may be taken as. What a browser declares is the
-// opinion of the system that it runs on, so the name counts too; a document of which nothing is known is what the
-// workflow takes first.
+// guesses are further types that a document without a chosen type may be taken as. What a browser declares depends on
+// the system that it runs on, so the name counts too; a document of unknown type is taken as the first type that the
+// workflow accepts.
 func (l *Form) guesses(body Body) []string {
 	if types := mediatype.OfName(body.Filename); len(types) > 0 || body.MediaType != mediatype.Binary {
 		return types

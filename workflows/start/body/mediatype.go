@@ -78,7 +78,7 @@ func unsupported(at core.FieldError, detail string) error {
 	return err
 }
 
-// RefuseType refuses a document of which no type is one that the workflow takes.
+// RefuseType refuses a document if the workflow accepts none of its types.
 func RefuseType(body Body, accepts []string) error {
 	why := ". Send a document of one of these types, or declare its type if it is one"
 	switch {

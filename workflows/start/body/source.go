@@ -66,7 +66,7 @@ func (s *bodySource) readUpTo(n int64) ([]byte, error) {
 	if _, err := buffer.ReadFrom(io.LimitReader(s, min(n, maxUnproven))); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	// A client that has sent so much is trusted with the rest.
+	// A client that has sent this much may have the rest of its Content-Length allocated.
 	buffer.Grow(int(max(expected-int64(buffer.Len()), 0)) + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(s, n-int64(buffer.Len()))); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
@@ -108,7 +108,7 @@ func (s *bodySource) fault(err error, detail string) error {
 	}
 }
 
-// isBrokenOff reports whether the client or the connection went away.
+// isBrokenOff reports whether the client has disconnected or the connection was lost.
 func isBrokenOff(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

@@ -15,27 +15,27 @@ import { Wait } from "./wait.js";
 export interface ClientOptions {
   /** The API token. */
   token?: string;
-  /** How often and how long calls are tried; what is left out is that of {@link defaultRetries}. */
+  /** How often and how long calls are tried; omitted members are those of {@link defaultRetries}. */
   retries?: Partial<Retries>;
-  /** Makes the keys of calls that bring none, in place of new UUIDv7s. */
+  /** Makes the keys of calls without one; by default they are new UUIDv7s. */
   newKey?: () => string | Promise<string>;
   /** The name of the calling program, in front of the client's own. Browsers keep their own name. */
   userAgent?: string;
   /** Sends the requests, for example with traces of them. It must not follow redirects by itself. */
   fetch?: Fetch;
-  /** Is told of every attempt when it has ended. */
+  /** Called with every attempt when it has ended. */
   onAttempt?: (attempt: Attempt) => void;
-  /** Is told of an attempt that failed and of the wait before the next one. */
+  /** Called with an attempt that failed and the wait before the next one. */
   onRetry?: (attempt: Attempt, waitMs: number) => void;
 }
 
-/** What every call takes. */
+/** The options of every call. */
 export interface CallOptions {
   /** Ends the call. What it has started on the service goes on. */
   signal?: AbortSignal;
 }
 
-/** A document that is to be validated. */
+/** A document to be validated. */
 export interface StartRequest extends Document {
   /** The id or the slug of the workflow. */
   workflow: string;
@@ -45,13 +45,13 @@ export interface StartRequest extends Document {
   key?: string;
 }
 
-/** What a start, or a repetition of a run, has come to. */
+/** The result of a start or a rerun. */
 export interface Started {
-  /** The run as it was when it was started; a replay shows it so as well. */
+  /** The run as it was when it was started, also in a replay. */
   run: Run;
   /** The idempotency key that all attempts had. */
   key: string;
-  /** Until when the key stands for this run, or null where the service does not say. */
+  /** When the key expires; null if the service does not say. */
   expires: Time | null;
   /** Whether the run had been started before with this key. */
   replayed: boolean;
@@ -63,32 +63,32 @@ export interface Started {
   attempts: number;
 }
 
-/** What a wait takes. */
+/** The options of a wait. */
 export interface WaitOptions extends CallOptions {
-  /** Is told of each event once. */
+  /** Called once for each event. */
   onEvent?: (event: RunEvent) => void;
 }
 
-/** What a start that is waited for takes. */
+/** The options of a start with a wait. */
 export interface RunOptions extends WaitOptions {
-  /** Is told of the start before the wait begins: of the id of the run, and of its key. */
+  /** Called with the start before the wait begins: it has the id of the run and its key. */
   onStarted?: (started: Started) => void;
 }
 
-/** What a list takes. */
+/** The options of a list. */
 export interface ListOptions extends CallOptions {
   /** How many items are read at once, 200 at most. */
   pageSize?: number;
 }
 
-/** Narrows a list of runs. What is left out does not. */
+/** Narrows a list of runs; omitted members do not. */
 export interface RunFilter extends ListOptions {
   state?: RunState;
   result?: RunResult;
   source?: Source;
   /** The id or the slug of a workflow. */
   workflow?: string;
-  /** A part of the idempotency key or of the document's name, in any case of its letters. */
+  /** A part of the idempotency key or of the document's name, whatever the case of its letters. */
   search?: string;
   /** The idempotency key that the run was started with. */
   key?: string;
@@ -98,7 +98,7 @@ export interface RunFilter extends ListOptions {
   until?: Date | Time;
 }
 
-/** Narrows a list of requests. What is left out does not. */
+/** Narrows a list of requests; omitted members do not. */
 export interface RequestFilter extends ListOptions {
   status?: "2xx" | "3xx" | "4xx" | "5xx";
   /** That of a problem. */
@@ -114,12 +114,12 @@ export interface RequestFilter extends ListOptions {
   until?: Date | Time;
 }
 
-/** A form in which the findings of a run can be had. */
+/** A format of a report of a run's findings. */
 export type Report = "text" | "sarif" | "junit" | "github" | "csv";
 
 /** What a process of the service says of itself. */
 export interface Health extends Readiness {
-  /** The time by the clock in front of the service, to the second, or null where it does not tell. */
+  /** The time of the answer's Date header, to the second; null if it has none. */
   at: Time | null;
 }
 
@@ -181,9 +181,9 @@ export class Client {
   }
 
   /**
-   * Returns the run when it is completed, with its steps. It follows the run's events; where they do not come through,
-   * it reads the run, patiently where the service lets it and every second where not. A service that does not answer is
-   * waited for up to two minutes. To stop waiting, use the signal: the run goes on.
+   * Returns the run when it is completed, with its steps. It follows the run's events; if the stream fails, it
+   * long-polls the run, or polls every second if that is not possible. It tolerates a service that does not answer for
+   * up to two minutes. The signal ends the wait, never the run.
    */
   async wait(runId: string, options: WaitOptions = {}): Promise<Run> {
     return new Wait(this.#sender, runPath(runId), options.signal, options.onEvent ?? (() => undefined)).run();
@@ -194,12 +194,12 @@ export class Client {
     return this.#get(runPath(runId), options);
   }
 
-  /** Ends a run that has not ended yet. To cancel it again changes nothing. */
+  /** Ends a run that has not ended yet. Canceling it again changes nothing. */
   async cancel(runId: string, options: CallOptions = {}): Promise<Run> {
     return this.#call({ method: "POST", path: `${runPath(runId)}cancel/`, signal: options.signal });
   }
 
-  /** Goes through the runs of the organization, newest first. */
+  /** Iterates over the runs of the organization, newest first. */
   runs(filter: RunFilter = {}): AsyncGenerator<Run, void, undefined> {
     return this.#list("/api/runs/", filter, {
       state: filter.state, result: filter.result, source: filter.source, workflow: filter.workflow,
@@ -207,12 +207,12 @@ export class Client {
     });
   }
 
-  /** Goes through the findings of a run in the order in which they were found. */
+  /** Iterates over the findings of a run in the order in which they were found. */
   findings(runId: string, options: ListOptions = {}): AsyncGenerator<Finding, void, undefined> {
     return this.#list(`${runPath(runId)}findings/`, options);
   }
 
-  /** Reads the findings of a run in another form. */
+  /** Reads the findings of a run as a report. */
   async report(runId: string, form: Report, options: CallOptions = {}): Promise<Uint8Array> {
     const path = `${runPath(runId)}findings/?format=${encodeURIComponent(form)}`;
     return (await this.#sender.send({ method: "GET", path, signal: options.signal })).content;
@@ -232,12 +232,12 @@ export class Client {
     return this.#get(`${runPath(runId)}document/?from=${from}&lines=${lines}`, options);
   }
 
-  /** Tells what has changed since the previous run of the same workflow on the same file. */
+  /** Compares the findings with those of the previous run of the same workflow on the same file. */
   async compare(runId: string, options: CallOptions = {}): Promise<Comparison> {
     return this.#get(`${runPath(runId)}comparison/`, options);
   }
 
-  /** Goes through the requests of the organization that may change something, newest first. */
+  /** Iterates over the organization's requests that may change something, newest first. */
   requests(filter: RequestFilter = {}): AsyncGenerator<LoggedRequest, void, undefined> {
     return this.#list("/api/requests/", filter, {
       status: filter.status, code: filter.code, key: filter.key, token: filter.token, run: filter.run,
@@ -272,7 +272,7 @@ export class Client {
   }
 
   /**
-   * Brings in a YAML file: as a new workflow, or as the next version of the one that has its slug. Without a key the
+   * Imports a YAML file: as a new workflow, or as the next version of the one that has its slug. Without a key the
    * client makes one.
    */
   async importWorkflow(
@@ -284,7 +284,7 @@ export class Client {
     });
   }
 
-  /** Reads who the token stands for. */
+  /** Reads the user, the organization and the role of the token. */
   async me(options: CallOptions = {}): Promise<Me> {
     return this.#get("/api/me/", options);
   }
@@ -294,14 +294,14 @@ export class Client {
     return this.#get("/api/usage/", options);
   }
 
-  /** Goes through the tokens of the caller, newest first, and through those of all members for admins. */
+  /** Iterates over the tokens of the caller, newest first; for admins over those of all members. */
   tokens(options: ListOptions = {}): AsyncGenerator<Token, void, undefined> {
     return this.#list("/api/tokens/", options);
   }
 
   /**
-   * Makes a token. There are no keys for it, as its answer must not be stored: when the answer is lost, the error is an
-   * {@link UnknownOutcomeError}, and a token may exist whose secret nobody knows. Revoke it.
+   * Makes a token. It takes no idempotency key, because its answer must not be stored: if the answer is lost, the error
+   * is an {@link UnknownOutcomeError}, and a token may exist whose secret is unknown. Revoke it.
    */
   async createToken(draft: TokenDraft, options: CallOptions = {}): Promise<TokenSecret> {
     return this.#call({
@@ -310,8 +310,9 @@ export class Client {
   }
 
   /**
-   * Makes a token that takes the place of another, which works on for the overlap. As with {@link Client.createToken},
-   * a lost answer is an {@link UnknownOutcomeError}: the old token may end soon, and be rotated no more.
+   * Replaces a token, which keeps working for the overlap. As with {@link Client.createToken}, a lost answer is an
+   * {@link UnknownOutcomeError}: the old token may then work only until the overlap is over, and cannot be rotated
+   * again.
    */
   async rotateToken(
     tokenId: string, rotation: TokenRotation = {}, options: CallOptions = {},
@@ -322,17 +323,17 @@ export class Client {
     });
   }
 
-  /** Ends a token for good. To repeat it is no error. */
+  /** Ends a token permanently. Repeating it is not an error. */
   async revokeToken(tokenId: string, options: CallOptions = {}): Promise<void> {
     await this.#sender.send({ method: "DELETE", path: `/api/tokens/${segment(tokenId)}/`, signal: options.signal });
   }
 
-  /** Goes through the members of the organization. */
+  /** Iterates over the members of the organization. */
   members(options: ListOptions = {}): AsyncGenerator<Member, void, undefined> {
     return this.#list("/api/members/", options);
   }
 
-  /** Invites somebody, who becomes a member by accepting. Without a key the client makes one. */
+  /** Invites a person, who becomes a member by accepting. Without a key the client makes one. */
   async inviteMember(draft: MemberDraft, options: CallOptions & { key?: string } = {}): Promise<Invitation> {
     return this.#call({
       method: "POST", path: "/api/members/", key: await this.#keyFor(options.key), creates: true,
@@ -340,29 +341,29 @@ export class Client {
     });
   }
 
-  /** Goes through the open invitations of the organization. */
+  /** Iterates over the open invitations of the organization. */
   invitations(options: ListOptions = {}): AsyncGenerator<Invitation, void, undefined> {
     return this.#list("/api/members/invitations/", options);
   }
 
-  /** Makes a new link for an open invitation, which is shown this once. The link before it stops working. */
+  /** Makes a new link for an open invitation, shown only in this answer. The previous link stops working. */
   async linkInvitation(invitationId: string, options: CallOptions = {}): Promise<InvitationLink> {
     const path = `/api/members/invitations/${segment(invitationId)}/link/`;
     return this.#call({ method: "POST", path, signal: options.signal });
   }
 
-  /** Ends an open invitation and its link. To repeat it is no error. */
+  /** Ends an open invitation and its link. Repeating it is not an error. */
   async revokeInvitation(invitationId: string, options: CallOptions = {}): Promise<void> {
     const path = `/api/members/invitations/${segment(invitationId)}/`;
     await this.#sender.send({ method: "DELETE", path, signal: options.signal });
   }
 
-  /** Goes through what the caller is invited to, in whatever organization. */
+  /** Iterates over the caller's own invitations, of all organizations. */
   ownInvitations(options: ListOptions = {}): AsyncGenerator<Invitation, void, undefined> {
     return this.#list("/api/invitations/", options);
   }
 
-  /** Makes the caller a member of the organization that invites. To repeat it changes nothing. */
+  /** Makes the caller a member of the organization that invites. Repeating it changes nothing. */
   async acceptInvitation(invitationId: string, options: CallOptions = {}): Promise<Invitation> {
     const path = `/api/invitations/${segment(invitationId)}/accept/`;
     return this.#call({ method: "POST", path, signal: options.signal });
@@ -379,23 +380,26 @@ export class Client {
     await this.#sender.send({ method: "DELETE", path: "/api/members/me/", signal: options.signal });
   }
 
-  /** Gives a member another role. To repeat it changes nothing. */
+  /** Gives a member another role. Repeating it changes nothing. */
   async changeMember(userId: string, change: MemberChange, options: CallOptions = {}): Promise<Member> {
     const path = `/api/members/${segment(userId)}/`;
     return this.#call({ method: "PATCH", path, body: jsonBody(change), signal: options.signal });
   }
 
-  /** Ends a membership. To repeat it is no error. */
+  /** Ends a membership. Repeating it is not an error. */
   async removeMember(userId: string, options: CallOptions = {}): Promise<void> {
     await this.#sender.send({ method: "DELETE", path: `/api/members/${segment(userId)}/`, signal: options.signal });
   }
 
-  /** Goes through what was done in the organization, newest first. */
+  /** Iterates over the audit log of the organization, newest first. */
   auditRecords(options: ListOptions = {}): AsyncGenerator<AuditRecord, void, undefined> {
     return this.#list("/api/audit/", options);
   }
 
-  /** Asks, once, whether the service can do its work. That it cannot is an answer and no error. */
+  /**
+   * Asks once, without retries, whether the service can do its work. A service that cannot is an answer and not an
+   * error.
+   */
   async health(options: CallOptions = {}): Promise<Health> {
     options.signal?.throwIfAborted();
     let answer: Omit<Answer, "attempts">;
@@ -454,7 +458,7 @@ export class Client {
     }
   }
 
-  /** Goes through the pages of a list. */
+  /** Iterates over all pages of a list. */
   async *#list<T>(
     path: string, options: ListOptions, query: Record<string, string | undefined> = {},
   ): AsyncGenerator<T, void, undefined> {

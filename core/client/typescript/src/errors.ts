@@ -15,7 +15,7 @@ export abstract class CallError extends Error {
   }
 }
 
-/** The answer is a refusal. Where a proxy in front of the service made it, it has no code. */
+/** A refusal of the service. An answer of a proxy in front of the service has no code. */
 export class RefusedError extends CallError {
   override readonly name = "RefusedError";
   /** The status of the answer; 0 for a redirect in a browser, which hides it. */
@@ -32,7 +32,7 @@ export class RefusedError extends CallError {
   readonly differs: readonly string[];
   /** The request that used the key first. */
   readonly originalRequestId: string | null;
-  /** The places of the request that are at fault. */
+  /** The faults of the request, with their locations. */
   readonly errors: readonly FieldError[];
   /** How long the service asks to wait; null where it does not say. */
   readonly retryAfterMs: number | null;
@@ -68,8 +68,8 @@ export interface Refusal {
 }
 
 /**
- * A request was sent that may have been carried out, and its answer has not come. To repeat the call with the key is
- * safe, and tells. Without a key the call must not be repeated before somebody has looked.
+ * A request may have been carried out, because it was sent and its answer never arrived. Repeating the call with the
+ * key is safe, and finds out. Without a key, look first whether the call was carried out.
  */
 export class UnknownOutcomeError extends CallError {
   override readonly name = "UnknownOutcomeError";
@@ -86,7 +86,7 @@ export class UnknownOutcomeError extends CallError {
   }
 }
 
-/** No answer came to a request that starts nothing, or that was never sent. */
+/** A request was never sent, or a read-only request got no answer. */
 export class UnreachableError extends CallError {
   override readonly name = "UnreachableError";
 

@@ -5,19 +5,19 @@ import {
 
 /** Says how often and how long a call is tried. */
 export interface Retries {
-  /** How often a request is sent at most; 1 is never again. */
+  /** How often a request is sent at most; 1 means no retries. */
   attempts: number;
   /** The waits between attempts are random times below a limit, which begins here and doubles. */
   minWaitMs: number;
   /** The limit of the waits doubles up to this one. */
   maxWaitMs: number;
-  /** After this time no further attempt is begun. */
+  /** The time since the beginning of the call after which no further attempt begins. */
   budgetMs: number;
-  /** Bounds one attempt, the sending of the document included. */
+  /** Bounds one attempt, including the upload of the document. */
   attemptTimeoutMs: number;
 }
 
-/** The retries of a client that was not told otherwise. */
+/** The retries of a client without the option `retries`. */
 export const defaultRetries: Readonly<Retries> = Object.freeze({
   attempts: 4,
   minWaitMs: 250,
@@ -26,11 +26,11 @@ export const defaultRetries: Readonly<Retries> = Object.freeze({
   attemptTimeoutMs: 2 * 60_000,
 });
 
-/** The longest wait that is obeyed. A service that asks for more is not waited for. */
+/** The longest Retry-After that is honored. A longer one ends the call. */
 const maxRetryAfterMs = 60_000;
 
 /**
- * Why one attempt came to nothing.
+ * Why one attempt failed.
  *
  * @internal
  */
@@ -41,7 +41,7 @@ export interface Failure {
   unreadable?: boolean;
   /** The service may have done what was asked for. */
   lost: boolean;
-  /** A repetition would fail alike. */
+  /** A retry would fail in the same way. */
   final: boolean;
 }
 
@@ -79,7 +79,7 @@ export function failureOfError(error: unknown, aborted: boolean): Failure {
 }
 
 /**
- * Reports whether it makes sense to send the request again, and is safe.
+ * Reports whether sending the request again is safe and may succeed.
  *
  * @internal
  */
@@ -100,8 +100,8 @@ export function isRetryable(failure: Failure, request: Retried): boolean {
 }
 
 /**
- * Makes the error of the whole call. An answer that was lost in any attempt leaves it open what was done, unless a
- * later answer tells.
+ * Makes the error of the whole call. If the answer of any attempt was lost, the outcome is unknown, unless a later
+ * answer settles it.
  *
  * @internal
  */
@@ -141,7 +141,7 @@ export function waitBefore(retries: Retries, attempts: number, askedMs: number, 
     return null;
   }
   if (askedMs > 0) {
-    // Clients that were sent away together should not come back together.
+    // Clients that were refused together should not come back together.
     return askedMs + clock.random() * retries.minWaitMs;
   }
   const limit = Math.min(retries.minWaitMs * 2 ** (attempts - 1), retries.maxWaitMs);

@@ -88,7 +88,7 @@ export class Sender {
     return this.#settings.clock;
   }
 
-  /** Sends the request until it is answered for good. */
+  /** Sends the request, with retries, until it has a final answer. */
   async send(request: Request): Promise<Answer> {
     const { retries, clock, onAttempt, onRetry } = this.#settings;
     request.signal?.throwIfAborted();
@@ -233,7 +233,7 @@ export class Sender {
     return base.origin + base.pathname.replace(/\/+$/, "") + path;
   }
 
-  /** An end that the caller asked for is told as the caller put it, unless there is something to know about a start. */
+  /** An abort by the caller is thrown with the caller's reason, unless the outcome of a start is unknown. */
   #conclude(failure: Failure, request: Request, lost: boolean, attempts: number): unknown {
     const concluded: CallError = conclude(failure, request, lost, attempts);
     const knows = request.creates && (lost || failure.refused !== undefined);
@@ -243,7 +243,7 @@ export class Sender {
 
 type Result = { answer: Answer } | { failure: Failure };
 
-/** Carries what is wrong with a document out of an attempt. */
+/** Carries the error of reading a document out of an attempt. */
 class SourceFailure extends Error {
   constructor(readonly unreadable: Unreadable) {
     super("the document could not be read");

@@ -220,7 +220,7 @@ export interface InvitationLink extends Invitation {
   link: string;
 }
 
-/** Somebody who is to be invited. */
+/** A person to be invited. */
 export interface MemberDraft {
   email: string;
   /** What the organization calls the person until the invitation is accepted. */

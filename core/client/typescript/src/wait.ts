@@ -4,16 +4,16 @@ import { retryAfterMs } from "./retry.js";
 import { type Answer, type Sender, decode } from "./send.js";
 import type { Run } from "./types.js";
 
-/** How many seconds a read is asked to wait for the end of the run. */
+/** How many seconds one long poll waits for the end of the run. */
 const patientSeconds = 20;
 
 /** The least time between two reads of a run that has not ended. */
 const pollPauseMs = 1000;
 
-/** After how many streams without an event in a row the run is read instead. */
+/** After how many consecutive streams without an event the run is polled instead. */
 const brokenStreams = 2;
 
-/** How long a service that does not answer is waited for. */
+/** How long a service that does not answer is tolerated. */
 const maxOutageMs = 2 * 60_000;
 
 /**
@@ -28,7 +28,7 @@ export class Wait {
   readonly #tell: (event: RunEvent) => void;
   #last = "";
   #completed = false;
-  /** The ids of the steps that were told of. */
+  /** The ids of the steps whose event was reported. */
   readonly #told = new Set<string>();
 
   /** The path is that of the run. */
@@ -46,7 +46,7 @@ export class Wait {
     return this.#poll();
   }
 
-  /** Reads streams of events until one tells of the end or they do not come through. */
+  /** Reads streams of events until one reports the end, or the streams fail. */
   async #follow(): Promise<void> {
     for (let broken = 0; broken < brokenStreams && !this.#completed;) {
       let count = 0;
@@ -123,7 +123,7 @@ export class Wait {
     this.#tell(event);
   }
 
-  /** Tells of the steps that ended since the last look. */
+  /** Reports the steps that have ended since the last poll. */
   #tellSteps(run: Run): void {
     for (const step of run.steps) {
       if (step.status === "PASSED" || step.status === "FAILED") {

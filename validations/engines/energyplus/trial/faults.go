@@ -74,7 +74,7 @@ func replaceObjects(change func(m goodModel, o object) (edit, bool)) func(goodMo
 	}
 }
 
-// isNumber says that a field has a number.
+// isNumber reports whether a field has a number.
 func isNumber(f *dictionary.Field, text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil && (f.Kind == dictionary.Number || f.Kind == dictionary.Integer)

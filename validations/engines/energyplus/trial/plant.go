@@ -69,7 +69,7 @@ func spread(edits []edit) []edit {
 	return picked
 }
 
-// finds says that a report has an error with one of the codes in a line.
+// finds reports whether a report has an error with one of the codes in a line.
 func finds(report engine.Report, codes []string, line int) bool {
 	return slices.ContainsFunc(report.Findings, func(f engine.Finding) bool {
 		code := strings.TrimPrefix(f.Code, "energyplus.")

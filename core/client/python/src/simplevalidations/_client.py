@@ -50,9 +50,9 @@ class Client:
 
     ``base_url`` is like "https://validations.example". ``retries`` says how often and how long calls are tried.
     ``user_agent`` names the calling program in front of the client. ``ssl_context`` says which certificates are
-    trusted. ``on_attempt`` is told of every attempt when it has ended. ``new_key`` makes the keys of calls that bring
-    none. Proxies of the environment are not used, and redirects are never followed: they would lose documents and give
-    the token away.
+    trusted. ``on_attempt`` is called with every attempt when it has ended. ``new_key`` makes the keys of calls without
+    one. Proxies of the environment are not used, and redirects are never followed: they would lose documents and leak
+    the token.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class Client:
         """Starts a run, or finds the one that was started with the same key and the same document.
 
         ``workflow`` is an id or a slug; ``version`` pins a version, and 0 is the latest. ``document`` is bytes, the
-        path of a file, or a file open in mode ``rb``, from where it stands to its end; files are streamed. ``key`` is
-        the idempotency key; without one the client makes one. Choose one, or keep one with :func:`key_from_file`, if
-        the program may crash. ``filename`` is that of the path or file unless it is given.
+        path of a file, or a file open in mode ``rb``, from its current position to its end; files are streamed.
+        ``key`` is the idempotency key; without one the client makes one. Choose one, or keep one with
+        :func:`key_from_file`, if the program may crash. ``filename`` is that of the path or file unless it is given.
         """
         form = Form(
             document, repeated=self._retries.attempts > 1, filename=filename, media_type=media_type, name=name,
@@ -115,7 +115,7 @@ class Client:
         return self._get(Run, _run_path(run_id))
 
     def cancel(self, run_id: str) -> Run:
-        """Ends a run that has not ended yet. To cancel it again changes nothing."""
+        """Ends a run that has not ended yet. Canceling it again changes nothing."""
         reply = self._send("POST", _run_path(run_id) + "cancel/")
         return _understood(Run, reply)
 
@@ -124,14 +124,14 @@ class Client:
     ) -> Run:
         """Returns the run when it is completed, with its steps.
 
-        It follows the run's events; if they do not come through, it reads the run, patiently if the service lets it
-        and every second if not. A service that does not answer is waited for up to two minutes. ``on_event`` is told of
-        each event once. When ``timeout`` seconds are over, it raises :class:`WaitTimeoutError`, and the run goes on.
+        It follows the run's events; if the stream fails, it long-polls the run, or polls every second if that is not
+        possible. It tolerates a service that does not answer for up to two minutes. ``on_event`` is called once for
+        each event. After ``timeout`` seconds it raises :class:`WaitTimeoutError`; the run continues.
         """
         return Wait(self, run_id, _run_path(run_id), timeout, on_event, self._sleep).result()
 
     def findings(self, run_id: str) -> Iterator[Finding]:
-        """Goes through the findings of a run in their order, and reads page after page meanwhile."""
+        """Iterates over the findings of a run in their order, and fetches all pages."""
         return self._list(Finding, _run_path(run_id) + "findings/", {})
 
     def report(self, run_id: str, form: str) -> bytes:
@@ -147,14 +147,14 @@ class Client:
         return self._get(DocumentWindow, _run_path(run_id) + "document/?" + urlencode({"from": first, "lines": lines}))
 
     def compare(self, run_id: str) -> Comparison:
-        """Tells what has changed since the previous run of the same workflow on the same file."""
+        """Compares the findings with those of the previous run of the same workflow on the same file."""
         return self._get(Comparison, _run_path(run_id) + "comparison/")
 
     def runs(
         self, *, state: str = "", result: str = "", source: str = "", workflow: str = "", search: str = "",
         key: str = "", since: Optional[datetime] = None, until: Optional[datetime] = None,
     ) -> Iterator[Run]:
-        """Goes through the runs of the organization, newest first.
+        """Iterates over the runs of the organization, newest first.
 
         What is given narrows the list. ``search`` is a part of the key or of the document's name. ``since`` and
         ``until`` bound the time of creation; ``until`` is not included.
@@ -168,7 +168,7 @@ class Client:
         self, *, status: str = "", code: str = "", key: str = "", token: str = "", run: str = "",
         since: Optional[datetime] = None, until: Optional[datetime] = None,
     ) -> Iterator[LoggedRequest]:
-        """Goes through the requests of the organization that may change something, newest first.
+        """Iterates over the organization's requests that may change something, newest first.
 
         What is given narrows the list: ``status`` is ``2xx``, ``3xx``, ``4xx`` or ``5xx``, ``code`` that of a problem,
         and ``token`` and ``run`` are ids.
@@ -187,7 +187,7 @@ class Client:
         return self._get(OrganizationSettings, "/api/organization/")
 
     def workflows(self) -> Iterator[Workflow]:
-        """Goes through the workflows of the organization."""
+        """Iterates over the workflows of the organization."""
         return self._list(Workflow, "/api/workflows/", {})
 
     def workflow(self, workflow: str, *, version: int = 0) -> Workflow:
@@ -196,7 +196,7 @@ class Client:
         return self._get(Workflow, path)
 
     def me(self) -> Me:
-        """Reads who the token stands for."""
+        """Reads the user, the organization and the role of the token."""
         return self._get(Me, "/api/me/")
 
     def usage(self) -> Usage:
@@ -231,7 +231,7 @@ class Client:
                 items = [models.read(model, item) for item in page["results"]]
                 following = page["next"]
                 if following is not None and not isinstance(following, str):
-                    raise ValueError("next is no address")
+                    raise ValueError("next is not an address")
             except (ValueError, TypeError, KeyError) as error:
                 raise _foreign(error, reply.attempts) from error
             yield from items

@@ -30,7 +30,7 @@ MAX_LINE = 1 << 20
 class Event:
     """One thing that has happened to a run: ``run.created``, ``run.started``, ``step.completed`` or ``run.completed``.
 
-    More names may come; skip what you do not know.
+    Ignore unknown names: further events may be added.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Wait:
         return self._poll()
 
     def _follow(self) -> None:
-        """Reads streams of events until one tells of the end or they do not come through."""
+        """Reads streams of events until one reports the end, or the streams fail."""
         broken = 0
         while broken < BROKEN_STREAMS and not self._completed:
             told = False
@@ -136,7 +136,7 @@ class Wait:
         return time.monotonic() - answered > MAX_OUTAGE
 
     def _tell_steps(self, run: Run) -> None:
-        """Tells of the steps that have ended since the last look."""
+        """Reports the steps that have ended since the last poll."""
         for step in run.steps:
             if step.status in ("PASSED", "FAILED"):
                 self._take(Event("step.completed", self._last, step=step))

@@ -20,7 +20,7 @@ class Error(Exception):
 
 @dataclass(frozen=True)
 class FieldError:
-    """One place of a request that is at fault."""
+    """One fault of a request, with its location."""
 
     code: str = ""
     detail: str = ""
@@ -77,7 +77,7 @@ class RefusedError(Error):
 
 
 class UnknownOutcomeError(Error):
-    """The answer to a start never came, and a run may exist. Repeat the call with ``key`` to find out: that is safe."""
+    """The answer to a start never arrived, and a run may exist. Repeating the call with ``key`` is safe and finds out."""
 
     #: The id that the run has if it exists, or "" if the service could not tell.
     run_id: str
@@ -88,7 +88,7 @@ class UnknownOutcomeError(Error):
 
 
 class UnreachableError(Error):
-    """The service did not answer, and nothing has happened: the request was never sent, or only asked for something."""
+    """The service did not answer, and nothing has happened: the request was never sent, or was read-only."""
 
 
 class ResponseError(Error):
@@ -100,7 +100,7 @@ class DocumentError(Error):
 
 
 class WaitTimeoutError(Error, TimeoutError):
-    """The time for a wait is over. The run goes on."""
+    """The wait timed out. The run continues."""
 
     run_id: str
 

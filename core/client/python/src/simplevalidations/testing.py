@@ -1,7 +1,7 @@
-"""A service in memory for the tests of programs that use this client.
+"""An in-memory fake of the service for the tests of programs that use this client.
 
-It starts runs, keeps their idempotency keys and ends them as it is told, and it loses answers, waits and refuses on
-demand. It validates nothing, and it is not the service: it knows only what such tests need.
+It starts runs, keeps their idempotency keys and ends runs as the test says; it loses answers, delays them and refuses
+requests on demand. It validates nothing, and has only the routes that such tests need.
 
     with FakeServer() as server:
         server.drop_responses(1)
@@ -54,7 +54,7 @@ class _Refusal:
 
 
 class FakeServer:
-    """A service on a free port of this machine. Use it in a ``with`` statement, or close it in the end."""
+    """A service on a free port of this machine. Use it in a ``with`` statement, or close it at the end."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -102,12 +102,12 @@ class FakeServer:
 
     @property
     def starts(self) -> int:
-        """How many requests to start a run came, replays and refusals included."""
+        """Counts the requests to start a run, including replays and refusals."""
         with self._changed:
             return self._starts
 
     def drop_responses(self, count: int) -> None:
-        """Loses the next answers to starts: what was asked for is done, and the connection breaks."""
+        """Loses the next answers to starts: the start is carried out, and then the connection breaks."""
         with self._changed:
             self._drops = count
 
@@ -121,7 +121,7 @@ class FakeServer:
         self._refuse(count, _Refusal(status, code, detail, retryable))
 
     def delay(self, seconds: float) -> None:
-        """Lets all answers wait."""
+        """Delays all answers."""
         with self._changed:
             self._delay = seconds
 
@@ -131,7 +131,7 @@ class FakeServer:
             self._left = left
 
     def outcome(self, result: str, *steps: Step) -> None:
-        """Sets what the runs find that are started from now on."""
+        """Sets the result of the runs that are started from now on."""
         with self._changed:
             self._result = (result, steps)
 

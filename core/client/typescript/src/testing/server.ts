@@ -26,9 +26,9 @@ interface Use {
 }
 
 /**
- * A service in memory on a free port of this machine. It starts runs, keeps their idempotency keys and ends them as it
- * is told; and it loses answers, waits and refuses on demand. It validates nothing, and it knows no other calls than
- * start, list, read, findings, events and cancel.
+ * An in-memory fake of the service on a free port of this machine. It starts runs, keeps their idempotency keys and
+ * ends runs as the test says; it loses answers, delays them and refuses requests on demand. It validates nothing, and
+ * has only the calls start, list, read, findings, events and cancel.
  */
 export class FakeServer {
   readonly #http: Server;
@@ -51,7 +51,7 @@ export class FakeServer {
     });
   }
 
-  /** Starts a server. Close it in the end. */
+  /** Starts a server. Close it at the end. */
   static async start(): Promise<FakeServer> {
     const server = new FakeServer();
     server.#http.listen(0, "127.0.0.1");
@@ -69,7 +69,7 @@ export class FakeServer {
     return structuredClone(this.#runs);
   }
 
-  /** How many requests to start a run came, replays and refusals included. */
+  /** Counts the requests to start a run, including replays and refusals. */
   get starts(): number {
     return this.#starts;
   }
@@ -82,7 +82,7 @@ export class FakeServer {
     await closed;
   }
 
-  /** Lets the next answers to starts get lost: what was asked for is done, and the connection breaks. */
+  /** Loses the next answers to starts: the start is carried out, and then the connection breaks. */
   dropResponses(count: number): void {
     this.#drops = count;
   }
@@ -97,7 +97,7 @@ export class FakeServer {
     this.#failures = Array.from({ length: count }, () => answer);
   }
 
-  /** Lets all answers wait. */
+  /** Delays all answers. */
   delay(ms: number): void {
     this.#delayMs = ms;
   }
@@ -107,7 +107,7 @@ export class FakeServer {
     this.#left = left;
   }
 
-  /** Sets what the runs find that are started from now on. */
+  /** Sets the result of the runs that are started from now on. */
   outcome(result: RunResult, ...steps: Step[]): void {
     this.#result = result;
     this.#steps = steps;

@@ -12,9 +12,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestToldWithoutKey strikes requests that have no key, and which nobody may therefore send again: what the client is
-// told has to agree with what is in the database, now and when everything is done.
-func TestToldWithoutKey(t *testing.T) {
+// TestAnswersWithoutKeyAreTrue strikes requests without a key, which a client must not repeat blindly: the answer
+// has to agree with what is in the database, now and when everything is done.
+func TestAnswersWithoutKeyAreTrue(t *testing.T) {
 	t.Parallel()
 	nth := 0
 	for _, f := range requestFlows() {

@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// expiredContext ends when it is told to, as if its deadline had come.
+// expiredContext ends when the test says so, as if its deadline had come.
 type expiredContext struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -27,7 +27,7 @@ func (c expiredContext) Err() error {
 	}
 }
 
-func TestExecuteOutlastsThePatienceOfTheQueue(t *testing.T) {
+func TestExecuteOutlastsTheRetriesOfTheQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
 	var n atomic.Int64
