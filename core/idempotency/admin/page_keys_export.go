@@ -24,8 +24,7 @@ const (
 // exportKeys is GET /app/orgs/{org}/export-keys/: the list with its filters as a table, newest keys first. It is sent
 // while it is read, so that its length does not matter.
 func (a *App) exportKeys(c echo.Context, principal core.Principal) error {
-	var query entriesQuery
-	cursor, err := core.BindList(c, a.check, &query)
+	query, cursor, err := a.keysQuery(c)
 	if err != nil {
 		return err
 	}

@@ -188,6 +188,26 @@ class WaitTest(Server):
         self.assertEqual(self.client.run(held).result, "CANCELED")
 
 
+class OrganizationTest(unittest.TestCase):
+    def test_changes_only_what_is_given(self) -> None:
+        requests: List[bytes] = []
+
+        def service(connection: Any) -> None:
+            requests.append(read_request(connection))
+            if len(requests) > 1:
+                settings = b'{"id": "%s", "key_required": true, "key_lifetime_ms": null}' % RUN.encode()
+                connection.sendall(response(200, settings, "Connection: close"))
+
+        with raw_server(service) as url:
+            changed = client_of(url).change_organization({"key_required": True, "key_lifetime_ms": None})
+        self.assertEqual((changed.key_required, changed.key_lifetime_ms), (True, None))
+        self.assertEqual(requests[0], requests[1])
+        head, _, body = requests[0].partition(b"\r\n\r\n")
+        self.assertTrue(head.startswith(b"PATCH /api/organization/ HTTP/1.1\r\n"), head)
+        self.assertIn(b"\r\nContent-Type: application/json\r\n", head + b"\r\n")
+        self.assertEqual(body, b'{"key_required": true, "key_lifetime_ms": null}')
+
+
 class KeysTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
