@@ -46,7 +46,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	wide, phone := s.tab(t, b, 1280, address, viewer), s.tab(t, b, 360, address, viewer)
 	for _, tab := range []*browser.Tab{wide, phone} {
 		tab.Await(".live .pill.ok")
-		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 1 {
+		if lanes := tab.Count("ol.lanes > li:not(.event, .more)"); lanes != 1 {
 			t.Errorf("lanes before the storm = %d, want 1", lanes)
 		}
 	}
@@ -72,7 +72,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 			return strings.HasPrefix(shown, sentence)
 		})
 		// The first 20 and the last 30 of 66.
-		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 50 {
+		if lanes := tab.Count("ol.lanes > li:not(.event, .more)"); lanes != 50 {
 			t.Errorf("lanes after the storm = %d, want 50", lanes)
 		}
 		text := browser.Eval[string](tab, `document.getElementById("picture").textContent`)
@@ -87,7 +87,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 			t.Error("the page is wider than its window")
 		}
 	}
-	times := browser.Eval[[]string](wide, `[...document.querySelectorAll("ol.lanes > li:not(.event) time")]
+	times := browser.Eval[[]string](wide, `[...document.querySelectorAll("ol.lanes > li:not(.event, .more) time")]
 		.map((time) => time.dateTime)`)
 	if !slices.IsSorted(times) || times[0] == times[len(times)-1] {
 		t.Errorf("the times of the lanes are %v, want them in order", times)

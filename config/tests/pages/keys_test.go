@@ -70,7 +70,7 @@ func TestKeysPage(t *testing.T) {
 		"No key matches")
 	html = s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=made-up", viewer))
 	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`,
-		`name="key" class="mono" maxlength="255" value="other"`,
+		`name="key" class="mono" size="22" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
 	fixture.Hides(t, html, "Stuck", "No key matches", "No request has used a key yet")
 }

@@ -46,8 +46,8 @@ type lane struct {
 	Text string
 	// Points are the recovery points that the request has reached, with their times.
 	Points []lanePoint
-	// LogID leads to the request in the log; the zero UUID for one that is not there.
-	LogID     uuid.UUID
+	// Log is the page of the request in the log; "" for one that is not there. Run is that of the run of the first one.
+	Log, Run  string
 	RequestID string
 	// From says who has sent it.
 	From string
@@ -57,9 +57,6 @@ type lane struct {
 	Skipped int64
 }
 
-// Logged reports whether the log has the request.
-func (l lane) Logged() bool { return l.LogID != uuid.Nil }
-
 // lanePoint is a step of the first request.
 type lanePoint struct {
 	Clock, Text string
@@ -67,14 +64,15 @@ type lanePoint struct {
 
 // picture is what the page of a key draws.
 type picture struct {
-	Lanes []lane
+	Groups []laneGroup
 	// Sentence sums it up for somebody who has never heard of idempotency.
 	Sentence string
 }
 
-// newPicture draws the requests of a key, oldest first, as the log has them.
-func newPicture(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
-	lanes := requestLanes(e, requests, labels)
+// newPicture draws the requests of a key, oldest first, as the log has them. base is the path of the organization's
+// pages.
+func newPicture(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
+	lanes := requestLanes(base, e, requests, labels)
 	lanes = append(lanes, eventLanes(e)...)
 	slices.SortStableFunc(lanes, func(a, b lane) int { return a.At.Compare(b.At) })
 	for i := range lanes {
@@ -83,11 +81,11 @@ func newPicture(e Entry, requests []requestlog.Request, labels map[uuid.UUID]str
 			lanes[i].Since = "+" + pages.Took(lanes[i].At.Sub(lanes[i-1].At))
 		}
 	}
-	return picture{Lanes: lanes, Sentence: sentenceOf(e)}
+	return picture{Groups: foldLanes(lanes), Sentence: sentenceOf(e)}
 }
 
 // requestLanes returns the requests, with the first one even if the log does not have it.
-func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
+func requestLanes(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
 	var lanes []lane
 	first := firstOf(e, requests)
 	if first < 0 {
@@ -97,7 +95,7 @@ func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]s
 		})
 	}
 	for i, request := range requests {
-		made := requestLane(request, labels)
+		made := requestLane(base, request, labels)
 		if i == first {
 			made.Course, made.Points = courseFirst, firstPoints(e)
 			if request.Code == "" || e.Status != nil && *e.Status == request.Status {
@@ -109,6 +107,11 @@ func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]s
 		}
 		made.Number = len(lanes) + 1
 		lanes = append(lanes, made)
+	}
+	for i := range lanes {
+		if lanes[i].Course == courseFirst && e.RunID != nil {
+			lanes[i].Run = base + "runs/" + e.RunID.String() + "/"
+		}
 	}
 	return withGap(e, lanes)
 }
@@ -149,9 +152,9 @@ func withGap(e Entry, lanes []lane) []lane {
 	return lanes
 }
 
-func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
+func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string) lane {
 	made := lane{
-		At: r.At, LogID: r.ID, RequestID: r.RequestID, Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
+		At: r.At, Log: base + "requests/" + r.ID.String() + "/", RequestID: r.RequestID, Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
 		From: cmp.Or(labels[r.TokenID], "dashboard"),
 	}
 	if r.Address.IsValid() {

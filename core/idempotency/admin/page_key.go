@@ -30,7 +30,7 @@ func (a *App) renderKey(
 	if err != nil {
 		return err
 	}
-	data := newKeyPage(a.inspector.operations, report)
+	data := newKeyPage(pages.Base(principal.OrgSlug), a.inspector.operations, report)
 	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
 	data.MayRelease = principal.Role.Allows(core.RoleAdmin) && report.entry.isStuck()
 	data.Reason, data.Problem = release.Reason, problem
@@ -80,7 +80,7 @@ const (
 	otherDay = "2 Jan 15:04"
 )
 
-func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
+func newKeyPage(base string, operations idempotency.Operations, report keyReport) keyPage {
 	e := report.entry
 	page := keyPage{
 		keyRow: newKeyRow(operations)(e), Takeovers: e.takeovers(), Request: report.first,
@@ -89,7 +89,7 @@ func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
 	if len(report.responses) > 0 {
 		page.Response = &report.responses[0]
 	}
-	page.Picture = newPicture(e, report.requests, report.labels)
+	page.Picture = newPicture(base, e, report.requests, report.labels)
 	return page
 }
 

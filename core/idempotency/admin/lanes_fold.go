@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"fmt"
+
+	"github.com/simplevalidations/simplevalidations/core/pages"
+)
+
+// fewLanes is how many lanes of one kind are drawn one below the other. Of more, all but the first are folded.
+const fewLanes = 3
+
+// laneGroup is a lane, or several of one kind that are folded until somebody wants to see them.
+type laneGroup struct {
+	lane
+
+	// Folded are the lanes after the one before the group. Then the lane is the last of them.
+	Folded []lane
+	// ID is the same for as long as the lanes are.
+	ID string
+}
+
+// foldLanes draws a storm of retries as two lines.
+func foldLanes(lanes []lane) []laneGroup {
+	var groups []laneGroup
+	for i := 0; i < len(lanes); {
+		alike := 1
+		for i+alike < len(lanes) && lanes[i+alike].repeats(lanes[i]) {
+			alike++
+		}
+		groups = append(groups, laneGroup{lane: lanes[i]})
+		if alike > fewLanes {
+			folded := lanes[i+1 : i+alike]
+			groups = append(groups, laneGroup{
+				lane: folded[len(folded)-1], Folded: folded, ID: fmt.Sprintf("lanes-%d", i),
+			})
+			i += alike
+			continue
+		}
+		i++
+	}
+	return groups
+}
+
+// repeats reports whether a lane says nothing new beside the one that began the group.
+func (l lane) repeats(first lane) bool {
+	return l.Course == first.Course && l.Text == first.Text && l.Pill == first.Pill && l.Skipped == 0 &&
+		(l.Course == courseReplay || l.Course == courseWaiting || l.Course == courseRefused)
+}
+
+// Summary says what the folded lanes are.
+func (g laneGroup) Summary() string {
+	n := pages.Number(int64(len(g.Folded)))
+	switch g.Course {
+	case courseReplay:
+		return "Replayed " + n + " more times"
+	case courseWaiting:
+		return "Told to wait " + n + " more times"
+	default:
+		return "Refused " + n + " more times"
+	}
+}
+
+// outcome is a number of requests with a key that all came to the same.
+type outcome struct {
+	Label, Text string
+	Count       int64
+	Tone        string
+}
+
+// Outcomes sum up what the requests with the key came to.
+func (e Entry) Outcomes() []outcome {
+	work := outcome{Label: "Executed", Count: 1, Text: "the work was done once", Tone: "ok"}
+	switch {
+	case e.FinishedAt == nil:
+		work = outcome{Label: "Executed", Count: 0, Text: "not finished yet", Tone: "run"}
+	case e.RunID != nil:
+		work = outcome{Label: "Runs started", Count: 1, Text: "charged once", Tone: "ok"}
+	}
+	replays := outcome{Label: "Replayed", Count: e.Replays, Text: "a retry would get the stored answer", Tone: "replay"}
+	if e.Replays > 0 {
+		replays.Text = "got the stored answer; nothing was done again"
+	}
+	refused := outcome{Label: "Refused", Count: e.Mismatches + e.Conflicts, Tone: "fail"}
+	switch {
+	case e.Mismatches > 0 && e.Conflicts > 0:
+		refused.Text = pages.Number(e.Mismatches) + " different (422), " + pages.Number(e.Conflicts) + " too early (409)"
+	case e.Mismatches > 0:
+		refused.Text = "asked for something different (422)"
+	case e.Conflicts > 0:
+		refused.Text = "came before the first was answered (409)"
+	default:
+		refused.Text = "no other request has used the key"
+	}
+	all := outcome{Label: "Requests", Count: 1 + e.Replays + refused.Count, Text: "sent this key", Tone: "idle"}
+	return []outcome{all, work, replays, refused}
+}
