@@ -64,8 +64,9 @@ func (a *App) renderRequests(c echo.Context, status int, view requestsView) erro
 
 // pageQuery is the query of the page.
 type pageQuery struct {
+	core.PageQuery
 	pages.PeriodQuery
-	requestsQuery
+	Filter
 }
 
 // readQuery returns the query even if it is refused, so that the form can show what was entered.

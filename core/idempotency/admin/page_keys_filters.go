@@ -12,8 +12,9 @@ import (
 
 // keysQuery is the query of the page and of its export.
 type keysQuery struct {
+	core.PageQuery
 	pages.PeriodQuery
-	entriesQuery
+	EntryFilter
 }
 
 // keysQuery returns the query even if it is refused, so that the form can show what was entered.
