@@ -44,6 +44,8 @@ type lane struct {
 	Pill   pages.Pill
 	// Text says in a sentence what became of it.
 	Text string
+	// Differs names the parts in which a refused request was another one than the first.
+	Differs []string
 	// Points are the recovery points that the request has reached, with their times.
 	Points []lanePoint
 	// Log is the page of the request in the log; "" for one that is not there. Run is that of the run of the first one.
@@ -77,7 +79,7 @@ func newPicture(base string, e Entry, requests []requestlog.Request, labels map[
 	slices.SortStableFunc(lanes, func(a, b lane) int { return a.At.Compare(b.At) })
 	for i := range lanes {
 		lanes[i].Clock = clockOf(lanes[i].At, e.CreatedAt)
-		if i > 0 {
+		if i > 0 && !lanes[i].At.Equal(e.ExpiresAt) {
 			lanes[i].Since = "+" + pages.Took(lanes[i].At.Sub(lanes[i-1].At))
 		}
 	}
@@ -168,7 +170,9 @@ func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string)
 		made.Course = courseWaiting
 		made.Text = "The same request again, before the first one was answered. It was told to wait and retry."
 	case r.Code == core.CodeKeyReused:
-		made.Course, made.Text = courseRefused, differsText(r.Problem)
+		made.Course, made.Differs = courseRefused, differing(r.Problem)
+		made.Text = "A different request with the same key. It was refused, so that no client gets the answer to " +
+			"another request."
 	case r.Code != "":
 		made.Course = courseRefused
 		made.Text = fmt.Sprintf("Refused: %s. The key can still be used.", strings.ToLower(r.Code.Spec().Title))
@@ -182,22 +186,19 @@ func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string)
 	return made
 }
 
-// differsText says in what a refused request was another one.
-func differsText(problem *core.Problem) string {
+// differing names the parts in which a refused request was another one.
+func differing(problem *core.Problem) []string {
+	if problem == nil {
+		return nil
+	}
 	words := map[string]string{
 		"workflow": "workflow or version", "run": "run to repeat", "content": "document", "options": "options",
 	}
-	var parts []string
-	if problem != nil {
-		for _, differing := range problem.Differs {
-			parts = append(parts, cmp.Or(words[differing], differing))
-		}
+	parts := make([]string, len(problem.Differs))
+	for i, part := range problem.Differs {
+		parts[i] = "other " + cmp.Or(words[part], part)
 	}
-	if len(parts) == 0 {
-		return "Another request with the same key. It was refused, because the key belongs to the first one."
-	}
-	return "Another request with the same key: its " + strings.Join(parts, " and ") +
-		" differs. It was refused, so that no client gets the answer to another request."
+	return parts
 }
 
 // firstText says what the first request has done.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
@@ -44,6 +45,7 @@ func foldLanes(lanes []lane) []laneGroup {
 // repeats reports whether a lane says nothing new beside the one that began the group.
 func (l lane) repeats(first lane) bool {
 	return l.Course == first.Course && l.Text == first.Text && l.Pill == first.Pill && l.Skipped == 0 &&
+		slices.Equal(l.Differs, first.Differs) &&
 		(l.Course == courseReplay || l.Course == courseWaiting || l.Course == courseRefused)
 }
 
@@ -76,20 +78,22 @@ func (e Entry) Outcomes() []outcome {
 	case e.RunID != nil:
 		work = outcome{Label: "Runs started", Count: 1, Text: "charged once", Tone: "ok"}
 	}
-	replays := outcome{Label: "Replayed", Count: e.Replays, Text: "a retry would get the stored answer", Tone: "replay"}
-	if e.Replays > 0 {
-		replays.Text = "got the stored answer; nothing was done again"
+	replays := outcome{Label: "Replayed", Count: e.Replays, Text: "a retry gets the stored answer", Tone: "replay"}
+	if e.Replays == 0 {
+		replays.Tone = "idle"
+	} else {
+		replays.Text = "got the answer again, no second run"
 	}
 	refused := outcome{Label: "Refused", Count: e.Mismatches + e.Conflicts, Tone: "fail"}
 	switch {
 	case e.Mismatches > 0 && e.Conflicts > 0:
 		refused.Text = pages.Number(e.Mismatches) + " different (422), " + pages.Number(e.Conflicts) + " too early (409)"
 	case e.Mismatches > 0:
-		refused.Text = "asked for something different (422)"
+		refused.Text = "a different request (422)"
 	case e.Conflicts > 0:
-		refused.Text = "came before the first was answered (409)"
+		refused.Text = "sent too early (409)"
 	default:
-		refused.Text = "no other request has used the key"
+		refused.Text, refused.Tone = "no different request", "idle"
 	}
 	all := outcome{Label: "Requests", Count: 1 + e.Replays + refused.Count, Text: "sent this key", Tone: "idle"}
 	return []outcome{all, work, replays, refused}

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -96,11 +98,17 @@ func newKeyPage(base string, operations idempotency.Operations, report keyReport
 // Cut reports whether only the beginning of the body is shown.
 func (r storedResponse) Cut() bool { return r.Size > len(r.Body) }
 
-// Text is the response as it looks on the wire, without the headers of the request that fetches it.
+// Text is the response as it looks on the wire, without the headers of the request that fetches it. JSON is indented for
+// people.
 func (r storedResponse) Text() string {
 	text := fmt.Sprintf("HTTP/1.1 %d %s\n", r.Status, http.StatusText(r.Status))
 	if r.Headers.Location != "" {
 		text += "Location: " + r.Headers.Location + "\n"
 	}
-	return text + "Content-Type: " + r.Headers.ContentType + "\n\n" + string(r.Body)
+	var body bytes.Buffer
+	if err := json.Indent(&body, r.Body, "", "  "); err != nil {
+		body.Reset()
+		body.Write(r.Body)
+	}
+	return text + "Content-Type: " + r.Headers.ContentType + "\n\n" + body.String()
 }
