@@ -124,7 +124,9 @@ func (v requestsView) Statuses() []pages.Choice {
 }
 
 // Span is the part of the form for the times.
-func (v requestsView) Span() pages.Span { return v.Filter.Span("Received", v.Filter.Since, v.Filter.Until) }
+func (v requestsView) Span() pages.Span {
+	return v.Filter.Span("Received", v.Filter.Since, v.Filter.Until)
+}
 
 // More reports whether one of the filters is set that are rarely wanted.
 func (v requestsView) More() bool {

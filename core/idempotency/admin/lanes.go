@@ -55,6 +55,8 @@ type lane struct {
 	From string
 	// Took is how long the answer took; "" where it is not known.
 	Took string
+	// Undone is set for the first request if it has stopped before its work was done.
+	Undone bool
 	// Skipped is how many requests before this lane are not listed.
 	Skipped int64
 }
@@ -111,7 +113,11 @@ func requestLanes(base string, e Entry, requests []requestlog.Request, labels ma
 		lanes = append(lanes, made)
 	}
 	for i := range lanes {
-		if lanes[i].Course == courseFirst && e.RunID != nil {
+		if lanes[i].Course != courseFirst {
+			continue
+		}
+		lanes[i].Undone = e.takeovers() > 0 || e.FinishedAt == nil && e.RunID == nil
+		if e.RunID != nil {
 			lanes[i].Run = base + "runs/" + e.RunID.String() + "/"
 		}
 	}
@@ -274,6 +280,10 @@ func sentenceOf(e Entry) string {
 		outcome = "it is not finished yet"
 	case e.RunID != nil:
 		outcome = "one run came out of it"
+	}
+	if all == 1 && e.FinishedAt == nil {
+		return "One request used this key, and " + outcome + ". A retry continues where it has stopped, and nothing " +
+			"is done twice."
 	}
 	if all == 1 {
 		return "One request used this key, and " + outcome + ". A retry would get the same answer, and nothing would " +

@@ -46,7 +46,7 @@ func foldLanes(lanes []lane) []laneGroup {
 func (l lane) repeats(first lane) bool {
 	return l.Course == first.Course && l.Text == first.Text && l.Pill == first.Pill && l.Skipped == 0 &&
 		slices.Equal(l.Differs, first.Differs) &&
-		(l.Course == courseReplay || l.Course == courseWaiting || l.Course == courseRefused)
+		l.Course != courseFirst && l.Course != courseResumed
 }
 
 // Summary says what the folded lanes are.
@@ -57,8 +57,10 @@ func (g laneGroup) Summary() string {
 		return "Replayed " + n + " more times"
 	case courseWaiting:
 		return "Told to wait " + n + " more times"
-	default:
+	case courseRefused:
 		return "Refused " + n + " more times"
+	default:
+		return g.Pill.Text + " " + n + " more times"
 	}
 }
 
@@ -79,9 +81,12 @@ func (e Entry) Outcomes() []outcome {
 		work = outcome{Label: "Runs started", Count: 1, Text: "charged once", Tone: "ok"}
 	}
 	replays := outcome{Label: "Replayed", Count: e.Replays, Text: "a retry gets the stored answer", Tone: "replay"}
-	if e.Replays == 0 {
+	switch {
+	case e.Replays == 0 && e.FinishedAt == nil:
+		replays.Tone, replays.Text = "idle", "no answer is stored yet"
+	case e.Replays == 0:
 		replays.Tone = "idle"
-	} else {
+	default:
 		replays.Text = "got the answer again, no second run"
 	}
 	refused := outcome{Label: "Refused", Count: e.Mismatches + e.Conflicts, Tone: "fail"}
