@@ -65,7 +65,7 @@ func TestEveryFormHasItsKeyInABrowser(t *testing.T) {
 	fresh := func(tab *browser.Tab) {
 		t.Helper()
 		field := func(id string) string {
-			return browser.Eval[string](tab, `document.getElementById("`+id+`").value`)
+			return browser.Eval[string](tab, `document.getElementById("`+id+`")?.value ?? ""`)
 		}
 		key := field("header-Idempotency-Key")
 		if _, err := uuid.Parse(key); err != nil || seen[key] {

@@ -40,8 +40,7 @@ func TestDemonstrationIsSignedInToAfterAnotherSeedInABrowser(t *testing.T) {
 	}
 	tab.Follow(`nav a[href$="/tokens/"]`)
 	labels := strings.Fields(browser.Eval[string](tab,
-		`[...document.querySelectorAll("main tbody tr :is(th, td):first-child")].map((e) => e.innerText.trim().split("\\n")[0]
-			.replaceAll(" ", "_")).join(" ")`))
+		`[...document.querySelectorAll("main tbody th")].map((cell) => cell.firstChild.textContent).join(" ")`))
 	slices.Sort(labels)
 	if len(labels) == 0 || len(slices.Compact(slices.Clone(labels))) != len(labels) {
 		t.Errorf("labels of the tokens = %v, want each once", labels)

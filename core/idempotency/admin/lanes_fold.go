@@ -87,7 +87,7 @@ func (e Entry) Outcomes() []outcome {
 	case e.Replays == 0:
 		replays.Tone = "idle"
 	default:
-		replays.Text = "got the answer again, no second run"
+		replays.Text = "got the stored answer"
 	}
 	refused := outcome{Label: "Refused", Count: e.Mismatches + e.Conflicts, Tone: "fail"}
 	switch {
