@@ -1,8 +1,8 @@
 package pages
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
