@@ -123,6 +123,14 @@ func TestLaunchInABrowser(t *testing.T) {
 		if got := coretest.One[string](t, l.stage.DB, `SELECT media_type FROM submissions`); got != "text/plain" {
 			t.Errorf("media type = %s, want text/plain", got)
 		}
+		// The API is sent what the browser declares, as by curl -F.
+		l.tab.Go("http://" + l.stage.Address + tryPages + "start-run/")
+		l.tab.Fill("#path-id", "models")
+		l.tab.Upload("#document", model)
+		l.tab.Follow("form.launch .btn.main")
+		if answer := l.tab.Text("#answer-text"); !strings.HasPrefix(answer, "201 Created") {
+			t.Errorf("answer = %s, want 201", answer)
+		}
 	})
 	t.Run("TooLarge", func(t *testing.T) {
 		t.Parallel()
