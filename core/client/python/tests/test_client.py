@@ -112,7 +112,8 @@ class StartTest(Server):
                 tracemalloc.stop()
 
     def test_threads_share_a_client(self) -> None:
-        self.server.drop_responses(10)
+        # All of them may be those of one start, which is sent four times.
+        self.server.drop_responses(3)
         with ThreadPoolExecutor(16) as threads:
             started = list(threads.map(lambda number: self.client.start("w", b"%d" % number), range(100)))
         self.assertEqual(len({one.key for one in started}), 100)
