@@ -100,6 +100,41 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	}
 }
 
+// A storm of retries is two lines. Opened by the keyboard, it stays open and keeps the focus while the page is renewed.
+func TestStormIsFoldedInABrowser(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "folded")
+	for range 6 {
+		s.Started(t, start)
+	}
+	s.Flush(t)
+	s.FlushRequests(t)
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/"+s.Entry(t, "folded").ID.String()+"/",
+		s.Visitor(t, core.RoleViewer))
+	if got := tab.Text(".more summary"); !strings.Contains(got, "Replayed 4 more times") {
+		t.Errorf("the fold says %q, want the 4 replays after the first one", got)
+	}
+	browser.Eval[bool](tab, `(document.querySelector(".more summary").focus(), true)`)
+	tab.Press(browser.Enter)
+	tab.Await(".more li.replay")
+	s.Started(t, start)
+	s.Flush(t)
+	s.FlushRequests(t)
+	coretest.Eventually(t, func() bool {
+		return strings.Contains(browser.Eval[string](tab, `document.querySelector(".more summary").textContent`),
+			"Replayed 5 more times")
+	})
+	if !browser.Eval[bool](tab, `document.activeElement.matches(".more details[open] > summary")`) {
+		t.Error("the fold was closed, or has lost the focus")
+	}
+	outcomes := browser.Eval[string](tab, `[...document.querySelectorAll(".outcomes li")]
+		.map((li) => li.querySelector(".lab").textContent + " " + li.querySelector("b").textContent).join(", ")`)
+	if want := "Requests 7, Runs started 1, Replayed 6, Refused 0"; outcomes != want {
+		t.Errorf("outcomes = %q, want %q", outcomes, want)
+	}
+}
+
 // Without its script the page draws the same.
 func TestKeyPageWithoutAScript(t *testing.T) {
 	t.Parallel()
