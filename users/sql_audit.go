@@ -53,7 +53,8 @@ const idSlack = time.Minute
 func (s AuditSpan) condition(condition string, args []any) (string, []any) {
 	add := func(comparison string, at time.Time, id uuid.UUID) {
 		args = append(args, at, id)
-		condition += fmt.Sprintf(" AND a.created_at %[1]s $%[2]d AND a.id %[1]s $%[3]d", comparison, len(args)-1, len(args))
+		condition += fmt.Sprintf(" AND a.created_at %[1]s $%[2]d AND a.id %[1]s $%[3]d", comparison, len(args)-1,
+			len(args))
 	}
 	if at, err := time.Parse(time.RFC3339, s.Since); err == nil {
 		add(">=", at, core.FirstIDAt(at.Add(-idSlack)))

@@ -21,7 +21,8 @@ func TestListsAreNarrowedToATime(t *testing.T) {
 	id := core.FirstIDAt(at)
 	s.Exec(t, `UPDATE idempotency_keys SET id = $1, created_at = $2`, id, at)
 	s.Exec(t, `UPDATE request_log SET id = $1, at = $2`, id, at)
-	s.Exec(t, `UPDATE audit_records SET id = $1, created_at = $2, detail = 'old-key' WHERE action = 'run.start'`, id, at)
+	s.Exec(t, `UPDATE audit_records SET id = $1, created_at = $2, detail = 'old-key'
+		WHERE action = 'run.start'`, id, at)
 	s.Started(t, s.Start(t, "fresh-key"))
 	s.FlushRequests(t)
 	s.Exec(t, `UPDATE audit_records SET detail = 'fresh-key' WHERE action = 'run.start' AND detail = ''`)

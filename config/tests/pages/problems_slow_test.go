@@ -14,7 +14,8 @@ func wantProblem(tb testing.TB, tab *browser.Tab, sentence string) {
 	tb.Helper()
 	tab.Await(".problem")
 	text := tab.Text(".problem")
-	if strings.Count(text, sentence) != 1 || !strings.Contains(text, "Help with this error") || strings.Contains(text, "_") {
+	helps := strings.Contains(text, "Help with this error") && !strings.Contains(text, "_")
+	if strings.Count(text, sentence) != 1 || !helps {
 		tb.Errorf("the problem is %q, want %q once and the way to help", text, sentence)
 	}
 	if !browser.Eval[bool](tab, `document.activeElement.matches(".problem")`) {

@@ -162,7 +162,8 @@ func withGap(e Entry, lanes []lane) []lane {
 
 func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string) lane {
 	made := lane{
-		At: r.At, Log: base + "requests/" + r.ID.String() + "/", RequestID: r.RequestID, Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
+		At: r.At, Log: base + "requests/" + r.ID.String() + "/", RequestID: r.RequestID,
+		Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
 		From: cmp.Or(labels[r.TokenID], "dashboard"),
 	}
 	if r.Address.IsValid() {

@@ -72,7 +72,8 @@ type outcome struct {
 }
 
 // Outcomes sum up what the requests with the key came to.
-func (e Entry) Outcomes() []outcome {
+func (p keyPage) Outcomes() []outcome {
+	e := p.Entry
 	work := outcome{Label: "Executed", Count: 1, Text: "the work was done once", Tone: "ok"}
 	switch {
 	case e.FinishedAt == nil:
@@ -92,7 +93,8 @@ func (e Entry) Outcomes() []outcome {
 	refused := outcome{Label: "Refused", Count: e.Mismatches + e.Conflicts, Tone: "fail"}
 	switch {
 	case e.Mismatches > 0 && e.Conflicts > 0:
-		refused.Text = pages.Number(e.Mismatches) + " different (422), " + pages.Number(e.Conflicts) + " too early (409)"
+		refused.Text = fmt.Sprintf("%s different (422), %s too early (409)", pages.Number(e.Mismatches),
+			pages.Number(e.Conflicts))
 	case e.Mismatches > 0:
 		refused.Text = "a different request (422)"
 	case e.Conflicts > 0:

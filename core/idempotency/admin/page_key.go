@@ -98,8 +98,8 @@ func newKeyPage(base string, operations idempotency.Operations, report keyReport
 // Cut reports whether only the beginning of the body is shown.
 func (r storedResponse) Cut() bool { return r.Size > len(r.Body) }
 
-// Text is the response as it looks on the wire, without the headers of the request that fetches it. JSON is indented for
-// people.
+// Text is the response as it looks on the wire, without the headers of the request that fetches it. JSON is indented
+// for people.
 func (r storedResponse) Text() string {
 	text := fmt.Sprintf("HTTP/1.1 %d %s\n", r.Status, http.StatusText(r.Status))
 	if r.Headers.Location != "" {
