@@ -33,29 +33,21 @@ func renderAudit(e auditEntry) auditBody {
 	}
 }
 
-// auditQuery narrows the audit log on the dashboard.
-type auditQuery struct {
+// auditsQuery is the query of the list in the API, which has all records.
+type auditsQuery struct {
 	core.PageQuery
-	AuditFilter
+	AuditSpan
 }
 
 // listAudits is GET /api/audit/.
 func (a *App) listAudits(c echo.Context, principal core.Principal) error {
-	// The API lists all records: its query has no filter.
-	page, err := a.readAudits(c, principal, &core.PageQuery{}, func() AuditFilter { return AuditFilter{} })
+	var query auditsQuery
+	page, err := core.ReadPage(c, a.check, &query, auditEntry.id,
+		func(ctx context.Context, cursor core.Cursor) ([]auditEntry, error) {
+			return a.service.audits(ctx, principal.OrgID, AuditFilter{AuditSpan: query.AuditSpan}, cursor)
+		})
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, core.MapPage(page, renderAudit))
-}
-
-// readAudits reads a page of the audit log, for the API and for the dashboard. The filter is asked for when the query
-// has been read.
-func (a *App) readAudits(
-	c echo.Context, principal core.Principal, query core.ListQuery, filter func() AuditFilter,
-) (core.Page[auditEntry], error) {
-	return core.ReadPage(c, a.check, query, func(e auditEntry) uuid.UUID { return e.ID },
-		func(ctx context.Context, cursor core.Cursor) ([]auditEntry, error) {
-			return a.service.audits(ctx, principal.OrgID, filter(), cursor)
-		})
 }

@@ -2,20 +2,15 @@ package users
 
 import (
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// choice is an option of a form.
-type choice struct {
-	Value, Text string
-	Chosen      bool
-}
-
 // rolesUpTo returns the roles that a member with the role may give, the lowest first.
-func rolesUpTo(most, chosen core.Role) []choice {
-	var choices []choice
+func rolesUpTo(most, chosen core.Role) []pages.Choice {
+	var choices []pages.Choice
 	for _, role := range core.Roles() {
 		if most.Allows(role) {
-			choices = append(choices, choice{Value: string(role), Text: string(role), Chosen: role == chosen})
+			choices = append(choices, pages.Choice{Value: string(role), Text: string(role), Chosen: role == chosen})
 		}
 	}
 	return choices

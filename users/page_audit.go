@@ -3,6 +3,7 @@ package users
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -10,10 +11,39 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
+// auditPageQuery is the query of the page.
+type auditPageQuery struct {
+	core.PageQuery
+	pages.PeriodQuery
+	AuditFilter
+}
+
 // auditPage lists what was done.
 type auditPage struct {
 	core.Page[auditRow]
-	Actions []choice
+	Actions []pages.Choice
+	Span    pages.Span
+	Chips   []pages.Chip
+	// First is set on the first page.
+	First bool
+	// Problem is what is wrong with the filter. Then the list is empty.
+	Problem *core.Error
+}
+
+// newAuditPage is the page with the form of the filters alone.
+func newAuditPage(query auditPageQuery) auditPage {
+	page := auditPage{
+		Actions: auditedActions(query.Noun), Span: query.Span("Time", query.Since, query.Until),
+		First: query.Cursor == "",
+	}
+	values := url.Values{}
+	if query.Noun != "all" {
+		values.Set("noun", query.Noun)
+	}
+	query.Values(values, query.Since, query.Until)
+	action := pages.Filter{Name: "noun", Label: "Show", Text: pages.Chosen(page.Actions)}
+	page.Chips = pages.Chips(values, append([]pages.Filter{action}, page.Span.Filters()...))
+	return page
 }
 
 // auditRow is an entry as the page lists it.
@@ -35,46 +65,64 @@ func auditRowFor(principal core.Principal) func(auditEntry) auditRow {
 	}
 }
 
-// auditedActions are the choices of AuditFilter.
-func auditedActions(chosen string) []choice {
-	choices := []choice{
-		{Value: "all", Text: "everything except run starts"},
-		{Value: "everything", Text: "everything"},
-		{Value: "token", Text: "tokens"},
-		{Value: "member", Text: "members"},
-		{Value: "invitation", Text: "invitations"},
-		{Value: "session", Text: "sign-ins and sessions"},
-		{Value: "password", Text: "passwords"},
-		{Value: "second_factor", Text: "second factors"},
-		{Value: "identity", Text: "accounts at the provider"},
-		{Value: "user", Text: "users"},
-		{Value: "workflow", Text: "workflows"},
-		{Value: "run", Text: "runs"},
-		{Value: "idempotency_key", Text: "idempotency keys"},
-		{Value: "organization", Text: "the organization"},
-		{Value: "signing_secret", Text: "signing secrets"},
-	}
-	for i := range choices {
-		choices[i].Chosen = choices[i].Value == chosen
-	}
-	return choices
+// auditedActions are the choices of AuditFilter, first what the page lists unless something else is chosen.
+func auditedActions(chosen string) []pages.Choice {
+	return pages.Choices(chosen,
+		"all", "everything except run starts",
+		"everything", "everything",
+		"token", "tokens",
+		"member", "members",
+		"invitation", "invitations",
+		"session", "sign-ins and sessions",
+		"password", "passwords",
+		"second_factor", "second factors",
+		"identity", "accounts at the provider",
+		"user", "users",
+		"workflow", "workflows",
+		"run", "runs",
+		"idempotency_key", "idempotency keys",
+		"organization", "the organization",
+		"signing_secret", "signing secrets")
 }
 
 // auditPage is GET /app/orgs/{org}/audit/.
 func (a *App) auditPage(c echo.Context, principal core.Principal) error {
-	var query auditQuery
-	page, err := a.readAudits(c, principal, &query, func() AuditFilter {
-		// Almost all records are starts of runs, which have a list of their own.
-		query.Noun = cmp.Or(query.Noun, "all")
-		return query.AuditFilter
-	})
+	query, cursor, err := a.auditQuery(c)
+	page := newAuditPage(query)
+	if page.Problem = pages.Refusal(err); page.Problem != nil {
+		return a.renderAudits(c, pages.RefusalStatus(c, page.Problem), page)
+	}
 	if err != nil {
 		return err
 	}
-	return a.pages.Render(c, http.StatusOK, "audit", pages.Page{
-		Title: "Audit log", Section: pages.SectionAudit,
-		Data: auditPage{
-			Page: core.MapPage(page, auditRowFor(principal)), Actions: auditedActions(query.Noun),
-		},
+	entries, err := a.service.audits(c.Request().Context(), principal.OrgID, query.AuditFilter, cursor)
+	if err != nil {
+		return err
+	}
+	page.Page = core.MapPage(core.NewPage(cursor, entries, auditEntry.id, *c.Request().URL), auditRowFor(principal))
+	return a.renderAudits(c, http.StatusOK, page)
+}
+
+func (a *App) renderAudits(c echo.Context, status int, page auditPage) error {
+	return a.pages.Render(c, status, "audit", pages.Page{
+		Title: "Audit log", Section: pages.SectionAudit, Data: page,
 	})
+}
+
+// auditQuery returns the query even if it is refused, so that the form can show what was entered.
+func (a *App) auditQuery(c echo.Context) (auditPageQuery, core.Cursor, error) {
+	var query auditPageQuery
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
+		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	// Almost all records are starts of runs, which have a list of their own.
+	query.Noun = cmp.Or(query.Noun, "all")
+	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if err := a.check.Query(&query); err != nil {
+		return query, core.Cursor{}, err
+	}
+	cursor, err := query.Parse()
+	return query, cursor, err
 }

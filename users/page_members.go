@@ -17,7 +17,7 @@ type membersPage struct {
 	// Invitations are those that are open, up to a page of them; only those who manage members see them.
 	Invitations []invitationRow
 	Form        memberDraft
-	Roles       []choice
+	Roles       []pages.Choice
 	Problem     *core.Error
 }
 
@@ -26,7 +26,7 @@ type memberRow struct {
 	// Self is set if the member is the visitor.
 	Self bool
 	// Roles are those that the visitor may give the member; none where the member is out of reach.
-	Roles []choice
+	Roles []pages.Choice
 }
 
 // invitationRow is an open invitation as the page lists it.

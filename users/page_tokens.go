@@ -30,18 +30,9 @@ func newTokenForm() (tokenForm, error) {
 	return tokenForm{ID: id, Role: core.RoleExecutor, Days: 90}, err
 }
 
-func tokenLives(chosen int64) []choice {
-	choices := []choice{
-		{Value: "7", Text: "7 days"},
-		{Value: "30", Text: "30 days"},
-		{Value: "90", Text: "90 days"},
-		{Value: "365", Text: "1 year"},
-		{Value: "0", Text: "no expiry"},
-	}
-	for i := range choices {
-		choices[i].Chosen = choices[i].Value == strconv.FormatInt(chosen, 10)
-	}
-	return choices
+func tokenLives(chosen int64) []pages.Choice {
+	return pages.Choices(strconv.FormatInt(chosen, 10), "7", "7 days", "30", "30 days", "90", "90 days",
+		"365", "1 year", "0", "no expiry")
 }
 
 // tokensPage lists tokens, with the form for a new one.
@@ -52,8 +43,8 @@ type tokensPage struct {
 	State   TokenState
 	States  []TokenState
 	Form    tokenForm
-	Roles   []choice
-	Lives   []choice
+	Roles   []pages.Choice
+	Lives   []pages.Choice
 	Problem *core.Error
 }
 

@@ -40,10 +40,7 @@ func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days 
 	if usage.Quota != nil {
 		left := max(*usage.Quota-usage.Used, 0)
 		page.Left = &left
-		page.Gauge = &pages.Gauge{
-			Label: fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
-			Used:  usage.Used, Limit: *usage.Quota,
-		}
+		page.Gauge = &pages.Gauge{Used: usage.Used, Limit: *usage.Quota}
 	}
 	for day := usage.Period; !day.After(usage.Today); day = day.AddDate(0, 0, 1) {
 		name := day.Format(time.DateOnly)

@@ -75,6 +75,9 @@ type quotaTile struct {
 	ResetsAt time.Time
 }
 
+// UsedUp reports whether no run is left.
+func (t quotaTile) UsedUp() bool { return t.Limited && t.Left == 0 }
+
 func newQuotaTile(usage users.PeriodUsage) quotaTile {
 	tile := quotaTile{ResetsAt: usage.ResetsAt()}
 	if usage.Quota != nil {

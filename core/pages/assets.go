@@ -17,8 +17,6 @@ import (
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
 	"github.com/tdewolff/minify/v2/js"
-	"golang.org/x/image/font/gofont/gomedium"
-	"golang.org/x/image/font/gofont/goregular"
 )
 
 //go:embed static/*
@@ -26,12 +24,11 @@ var static embed.FS
 
 const assetsRoot = "/static/"
 
-// The fonts have addresses that style sheets can name, those of the documentation as well. They hold the version of the
-// font in place of a digest.
-const (
-	regularFont = assetsRoot + "go-regular-2.010.ttf"
-	mediumFont  = assetsRoot + "go-medium-2.010.ttf"
-)
+// fonts has Inter, in the parts that Google Fonts makes of its version 20, and its license. The files have addresses
+// that style sheets can name, those of the documentation as well: their names hold a version in place of a digest.
+//
+//go:embed fonts/*
+var fonts embed.FS
 
 // assets are the files that pages load, by their names.
 type assets map[string]asset
@@ -50,9 +47,9 @@ func newAssets() (assets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the assets: %w", err)
 	}
-	found := assets{
-		path.Base(regularFont): {address: regularFont, mediaType: "font/ttf", body: goregular.TTF},
-		path.Base(mediumFont):  {address: mediumFont, mediaType: "font/ttf", body: gomedium.TTF},
+	found := assets{}
+	if err := found.addFonts(); err != nil {
+		return nil, err
 	}
 	minifier := minify.New()
 	minifier.AddFunc(".css", css.Minify)
@@ -75,8 +72,28 @@ func newAssets() (assets, error) {
 	return found, nil
 }
 
+func (a assets) addFonts() error {
+	files, err := fs.Glob(fonts, "fonts/*")
+	if err != nil {
+		return fmt.Errorf("list the fonts: %w", err)
+	}
+	for _, file := range files {
+		body, err := fs.ReadFile(fonts, file)
+		if err != nil {
+			return fmt.Errorf("read font: %w", err)
+		}
+		name := path.Base(file)
+		a[name] = asset{address: assetsRoot + name, mediaType: mediaTypeOf(path.Ext(name)), body: body}
+	}
+	return nil
+}
+
 func mediaTypeOf(ending string) string {
 	switch ending {
+	case ".woff2":
+		return "font/woff2"
+	case ".txt":
+		return "text/plain; charset=utf-8"
 	case ".css":
 		return "text/css; charset=utf-8"
 	case ".js":
@@ -103,7 +120,7 @@ func Register(e *echo.Echo) error {
 	return nil
 }
 
-// pack compresses a file once for all who load it: fonts are half as long then.
+// pack compresses a file once for all who load it.
 func pack(body []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -101,6 +102,11 @@ func (b Bar) Total() int64 {
 		total += value
 	}
 	return total
+}
+
+// Empty reports whether there is nothing to draw.
+func (b Bars) Empty() bool {
+	return !slices.ContainsFunc(b.Bars, func(bar Bar) bool { return bar.Total() > 0 })
 }
 
 // Total is the sum over a series.

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -56,6 +57,8 @@ type frame struct {
 	Visitor    Visitor
 	Principal  core.Principal
 	Navigation []entry
+	// Search is where the search box leads to; "" for a visitor without an organization.
+	Search string
 	// Base is the address of the organization's pages; Root outside of an organization.
 	Base string
 	// Here is the address of the page itself; Base where a form was answered, which has no address to come back to.
@@ -147,8 +150,12 @@ func newFrame(c echo.Context, page Page) frame {
 	if c.Request().Method == http.MethodPost {
 		here = base
 	}
+	search := ""
+	if slug := cmp.Or(principal.OrgSlug, visitor.Home); slug != "" {
+		search = Base(slug) + "search/"
+	}
 	return frame{
-		Page: page, Visitor: visitor, Principal: principal,
+		Page: page, Visitor: visitor, Principal: principal, Search: search,
 		Navigation: navigation(principal, visitor, page.Section), Base: base, Here: here,
 		Theme: theme(c), Shortcut: hasShortcut(c), Notice: takeNotice(c), RequestID: core.RequestID(ctx),
 	}

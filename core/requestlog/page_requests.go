@@ -17,7 +17,7 @@ import (
 // requestsPage is GET /app/orgs/{org}/requests/.
 func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 	ctx := c.Request().Context()
-	query, cursor, err := a.pageQuery(c)
+	query, cursor, err := a.readQuery(c)
 	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
 	if refusal := pages.Refusal(err); refusal != nil {
 		return a.renderRequests(c, pages.RefusalStatus(c, refusal), requestsView{Filter: query, Problem: refusal})
@@ -62,20 +62,23 @@ func (a *App) renderRequests(c echo.Context, status int, view requestsView) erro
 	})
 }
 
-// pageQuery reads the query with times as people write them.
-func (a *App) pageQuery(c echo.Context) (requestsQuery, core.Cursor, error) {
-	var query requestsQuery
+// pageQuery is the query of the page.
+type pageQuery struct {
+	core.PageQuery
+	pages.PeriodQuery
+	Filter
+}
+
+// readQuery returns the query even if it is refused, so that the form can show what was entered.
+func (a *App) readQuery(c echo.Context) (pageQuery, core.Cursor, error) {
+	var query pageQuery
 	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
 		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
 	}
 	for _, text := range []*string{&query.Key, &query.Code, &query.Token, &query.Run} {
 		*text = strings.TrimSpace(*text)
 	}
-	var err error
-	if query.Since, err = pages.ReadTime("since", query.Since); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if query.Until, err = pages.ReadTime("until", query.Until); err != nil {
+	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
 		return query, core.Cursor{}, err
 	}
 	if err := a.check.Query(&query); err != nil {
@@ -101,7 +104,7 @@ func (a *App) labels(ctx context.Context, orgID uuid.UUID, requests []Request) (
 // requestsView lists requests.
 type requestsView struct {
 	core.Page[requestRow]
-	Filter   requestsQuery
+	Filter   pageQuery
 	Filtered bool
 	// OnlyStarts says that the visitor's role sees only requests that start runs.
 	OnlyStarts bool
@@ -115,67 +118,39 @@ type requestsView struct {
 }
 
 // Statuses are the choices of the filter.
-func (v requestsView) Statuses() []statusChoice {
-	choices := []statusChoice{
-		{Value: "", Text: "any"},
-		{Value: "2xx", Text: "2xx answered"},
-		{Value: "3xx", Text: "3xx redirected"},
-		{Value: "4xx", Text: "4xx refused"},
-		{Value: "5xx", Text: "5xx failed"},
-	}
-	for i := range choices {
-		choices[i].Chosen = choices[i].Value == v.Filter.Status
-	}
-	return choices
+func (v requestsView) Statuses() []pages.Choice {
+	return pages.Choices(v.Filter.Status, "", "Any status", "2xx", "2xx answered", "3xx", "3xx redirected",
+		"4xx", "4xx refused", "5xx", "5xx failed")
 }
 
-type statusChoice struct {
-	Value, Text string
-	Chosen      bool
+// Span is the part of the form for the times.
+func (v requestsView) Span() pages.Span {
+	return v.Filter.Span("Received", v.Filter.Since, v.Filter.Until)
 }
 
 // More reports whether one of the filters is set that are rarely wanted.
 func (v requestsView) More() bool {
-	return v.Filter.Token != "" || v.Filter.Run != "" || v.Filter.Since != "" || v.Filter.Until != ""
-}
-
-// filterChip names a filter that is set, and leads to the list without it.
-type filterChip struct {
-	Text, Address string
+	return v.Filter.Token != "" || v.Filter.Run != "" || v.Span().IsExact()
 }
 
 // Chips are the filters that are set.
-func (v requestsView) Chips() []filterChip {
-	filters := []struct{ name, label, value, text string }{
-		{"status", "Status", v.Filter.Status, v.Filter.Status},
-		{"code", "Error code", v.Filter.Code, v.Filter.Code},
-		{"key", "Key", v.Filter.Key, v.Filter.Key},
-		{"token", "Token", v.Filter.Token, v.Filter.Token},
-		{"run", "Run", v.Filter.Run, v.Filter.Run},
-		{"since", "Since", v.Filter.Since, v.SinceField()},
-		{"until", "Until", v.Filter.Until, v.UntilField()},
+func (v requestsView) Chips() []pages.Chip {
+	filters := []pages.Filter{
+		{Name: "status", Label: "Status", Text: v.Filter.Status},
+		{Name: "code", Label: "Error code", Text: v.Filter.Code},
+		{Name: "key", Label: "Key", Text: v.Filter.Key},
+		{Name: "token", Label: "Token", Text: v.Filter.Token},
+		{Name: "run", Label: "Run", Text: v.Filter.Run},
 	}
-	var chips []filterChip
-	for i, set := range filters {
-		if set.value == "" {
-			continue
+	values := url.Values{}
+	for _, filter := range filters {
+		if filter.Text != "" {
+			values.Set(filter.Name, filter.Text)
 		}
-		rest := url.Values{}
-		for j, other := range filters {
-			if other.value != "" && i != j {
-				rest.Set(other.name, other.value)
-			}
-		}
-		chips = append(chips, filterChip{Text: set.label + ": " + set.text, Address: "?" + rest.Encode()})
 	}
-	return chips
+	v.Filter.Values(values, v.Filter.Since, v.Filter.Until)
+	return pages.Chips(values, append(filters, v.Span().Filters()...))
 }
-
-// SinceField and UntilField are the times as the form shows them.
-func (v requestsView) SinceField() string { return pages.TimeField(v.Filter.Since) }
-
-// UntilField is the end of the period.
-func (v requestsView) UntilField() string { return pages.TimeField(v.Filter.Until) }
 
 // requestRow is a row of the list.
 type requestRow struct {

@@ -104,6 +104,9 @@ type RefusalCount struct {
 	Starts, Others int64
 }
 
+// All counts the requests of both kinds.
+func (r RefusalCount) All() int64 { return r.Starts + r.Others }
+
 // Sum adds the refused starts of several days up, most of them first.
 func Sum(refusals []Refusal) []RefusalCount {
 	var sums []RefusalCount

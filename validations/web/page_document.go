@@ -243,7 +243,7 @@ func marksOf(findings []validations.Finding) []document.Mark {
 }
 
 // lineNotes bounds the findings beside one line.
-const lineNotes = 5
+const lineNotes = 3
 
 // notesOf returns the findings on some lines, and the tone of the gravest.
 func notesOf(findings []validations.Finding, first, last int) ([]noteView, string) {

@@ -157,22 +157,40 @@ func newAttention(
 		a.Address = base + "usage/"
 		parts = append([]string{"quota used up"}, parts...)
 	}
-	for _, refusal := range refusals {
-		// A client that reuses keys or is too fast learns it from its answer. Somebody must know what stops all starts.
-		if refusal.Starts == 0 || !slices.Contains(stoppers(), refusal.Code) {
-			continue
-		}
+	if refused, why := refusedStarts(refusals); refused.Starts > 0 {
 		if len(parts) == 0 {
-			a.Address = base + "requests/?code=" + string(refusal.Code)
+			a.Address = base + "requests/?" + why.Encode()
 		}
-		a.Count += refusal.Starts
-		parts = append(parts, counted(refusal.Starts, "start")+" refused today: "+
-			strings.ToLower(refusal.Code.Spec().Title))
+		a.Count += refused.Starts
+		text := counted(refused.Starts, "start") + " refused today"
+		if refused.Code != "" {
+			text += ": " + strings.ToLower(refused.Code.Spec().Title)
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) > 0 {
 		a.Text = strings.Join(parts, ", ")
 	}
 	return a
+}
+
+// refusedStarts adds up the refusals that somebody must do something about, and returns the filter that lists them. A
+// client that reuses keys or is too fast learns it from its answer. The code is that of all; "" if there are several.
+func refusedStarts(refusals []requestlog.Refusal) (requestlog.Refusal, url.Values) {
+	var sum requestlog.Refusal
+	reasons := 0
+	for _, refusal := range refusals {
+		if refusal.Starts > 0 && slices.Contains(stoppers(), refusal.Code) {
+			sum.Starts += refusal.Starts
+			sum.Code = refusal.Code
+			reasons++
+		}
+	}
+	if reasons > 1 {
+		sum.Code = ""
+		return sum, url.Values{"status": {"4xx"}, "period": {"today"}}
+	}
+	return sum, url.Values{"code": {string(sum.Code)}}
 }
 
 // stoppers are the codes with which every start is refused until a person does something.

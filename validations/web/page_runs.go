@@ -18,8 +18,7 @@ import (
 // runsPageQuery is the query of the page of runs.
 type runsPageQuery struct {
 	Cursor string `query:"cursor"`
-	// Period is how far back the list goes. It stands for a Since that moves with the time.
-	Period string `query:"period" validate:"omitempty,oneof=1h 24h 7d 30d"`
+	pages.PeriodQuery
 	validations.RunFilter
 }
 
@@ -31,10 +30,8 @@ func (q runsPageQuery) filtered() bool {
 // values encodes the filters that are set, for links.
 func (q runsPageQuery) values() url.Values {
 	values := q.filters()
-	if q.Period != "" {
-		values.Del("since")
-		values.Set("period", q.Period)
-	}
+	values.Del("since")
+	q.Values(values, q.Since, q.Until)
 	return values
 }
 
@@ -51,12 +48,6 @@ func (q runsPageQuery) filters() url.Values {
 	}
 	return values
 }
-
-// SinceField is Since as the form shows it.
-func (q runsPageQuery) SinceField() string { return pages.TimeField(q.Since) }
-
-// UntilField is Until as the form shows it.
-func (q runsPageQuery) UntilField() string { return pages.TimeField(q.Until) }
 
 // runsPage is GET /app/orgs/{org}/runs/.
 func (a *App) runsPage(c echo.Context, principal core.Principal) error {
@@ -115,18 +106,11 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	}
 	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
 	query.Search = strings.TrimSpace(query.Search)
-	var err error
-	if query.Since, err = pages.ReadTime("since", query.Since); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if query.Until, err = pages.ReadTime("until", query.Until); err != nil {
+	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
 		return query, core.Cursor{}, err
 	}
 	if err := a.Validator.Query(&query); err != nil {
 		return query, core.Cursor{}, err
-	}
-	if back, ok := periods()[query.Period]; ok {
-		query.Since = time.Now().Add(-back).UTC().Format(time.RFC3339)
 	}
 	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()
 	return query, cursor, err

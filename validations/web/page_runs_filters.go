@@ -1,40 +1,30 @@
 package web
 
 import (
-	"net/url"
-	"slices"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const day = 24 * time.Hour
 
-// periods are the lengths of time that the list offers.
-func periods() map[string]time.Duration {
-	return map[string]time.Duration{"1h": time.Hour, "24h": day, "7d": 7 * day, "30d": 30 * day}
-}
-
 // filterView is the form of the filters with the current choices.
 type filterView struct {
 	runsPageQuery
 
-	Tabs, Chips                                  []filterLink
-	Workflows, Periods, States, Results, Sources []option
+	Tabs                                []filterTab
+	Chips                               []pages.Chip
+	Workflows, States, Results, Sources []pages.Choice
+	Span                                pages.Span
 	// More is set if one of the filters is set that are rarely wanted.
 	More bool
 }
 
-// filterLink leads to the same list with another filter.
-type filterLink struct {
+// filterTab leads to the same list with another result.
+type filterTab struct {
 	Text, Address string
 	Current       bool
-}
-
-// option is an option of a select.
-type option struct {
-	Value, Label string
-	Chosen       bool
 }
 
 func newFilterView(query runsPageQuery, names []validations.WorkflowName) filterView {
@@ -42,20 +32,15 @@ func newFilterView(query runsPageQuery, names []validations.WorkflowName) filter
 		runsPageQuery: query,
 		Tabs:          resultTabs(query),
 		Workflows:     workflowOptions(query.Workflow, names),
-		Periods: options(query.Period, "", "Any time", "1h", "Last hour", "24h", "Last 24 hours", "7d", "Last 7 days",
-			"30d", "Last 30 days"),
-		States: options(query.State, "", "Any state", string(validations.StatePending), "Waiting",
+		Span:          query.Span("Started", query.Since, query.Until),
+		States: pages.Choices(query.State, "", "Any state", string(validations.StatePending), "Waiting",
 			string(validations.StateRunning), "Running", string(validations.StateCompleted), "Completed"),
-		Results: options(query.Result, append([]string{"", "Any result"}, resultLabels()...)...),
-		Sources: options(query.Source, "", "Any source", string(validations.SourceAPI), "API",
+		Results: pages.Choices(query.Result, append([]string{"", "Any result"}, resultLabels()...)...),
+		Sources: pages.Choices(query.Source, "", "Any source", string(validations.SourceAPI), "API",
 			string(validations.SourceDashboard), "Dashboard", string(validations.SourceCLI), "Command line"),
 	}
-	if query.Period != "" {
-		view.Since = ""
-	}
 	view.Chips = view.chips()
-	view.More = query.State != "" || query.Source != "" || query.IdempotencyKey != "" || query.Until != "" ||
-		view.Since != ""
+	view.More = query.State != "" || query.Source != "" || query.IdempotencyKey != "" || view.Span.IsExact()
 	return view
 }
 
@@ -68,75 +53,42 @@ func resultLabels() []string {
 }
 
 // resultTabs are one list for each result, with the other filters as they are.
-func resultTabs(query runsPageQuery) []filterLink {
-	var tabs []filterLink
-	for _, choice := range options(query.Result, append([]string{"", "All"}, resultLabels()...)...) {
+func resultTabs(query runsPageQuery) []filterTab {
+	var tabs []filterTab
+	for _, choice := range pages.Choices(query.Result, append([]string{"", "All"}, resultLabels()...)...) {
 		values := query.values()
 		values.Del("result")
 		if choice.Value != "" {
 			values.Set("result", choice.Value)
 		}
-		tabs = append(tabs, filterLink{Text: choice.Label, Address: "?" + values.Encode(), Current: choice.Chosen})
+		tabs = append(tabs, filterTab{Text: choice.Text, Address: "?" + values.Encode(), Current: choice.Chosen})
 	}
 	return tabs
 }
 
 // workflowOptions offers the workflows by name, and the current choice even if it is none of them.
-func workflowOptions(chosen string, names []validations.WorkflowName) []option {
-	choices := []option{{Label: "Any workflow", Chosen: chosen == ""}}
+func workflowOptions(chosen string, names []validations.WorkflowName) []pages.Choice {
+	choices := []pages.Choice{{Text: "Any workflow", Chosen: chosen == ""}}
 	known := chosen == ""
 	for _, name := range names {
 		is := chosen == name.Slug || chosen == name.ID.String()
 		known = known || is
-		choices = append(choices, option{Value: name.Slug, Label: name.Name, Chosen: is})
+		choices = append(choices, pages.Choice{Value: name.Slug, Text: name.Name, Chosen: is})
 	}
 	if !known {
-		choices = append(choices, option{Value: chosen, Label: chosen, Chosen: true})
+		choices = append(choices, pages.Choice{Value: chosen, Text: chosen, Chosen: true})
 	}
 	return choices
 }
 
 // chips name the filters that are set. Each leads to the list without it.
-func (v filterView) chips() []filterLink {
-	var chips []filterLink
-	for _, filter := range []struct{ name, label, text string }{
-		{"q", "Contains", v.Search},
-		{"workflow", "Workflow", chosenLabel(v.Workflows)},
-		{"period", "Started", chosenLabel(v.Periods)},
-		{"result", "Result", chosenLabel(v.Results)},
-		{"state", "State", chosenLabel(v.States)},
-		{"source", "Source", chosenLabel(v.Sources)},
-		{"idempotency_key", "Key", v.IdempotencyKey},
-		{"since", "Since", v.SinceField()},
-		{"until", "Until", v.UntilField()},
-	} {
-		if filter.text != "" {
-			chips = append(chips, filterLink{
-				Text: filter.label + ": " + filter.text, Address: without(v.values(), filter.name),
-			})
-		}
-	}
-	return chips
-}
-
-// chosenLabel is the label of the choice, or "" if it is the first one, which selects everything.
-func chosenLabel(choices []option) string {
-	if i := slices.IndexFunc(choices, func(o option) bool { return o.Chosen }); i > 0 {
-		return choices[i].Label
-	}
-	return ""
-}
-
-func without(values url.Values, name string) string {
-	values.Del(name)
-	return "?" + values.Encode()
-}
-
-// options makes options from pairs of a value and its label.
-func options(chosen string, pairs ...string) []option {
-	choices := make([]option, 0, len(pairs)/2)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		choices = append(choices, option{Value: pairs[i], Label: pairs[i+1], Chosen: pairs[i] == chosen})
-	}
-	return choices
+func (v filterView) chips() []pages.Chip {
+	return pages.Chips(v.values(), append([]pages.Filter{
+		{Name: "q", Label: "Contains", Text: v.Search},
+		{Name: "workflow", Label: "Workflow", Text: pages.Chosen(v.Workflows)},
+		{Name: "result", Label: "Result", Text: pages.Chosen(v.Results)},
+		{Name: "state", Label: "State", Text: pages.Chosen(v.States)},
+		{Name: "source", Label: "Source", Text: pages.Chosen(v.Sources)},
+		{Name: "idempotency_key", Label: "Key", Text: v.IdempotencyKey},
+	}, v.Span.Filters()...))
 }

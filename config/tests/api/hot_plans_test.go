@@ -80,6 +80,9 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 	}
 }
 
+// longAgo is a time of which there is nothing, behind everything that there is.
+const longAgo = "?since=2019-01-01T00:00:00Z&until=2020-01-01T00:00:00Z"
+
 // hotPath is everything that starts, the loops and the pages do.
 type hotPath struct {
 	*stage
@@ -148,6 +151,9 @@ func (h *hotPath) lists(tb testing.TB) {
 		"/api/runs/", "/api/runs/?state=PENDING", "/api/runs/?state=RUNNING&workflow=building",
 		"/api/runs/?state=PENDING&source=API", "/api/idempotency-keys/", "/api/idempotency-keys/?state=in_progress",
 		"/api/idempotency-keys/?state=abandoned", "/api/idempotency-keys/?state=dead", "/api/audit/",
+		"/api/idempotency-keys/" + longAgo, "/api/idempotency-keys/" + longAgo + "&state=dead",
+		"/api/idempotency-keys/" + longAgo + "&q=nowhere", "/api/audit/" + longAgo, "/api/requests/" + longAgo,
+		"/api/requests/" + longAgo + "&status=2xx&key=history-1",
 	}
 	for _, workflow := range h.Harbour.Workflows {
 		paths = append(paths, "/api/runs/?workflow="+workflow.ID.String())
@@ -165,6 +171,8 @@ func (h *hotPath) pages(tb testing.TB, run uuid.UUID) {
 	}
 	for _, page := range []string{
 		"runs/", "runs/?state=PENDING", "runs/" + run.String() + "/", "keys/", "workflows/", "audit/", "members/",
+		"runs/?period=month", "requests/?period=7d", "keys/?period=today", "audit/?period=1h",
+		"audit/?noun=everything&period=30d", "audit/" + longAgo,
 	} {
 		h.Visit(tb, http.StatusOK, fixture.Page("/app/orgs/"+h.Harbour.Slug+"/"+page, h.session))
 	}

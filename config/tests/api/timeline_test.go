@@ -101,7 +101,7 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 				"had stopped at run_reserved", "<b>Phase</b>", "Reached charged.", "<b>Finished</b>",
 				"The answer was stored with the key.", "one run came out of it")...)
 			var drawn []string
-			for _, lane := range regexp.MustCompile(`<li class="(\w+)"><span class="when"><time`).
+			for _, lane := range regexp.MustCompile(`<li class="(\w+)[^"]*"><span class="when"><time`).
 				FindAllStringSubmatch(page, -1) {
 				drawn = append(drawn, lane[1])
 			}

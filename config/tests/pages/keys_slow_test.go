@@ -46,7 +46,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	wide, phone := s.tab(t, b, 1280, address, viewer), s.tab(t, b, 360, address, viewer)
 	for _, tab := range []*browser.Tab{wide, phone} {
 		tab.Await(".live .pill.ok")
-		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 1 {
+		if lanes := tab.Count("ol.lanes > li:not(.event, .more)"); lanes != 1 {
 			t.Errorf("lanes before the storm = %d, want 1", lanes)
 		}
 	}
@@ -72,12 +72,12 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 			return strings.HasPrefix(shown, sentence)
 		})
 		// The first 20 and the last 30 of 66.
-		if lanes := tab.Count("ol.lanes > li:not(.event)"); lanes != 50 {
+		if lanes := tab.Count("ol.lanes > li:not(.event, .more)"); lanes != 50 {
 			t.Errorf("lanes after the storm = %d, want 50", lanes)
 		}
 		text := browser.Eval[string](tab, `document.getElementById("picture").textContent`)
 		if !strings.Contains(text, "16 more requests are not listed here.") ||
-			!strings.Contains(text, "its document differs") {
+			!strings.Contains(text, "other document") {
 			t.Errorf("the picture does not tell of the 16 others and of what differs:\n%s", text)
 		}
 		if n := tab.Count(`a[href$="runs/` + run.ID.String() + `/"]`); n == 0 {
@@ -87,7 +87,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 			t.Error("the page is wider than its window")
 		}
 	}
-	times := browser.Eval[[]string](wide, `[...document.querySelectorAll("ol.lanes > li:not(.event) time")]
+	times := browser.Eval[[]string](wide, `[...document.querySelectorAll("ol.lanes > li:not(.event, .more) time")]
 		.map((time) => time.dateTime)`)
 	if !slices.IsSorted(times) || times[0] == times[len(times)-1] {
 		t.Errorf("the times of the lanes are %v, want them in order", times)
@@ -97,6 +97,41 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	}
 	if complaints := wide.Complaints(); len(complaints) > 0 {
 		t.Errorf("the browser complains: %v", complaints)
+	}
+}
+
+// A storm of retries is two lines. Opened by the keyboard, it stays open and keeps the focus while the page is renewed.
+func TestStormIsFoldedInABrowser(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "folded")
+	for range 6 {
+		s.Started(t, start)
+	}
+	s.Flush(t)
+	s.FlushRequests(t)
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/"+s.Entry(t, "folded").ID.String()+"/",
+		s.Visitor(t, core.RoleViewer))
+	if got := tab.Text(".more summary"); !strings.Contains(got, "Replayed 4 more times") {
+		t.Errorf("the fold says %q, want the 4 replays after the first one", got)
+	}
+	browser.Eval[bool](tab, `(document.querySelector(".more summary").focus(), true)`)
+	tab.Press(browser.Enter)
+	tab.Await(".more li.replay")
+	s.Started(t, start)
+	s.Flush(t)
+	s.FlushRequests(t)
+	coretest.Eventually(t, func() bool {
+		return strings.Contains(browser.Eval[string](tab, `document.querySelector(".more summary").textContent`),
+			"Replayed 5 more times")
+	})
+	if !browser.Eval[bool](tab, `document.activeElement.matches(".more details[open] > summary")`) {
+		t.Error("the fold was closed, or has lost the focus")
+	}
+	outcomes := browser.Eval[string](tab, `[...document.querySelectorAll(".outcomes li")]
+		.map((li) => li.querySelector(".lab").textContent + " " + li.querySelector("b").textContent).join(", ")`)
+	if want := "Requests 7, Runs started 1, Replayed 6, Refused 0"; outcomes != want {
+		t.Errorf("outcomes = %q, want %q", outcomes, want)
 	}
 }
 

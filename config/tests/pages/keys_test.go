@@ -70,7 +70,7 @@ func TestKeysPage(t *testing.T) {
 		"No key matches")
 	html = s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=made-up", viewer))
 	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`,
-		`name="key" class="mono" maxlength="255" value="other"`,
+		`name="key" class="mono" size="22" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
 	fixture.Hides(t, html, "Stuck", "No key matches", "No request has used a key yet")
 }
@@ -92,13 +92,13 @@ func TestKeyPage(t *testing.T) {
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
 	fixture.Shows(t, html, "Replayed 3×", "5 requests used this key, and one run came out of it.",
-		"3 got the first answer again, 1 wanted something else", "<b>Request 6</b>", "its document differs",
+		"3 got the first answer again, 1 wanted something else", "<b>Request 6</b>", "other document",
 		"Refused: ", "key locked", "answer stored", ", 127.0.0.1",
 		fixture.HarbourPages+"runs/"+run.ID.String()+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
 	fixture.Hides(t, html, "are not listed")
 	fixture.Hides(t, html, "Stored response", "Release")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
-		"Location: /api/runs/"+run.ID.String()+"/", "&#34;state&#34;:&#34;PENDING&#34;")
+		"Location: /api/runs/"+run.ID.String()+"/", "&#34;state&#34;: &#34;PENDING&#34;")
 	s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"keys/nonsense/", admin))
 }
 

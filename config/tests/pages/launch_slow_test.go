@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -105,6 +106,30 @@ func TestLaunchInABrowser(t *testing.T) {
 		l.tab.Follow("main .btn.main")
 		if key := browser.Eval[string](l.tab, `document.querySelector("[name=key]").value`); key == "" {
 			t.Error("the new form has no key")
+		}
+	})
+	t.Run("FileOfATypeThatNoBrowserKnows", func(t *testing.T) {
+		t.Parallel()
+		l := opens(t, browser.Viewport{})
+		l.stage.AddTyped(t, "models", "text/plain")
+		l.tab.Go("http://" + l.stage.Address + fixture.HarbourPages + "workflows/models/launch/")
+		model := filepath.Join(t.TempDir(), "office.idf")
+		if err := os.WriteFile(model, []byte("Version,9.4;\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.tab.Upload("#file", model)
+		l.tab.Follow("form.launch .btn.main")
+		l.showsTheRun(t)
+		if got := coretest.One[string](t, l.stage.DB, `SELECT media_type FROM submissions`); got != "text/plain" {
+			t.Errorf("media type = %s, want text/plain", got)
+		}
+		// The API is sent what the browser declares, as by curl -F.
+		l.tab.Go("http://" + l.stage.Address + tryPages + "start-run/")
+		l.tab.Fill("#path-id", "models")
+		l.tab.Upload("#document", model)
+		l.tab.Follow("form.launch .btn.main")
+		if answer := l.tab.Text("#answer-text"); !strings.HasPrefix(answer, "201 Created") {
+			t.Errorf("answer = %s, want 201", answer)
 		}
 	})
 	t.Run("TooLarge", func(t *testing.T) {

@@ -192,7 +192,7 @@ func TestLaunchBeyondTheQuota(t *testing.T) {
 		s.Visit(t, http.StatusSeeOther, filled.To(t, launch, session))
 	}
 	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))
-	fixture.Shows(t, html, "0 of 3 runs are left")
+	fixture.Shows(t, html, "The quota of this month is used up.")
 	filled := fixture.FilledIn(t, html).With("name", "kept")
 	refused := s.AnswerTo(t, filled.To(t, launch, session))
 	if refused.Status != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" {

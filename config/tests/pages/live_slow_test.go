@@ -3,9 +3,13 @@
 package pages
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -159,4 +163,44 @@ func TestEndOfTheSessionIsShownInABrowser(t *testing.T) {
 	}
 	tab.Follow(".live a")
 	tab.Await("#password")
+}
+
+// TestLeavingALivePageIsNoWarningInABrowser leaves a live page. Its stream is one of as many as a visitor may have, and
+// its end makes room for another one.
+func TestLeavingALivePageIsNoWarningInABrowser(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	// The service has ended by then, and nothing writes to the log any more.
+	t.Cleanup(func() {
+		if logged.Len() > 0 {
+			t.Errorf("the service logs: %s", logged.String())
+		}
+	})
+	s := &stage{fixture.SetupLogged(t, slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+	})))}
+	s.Waits(t)
+	run := s.Started(t, s.Start(t, "")).ID
+	viewer := s.Visitor(t, core.RoleViewer)
+	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), viewer)
+	tab.Await(".live .pill.ok")
+	events := fixture.Page(fixture.HarbourPages+"events/?runs="+uuid.Max.String(), viewer)
+	const others = 7
+	for range others {
+		s.listen(t, events)
+	}
+	s.RefusedStream(t, events)
+	tab.Go("http://" + s.Address + fixture.HarbourPages + "usage/")
+	coretest.Eventually(t, func() bool {
+		request, err := events.Request(t.Context(), s.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := s.Client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // It is about the status.
+		return response.StatusCode == http.StatusOK
+	})
 }

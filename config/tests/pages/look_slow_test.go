@@ -56,7 +56,7 @@ func TestRowsOfRunsAreLinesInABrowser(t *testing.T) {
 	if height < 36 || height > 44 {
 		t.Errorf("a row is %g px high, want 36 to 44", height)
 	}
-	if font := browser.Eval[bool](tab, `document.fonts.check("14px Go") && document.fonts.size === 2`); !font {
+	if font := browser.Eval[bool](tab, `document.fonts.check("14px Inter") && document.fonts.size === 2`); !font {
 		t.Error("the page has no font of its own")
 	}
 }

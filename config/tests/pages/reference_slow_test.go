@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -47,5 +48,53 @@ func TestReferenceInABrowser(t *testing.T) {
 	want := fixture.RowCounts{Keys: 2, Submissions: 2, Runs: 2, Jobs: 2, Audits: 2, Used: 2}
 	if diff := cmp.Diff(want, s.RowCounts(t)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryFormHasItsKeyInABrowser opens the form of a start again and again: each has a key of its own, no header that
+// the visitor has not asked for, and is answered the same when its page is reloaded.
+func TestEveryFormHasItsKeyInABrowser(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	document := filepath.Join(t.TempDir(), "readings.csv")
+	if err := os.WriteFile(document, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := browser.Open(t)
+	seen := map[string]bool{}
+	fresh := func(tab *browser.Tab) {
+		t.Helper()
+		field := func(id string) string {
+			return browser.Eval[string](tab, `document.getElementById("`+id+`")?.value ?? ""`)
+		}
+		key := field("header-Idempotency-Key")
+		if _, err := uuid.Parse(key); err != nil || seen[key] {
+			t.Errorf("the form has the key %q, want a new one", key)
+		}
+		seen[key] = true
+		for _, id := range []string{"header-Request-Id", "header-Prefer", "query-version"} {
+			if value := field(id); value != "" {
+				t.Errorf("%s = %q, want nothing", id, value)
+			}
+		}
+	}
+	for _, role := range []core.Role{core.RoleExecutor, core.RoleOwner} {
+		tab := s.tab(t, b, 1280, tryPages+"start-run/", s.Visitor(t, role))
+		fresh(tab)
+		tab.Fill("#path-id", "meter-readings")
+		tab.Upload("#document", document)
+		tab.Follow("form.launch .btn.main")
+		first := tab.Text(`main a[href*="/runs/"]`)
+		run := browser.Eval[string](tab, `document.querySelector('main a[href*="/runs/"]').href`)
+		fresh(tab)
+		tab.Reload()
+		tab.Await("#answer-text")
+		again := browser.Eval[string](tab, `document.querySelector('main a[href*="/runs/"]').href`)
+		if answer := tab.Text("#answer-text"); again != run || !strings.Contains(answer, "Idempotent-Replayed: true") {
+			t.Errorf("reloaded, %s leads to %s, want to %s; answer %s", first, again, run, answer)
+		}
+	}
+	if counts := s.RowCounts(t); counts.Runs != 2 || counts.Used != 2 {
+		t.Errorf("rows = %+v, want a run of each visitor", counts)
 	}
 }

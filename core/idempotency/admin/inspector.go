@@ -65,7 +65,7 @@ func (i *Inspector) queueList(
 	list := &queuedList{size: cursor.Size}
 	i.queueEntries(reads, orgID, filter, cursor, &list.found)
 	if filter.Search != "" {
-		queueLastScanned(reads, orgID, cursor, &list.last)
+		queueLastScanned(reads, orgID, filter, cursor, &list.last)
 	}
 	return list
 }

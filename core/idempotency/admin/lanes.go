@@ -44,21 +44,22 @@ type lane struct {
 	Pill   pages.Pill
 	// Text says in a sentence what became of it.
 	Text string
+	// Differs names the parts in which a refused request was another one than the first.
+	Differs []string
 	// Points are the recovery points that the request has reached, with their times.
 	Points []lanePoint
-	// LogID leads to the request in the log; the zero UUID for one that is not there.
-	LogID     uuid.UUID
+	// Log is the page of the request in the log; "" for one that is not there. Run is that of the run of the first one.
+	Log, Run  string
 	RequestID string
 	// From says who has sent it.
 	From string
 	// Took is how long the answer took; "" where it is not known.
 	Took string
+	// Undone is set for the first request if it has stopped before its work was done.
+	Undone bool
 	// Skipped is how many requests before this lane are not listed.
 	Skipped int64
 }
-
-// Logged reports whether the log has the request.
-func (l lane) Logged() bool { return l.LogID != uuid.Nil }
 
 // lanePoint is a step of the first request.
 type lanePoint struct {
@@ -67,27 +68,28 @@ type lanePoint struct {
 
 // picture is what the page of a key draws.
 type picture struct {
-	Lanes []lane
+	Groups []laneGroup
 	// Sentence sums it up for somebody who has never heard of idempotency.
 	Sentence string
 }
 
-// newPicture draws the requests of a key, oldest first, as the log has them.
-func newPicture(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
-	lanes := requestLanes(e, requests, labels)
+// newPicture draws the requests of a key, oldest first, as the log has them. base is the path of the organization's
+// pages.
+func newPicture(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
+	lanes := requestLanes(base, e, requests, labels)
 	lanes = append(lanes, eventLanes(e)...)
 	slices.SortStableFunc(lanes, func(a, b lane) int { return a.At.Compare(b.At) })
 	for i := range lanes {
 		lanes[i].Clock = clockOf(lanes[i].At, e.CreatedAt)
-		if i > 0 {
+		if i > 0 && !lanes[i].At.Equal(e.ExpiresAt) {
 			lanes[i].Since = "+" + pages.Took(lanes[i].At.Sub(lanes[i-1].At))
 		}
 	}
-	return picture{Lanes: lanes, Sentence: sentenceOf(e)}
+	return picture{Groups: foldLanes(lanes), Sentence: sentenceOf(e)}
 }
 
 // requestLanes returns the requests, with the first one even if the log does not have it.
-func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
+func requestLanes(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []lane {
 	var lanes []lane
 	first := firstOf(e, requests)
 	if first < 0 {
@@ -97,7 +99,7 @@ func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]s
 		})
 	}
 	for i, request := range requests {
-		made := requestLane(request, labels)
+		made := requestLane(base, request, labels)
 		if i == first {
 			made.Course, made.Points = courseFirst, firstPoints(e)
 			if request.Code == "" || e.Status != nil && *e.Status == request.Status {
@@ -109,6 +111,15 @@ func requestLanes(e Entry, requests []requestlog.Request, labels map[uuid.UUID]s
 		}
 		made.Number = len(lanes) + 1
 		lanes = append(lanes, made)
+	}
+	for i := range lanes {
+		if lanes[i].Course != courseFirst {
+			continue
+		}
+		lanes[i].Undone = e.takeovers() > 0 || e.FinishedAt == nil && e.RunID == nil
+		if e.RunID != nil {
+			lanes[i].Run = base + "runs/" + e.RunID.String() + "/"
+		}
 	}
 	return withGap(e, lanes)
 }
@@ -149,9 +160,10 @@ func withGap(e Entry, lanes []lane) []lane {
 	return lanes
 }
 
-func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
+func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string) lane {
 	made := lane{
-		At: r.At, LogID: r.ID, RequestID: r.RequestID, Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
+		At: r.At, Log: base + "requests/" + r.ID.String() + "/", RequestID: r.RequestID,
+		Took: pages.Took(r.Took), Pill: requestlog.StatusPill(r),
 		From: cmp.Or(labels[r.TokenID], "dashboard"),
 	}
 	if r.Address.IsValid() {
@@ -165,7 +177,9 @@ func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
 		made.Course = courseWaiting
 		made.Text = "The same request again, before the first one was answered. It was told to wait and retry."
 	case r.Code == core.CodeKeyReused:
-		made.Course, made.Text = courseRefused, differsText(r.Problem)
+		made.Course, made.Differs = courseRefused, differing(r.Problem)
+		made.Text = "A different request with the same key. It was refused, so that no client gets the answer to " +
+			"another request."
 	case r.Code != "":
 		made.Course = courseRefused
 		made.Text = fmt.Sprintf("Refused: %s. The key can still be used.", strings.ToLower(r.Code.Spec().Title))
@@ -179,22 +193,19 @@ func requestLane(r requestlog.Request, labels map[uuid.UUID]string) lane {
 	return made
 }
 
-// differsText says in what a refused request was another one.
-func differsText(problem *core.Problem) string {
+// differing names the parts in which a refused request was another one.
+func differing(problem *core.Problem) []string {
+	if problem == nil {
+		return nil
+	}
 	words := map[string]string{
 		"workflow": "workflow or version", "run": "run to repeat", "content": "document", "options": "options",
 	}
-	var parts []string
-	if problem != nil {
-		for _, differing := range problem.Differs {
-			parts = append(parts, cmp.Or(words[differing], differing))
-		}
+	parts := make([]string, len(problem.Differs))
+	for i, part := range problem.Differs {
+		parts[i] = "other " + cmp.Or(words[part], part)
 	}
-	if len(parts) == 0 {
-		return "Another request with the same key. It was refused, because the key belongs to the first one."
-	}
-	return "Another request with the same key: its " + strings.Join(parts, " and ") +
-		" differs. It was refused, so that no client gets the answer to another request."
+	return parts
 }
 
 // firstText says what the first request has done.
@@ -270,6 +281,10 @@ func sentenceOf(e Entry) string {
 		outcome = "it is not finished yet"
 	case e.RunID != nil:
 		outcome = "one run came out of it"
+	}
+	if all == 1 && e.FinishedAt == nil {
+		return "One request used this key, and " + outcome + ". A retry continues where it has stopped, and nothing " +
+			"is done twice."
 	}
 	if all == 1 {
 		return "One request used this key, and " + outcome + ". A retry would get the same answer, and nothing would " +

@@ -70,6 +70,9 @@ type EntryFilter struct {
 	Search   string `query:"q" validate:"max=255"`
 	Endpoint string `query:"endpoint" validate:"max=100"`
 	State    string `query:"state" validate:"omitempty,oneof=in_progress abandoned dead finished expired"`
+	// Since and Until bound when the key was first used.
+	Since string `query:"since" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+	Until string `query:"until" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
 
 // StuckKey is an unfinished key of any organization whose lock has expired. Operators see these, so it has nothing of

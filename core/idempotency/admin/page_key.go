@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -30,7 +32,7 @@ func (a *App) renderKey(
 	if err != nil {
 		return err
 	}
-	data := newKeyPage(a.inspector.operations, report)
+	data := newKeyPage(pages.Base(principal.OrgSlug), a.inspector.operations, report)
 	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
 	data.MayRelease = principal.Role.Allows(core.RoleAdmin) && report.entry.isStuck()
 	data.Reason, data.Problem = release.Reason, problem
@@ -80,7 +82,7 @@ const (
 	otherDay = "2 Jan 15:04"
 )
 
-func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
+func newKeyPage(base string, operations idempotency.Operations, report keyReport) keyPage {
 	e := report.entry
 	page := keyPage{
 		keyRow: newKeyRow(operations)(e), Takeovers: e.takeovers(), Request: report.first,
@@ -89,18 +91,24 @@ func newKeyPage(operations idempotency.Operations, report keyReport) keyPage {
 	if len(report.responses) > 0 {
 		page.Response = &report.responses[0]
 	}
-	page.Picture = newPicture(e, report.requests, report.labels)
+	page.Picture = newPicture(base, e, report.requests, report.labels)
 	return page
 }
 
 // Cut reports whether only the beginning of the body is shown.
 func (r storedResponse) Cut() bool { return r.Size > len(r.Body) }
 
-// Text is the response as it looks on the wire, without the headers of the request that fetches it.
+// Text is the response as it looks on the wire, without the headers of the request that fetches it. JSON is indented
+// for people.
 func (r storedResponse) Text() string {
 	text := fmt.Sprintf("HTTP/1.1 %d %s\n", r.Status, http.StatusText(r.Status))
 	if r.Headers.Location != "" {
 		text += "Location: " + r.Headers.Location + "\n"
 	}
-	return text + "Content-Type: " + r.Headers.ContentType + "\n\n" + string(r.Body)
+	var body bytes.Buffer
+	if err := json.Indent(&body, r.Body, "", "  "); err != nil {
+		body.Reset()
+		body.Write(r.Body)
+	}
+	return text + "Content-Type: " + r.Headers.ContentType + "\n\n" + body.String()
 }

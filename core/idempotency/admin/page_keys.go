@@ -3,8 +3,8 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +17,11 @@ import (
 
 // keysPage is GET /app/orgs/{org}/keys/.
 func (a *App) keysPage(c echo.Context, principal core.Principal) error {
-	var query entriesQuery
-	cursor, err := core.BindList(c, a.check, &query)
-	query.Search, query.Key = strings.TrimSpace(query.Search), strings.TrimSpace(query.Key)
+	query, cursor, err := a.keysQuery(c)
 	// A refused filter is shown in its form, because the visitor has typed it and wants to correct it.
 	if refusal := pages.Refusal(err); refusal != nil {
-		data := &keysPage{Filter: query.EntryFilter, States: newStateChoices(query.State), Problem: refusal}
+		data := newKeysForm(query)
+		data.Problem = refusal
 		return a.renderKeys(c, pages.RefusalStatus(c, refusal), data)
 	}
 	if err != nil {
@@ -32,7 +31,7 @@ func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	data := newKeysPage(query.EntryFilter, report)
+	data := newKeysPage(pages.Base(principal.OrgSlug), query, report)
 	data.Page = core.MapPage(pageOf(report.entries, cursor, *c.Request().URL), newKeyRow(a.inspector.operations))
 	data.selectable(principal)
 	return a.renderKeys(c, http.StatusOK, data)
@@ -49,8 +48,9 @@ func (a *App) renderKeys(c echo.Context, status int, data *keysPage) error {
 type keysPage struct {
 	core.Page[keyRow]
 	Filter EntryFilter
-	States []stateChoice
-	Chips  []filterChip
+	States []pages.Choice
+	Span   pages.Span
+	Chips  []pages.Chip
 	// Export is a CSV file of the list.
 	Export string
 	// Selects is set if a key of the page can be selected.
@@ -70,38 +70,53 @@ type keysPage struct {
 	Problem *core.Error
 }
 
-// newKeysPage fills everything but the table.
-func newKeysPage(filter EntryFilter, report keysReport) *keysPage {
-	page := &keysPage{
-		Filter: filter, Chips: newFilterChips(filter), Export: "export-keys/?" + filter.values().Encode(),
-		States:  newStateChoices(filter.State),
-		Unkeyed: report.unkeyed, Stuck: report.stuck, StuckMore: report.stuck == MaxStuck, Today: report.days[0],
-		Chart: pages.Bars{Rows: "Day", Series: []pages.Series{
-			{Name: "replayed", Tone: "replay"},
-			{Name: "in progress (409)", Tone: "run"},
-			{Name: "different request (422)", Tone: "fail"},
-		}},
+// newKeysForm is the page with the form of the filters alone.
+func newKeysForm(query keysQuery) *keysPage {
+	return &keysPage{
+		Filter: query.EntryFilter, States: stateChoices(query.State), Span: query.fields(), Chips: query.chips(),
+		Export: "export-keys/?" + query.values().Encode(),
 	}
+}
+
+// newKeysPage fills everything but the table.
+func newKeysPage(base string, query keysQuery, report keysReport) *keysPage {
+	page := newKeysForm(query)
+	page.Unkeyed, page.Today = report.unkeyed, report.days[0]
+	page.Stuck, page.StuckMore = report.stuck, report.stuck == MaxStuck
+	if report.entries.Stopped != uuid.Nil {
+		page.Scanned = MaxScanned
+	}
+	page.Chart = daysChart(base, report.days)
+	page.Saved = page.Chart.Total(0)
+	return page
+}
+
+// daysChart is the chart of the repeated requests. Each bar leads to the keys of its day.
+func daysChart(base string, days []Day) pages.Bars {
+	chart := pages.Bars{Rows: "Day", Series: []pages.Series{
+		{Name: "replayed", Tone: "replay"},
+		{Name: "in progress (409)", Tone: "run"},
+		{Name: "different request (422)", Tone: "fail"},
+	}}
 	// The chart reads from left to right, and the report begins with today. A label each week leaves room for its text.
 	const tickEvery = 7
-	for i, day := range slices.Backward(report.days) {
+	for i, day := range slices.Backward(days) {
+		span := url.Values{
+			"since": {day.Day.Format(time.DateOnly)}, "until": {day.Day.AddDate(0, 0, 1).Format(time.DateOnly)},
+		}
 		bar := pages.Bar{
 			Label: day.Day.Format(time.DateOnly), Values: []int64{day.Replayed, day.InProgress, day.Reused},
+			Address: base + "keys/?" + span.Encode() + "#keys",
 		}
 		if i%tickEvery == 0 {
 			bar.Tick = day.Day.Format("2 Jan")
 		}
-		page.Chart.Bars = append(page.Chart.Bars, bar)
+		chart.Bars = append(chart.Bars, bar)
 	}
-	if report.entries.Stopped != uuid.Nil {
-		page.Scanned = MaxScanned
-	}
-	page.Saved = page.Chart.Total(0)
-	page.Chart.Label = fmt.Sprintf(
+	chart.Label = fmt.Sprintf(
 		"Repeated requests in %d days: %s replayed, %s refused as in progress, %s refused as a different request",
-		len(report.days), pages.Number(page.Saved), pages.Number(page.Chart.Total(1)),
-		pages.Number(page.Chart.Total(2)))
-	return page
+		len(days), pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), pages.Number(chart.Total(2)))
+	return chart
 }
 
 // Share is how many of the latest runs had no key, in percent.
@@ -110,23 +125,6 @@ func (u UnkeyedRuns) Share() int64 {
 		return 0
 	}
 	return u.Unkeyed * 100 / u.Runs
-}
-
-// stateChoice is an option of the filter by state.
-type stateChoice struct {
-	Value  State
-	Text   string
-	Chosen bool
-}
-
-// newStateChoices offers every state, with the words of the pills in the table below.
-func newStateChoices(chosen string) []stateChoice {
-	var choices []stateChoice
-	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
-		pill := pillOf(Entry{State: state})
-		choices = append(choices, stateChoice{Value: state, Text: pill.Text, Chosen: string(state) == chosen})
-	}
-	return choices
 }
 
 // keyRow is a row of the page's table.

@@ -14,8 +14,7 @@ import (
 
 // exportKeys is GET /app/orgs/{org}/export-keys/: the list with its filters as a table, newest keys first.
 func (a *App) exportKeys(c echo.Context, principal core.Principal) error {
-	var query entriesQuery
-	cursor, err := core.BindList(c, a.check, &query)
+	query, cursor, err := a.keysQuery(c)
 	if err != nil {
 		return err
 	}

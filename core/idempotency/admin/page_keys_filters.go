@@ -2,52 +2,76 @@ package admin
 
 import (
 	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
+// keysQuery is the query of the page and of its export.
+type keysQuery struct {
+	core.PageQuery
+	pages.PeriodQuery
+	EntryFilter
+}
+
+// keysQuery returns the query even if it is refused, so that the form can show what was entered.
+func (a *App) keysQuery(c echo.Context) (keysQuery, core.Cursor, error) {
+	var query keysQuery
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
+		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	query.Search, query.Key = strings.TrimSpace(query.Search), strings.TrimSpace(query.Key)
+	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
+		return query, core.Cursor{}, err
+	}
+	if err := a.check.Query(&query); err != nil {
+		return query, core.Cursor{}, err
+	}
+	cursor, err := query.Parse()
+	return query, cursor, err
+}
+
 // values encodes the filters that are set, for links.
-func (f EntryFilter) values() url.Values {
+func (q keysQuery) values() url.Values {
 	values := url.Values{}
-	for name, value := range map[string]string{
-		"q": f.Search, "key": f.Key, "endpoint": f.Endpoint, "state": f.State,
-	} {
+	for name, value := range map[string]string{"q": q.Search, "key": q.Key, "endpoint": q.Endpoint, "state": q.State} {
 		if value != "" {
 			values.Set(name, value)
 		}
 	}
+	q.Values(values, q.Since, q.Until)
 	return values
 }
 
-// filterChip names a filter that is set, and leads to the list without it.
-type filterChip struct {
-	Text, Address string
+// fields are the part of the form for the times.
+func (q keysQuery) fields() pages.Span { return q.Span("First used", q.Since, q.Until) }
+
+func (q keysQuery) chips() []pages.Chip {
+	return pages.Chips(q.values(), append([]pages.Filter{
+		{Name: "q", Label: "Contains", Text: q.Search},
+		{Name: "key", Label: "Key", Text: q.Key},
+		{Name: "endpoint", Label: "Operation", Text: q.Endpoint},
+		{Name: "state", Label: "State", Text: pages.Chosen(stateChoices(q.State))},
+	}, q.fields().Filters()...))
 }
 
-func newFilterChips(filter EntryFilter) []filterChip {
-	state := ""
-	if filter.State != "" {
-		state = pillOf(Entry{State: State(filter.State)}).Text
+// stateChoices offers every state, with the words of the pills in the table below.
+func stateChoices(chosen string) []pages.Choice {
+	pairs := []string{"", "Any state"}
+	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
+		pairs = append(pairs, string(state), pillOf(Entry{State: state}).Text)
 	}
-	var chips []filterChip
-	for _, set := range []struct{ name, label, text string }{
-		{"q", "Contains", filter.Search},
-		{"key", "Key", filter.Key},
-		{"endpoint", "Operation", filter.Endpoint},
-		{"state", "State", state},
-	} {
-		if set.text == "" {
-			continue
-		}
-		rest := filter.values()
-		rest.Del(set.name)
-		chips = append(chips, filterChip{Text: set.label + ": " + set.text, Address: "?" + rest.Encode()})
-	}
-	return chips
+	return pages.Choices(chosen, pairs...)
 }
 
 // Filtered reports whether a filter is set.
 func (p *keysPage) Filtered() bool { return p.Filter != EntryFilter{} }
+
+// More reports whether one of the filters is set that are rarely wanted.
+func (p *keysPage) More() bool { return p.Filter.Key != "" || p.Span.IsExact() }
 
 // selectable offers to release the keys that are stuck, to those who may.
 func (p *keysPage) selectable(principal core.Principal) {

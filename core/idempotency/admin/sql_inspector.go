@@ -55,10 +55,35 @@ func (i *Inspector) queueEntries(
 		return
 	}
 	comparison, order, from := cursor.Window()
+	span := filter.span()
 	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entriesFrom(filter)+` AND id `+comparison+` $3
+			AND id BETWEEN $8 AND $9 AND created_at >= $10 AND created_at < $11
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,
-		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1)
+		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1,
+		span.first, span.last, span.since, span.until)
+}
+
+// entrySpan is when the keys of a list were first used. Ids begin with their time, so that the primary key bounds what
+// is read; the exact times are compared row by row.
+type entrySpan struct {
+	first, last  uuid.UUID
+	since, until time.Time
+}
+
+// idSlack is far more than the time between the creation of a key's id and created_at.
+const idSlack = time.Minute
+
+// span returns the times of a filter. The tags have validated the texts.
+func (f EntryFilter) span() entrySpan {
+	span := entrySpan{last: uuid.Max, until: time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)}
+	if at, err := time.Parse(time.RFC3339, f.Since); err == nil {
+		span.since, span.first = at, core.FirstIDAt(at.Add(-idSlack))
+	}
+	if at, err := time.Parse(time.RFC3339, f.Until); err == nil {
+		span.until, span.last = at, core.FirstIDAt(at.Add(idSlack))
+	}
+	return span
 }
 
 // queueSearchedEntries is queueEntries for a part of the key, which no index answers: it compares the newest MaxScanned
@@ -67,24 +92,29 @@ func (i *Inspector) queueSearchedEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
 	comparison, order, from := cursor.Window()
+	span := filter.span()
 	reads.Queue(db.AllInto(found, pgx.RowToStructByPos[Entry]), entryColumns+`(
-			SELECT * FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $3
+			SELECT * FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $3 AND id BETWEEN $10 AND $11
 			ORDER BY id `+order+` LIMIT $9)`+entryActivity+`) AS e
-		WHERE key ILIKE $8 AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
+		WHERE key ILIKE $8 AND created_at >= $12 AND created_at < $13
+			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1,
-		"%"+likeText.Replace(filter.Search)+"%", MaxScanned)
+		"%"+likeText.Replace(filter.Search)+"%", MaxScanned, span.first, span.last, span.since, span.until)
 }
 
 // likeText makes a text stand for itself in a pattern.
 var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // queueLastScanned finds the last key that a search compares, unless it compares all that are left.
-func queueLastScanned(reads *db.Reads, orgID uuid.UUID, cursor core.Cursor, last *[]uuid.UUID) {
+func queueLastScanned(
+	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, last *[]uuid.UUID,
+) {
 	comparison, order, from := cursor.Window()
+	span := filter.span()
 	reads.Queue(db.AllInto(last, pgx.RowTo[uuid.UUID]), `
-		SELECT id FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $2
-		ORDER BY id `+order+` OFFSET $3 LIMIT 1`, orgID, from, MaxScanned-1)
+		SELECT id FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $2 AND id BETWEEN $4 AND $5
+		ORDER BY id `+order+` OFFSET $3 LIMIT 1`, orgID, from, MaxScanned-1, span.first, span.last)
 }
 
 // entriesFrom returns the query that finds the entries of a filter with the least rows.

@@ -7,7 +7,7 @@ import { type Retries, defaultRetries } from "./retry.js";
 import { type Answer, type Attempt, type Fetch, type Request, Sender, decode } from "./send.js";
 import type {
   AuditRecord, Comparison, DocumentWindow, Finding, Invitation, InvitationLink, LoggedRequest, LoggedRequestDetail, Me,
-  Member, MemberChange, MemberDraft, OrganizationSettings, Readiness, Run, RunResult, RunState, Source, Time, Token, TokenDraft, TokenRotation, TokenSecret, Usage, Workflow, WorkflowImport,
+  Member, MemberChange, MemberDraft, OrganizationChange, OrganizationSettings, Readiness, Run, RunResult, RunState, Source, Time, Token, TokenDraft, TokenRotation, TokenSecret, Usage, Workflow, WorkflowImport,
 } from "./types.js";
 import { Wait } from "./wait.js";
 
@@ -253,6 +253,11 @@ export class Client {
   /** Reads the settings of the organization. */
   async organization(options: CallOptions = {}): Promise<OrganizationSettings> {
     return this.#get("/api/organization/", options);
+  }
+
+  /** Changes settings of the organization. To repeat it changes nothing. */
+  async changeOrganization(change: OrganizationChange, options: CallOptions = {}): Promise<OrganizationSettings> {
+    return this.#call({ method: "PATCH", path: "/api/organization/", body: jsonBody(change), signal: options.signal });
   }
 
   /** Goes through the workflows of the organization. */

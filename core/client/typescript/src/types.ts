@@ -389,6 +389,15 @@ export interface OrganizationSettings extends Organization {
   max_tokens: number;
 }
 
+/** What of the settings to change. What is left out stays as it is; a period of null becomes that of the service. */
+export interface OrganizationChange {
+  name?: string;
+  key_required?: boolean;
+  key_lifetime_ms?: number | null;
+  content_retention_ms?: number | null;
+  findings_retention_ms?: number | null;
+}
+
 /** The body of a refusal. */
 export interface Problem {
   type: string;

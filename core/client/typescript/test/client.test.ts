@@ -62,6 +62,7 @@ test("every call goes to its address", async (t) => {
   await client.requests({ status: "4xx", key: "k", until: "2026-03-01T00:00:00Z" }).next();
   await client.getRequest(id);
   await client.organization();
+  await client.changeOrganization({ key_required: true, key_lifetime_ms: null });
   await client.workflows().next();
   await client.getWorkflow(id, { version: 3 });
   await client.exportWorkflow(id);
@@ -100,6 +101,7 @@ test("every call goes to its address", async (t) => {
     "GET /base/api/requests/?page_size=100&status=4xx&key=k&until=2026-03-01T00%3A00%3A00Z",
     "GET /base/api/requests/a%2Fb/",
     "GET /base/api/organization/",
+    'PATCH /base/api/organization/  application/json {"key_required":true,"key_lifetime_ms":null}',
     "GET /base/api/workflows/?page_size=100",
     "GET /base/api/workflows/a%2Fb/?version=3",
     "GET /base/api/workflows/a%2Fb/export/",

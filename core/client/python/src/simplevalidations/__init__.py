@@ -42,6 +42,7 @@ from .models import (
     LoggedRequestDetail,
     Me,
     Organization,
+    OrganizationChange,
     OrganizationSettings,
     Problem,
     Run,
@@ -56,7 +57,7 @@ from .models import (
 __all__ = [
     "Attempt", "Client", "Comparison", "ComparisonCounts", "Counts", "DayUsage", "DocumentError", "DocumentLine",
     "DocumentWindow", "Error", "Event", "FieldError", "Finding", "Issue", "LoggedHeader", "LoggedRequest",
-    "LoggedRequestDetail", "Me", "Organization", "OrganizationSettings", "Problem", "RefusedError", "ResponseError",
-    "Retries", "Run", "Started", "Step", "UnknownOutcomeError", "UnreachableError", "Usage", "WaitTimeoutError",
-    "Workflow", "WorkflowStep", "WorkflowUsage", "key_from_file", "new_key",
+    "LoggedRequestDetail", "Me", "Organization", "OrganizationChange", "OrganizationSettings", "Problem",
+    "RefusedError", "ResponseError", "Retries", "Run", "Started", "Step", "UnknownOutcomeError", "UnreachableError",
+    "Usage", "WaitTimeoutError", "Workflow", "WorkflowStep", "WorkflowUsage", "key_from_file", "new_key",
 ]

@@ -10,7 +10,7 @@ from typing import Callable, Dict, Iterator, Mapping, Optional, Tuple, Type, Typ
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from . import _retry, models
-from ._form import Document, Form
+from ._form import JSON, Body, Document, Form
 from ._keys import new_key as _new_key
 from ._retry import Attempt, Retries
 from ._wait import Event, Wait
@@ -23,6 +23,7 @@ from .models import (
     LoggedRequest,
     LoggedRequestDetail,
     Me,
+    OrganizationChange,
     OrganizationSettings,
     Run,
     Started,
@@ -186,6 +187,10 @@ class Client:
         """Reads the settings of the organization."""
         return self._get(OrganizationSettings, "/api/organization/")
 
+    def change_organization(self, change: OrganizationChange) -> OrganizationSettings:
+        """Changes settings of the organization. To repeat it changes nothing."""
+        return _understood(OrganizationSettings, self._send("PATCH", "/api/organization/", body=JSON(change)))
+
     def workflows(self) -> Iterator[Workflow]:
         """Iterates over the workflows of the organization."""
         return self._list(Workflow, "/api/workflows/", {})
@@ -203,9 +208,9 @@ class Client:
         """Reads how many runs the organization has used this month."""
         return self._get(Usage, "/api/usage/")
 
-    def _create(self, path: str, key: str, form: Optional[Form]) -> Started:
+    def _create(self, path: str, key: str, body: Optional[Body]) -> Started:
         key = key or self._new_key()
-        reply = self._send("POST", path, key=key, form=form)
+        reply = self._send("POST", path, key=key, body=body)
         try:
             run = _decoded(Run, reply.body)
         except ValueError as error:
@@ -236,7 +241,7 @@ class Client:
                 raise _foreign(error, reply.attempts) from error
             yield from items
 
-    def _send(self, method: str, path: str, *, key: str = "", form: Optional[Form] = None) -> _Reply:
+    def _send(self, method: str, path: str, *, key: str = "", body: Optional[Body] = None) -> _Reply:
         """Sends a request until it is answered for good."""
         target = self._target(path)
         ends = time.monotonic() + self._retries.budget
@@ -244,7 +249,7 @@ class Client:
         number = 0
         while True:
             number += 1
-            reply, failure = self._try(method, path, target, key, form, number)
+            reply, failure = self._try(method, path, target, key, body, number)
             if reply is not None:
                 return reply
             assert failure is not None
@@ -258,7 +263,7 @@ class Client:
             self._sleep(pause)
 
     def _try(
-        self, method: str, path: str, target: str, key: str, form: Optional[Form], number: int
+        self, method: str, path: str, target: str, key: str, body: Optional[Body], number: int
     ) -> Tuple[Optional[_Reply], Optional[_retry.Failure]]:
         """Sends a request once."""
         began = time.monotonic()
@@ -267,15 +272,15 @@ class Client:
         failure: Optional[_retry.Failure] = None
         try:
             with self._sender.exchange(
-                method, target, self._headers(key, form), form.chunks() if form else (),
-                form.length if form else 0, self._retries.attempt_timeout,
+                method, target, self._headers(key, body), body.chunks() if body else (),
+                body.length if body else 0, self._retries.attempt_timeout,
             ) as answer:
                 status, request_id = answer.status, answer.header("Request-Id")
-                body = answer.read()
+                content = answer.read()
             if 200 <= status < 300:
-                reply = _Reply(answer, body, number)
+                reply = _Reply(answer, content, number)
             else:
-                failure = _retry.refusal(answer, body, key, number)
+                failure = _retry.refusal(answer, content, key, number)
         except _retry.INTERRUPTIONS as error:
             status = 0
             failure = _retry.failure_of(error)
@@ -286,14 +291,14 @@ class Client:
             ))
         return reply, failure
 
-    def _headers(self, key: str, form: Optional[Form]) -> Dict[str, str]:
+    def _headers(self, key: str, body: Optional[Body]) -> Dict[str, str]:
         headers = {"User-Agent": self._user_agent, "Accept": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         if key:
             headers["Idempotency-Key"] = key
-        if form is not None:
-            headers["Content-Type"] = form.content_type
+        if body is not None:
+            headers["Content-Type"] = body.content_type
         return headers
 
     def _target(self, path: str) -> str:

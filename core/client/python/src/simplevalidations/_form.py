@@ -1,11 +1,11 @@
-"""The body of a start: a form whose bytes are the same in each attempt."""
+"""Bodies of requests, whose bytes are the same in each attempt."""
 
 import io
 import json
 import os
 import re
 import secrets
-from typing import IO, Callable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import IO, Callable, Iterator, List, Mapping, Optional, Protocol, Tuple, Union
 
 from .errors import DocumentError
 
@@ -13,6 +13,35 @@ Document = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]", IO[bytes
 
 CHUNK = 64 << 10
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Body(Protocol):
+    """What a request sends."""
+
+    content_type: str
+
+    @property
+    def length(self) -> Optional[int]:
+        """The length of the whole body, or None if it is not known."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yields the body for one attempt."""
+
+
+class JSON:
+    """A body of JSON."""
+
+    content_type = "application/json"
+
+    def __init__(self, value: Mapping[str, object]) -> None:
+        self._text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+    @property
+    def length(self) -> Optional[int]:
+        return len(self._text)
+
+    def chunks(self) -> Iterator[bytes]:
+        yield self._text
 
 
 class Form:

@@ -4,7 +4,7 @@ import re
 import typing
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Optional, Type, TypeVar
+from typing import Any, Dict, List, Optional, Type, TypedDict, TypeVar
 
 from .errors import FieldError
 
@@ -335,6 +335,19 @@ class OrganizationSettings:
     run_quota: Optional[int] = None
     overage: bool = False
     max_tokens: int = 0
+
+
+class OrganizationChange(TypedDict, total=False):
+    """What of the settings to change.
+
+    What is left out stays as it is. A period of None becomes that of the service.
+    """
+
+    name: str
+    key_required: bool
+    key_lifetime_ms: Optional[int]
+    content_retention_ms: Optional[int]
+    findings_retention_ms: Optional[int]
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)\Z")
