@@ -121,7 +121,7 @@ func layers() []layer {
 		{
 			folder: "workflows",
 			may: append([]string{
-				"users", "validations", "validations/engines", "validations/execution", "workflows/start",
+				"core/share", "users", "validations", "validations/engines", "validations/execution", "workflows/start",
 				"workflows/start/body",
 			}, foundation...),
 		},

@@ -65,7 +65,7 @@ func (a *App) checkSample(c echo.Context, principal core.Principal, page editorP
 	ctx := c.Request().Context()
 	file, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	if len(faults) > 0 {
 		page.Faults = newEditorFaults(page.Draft.Text, faults)
@@ -207,7 +207,7 @@ func (a *App) applyColumns(c echo.Context, page editorPage) error {
 	page.Draft.Text = text
 	_, faults, err := a.files.Parse(c.Request().Context(), []byte(text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	page.Notice = "The columns are written into the YAML. Nothing is saved yet."
 	page.Faults = newEditorFaults(text, faults)
@@ -236,7 +236,7 @@ func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPag
 	}
 	_, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	notice := "The draft is saved. It starts no runs until it is published."
 	if len(faults) > 0 {
