@@ -48,7 +48,7 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 	case deedCheck:
 		return a.checkSample(c, principal, page)
 	case deedColumns:
-		return a.applyColumns(c, page)
+		return a.applyColumns(c, principal, page)
 	case deedInfer:
 		return a.inferText(c, principal, page)
 	case deedDraft, deedDiscard:
@@ -191,7 +191,7 @@ func newSampleFinding(f engines.Finding) sampleFinding {
 }
 
 // applyColumns writes the columns of the form into the text.
-func (a *App) applyColumns(c echo.Context, page editorPage) error {
+func (a *App) applyColumns(c echo.Context, principal core.Principal, page editorPage) error {
 	form, err := c.FormParams()
 	if err != nil {
 		return core.InvalidPayload("The form cannot be read.").Because(err)
@@ -202,7 +202,7 @@ func (a *App) applyColumns(c echo.Context, page editorPage) error {
 		return a.refuseEditor(c, page, core.InvalidPayload(
 			"The YAML has other columns than the form had. The form now shows those of the YAML: change them again."))
 	case err != nil:
-		return a.checkSample(c, core.Principal{}, page) // The text is no YAML, so its faults are shown.
+		return a.checkSample(c, principal, page) // The text is no YAML, so its faults are shown.
 	}
 	page.Draft.Text = text
 	_, faults, err := a.files.Parse(c.Request().Context(), []byte(text))
