@@ -108,7 +108,8 @@ func layers() []layer {
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"core/share", "users", "validations", "validations/document", "validations/engines", "validations/execution",
+				"core/share", "users", "validations", "validations/document", "validations/engines",
+				"validations/execution",
 			}, foundation...),
 		},
 		{folder: "validations/document", may: []string{"core/cli", "validations/engines"}},

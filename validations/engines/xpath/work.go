@@ -27,8 +27,8 @@ func (w *Work) Err() error {
 	return w.err
 }
 
-// maxText bounds the texts that expressions make: they may be far larger than the document by whose size its check takes
-// memory from the budget of the process.
+// maxText bounds the texts that expressions make: they may be far larger than the document, by whose size its check
+// takes memory from the budget of the process.
 const maxText = 16 << 20
 
 // mayHold says whether a text of so many bytes may be made. If not, the work ends.
