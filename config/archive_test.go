@@ -167,9 +167,21 @@ func TestHostileArchives(t *testing.T) {
 		"AForeignToken": {
 			replaced("api_tokens", digest, strings.ReplaceAll(stolen, `\`, `\\`)), "uq_api_tokens_digest",
 		},
-		"AForeignMember":  {replaced("memberships", member, outsider.String()), "null value"},
-		"AnOpenRun":       {replaced("validation_runs", `"COMPLETED"`, `"PENDING"`), "not completed"},
-		"AnOpenKey":       {replaced("idempotency_keys", `"finished"`, `"started"`), "not finished"},
+		"AForeignMember": {replaced("memberships", member, outsider.String()), "null value"},
+		"AnOpenRun":      {replaced("validation_runs", `"COMPLETED"`, `"PENDING"`), "not completed"},
+		"AnOpenKey":      {replaced("idempotency_keys", `"finished"`, `"started"`), "not finished"},
+		"AnOpenRunBehindAnotherCase": {
+			replaced("validation_runs", `"state":"COMPLETED"`, `"state":"PENDING","State":"COMPLETED"`),
+			"not completed",
+		},
+		"AnOpenRunTwice": {
+			replaced("validation_runs", `"state":"COMPLETED"`, `"state":"PENDING","state":"COMPLETED"`),
+			"cannot be read",
+		},
+		"AnOpenKeyBehindAnotherCase": {
+			replaced("idempotency_keys", `"recovery_point":"finished"`,
+				`"recovery_point":"started","RECOVERY_POINT":"finished"`), "not finished",
+		},
 		"AnotherDocument": {replaced("submissions", `"content":"\\x`, `"content":"\\x00`), "digest"},
 		"AnotherChunk":    {replaced("upload_chunks", chunk[2:], flipped(chunk[2:])), "digest"},
 		"AnotherWorkflow": {replaced("definitions", `"body":"\\x`, `"body":"\\x20`), "ck_definitions_digest"},

@@ -108,7 +108,8 @@ func layers() []layer {
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"users", "validations", "validations/document", "validations/engines", "validations/execution",
+				"core/share", "users", "validations", "validations/document", "validations/engines",
+				"validations/execution",
 			}, foundation...),
 		},
 		{folder: "validations/document", may: []string{"core/cli", "validations/engines"}},
@@ -121,7 +122,7 @@ func layers() []layer {
 		{
 			folder: "workflows",
 			may: append([]string{
-				"users", "validations", "validations/engines", "validations/execution", "workflows/start",
+				"core/share", "users", "validations", "validations/engines", "validations/execution", "workflows/start",
 				"workflows/start/body",
 			}, foundation...),
 		},

@@ -38,7 +38,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	}
 	e.HTTPErrorHandler = core.HandleError(project.log, writeError)
 	e.IPExtractor = clientAddress(project.settings.TrustedProxies)
-	e.Pre(trailingSlash, routeHead)
+	e.Pre(shortMethod, trailingSlash, routeHead)
 	e.Use(
 		restoreHead,
 		core.RequestIDs(),
@@ -98,6 +98,9 @@ func visited(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 				return core.NewError(core.CodePermissionDenied,
 					"The form was sent from another site. Open the page here and send it again.").Because(err)
 			}
+			if err := boundForm(c); err != nil {
+				return err
+			}
 			if strings.HasPrefix(address, pages.SignInAddress) || address == pages.Root+"theme/" {
 				return next(c)
 			}
@@ -155,6 +158,19 @@ func trailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
 				address.RawPath += "/"
 			}
 		}
+		return next(c)
+	}
+}
+
+// maxMethod is longer than every method that there is.
+const maxMethod = 32
+
+// shortMethod cuts the method of a request that no route answers anyway. Methods stand in logs and traces, and a client
+// can send one of a megabyte without showing a token.
+func shortMethod(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		request := c.Request()
+		request.Method = request.Method[:min(len(request.Method), maxMethod)]
 		return next(c)
 	}
 }

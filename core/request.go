@@ -1,7 +1,9 @@
 package core
 
 import (
+	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -73,8 +75,11 @@ func BindQuery(c echo.Context, check *Validator, query any) error {
 // BindForm reads a page's form into a struct by its form tags and checks it. The answer to a broken rule names fields
 // as the form does.
 func BindForm(c echo.Context, check *Validator, form any) error {
+	if err := ReadForm(c); err != nil {
+		return err
+	}
 	if err := (&echo.DefaultBinder{}).BindBody(c, form); err != nil {
-		return InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
+		return unreadableForm(err)
 	}
 	if _, err := ConfirmAfterBody(c.Request().Context()); err != nil {
 		return err
@@ -87,6 +92,30 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 		}
 	}
 	return check.Form(form)
+}
+
+// ReadForm reads a page's form to its end. The binder would also take JSON and XML, which could name members of its
+// struct that are no fields of the form.
+func ReadForm(c echo.Context) error {
+	if c.Request().ContentLength == 0 {
+		return nil
+	}
+	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
+	if err != nil || contentType != echo.MIMEApplicationForm && contentType != echo.MIMEMultipartForm {
+		return NewError(CodeUnsupportedMediaType,
+			"A form is sent as "+echo.MIMEApplicationForm+" or "+echo.MIMEMultipartForm+".")
+	}
+	if _, err := c.FormParams(); err != nil {
+		return unreadableForm(err)
+	}
+	return nil
+}
+
+func unreadableForm(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return NewError(CodePayloadTooLarge, "The form is too large.").Because(err)
+	}
+	return InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
 }
 
 // ClearReadDeadline lets an answer come later than the deadline for reading the request. Without it the server would

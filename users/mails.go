@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -86,14 +87,16 @@ It works once, until %s. If you do not want a new password, do nothing: the one 
 
 // mailInvitationLink sends the link of an invitation to the invited person.
 func (s *Service) mailInvitationLink(ctx context.Context, tx db.Tx, issued issuedLink) error {
+	// The name is chosen by whoever owns the organization, and must not add paragraphs of its own to our letter.
+	name := strings.Join(strings.Fields(issued.OrgName), " ")
 	return s.queueMail(ctx, tx, mailInvitation, issued.Email, &letter{
-		Subject: "Invitation to " + issued.OrgName,
+		Subject: "Invitation to " + name,
 		Text: fmt.Sprintf(`You are invited to %s as %s. Open this link to accept or to decline:
 
 %s
 
 It works until %s, for %s alone. If you do not know what this is about, do nothing.
-`, issued.OrgName, issued.Role, s.cfg.Address+issued.Path(),
+`, name, issued.Role, s.cfg.Address+issued.Path(),
 			issued.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), issued.Email),
 	})
 }

@@ -129,6 +129,14 @@ func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	invited, err := a.service.openInvitation(c.Request().Context(), principal.OrgID, id)
+	if err != nil {
+		return err
+	}
+	// Whoever has the link can take the role.
+	if proven, err := a.provenFor(c, invited.Role); !proven {
+		return err
+	}
 	if err := a.mayMail(principal); err != nil {
 		return err
 	}

@@ -49,6 +49,14 @@ func (a *App) renderFactor(c echo.Context, status int, problem *core.Error) erro
 	if err != nil {
 		return err
 	}
+	// Whoever has seen the secret knows the codes for good. To begin again takes a proof and makes another secret.
+	lately, err := a.service.provenLately(c.Request().Context(), sessionSecret(c))
+	if err != nil {
+		return err
+	}
+	if !lately {
+		drawn, pending = enrolment{}, false
+	}
 	return a.pages.Render(c, status, "second_factor", pages.Page{
 		Title: "Set up an authenticator app", Data: factorPage{enrolment: drawn, Pending: pending, Problem: problem},
 	})

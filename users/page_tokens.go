@@ -135,6 +135,16 @@ func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	found, err := a.service.findToken(c.Request().Context(), principal, id)
+	if err != nil {
+		return err
+	}
+	// The new secret may do what the old one does, as that of a new token may.
+	for _, token := range found {
+		if proven, err := a.provenFor(c, token.Role); !proven {
+			return err
+		}
+	}
 	issued, err := a.service.rotateToken(c.Request().Context(), principal, id, defaultOverlap)
 	if err != nil {
 		return err

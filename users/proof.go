@@ -64,6 +64,10 @@ func (a *App) askProof(c echo.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// Read as far as it goes, a form that is cut off would be one with other fields.
+	if err := core.ReadForm(c); err != nil {
+		return false, err
+	}
 	password, code := c.FormValue(pages.ProofPassword), c.FormValue(pages.ProofCode)
 	if password == "" && code == "" {
 		lately, err := a.service.provenLately(c.Request().Context(), sessionSecret(c))

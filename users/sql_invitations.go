@@ -58,6 +58,12 @@ func (s *Service) linkedInvitation(ctx context.Context, secret string) (Invitati
 		WHERE i.digest = $1 AND `+validInvitation, sessionDigest(secret)))
 }
 
+// openInvitation finds an open invitation of the organization.
+func (s *Service) openInvitation(ctx context.Context, orgID, id uuid.UUID) (Invitation, error) {
+	return oneInvitation(s.db.Pool.Query(ctx, `SELECT`+invitationColumns+fromInvitations+`
+		WHERE i.org_id = $1 AND i.id = $2 AND i.state = 'open'`, orgID, id))
+}
+
 // insertInvitation reports whether it has added the invitation: there is one open invitation per address. Invitations
 // that cannot be accepted any more make room.
 func insertInvitation(ctx context.Context, tx db.Tx, principal core.Principal, draft Invitation) (bool, error) {

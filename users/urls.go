@@ -65,7 +65,7 @@ func (a *App) visitorPages(web *echo.Group) {
 	web.POST("/account/invitations/:id/decline/", a.declineForm)
 	web.POST("/account/second-factor/", a.provenVisitor(a.beginFactorForm))
 	web.GET("/account/second-factor/", a.factorPage)
-	web.POST("/account/second-factor/confirm/", a.confirmFactorForm)
+	web.POST("/account/second-factor/confirm/", a.provenVisitor(a.confirmFactorForm))
 	web.POST("/account/second-factor/codes/", a.provenVisitor(a.renewCodesForm))
 	web.POST("/account/second-factor/remove/", a.provenVisitor(a.removeFactorForm))
 	web.GET("/password/", a.forgottenPage)

@@ -84,6 +84,9 @@ func (d Definition) Check(ctx context.Context) ([]engines.ConfigError, error) {
 	}
 	first := map[string]int{}
 	for i, step := range d.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("check step %d (%s): %w", i, step.Name, err)
+		}
 		if earlier, twice := first[step.ID]; twice && step.ID != "" {
 			problems = append(problems, engines.ConfigError{
 				Pointer: fmt.Sprintf("/steps/%d/id", i), Code: "unique",

@@ -71,6 +71,7 @@ func New(
 	if err != nil {
 		return nil, err
 	}
+	files.checks = service.checks
 	versions, err := newVersionCache(service)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ const (
 	fileVersion = 1
 	// maxFileValues bounds a workflow file, aliases counted as often as they are used.
 	maxFileValues = 100_000
+	// maxCheckedSteps is how many steps are checked of a file that has not the right form. One that has it has no more.
+	maxCheckedSteps = 50
 )
 
 // File is a workflow as a file: its names and its definition, without its id and state on a server.
@@ -60,6 +62,8 @@ type FileParser struct {
 	fields *core.Validator
 	// form checks files by the published schema, with the engine that checks documents.
 	form engines.Engine
+	// checks bounds the files that are checked at once; nil for the commands.
+	checks *checks
 }
 
 // NewFileParser compiles the published schema, which takes longer than a file does.
@@ -81,6 +85,17 @@ func NewFileParser() (*FileParser, error) {
 // Parse reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong with
 // the file; the error is the end of the context.
 func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileError, error) {
+	var file File
+	var faults []FileError
+	err := p.checks.run(ctx, func(ctx context.Context) error {
+		var err error
+		file, faults, err = p.parse(ctx, content)
+		return err
+	})
+	return file, faults, err
+}
+
+func (p *FileParser) parse(ctx context.Context, content []byte) (File, []FileError, error) {
 	text, unreadable := engines.ReadYAML(content, p.limits)
 	if unreadable != nil {
 		return File{}, []FileError{faultOf(*unreadable)}, nil
@@ -130,7 +145,7 @@ func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines
 		return nil, nil //nolint:nilerr // The steps are no list, which is one of the faults.
 	}
 	var problems []engines.ConfigError
-	for i, body := range file.Steps {
+	for i, body := range file.Steps[:min(len(file.Steps), maxCheckedSteps)] {
 		at := fmt.Sprintf("/steps/%d/", i)
 		isWrong := slices.ContainsFunc(faults, func(f FileError) bool {
 			return strings.HasPrefix(f.Pointer, at+"type") || strings.HasPrefix(f.Pointer, at+"config")

@@ -202,7 +202,7 @@ func (a *App) save(
 	}
 	file, faults, err := a.files.Parse(c.Request().Context(), []byte(page.Draft.Text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	if page.Workflow != nil && len(faults) == 0 && file.Slug != page.Workflow.Slug {
 		faults = append(faults, slugHasToStay(page.Workflow.Slug))

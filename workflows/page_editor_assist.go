@@ -48,7 +48,7 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 	case actionCheck:
 		return a.checkSample(c, principal, page)
 	case actionColumns:
-		return a.applyColumns(c, page)
+		return a.applyColumns(c, principal, page)
 	case actionInfer:
 		return a.inferText(c, principal, page)
 	case actionDraft, actionDiscard:
@@ -65,7 +65,7 @@ func (a *App) checkSample(c echo.Context, principal core.Principal, page editorP
 	ctx := c.Request().Context()
 	file, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	if len(faults) > 0 {
 		page.Faults = newEditorFaults(page.Draft.Text, faults)
@@ -191,7 +191,7 @@ func newSampleFinding(f engines.Finding) sampleFinding {
 }
 
 // applyColumns writes the columns of the form into the text.
-func (a *App) applyColumns(c echo.Context, page editorPage) error {
+func (a *App) applyColumns(c echo.Context, principal core.Principal, page editorPage) error {
 	form, err := c.FormParams()
 	if err != nil {
 		return core.InvalidPayload("The form cannot be read.").Because(err)
@@ -202,12 +202,12 @@ func (a *App) applyColumns(c echo.Context, page editorPage) error {
 		return a.refuseEditor(c, page, core.InvalidPayload(
 			"The YAML has other columns than the form had. The form now shows those of the YAML: change them again."))
 	case err != nil:
-		return a.checkSample(c, core.Principal{}, page) // The text is no YAML, so its faults are shown.
+		return a.checkSample(c, principal, page) // The text is no YAML, so its faults are shown.
 	}
 	page.Draft.Text = text
 	_, faults, err := a.files.Parse(c.Request().Context(), []byte(text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	page.Notice = "The columns are written into the YAML. Nothing is saved yet."
 	page.Faults = newEditorFaults(text, faults)
@@ -236,7 +236,7 @@ func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPag
 	}
 	_, faults, err := a.files.Parse(ctx, []byte(page.Draft.Text))
 	if err != nil {
-		return err
+		return a.refuseEditor(c, page, err)
 	}
 	notice := "The draft is saved. It starts no runs until it is published."
 	if len(faults) > 0 {

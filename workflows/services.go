@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 const slugIsID = "must not have the form of a UUID"
@@ -20,11 +21,13 @@ type Service struct {
 	db    *db.DB
 	runs  *validations.Service
 	check *core.Validator
+	// checks bounds the definitions that are checked at once.
+	checks *checks
 }
 
 // NewService makes the service.
 func NewService(database *db.DB, runs *validations.Service, check *core.Validator) *Service {
-	return &Service{db: database, runs: runs, check: check}
+	return &Service{db: database, runs: runs, check: check, checks: newChecks()}
 }
 
 // Draft is a workflow that is to be created.
@@ -42,7 +45,7 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 	if err := s.check.Body(draft); err != nil {
 		return Version{}, err
 	}
-	if err := draft.validate(ctx); err != nil {
+	if err := s.validate(ctx, draft); err != nil {
 		return Version{}, err
 	}
 	created, err := db.InTx(ctx, s.db, func(tx db.Tx) (Version, error) { return create(ctx, tx, orgID, draft) })
@@ -53,18 +56,23 @@ func (s *Service) Create(ctx context.Context, orgID uuid.UUID, draft Draft) (Ver
 }
 
 // validate makes the checks that the tags cannot express.
-func (d Draft) validate(ctx context.Context) error {
+func (s *Service) validate(ctx context.Context, d Draft) error {
 	// Find would take the slug for an id.
 	if _, ok := core.ParseID(d.Slug); ok {
 		return core.InvalidPayload("The slug looks like an id.",
 			core.FieldError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
 	}
-	return checkDefinition(ctx, d.Definition)
+	return s.checkDefinition(ctx, d.Definition)
 }
 
 // checkDefinition compiles every step of a definition and reports what is wrong with pointers into the body.
-func checkDefinition(ctx context.Context, definition validations.Definition) error {
-	problems, err := definition.Check(ctx)
+func (s *Service) checkDefinition(ctx context.Context, definition validations.Definition) error {
+	var problems []engines.ConfigError
+	err := s.checks.run(ctx, func(ctx context.Context) error {
+		var err error
+		problems, err = definition.Check(ctx)
+		return err
+	})
 	if err != nil || len(problems) == 0 {
 		return err
 	}

@@ -111,7 +111,7 @@ func (a *App) create(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := draft.validate(c.Request().Context()); err != nil {
+	if err := a.service.validate(c.Request().Context(), draft); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
@@ -130,7 +130,7 @@ func (a *App) createVersion(c echo.Context, principal core.Principal, workflow V
 	if err != nil {
 		return err
 	}
-	if err := checkDefinition(c.Request().Context(), draft.Definition); err != nil {
+	if err := a.service.checkDefinition(c.Request().Context(), draft.Definition); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}

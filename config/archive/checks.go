@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
+
+// The checks read rows with a library that takes neither names in other cases nor names that occur twice: PostgreSQL
+// takes the first for another member and the last of the second, so it would store something else than was checked.
 
 // checkSubmission compares a document with its digest. Those in chunks are compared when all chunks are there.
 func checkSubmission(row []byte) error {

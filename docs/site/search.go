@@ -17,6 +17,8 @@ const (
 	// A word that only means the same counts less, and so does what is kept for old clients.
 	meaningWeight, oldWeight = 0.6, 0.3
 
+	// maxQuery is how much of a query is read. Nobody needs a token to send one, and all sections are compared with it.
+	maxQuery       = 300
 	maxTerms       = 8
 	maxFindings    = 20
 	maxFromOnePage = 3
@@ -117,7 +119,8 @@ type passage struct {
 
 // find returns the sections that have all words of a query, or else most of them.
 func (x *index) find(query string) findings {
-	terms := termsOf(query)
+	query = query[:min(len(query), maxQuery)]
+	terms, heading := termsOf(query), fold(strings.Join(strings.Fields(query), " "))
 	found := make([]finding, len(x.sections))
 	for _, term := range terms {
 		x.score(found, term)
@@ -125,7 +128,7 @@ func (x *index) find(query string) findings {
 	most := 0
 	for i := range found {
 		found[i].section = x.sections[i].section
-		if x.sections[i].heading == fold(strings.Join(strings.Fields(query), " ")) {
+		if x.sections[i].heading == heading {
 			found[i].score += headingWeight
 		}
 		most = max(most, found[i].matched)

@@ -30,6 +30,7 @@ func TestSearch(t *testing.T) {
 		"Empty":            {"", "", "Enter a few words"},
 		"MarkupInTheQuery": {"<b>quota</b>", "", "&lt;b&gt;quota&lt;/b&gt;"},
 		"MarkupInQuotes":   {`"><img src=x>`, "", "&#34;&gt;&lt;img src=x&gt;"},
+		"BeyondTheLimit":   {strings.Repeat("zeppelin ", 100) + "quota", "", "Nothing was found"},
 		"VeryLong":         {strings.Repeat("quota ", 10_000), "", "quota"},
 	}
 	for name, tt := range tests {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,7 +92,7 @@ func TrySample[T any](
 	go func() {
 		// An engine that ignores its deadline keeps its place, so it cannot be followed by others.
 		defer leave()
-		result, err := work(limited)
+		result, err := survive(limited, work)
 		ended <- outcome{result, err}
 	}()
 	select {
@@ -105,4 +106,17 @@ func TrySample[T any](
 		return none, err
 	}
 	return none, ErrSampleTimeout
+}
+
+// survive turns a panic of the work into an error: nobody else does so in its goroutine, and one bad sample must not
+// take the process down.
+func survive[T any](
+	ctx context.Context, work func(context.Context) (T, error),
+) (result T, err error) { //nolint:nonamedreturns // recover can only report through it
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, reason, debug.Stack())
+		}
+	}()
+	return work(ctx)
 }

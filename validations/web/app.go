@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -87,7 +88,7 @@ type App struct {
 	streams *streams
 	pages   *pages.Set
 	// documents has a place for each request that reads a large document through.
-	documents chan struct{}
+	documents *share.Places
 }
 
 // New makes the app.
@@ -98,6 +99,6 @@ func New(deps Deps) (*App, error) {
 	}
 	return &App{
 		Deps: deps, streams: newStreams(deps.StreamsPerOrg), pages: set,
-		documents: make(chan struct{}, maxDocumentReads),
+		documents: share.New(maxDocumentReads, 1, documentShare),
 	}, nil
 }

@@ -39,6 +39,8 @@ const (
 	maxShownBytes = 64 << 20
 	// maxDocumentReads bounds how many requests read large documents at once.
 	maxDocumentReads = 4
+	// documentShare is what one organization may have of them while another one waits.
+	documentShare = 0.5
 	// documentLines and maxDocumentLines are how many lines the API returns.
 	documentLines    = 100
 	maxDocumentLines = 200
@@ -122,18 +124,13 @@ func (d shownDocument) engineDocument() engines.Document {
 	return engines.Document{Content: d.Content, Size: d.Size, MediaType: d.MediaType, Filename: d.Filename}
 }
 
-// enterDocument waits until a document may be read through, and returns what lets the next one in. Small documents do
-// not wait.
-func (a *App) enterDocument(ctx context.Context, size int64) (func(), error) {
-	if size <= validations.MaxInlineBytes {
+// enterDocument waits until the organization may read a document through, and returns what lets the next one in. Small
+// documents do not wait.
+func (a *App) enterDocument(ctx context.Context, shown shownDocument) (func(), error) {
+	if shown.Size <= validations.MaxInlineBytes {
 		return func() {}, nil
 	}
-	select {
-	case a.documents <- struct{}{}:
-		return func() { <-a.documents }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return a.documents.Take(ctx, shown.run.OrgID, 0)
 }
 
 // documentQuery is the query of a window of a document.
@@ -217,7 +214,7 @@ func (a *App) showDocument(c echo.Context, principal core.Principal, id uuid.UUI
 
 // addWindow adds lines and their findings to the body.
 func (a *App) addWindow(ctx context.Context, body *documentBody, shown shownDocument, from, count int) error {
-	leave, err := a.enterDocument(ctx, shown.Size)
+	leave, err := a.enterDocument(ctx, shown)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (a *App) fillDocument(
 	if !shown.hasWindows() {
 		return nil
 	}
-	leave, err := a.enterDocument(ctx, shown.Size)
+	leave, err := a.enterDocument(ctx, shown)
 	if err != nil {
 		return err
 	}

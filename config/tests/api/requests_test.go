@@ -163,6 +163,21 @@ func TestRequestLogKeepsNoSecrets(t *testing.T) {
 	}
 }
 
+// What a client makes up is of any length, and is kept with each request.
+func TestRequestLogKeepsNoLongMethods(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	start := s.Start(t, "long")
+	start.Method = strings.Repeat("M", 100_000)
+	if got := s.AnswerTo(t, start); got.Status != http.StatusMethodNotAllowed {
+		t.Errorf("status = %d, want 405", got.Status)
+	}
+	s.FlushRequests(t)
+	if n := coretest.One[int](t, s.DB, `SELECT max(length(method)) FROM request_log`); n != 32 {
+		t.Errorf("length of the method = %d, want 32", n)
+	}
+}
+
 func TestRequestLogDigestsBodies(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -220,6 +220,18 @@ func TestInvitationsAreMailed(t *testing.T) {
 	t.Error("40 mails to one address were not limited")
 }
 
+// Whoever owns an organization writes no paragraphs of the service's letters.
+func TestNamesAddNothingToLetters(t *testing.T) {
+	t.Parallel()
+	s, m := setupMail(t)
+	s.Exec(t, `UPDATE organizations SET name = E'Harbour\n\nPay at http://evil.example' WHERE id = $1`, s.Harbour.ID)
+	s.Invited(t, "kim@b.example")
+	s.Work(t)
+	if got := <-m.letters; !strings.Contains(got.text, "invited to Harbour Pay at") {
+		t.Errorf("letter = %s, want the name in one line", got.text)
+	}
+}
+
 // A letter outlasts a server that is busy and a job that is lost, and holds no secret while it waits.
 func TestLettersAreSentAgain(t *testing.T) {
 	t.Parallel()

@@ -29,10 +29,14 @@ func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 	tb.Helper()
 	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", core.RoleViewer).String() + "/"
 	post := func(path string, fields url.Values) call { return fixture.Post(path, "", fields) }
+	owner := `{"email":"owner@b.example","name":"New owner","role":"owner"}`
+	invited := fixture.Decoded[fixture.InvitationAnswer](tb,
+		s.Must(tb, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner, owner))).ID
 	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"admin"}, "days": {"1"}}
 	return map[string]call{
 		"Role":          post(member+"role/", url.Values{"role": {"author"}}),
 		"Invitation":    post(fixture.HarbourPages+"members/", url.Values{"email": {"a@b.example"}, "role": {"owner"}}),
+		"Link":          post(fixture.HarbourPages+"members/invitations/"+invited.String()+"/link/", nil),
 		"Token":         post(fixture.HarbourPages+"tokens/", token),
 		"PasswordLink":  post(member+"password/", url.Values{"hours": {"1"}}),
 		"MembersFactor": post(member+"second-factor/remove/", nil),
@@ -82,6 +86,46 @@ func TestActionsOfOwnersNeedAConfirmation(t *testing.T) {
 			t.Errorf("%s a moment later = 403, want no other proof", name)
 		}
 	}
+}
+
+// A rotated token has a new secret that may do what the old one does.
+func TestRotatingATokenOfAnAdministratorNeedsAProof(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.WithPassword(t)
+	session := s.Session(t, id)
+	s.Exec(t, `UPDATE sessions SET proved_at = NULL`)
+	for role, want := range map[core.Role]int{
+		core.RoleAdmin: http.StatusForbidden, core.RoleOwner: http.StatusForbidden, core.RoleAuthor: http.StatusCreated,
+	} {
+		s.TokenOf(t, id, role)
+		token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens
+			WHERE user_id = $1 AND role = $2`, id, role)
+		form := fixture.Post(fixture.HarbourPages+"tokens/"+token.String()+"/rotate/", session, nil)
+		html := s.Visit(t, want, form)
+		if want == http.StatusForbidden {
+			fixture.Shows(t, html, "Confirm that it is you")
+			fixture.Hides(t, html, "sv_")
+		}
+	}
+	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE user_id = $1 AND role = 'owner'`, id)
+	form := fixture.Post(fixture.HarbourPages+"tokens/"+token.String()+"/rotate/", session, nil)
+	s.Visit(t, http.StatusCreated, proving(form, "proof-password", fixture.VisitorPassword))
+}
+
+// Whoever finds a browser open while its user sets up an app neither sees the secret nor turns it on.
+func TestPendingFactorNeedsAProof(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.Session(t, s.WithPassword(t))
+	app := s.pending(t, session)
+	s.Exec(t, `UPDATE sessions SET proved_at = now() - interval '10 minutes'`)
+	html := s.Visit(t, http.StatusOK, fixture.Page("/app/account/second-factor/", session))
+	fixture.Hides(t, html, "factor-key")
+	html = s.Visit(t, http.StatusForbidden, confirming(session, s.code(t, app, 0)))
+	fixture.Shows(t, html, "Confirm that it is you")
+	confirmed := proving(confirming(session, s.code(t, app, 0)), "proof-password", fixture.VisitorPassword)
+	s.Visit(t, http.StatusCreated, confirmed)
 }
 
 func TestProof(t *testing.T) {

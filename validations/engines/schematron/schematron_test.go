@@ -159,6 +159,27 @@ func TestUnreadableDocuments(t *testing.T) {
 	}
 }
 
+// What an expression puts together may not be far larger than the document.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	document := engines.NewDocument([]byte("<a>"+strings.Repeat("a", 1<<20)+"</a>"), "", "")
+	for name, test := range map[string]string{
+		"Concat":    "concat(/*" + strings.Repeat(", /*", 16) + ") != ''",
+		"Translate": "translate(concat(/*" + strings.Repeat(", /*", 5) + "), 'a', '\U0001F600') != ''",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema := schemaOf(`<pattern><rule context="/*"><assert test="` + test + `"/></rule></pattern>`)
+			_, err := compile(t, engines.KindSchematron, step(t, schema, "")).Run(t.Context(), document)
+			if exhausted, ok := errors.AsType[*engines.ExhaustedError](err); !ok {
+				t.Errorf("error = %v, want that the text is too long", err)
+			} else if !strings.Contains(exhausted.Reason, "a text of more than") {
+				t.Errorf("reason = %q", exhausted.Reason)
+			}
+		})
+	}
+}
+
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	const schema = `<pattern><rule context="*"><assert test="count(//*[count(//*) = 0]) = 0"/></rule></pattern>`

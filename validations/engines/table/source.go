@@ -118,7 +118,7 @@ func formatOf(doc engine.Document) fileFormat {
 func (e *Engine) open(ctx context.Context, doc engine.Document, content *io.SectionReader) (source, error) {
 	switch formatOf(doc) {
 	case formatXLSX:
-		return openXLSX(content, e.dialect, len(e.columns), e.limits)
+		return openXLSX(ctx, content, e.dialect, len(e.columns), e.limits)
 	case formatJSONLines:
 		return newJSONLines(content, e.columns, e.limits), nil
 	case formatParquet:

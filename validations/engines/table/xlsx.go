@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -32,9 +33,9 @@ type xlsxReader struct {
 
 // openXLSX opens the sheet of the dialect, or the first one.
 func openXLSX(
-	content *io.SectionReader, dialect dialectConfig, columns int, limits engine.Limits,
+	ctx context.Context, content *io.SectionReader, dialect dialectConfig, columns int, limits engine.Limits,
 ) (*xlsxReader, error) {
-	book, err := openWorkbook(content, content.Size(), limits)
+	book, err := openWorkbook(ctx, content, content.Size(), limits)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func openXLSX(
 	if err != nil {
 		return nil, err
 	}
-	parts, err := book.open(part, limits.MaxTableBytes)
+	parts, err := book.open(ctx, part, limits.MaxTableBytes)
 	if err != nil {
 		return nil, err
 	}

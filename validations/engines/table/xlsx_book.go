@@ -2,6 +2,7 @@ package table
 
 import (
 	"archive/zip"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -39,7 +41,9 @@ const (
 	maxWorkbookParts = 10_000
 )
 
-func openWorkbook(content io.ReaderAt, size int64, limits engine.Limits) (*workbook, error) {
+func openWorkbook(
+	ctx context.Context, content io.ReaderAt, size int64, limits engine.Limits,
+) (*workbook, error) {
 	files, err := zip.NewReader(content, size)
 	if err != nil {
 		return nil, noWorkbook(content, err)
@@ -48,7 +52,7 @@ func openWorkbook(content io.ReaderAt, size int64, limits engine.Limits) (*workb
 		return nil, malformedWorkbook(fmt.Errorf("it has more than %d parts", maxWorkbookParts))
 	}
 	b := &workbook{files: files, limits: limits}
-	root, err := b.related("")
+	root, err := b.related(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +60,15 @@ func openWorkbook(content io.ReaderAt, size int64, limits engine.Limits) (*workb
 	if !ok {
 		return nil, malformedWorkbook(errors.New("it names no workbook; is it another kind of file of Office?"))
 	}
-	parts, err := b.related(main)
+	parts, err := b.related(ctx, main)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.readSheets(main, parts); err != nil {
+	if err := b.readSheets(ctx, main, parts); err != nil {
 		return nil, err
 	}
 	if part, ok := partOf(parts, relatedStyles); ok {
-		if err := b.readStyles(part); err != nil {
+		if err := b.readStyles(ctx, part); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +76,7 @@ func openWorkbook(content io.ReaderAt, size int64, limits engine.Limits) (*workb
 		// Texts are kept in memory, so they may expand only as texts do.
 		const expansion = 16
 		allowed := min(limits.MaxSharedBytes, expansion*size+maxWorkbookBytes)
-		if err := b.readStrings(part, allowed); err != nil {
+		if err := b.readStrings(ctx, part, allowed); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +117,7 @@ func (b *workbook) sheet(name string) (string, string, error) {
 }
 
 // open reads a part. The size that the archive declares is a limit: the library reads no more than that.
-func (b *workbook) open(name string, limit int64) (*xmlParts, error) {
+func (b *workbook) open(ctx context.Context, name string, limit int64) (*xmlParts, error) {
 	at := slices.IndexFunc(b.files.File, func(f *zip.File) bool { return strings.EqualFold(f.Name, name) })
 	if at < 0 {
 		return nil, malformedWorkbook(fmt.Errorf("it lacks %s", engine.Quote(name)))
@@ -126,7 +130,7 @@ func (b *workbook) open(name string, limit int64) (*xmlParts, error) {
 	if err != nil {
 		return nil, malformedWorkbook(err)
 	}
-	return newXMLParts(content, b.limits.MaxRecordBytes), nil
+	return newXMLParts(ctx, content, b.limits.MaxRecordBytes), nil
 }
 
 // relation is a part that another one refers to.
@@ -135,9 +139,9 @@ type relation struct {
 }
 
 // related reads what a part refers to; that of the archive as a whole is "".
-func (b *workbook) related(part string) ([]relation, error) {
+func (b *workbook) related(ctx context.Context, part string) ([]relation, error) {
 	dir, base := path.Split(part)
-	parts, err := b.open(dir+"_rels/"+base+".rels", maxWorkbookBytes)
+	parts, err := b.open(ctx, dir+"_rels/"+base+".rels", maxWorkbookBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -164,23 +168,25 @@ func partOf(relations []relation, kind string) (string, bool) {
 	return relations[at].part, true
 }
 
-func (b *workbook) readSheets(main string, parts []relation) error {
-	book, err := b.open(main, maxWorkbookBytes)
+func (b *workbook) readSheets(ctx context.Context, main string, parts []relation) error {
+	book, err := b.open(ctx, main, maxWorkbookBytes)
 	if err != nil {
 		return err
+	}
+	sheets := map[string]string{}
+	for _, r := range slices.Backward(parts) {
+		if strings.HasSuffix(r.kind, relatedSheet) {
+			sheets[r.id] = r.part
+		}
 	}
 	return book.each("", func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "workbookPr":
 			b.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
 		case "sheet":
-			id := relationID(e)
-			at := slices.IndexFunc(parts, func(r relation) bool {
-				return r.id == id && strings.HasSuffix(r.kind, relatedSheet)
-			})
 			// Sheets of charts have no rows.
-			if at >= 0 {
-				b.sheets = append(b.sheets, sheetEntry{attribute(e, "name"), parts[at].part})
+			if part, ok := sheets[relationID(e)]; ok {
+				b.sheets = append(b.sheets, sheetEntry{attribute(e, "name"), part})
 			}
 		}
 		return nil
@@ -216,8 +222,8 @@ func (s *sharedStrings) at(i int) []byte {
 }
 
 // readStrings keeps the texts of a workbook. What they take in memory is below their size in the file.
-func (b *workbook) readStrings(part string, allowed int64) error {
-	parts, err := b.open(part, allowed)
+func (b *workbook) readStrings(ctx context.Context, part string, allowed int64) error {
+	parts, err := b.open(ctx, part, allowed)
 	if err != nil {
 		return err
 	}
@@ -264,12 +270,12 @@ func (s cellStyles) of(index string) cellStyle {
 	return s[i]
 }
 
-func (b *workbook) readStyles(part string) error {
-	parts, err := b.open(part, maxWorkbookBytes)
+func (b *workbook) readStyles(ctx context.Context, part string) error {
+	parts, err := b.open(ctx, part, maxWorkbookBytes)
 	if err != nil {
 		return err
 	}
-	formats := map[string]string{}
+	formats, known := map[string]string{}, map[string]cellStyle{}
 	inside := false
 	return parts.each("", func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -280,17 +286,30 @@ func (b *workbook) readStyles(part string) error {
 		case "cellStyleXfs", "cellStyles", "dxfs":
 			inside = false
 		case "xf":
-			if inside {
-				b.styles = append(b.styles, styleOf(attribute(e, "numFmtId"), formats))
+			if !inside {
+				break
 			}
+			id := attribute(e, "numFmtId")
+			style, isKnown := known[id]
+			if !isKnown {
+				style = styleOf(id, formats)
+				known[id] = style
+			}
+			b.styles = append(b.styles, style)
 		}
 		return nil
 	})
 }
 
+// maxFormatCode is the length of a number format that spreadsheets accept. A longer one says nothing.
+const maxFormatCode = 255
+
 // styleOf reads a number format: one of the built-in ones of dates and times (ECMA-376 part 1, 18.8.30), or a code.
 func styleOf(id string, formats map[string]string) cellStyle {
 	if code, ok := formats[id]; ok {
+		if len(code) > utf8.UTFMax*maxFormatCode {
+			return cellStyle{}
+		}
 		digits := 0
 		if strings.Trim(code, "0") == "" {
 			digits = len(code)

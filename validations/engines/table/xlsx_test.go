@@ -3,7 +3,9 @@ package table_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -260,6 +262,15 @@ func TestHostileWorkbooks(t *testing.T) {
 			"csv.limit.bytes",
 		},
 		"FarColumn": {rewritten(t, good, sheet, replace(`r="A3"`, `r="XFD3"`)), "csv.limit.columns"},
+		"DeepTexts": {
+			rewritten(t, good, texts, replace("<t>text</t>", strings.Repeat("<t>", 200)+strings.Repeat("</t>", 200))),
+			"csv.malformed",
+		},
+		"DeepCell": {
+			rewritten(t, good, sheet, replace(
+				"<v>1</v>", "<v>1</v>"+strings.Repeat("<v>", 200)+strings.Repeat("</v>", 200))),
+			"csv.malformed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -269,6 +280,67 @@ func TestHostileWorkbooks(t *testing.T) {
 			}
 			if code := report.Findings[len(report.Findings)-1].Code; code != tt.want {
 				t.Errorf("finding = %+v, want %s", report.Findings, tt.want)
+			}
+		})
+	}
+}
+
+// A format that is longer than spreadsheets write is not searched for the letters of a time.
+func TestLongFormatOfAWorkbook(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{10, 2000} {
+		code := strings.Repeat("0", length-1) + "y"
+		styles := `<styleSheet><numFmts><numFmt numFmtId="200" formatCode="` + code + `"/></numFmts>` +
+			`<cellXfs><xf numFmtId="0"/><xf numFmtId="200"/></cellXfs></styleSheet>`
+		content := workbook(t, [][]any{{"a"}, {46082}}, nil)
+		content = rewritten(t, content, "xl/styles.xml", func(string) string { return styles })
+		content = rewritten(t, content, "xl/worksheets/sheet1.xml", func(text string) string {
+			return strings.Replace(text, `r="A2"`, `r="A2" s="1"`, 1)
+		})
+		report := run(t, step(t, `[{"name": "a", "type": "date"}]`), content, mediatype.XLSX)
+		if isTime := report.Errors == 0; isTime != (length == 10) {
+			t.Errorf("a format of %d characters: findings %+v", length, report.Findings)
+		}
+	}
+}
+
+// ending is a context that ends after it was asked so many times.
+type ending struct {
+	context.Context //nolint:containedctx // it is one
+
+	left int
+}
+
+func (e *ending) Err() error {
+	e.left--
+	if e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A small archive can hold large parts. Reading one ends with the run.
+func TestWorkbookEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	good := workbook(t, [][]any{{"a"}, {"text"}}, nil)
+	many := func(element, end string) func(string) string {
+		return func(text string) string {
+			return strings.Replace(text, end, strings.Repeat(element, 100_000)+end, 1)
+		}
+	}
+	for part, change := range map[string]func(string) string{
+		"xl/worksheets/sheet1.xml": many("<row/>", "</sheetData>"),
+		"xl/sharedStrings.xml":     many("<si/>", "</sst>"),
+		"xl/styles.xml":            many("<xf/>", "</cellXfs>"),
+		"xl/workbook.xml":          many("<sheet/>", "</sheets>"),
+	} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			ctx := &ending{Context: t.Context(), left: 30}
+			document := engines.NewDocument(rewritten(t, good, part, change), mediatype.XLSX, "")
+			report, err := step(t, `[{"name": "a"}]`).Run(ctx, document)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("run = %d findings, %v, want %v", len(report.Findings), err, context.Canceled)
 			}
 		})
 	}

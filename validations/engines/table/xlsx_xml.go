@@ -1,28 +1,39 @@
 package table
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 )
 
+// maxNesting is how deep the elements of a part may nest. Spreadsheets need less than ten levels, and some work is done
+// for each level.
+const maxNesting = 100
+
 // xmlParts reads the XML of one part of a workbook as a stream. One token takes a bounded amount of memory.
 type xmlParts struct {
 	decoder *xml.Decoder
 	source  *boundedReader
+	depth   int
 }
 
-// boundedReader gives an error where more is read than was allowed since the last time.
+// boundedReader gives an error where more is read than was allowed since the last time, and once the run has ended: a
+// small archive may hold a large part.
 type boundedReader struct {
 	source      io.Reader
 	left, limit int
+	ended       func() error
 }
 
 var errTokenTooLong = errors.New("a text or tag is too long")
 
 // Read reads no more than is left.
 func (b *boundedReader) Read(p []byte) (int, error) {
+	if err := b.ended(); err != nil {
+		return 0, err
+	}
 	if b.left <= 0 {
 		return 0, errTokenTooLong
 	}
@@ -31,8 +42,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newXMLParts(content io.Reader, maxToken int) *xmlParts {
-	source := &boundedReader{source: content, left: maxToken, limit: maxToken}
+func newXMLParts(ctx context.Context, content io.Reader, maxToken int) *xmlParts {
+	source := &boundedReader{source: content, left: maxToken, limit: maxToken, ended: ctx.Err}
 	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
 }
 
@@ -43,11 +54,21 @@ func (p *xmlParts) token() (xml.Token, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("read a workbook: %w", err)
 	case err != nil:
 		return nil, malformedWorkbook(err)
 	}
-	if _, isDirective := token.(xml.Directive); isDirective {
+	switch token.(type) {
+	case xml.Directive:
 		return nil, malformedWorkbook(errors.New("its XML has a document type"))
+	case xml.StartElement:
+		p.depth++
+		if p.depth > maxNesting {
+			return nil, malformedWorkbook(fmt.Errorf("its XML nests deeper than %d levels", maxNesting))
+		}
+	case xml.EndElement:
+		p.depth--
 	}
 	return token, nil
 }

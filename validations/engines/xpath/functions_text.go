@@ -14,7 +14,7 @@ func concat(s *Scope, n *node, at focus) Value {
 	var b strings.Builder
 	for i := range n.kids {
 		text := s.text(n, i, at)
-		if !s.work.spend(len(text)) {
+		if !s.work.spend(len(text)) || !s.work.mayHold(b.Len()+len(text)) {
 			break
 		}
 		b.WriteString(text)
@@ -78,10 +78,14 @@ func translate(s *Scope, n *node, at focus) Value {
 			meant[r] = to[i]
 		}
 	}
-	return textValue(strings.Map(func(r rune) rune {
+	translated := strings.Map(func(r rune) rune {
 		if replacement, known := meant[r]; known {
 			return replacement
 		}
 		return r
-	}, text))
+	}, text)
+	if !s.work.mayHold(len(translated)) {
+		return zero(String)
+	}
+	return textValue(translated)
 }

@@ -27,6 +27,18 @@ func (w *Work) Err() error {
 	return w.err
 }
 
+// maxText bounds the texts that expressions make: they may be far larger than the document, by whose size its check
+// takes memory from the budget of the process.
+const maxText = 16 << 20
+
+// mayHold says whether a text of so many bytes may be made. If not, the work ends.
+func (w *Work) mayHold(size int) bool {
+	if w.err == nil && size > maxText {
+		w.err = &engine.ExhaustedError{Reason: fmt.Sprintf("needed to make a text of more than %d bytes", maxText)}
+	}
+	return w.err == nil
+}
+
 // spend takes work. It returns false once there is none left.
 func (w *Work) spend(units int) bool {
 	if w.err != nil {

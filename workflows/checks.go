@@ -1,0 +1,58 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/share"
+)
+
+const (
+	// checkWait is how long a definition waits for its turn to be checked, and checkTime what its check may take. One
+	// schema may take half a minute of a processor, and a gibibyte in the child process that compiles it.
+	checkWait = 10 * time.Second
+	checkTime = time.Minute
+	// checkShare is what one organization may have of the places while others wait.
+	checkShare = 0.5
+)
+
+// checks bounds how many definitions are checked at once, so that no organization's authors take the processors and the
+// memory of all. The nil checks bounds nothing: the commands check one file each.
+type checks struct {
+	places *share.Places
+	// wait and time are checkWait and checkTime; tests have shorter ones.
+	wait, time time.Duration
+}
+
+// newChecks leaves half of the processors to everything else.
+func newChecks() *checks {
+	return &checks{places: share.New(max(1, runtime.NumCPU()/2), 1, checkShare), wait: checkWait, time: checkTime}
+}
+
+// run does the work once the caller's organization has a place. The operator's work waits for nobody.
+func (c *checks) run(ctx context.Context, work func(ctx context.Context) error) error {
+	principal, known := core.PrincipalFrom(ctx)
+	if c == nil || !known {
+		return work(ctx)
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.wait)
+	leave, err := c.places.Take(waiting, principal.OrgID, 0)
+	cancel()
+	if err != nil {
+		busy := core.Unavailable(fmt.Errorf("wait to check a workflow: %w", err))
+		busy.Detail = "Many workflows are checked right now. Nothing was changed; send the same request again."
+		return busy
+	}
+	defer leave()
+	limited, cancel := context.WithTimeout(ctx, c.time)
+	defer cancel()
+	err = work(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return core.InvalidPayload(fmt.Sprintf("The steps take longer than %s to check. Make their schemas smaller, "+
+			"or spread the steps over several workflows.", c.time)).Because(err)
+	}
+	return err
+}
