@@ -103,8 +103,8 @@ func (e examination) database(ctx context.Context) finding {
 	if err != nil {
 		return broken(err.Error(), "check DATABASE_URL")
 	}
-	if pending {
-		return broken("its schema is older than this release", "run simplevalidations migrate up")
+	if len(pending) > 0 {
+		return broken(describePending(pending), "run simplevalidations migrate up")
 	}
 	return fine(fmt.Sprintf("PostgreSQL %d, schema up to date", version))
 }

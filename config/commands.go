@@ -155,9 +155,9 @@ func inMilliseconds(_ []string, attr slog.Attr) slog.Attr {
 	return slog.Int64(attr.Key+"_ms", attr.Value.Duration().Milliseconds())
 }
 
-// withBackend runs a command on the migrated database.
+// withBackend runs a command on a database that has the schema of this release.
 func (p Program) withBackend(ctx context.Context, do func(context.Context, Settings, *backend) error) error {
-	return p.withOpen(ctx, openMigrated, do)
+	return p.withOpen(ctx, openForOperator, do)
 }
 
 // withOpen runs a command on the database that open opens.

@@ -95,7 +95,7 @@ func stateOf(ctx context.Context, database *db.DB) string {
 	switch pending, err := migrations.Pending(ctx, database.SQL); {
 	case err != nil:
 		return "unreachable"
-	case pending:
+	case len(pending) > 0:
 		return "migrations pending"
 	default:
 		return "ok"

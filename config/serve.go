@@ -44,7 +44,7 @@ func (p Program) serveCommand() *cobra.Command {
 	}
 	command.Flags().StringSliceVar(&o.only, "only", nil, "run some of the parts: web, worker, scheduler")
 	command.Flags().StringVar(&o.migrate, "migrate", migrateOn,
-		"whether to apply pending migrations first; off refuses to start while there are any")
+		"whether to apply pending migrations first; off refuses to start while there are any, with exit code 8")
 	command.Flags().BoolVar(&o.demo, "demo", false, "seed the demonstration and print how to use it")
 	return command
 }

@@ -131,9 +131,10 @@ func TestServeWithoutMigrating(t *testing.T) {
 	i := program.Install(t)
 	const latest = "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"
 	program.Change(t, i.DB, latest)
-	complaint := program.Fail(t, i.Settings, "serve", "--migrate=off")
-	if !strings.Contains(complaint, "run simplevalidations migrate up") {
-		t.Errorf("complaint = %s, want the command that migrates", complaint)
+	refused := program.Launch(t, i.Settings, "", "serve", "--migrate=off")
+	if code, said := refused.ExitCode(t), refused.Stderr(); code != 8 ||
+		!strings.Contains(said, "simplevalidations migrate up applies them") {
+		t.Errorf("exit code and complaint = %d, %s, want 8 and the command that migrates", code, said)
 	}
 	const applied = "SELECT count(*) FROM goose_db_version"
 	before := program.Count(t, i.DB, applied)
