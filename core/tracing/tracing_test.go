@@ -20,15 +20,17 @@ func TestNoTracingAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+	header := http.Header{
+		"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, "Tracestate": {"one=1", "two=2"},
+	}
 	ctx := t.Context()
 	allocations := testing.AllocsPerRun(100, func() {
 		ctx, request := tracer.Serve(ctx, "request", header)
 		ctx, span := tracer.Start(ctx, "part")
 		place := tracer.PlaceOf(ctx)
 		ctx, together := tracer.Together(ctx, "batch", []tracing.Place{place})
-		ctx, joined := tracer.Join(ctx, "execute", tracer.Parent(ctx))
-		tracer.Waited(ctx, "queue", "", time.Second)
+		ctx, joined := tracer.Join(ctx, "execute", tracer.Origin(ctx))
+		tracer.Waited(ctx, "queue", tracing.Origin{}, time.Second)
 		_, call := tracer.Call(ctx, "call", header)
 		for _, s := range []tracing.Span{request, span, together, joined, call} {
 			if s.On() {
@@ -56,7 +58,8 @@ func TestLogNamesTheSpan(t *testing.T) {
 	}
 	var text bytes.Buffer
 	log := tracer.Log(slog.New(slog.NewTextHandler(&text, nil))).With("part", "test")
-	ctx, span := tracer.Join(t.Context(), "execute", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+	ctx, span := tracer.Join(t.Context(), "execute",
+		tracing.Origin{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"})
 	log.InfoContext(ctx, "inside")
 	span.End()
 	if line := text.String(); !strings.Contains(line, "trace_id=0af7651916cd43dd8448eb211c80319c span_id=") {
@@ -85,12 +88,12 @@ func BenchmarkRequest(b *testing.B) {
 				ctx, request := tracer.Serve(b.Context(), "request", header)
 				ctx, start := tracer.Start(ctx, "start")
 				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.Place{tracer.PlaceOf(ctx)})
-				parent := tracer.Parent(ctx)
+				origin := tracer.Origin(ctx)
 				commit.End()
 				start.End()
 				request.End()
-				tracer.Waited(b.Context(), "run.queue", parent, time.Millisecond)
-				_, run := tracer.Join(b.Context(), "run.execute", parent)
+				tracer.Waited(b.Context(), "run.queue", origin, time.Millisecond)
+				_, run := tracer.Join(b.Context(), "run.execute", origin)
 				run.End()
 			}
 		})
