@@ -39,23 +39,29 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	if !isPrinted(err) {
+		if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
+			return cli.ExitFailed
+		}
+	}
+	return exitCode(err)
+}
+
+// isPrinted reports whether the command itself has said what is wrong.
+func isPrinted(err error) bool {
 	exit, exits := errors.AsType[*cli.ExitError](err)
-	if exits && exit.Reason == "" {
-		return exit.Code
-	}
-	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
-		return 1
-	}
-	if exits {
+	return exits && exit.Reason == ""
+}
+
+func exitCode(err error) int {
+	if exit, exits := errors.AsType[*cli.ExitError](err); exits {
 		return exit.Code
 	}
 	if isWrongUse(err) {
-		return exitUsage
+		return cli.ExitUsage
 	}
-	return 1
+	return cli.ExitFailed
 }
-
-const exitUsage = 2
 
 // isWrongUse reports whether the command line, or a value in it, is wrong.
 func isWrongUse(err error) bool {

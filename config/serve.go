@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -39,7 +40,7 @@ func (p Program) serveCommand() *cobra.Command {
 			if !slices.Contains([]string{migrateOn, migrateOff}, o.migrate) {
 				return &UsageError{Reason: "--migrate is on or off, not " + o.migrate}
 			}
-			return p.serve(cmd.Context(), parts, o)
+			return p.logFailure(cmd.Context(), p.serve(cmd.Context(), parts, o))
 		},
 	}
 	command.Flags().StringSliceVar(&o.only, "only", nil, "run some of the parts: web, worker, scheduler")
@@ -108,6 +109,17 @@ func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 		return errors.Join(err, b.close(ctx))
 	}
 	return errors.Join(p.serveOn(ctx, settings, b, parts, o.demo), b.close(ctx))
+}
+
+// logFailure writes why the service has not started into its log if that is JSON, because a program reads it then. A
+// person is told as by every other command.
+func (p Program) logFailure(ctx context.Context, err error) error {
+	if err == nil || isPrinted(err) || p.environ("SV_LOG_FORMAT") != "json" {
+		return err
+	}
+	newLog(Settings{LogFormat: "json"}, p.Stderr).ErrorContext(ctx, "not started",
+		"error", explainError(err), "exit_code", exitCode(err), "version", p.Version)
+	return &cli.ExitError{Code: exitCode(err)}
 }
 
 // nameConnections has PostgreSQL list the connections of the process by its role, unless the URL names them otherwise.
@@ -248,7 +260,7 @@ func runParts(ctx context.Context, p process) error {
 	p.project.flushTraces(ctx)
 	if err != nil {
 		p.project.log.ErrorContext(ctx, "stopped", "error", err)
-		return err
+		return &cli.ExitError{Code: exitCode(err)}
 	}
 	p.project.log.InfoContext(ctx, "stopped")
 	return nil

@@ -24,10 +24,10 @@ type Settings struct {
 	Addr string `env:"SV_ADDR" envDefault:"127.0.0.1:8000" validate:"hostname_port"`
 	// BaseURL is how clients reach the service; empty means http:// and Addr.
 	BaseURL string `env:"SV_BASE_URL" validate:"omitempty,http_url"`
-	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
 	// OTLPEndpoint is where traces are sent to; empty for none.
 	OTLPEndpoint string `env:"SV_OTLP_ENDPOINT" validate:"omitempty,http_url"`
-	MetricsAddr  string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
+	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
+	MetricsAddr string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
 	DatabaseURL Secret `env:"DATABASE_URL"`
 	// DatabaseDirectURL leads to the same PostgreSQL without a transaction pooler; set, DatabaseURL leads through one.

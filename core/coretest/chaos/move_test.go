@@ -167,6 +167,7 @@ func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 func killAtLastCommit(tb testing.TB, i *program.Installation, file string, fault pgproxy.Fault) {
 	tb.Helper()
 	reached, killed := make(chan struct{}), make(chan struct{})
+	defer close(killed)
 	await := func() {
 		close(reached)
 		<-killed
@@ -186,7 +187,6 @@ func killAtLastCommit(tb testing.TB, i *program.Installation, file string, fault
 	p := program.Launch(tb, append(slices.Clip(i.Settings), "DATABASE_URL="+proxy.URL()), "", "org", "import", file)
 	program.Receive(tb, "the import comes to its last commit", reached)
 	p.Kill()
-	close(killed)
 }
 
 // killAt kills a command when one of its statements waits for a table that is locked.

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"os"
@@ -144,6 +145,38 @@ func TestServeWithoutMigrating(t *testing.T) {
 	}
 	if program.Count(t, i.DB, applied) != before {
 		t.Error("the plan was carried out")
+	}
+}
+
+// A collector of logs that expects JSON gets JSON, also from a process that does not start.
+func TestServeLogsWhyItHasNotStarted(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t, "SV_LOG_FORMAT=json")
+	taken := strings.TrimPrefix(program.Serve(t, i.Settings).URL(), "http://")
+	for _, c := range []struct {
+		name, setting, reason string
+		code                  int
+	}{
+		{"WrongSetting", "SV_WORKERS=0", "SV_WORKERS must be at least 1", 2},
+		{"TakenAddress", "SV_ADDR=" + taken, "SV_ADDR sets another address", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Launch(t, append(slices.Clip(i.Settings), c.setting), "", "serve")
+			if code := p.ExitCode(t); code != c.code {
+				t.Errorf("exit code = %d, want %d", code, c.code)
+			}
+			lines := strings.Split(strings.TrimSpace(p.Stderr()), "\n")
+			for _, line := range lines {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("line %q is no JSON", line)
+				}
+			}
+			last := lines[len(lines)-1]
+			if !strings.Contains(last, `"not started"`) || !strings.Contains(last, c.reason) {
+				t.Errorf("last line = %s, want that it has not started, and why", last)
+			}
+		})
 	}
 }
 
