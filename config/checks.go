@@ -101,7 +101,7 @@ func (e examination) database(ctx context.Context) finding {
 	}
 	pending, err := migrations.Pending(ctx, e.db.SQL)
 	if err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if len(pending) > 0 {
 		return broken(describePending(pending), "run simplevalidations migrate up")
@@ -134,7 +134,7 @@ func (e examination) queue(ctx context.Context) finding {
 func (e examination) processes(ctx context.Context) finding {
 	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
 	if err != nil {
-		return broken(err.Error(), "run simplevalidations migrate up")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if len(processes) == 0 {
 		return warning("no process has sent a heartbeat", "start simplevalidations serve")
@@ -157,7 +157,7 @@ func (e examination) clock(ctx context.Context) finding {
 	began := time.Now()
 	var at time.Time
 	if err := e.db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
 	took := time.Since(began)
 	if skew := time.Since(at).Abs(); skew > remote.MaxSkew+took {
@@ -186,7 +186,7 @@ func (e examination) secretKey(ctx context.Context) finding {
 	}
 	switch {
 	case err != nil:
-		return broken(err.Error(), "run simplevalidations migrate up")
+		return broken(err.Error(), databaseHint(err))
 	case len(use.Unknown) > 0:
 		return broken(
 			"secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
@@ -204,7 +204,7 @@ func (e examination) durability(ctx context.Context) finding {
 	err := e.db.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
 		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&off)
 	if err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if off != "" {
 		return warning("off: "+off+"; a power failure can lose acknowledged data",

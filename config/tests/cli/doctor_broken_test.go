@@ -49,6 +49,29 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{elsewhere(tb, func(u *url.URL) { u.Path = "/nothing" })}
 			}, 3, []string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
 		},
+		"NoConnectionLeft": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{asStranger(tb, "CONNECTION LIMIT 0")}
+			}, 3, []string{"SV110  error", "raise max_connections or the limit of the role"},
+		},
+		"RoleWithoutRights": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{asStranger(tb, "")}
+			}, 3, []string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
+		},
+		"ServerWithoutTLS": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{elsewhere(tb, func(u *url.URL) {
+					query := u.Query()
+					query.Set("sslmode", "require")
+					query.Set("host", "127.0.0.1")
+					u.RawQuery = query.Encode()
+				})}
+			}, 3, []string{"SV110  error", "correct sslmode"},
+		},
 		"WrongPasswordOfRedis": {
 			func(tb testing.TB) []string {
 				tb.Helper()
@@ -180,4 +203,25 @@ func evicting(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return address
+}
+
+// asStranger is the setting of a database as a role that may log in, with an option, and do nothing else.
+func asStranger(tb testing.TB, option string) string {
+	tb.Helper()
+	database := coretest.OpenDatabase(tb)
+	config := database.Pool.Config().ConnConfig
+	role := "stranger_" + config.Database
+	if _, err := database.Pool.Exec(tb.Context(),
+		`CREATE ROLE "`+role+`" LOGIN PASSWORD 'stranger' `+option); err != nil { // It goes with the server.
+		tb.Fatal(err)
+	}
+	address, err := url.Parse(config.ConnString())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := address.Query()
+	query.Set("user", role)
+	query.Set("password", "stranger")
+	address.User, address.RawQuery = nil, query.Encode()
+	return "DATABASE_URL=" + address.String()
 }

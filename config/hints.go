@@ -1,0 +1,55 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// databaseHint says what to do about a database that cannot be used.
+func databaseHint(err error) string {
+	if _, ok := errors.AsType[*UsageError](err); ok {
+		return "change the settings as it says"
+	}
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return hintOfCode(pgErr.Code)
+	}
+	switch {
+	case errors.Is(err, db.ErrReadOnly):
+		return "let DATABASE_URL lead to the primary, or turn default_transaction_read_only off"
+	case errors.Is(err, db.ErrFull):
+		return "free space on the disk of the server"
+	case isAboutTLS(err):
+		return "correct sslmode and sslrootcert in DATABASE_URL, or the certificate and the clock of the server"
+	default:
+		return "start the server, or correct its host and port in DATABASE_URL"
+	}
+}
+
+// hintOfCode says what to do about an error of the server.
+func hintOfCode(code string) string {
+	switch {
+	case strings.HasPrefix(code, "28"):
+		return "correct the user or the password in DATABASE_URL, or pg_hba.conf of the server"
+	case code == "3D000":
+		return "create the database, or correct its name in DATABASE_URL"
+	case code == "42501":
+		return "give the role of DATABASE_URL its rights: see Rights in the database in the guide on security"
+	case code == "53300":
+		return "raise max_connections or the limit of the role, lower SV_DB_MAX_CONNS, or put PgBouncer in between"
+	case code == "57P03":
+		return "wait until the server has started, or look at its log"
+	case code == "42P01" || code == "42703": // A table or a column is missing.
+		return "run simplevalidations migrate up"
+	default:
+		return "look at the log of the server"
+	}
+}
+
+// isAboutTLS goes by the text, because the driver has no type for a server that refuses TLS.
+func isAboutTLS(err error) bool {
+	return strings.Contains(err.Error(), "tls error") || strings.Contains(err.Error(), "x509:")
+}
