@@ -140,8 +140,28 @@ func (b *backend) migrate(ctx context.Context, settings Settings) ([]string, err
 	if err != nil {
 		return nil, fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
 	}
+	if err := b.refuseOther(ctx, direct); err != nil {
+		return nil, errors.Join(err, direct.Close())
+	}
 	applied, err := migrations.Up(db.Unlimited(ctx), direct.SQL, b.log)
 	return applied, errors.Join(err, direct.Close())
+}
+
+// refuseOther refuses a DATABASE_DIRECT_URL that leads elsewhere, which would be migrated in place of the right one.
+func (b *backend) refuseOther(ctx context.Context, direct *db.DB) error {
+	pooled, err := b.db.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	unpooled, err := direct.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if pooled != unpooled {
+		return &UsageError{Reason: "DATABASE_DIRECT_URL leads to another database than DATABASE_URL: to " + unpooled +
+			" and not to " + pooled}
+	}
+	return nil
 }
 
 // close must also work after the command's context has ended.

@@ -180,7 +180,7 @@ func (p Program) withOpen(
 	}
 	b, err := open(ctx, settings, log)
 	if err != nil {
-		return err
+		return withHint(err)
 	}
 	return errors.Join(do(ctx, settings, b), b.close(ctx))
 }

@@ -2,12 +2,23 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
+
+// withHint adds what to do to an error of a database that cannot be used.
+func withHint(err error) error {
+	_, isRefused := errors.AsType[*pgconn.PgError](err)
+	_, isUnreached := errors.AsType[*pgconn.ConnectError](err)
+	if !isRefused && !isUnreached {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, databaseHint(err))
+}
 
 // databaseHint says what to do about a database that cannot be used.
 func databaseHint(err error) string {

@@ -103,12 +103,16 @@ func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 		return nil // It was stopped while it waited.
 	}
 	if err != nil {
-		return err
+		return withHint(err)
 	}
 	if err := limitMemory(ctx, b, settings.DBMaxConns); err != nil {
 		return errors.Join(err, b.close(ctx))
 	}
-	return errors.Join(p.serveOn(ctx, settings, b, parts, o.demo), b.close(ctx))
+	err = p.serveOn(ctx, settings, b, parts, o.demo)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = nil // It was stopped before it had started.
+	}
+	return errors.Join(err, b.close(ctx))
 }
 
 // logFailure writes why the service has not started into its log if that is JSON, because a program reads it then. A
@@ -149,7 +153,7 @@ func lockDataDir(settings Settings, parts roles) (*embedded.Lock, error) {
 			"; stop it, set SV_DATA_DIR, or set DATABASE_URL and REDIS_URL to run several"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w", err)
+		return nil, fmt.Errorf("lock the data directory (SV_DATA_DIR names another): %w", err)
 	}
 	return lock, nil
 }

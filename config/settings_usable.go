@@ -35,6 +35,10 @@ func unusable(settings Settings) []core.FieldError {
 	if settings.SMTPUser != "" && settings.SMTPEncryption == mailer.None {
 		add("SV_SMTP_USER", "needs an encrypted connection: set SV_SMTP_ENCRYPTION to starttls or tls")
 	}
+	if address, err := url.Parse(settings.BaseURL); err == nil &&
+		(strings.Trim(address.Path, "/") != "" || address.RawQuery != "" || address.User != nil) {
+		add("SV_BASE_URL", "must end with the host or its port: the service needs a host name of its own")
+	}
 	if err := tasks.CheckSchedule(settings.PurgeSchedule); err != nil {
 		add("SV_PURGE_SCHEDULE", "is not usable: "+err.Error())
 	}

@@ -25,6 +25,9 @@ import (
 // scope names the instrumentation in every span.
 const scope = "github.com/simplevalidations/simplevalidations"
 
+// tracesPath is where receivers take traces. Operators name it or leave it out.
+const tracesPath = "/v1/traces"
+
 // Tracer makes spans.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
@@ -39,7 +42,7 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 		return nil, nil //nolint:nilnil // a nil Tracer is off
 	}
 	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
+		otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath)+tracesPath))
 	if err != nil {
 		return nil, fmt.Errorf("make the exporter of traces: %w", err)
 	}

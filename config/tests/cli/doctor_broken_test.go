@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
 
 // Each of these keeps an installation from working, and the check that is about it says so. What is broken otherwise is
@@ -64,12 +65,8 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		"ServerWithoutTLS": {
 			func(tb testing.TB) []string {
 				tb.Helper()
-				return []string{elsewhere(tb, func(u *url.URL) {
-					query := u.Query()
-					query.Set("sslmode", "require")
-					query.Set("host", "127.0.0.1")
-					u.RawQuery = query.Encode()
-				})}
+				proxy := pgproxy.Start(tb, coretest.DatabaseURL(tb))
+				return []string{"DATABASE_URL=" + strings.ReplaceAll(proxy.URL(), "sslmode=disable", "sslmode=require")}
 			}, 3, []string{"SV110  error", "correct sslmode"},
 		},
 		"WrongPasswordOfRedis": {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -98,10 +99,13 @@ func TestCommandsRefuseAnOlderSchema(t *testing.T) {
 		"SV_LOG_LEVEL=error", "SV_SECRET_KEY=" + fixture.SecretKey,
 	}}
 	for name, args := range commands {
-		code, out, complaint := c.Run(t, append(strings.Fields(name), args...)...)
-		if code != 8 || out != "" || !strings.Contains(complaint, "1 migration pending, "+newest) ||
-			!strings.Contains(complaint, "simplevalidations migrate up applies") {
-			t.Errorf("%s = %d with output %q and complaint %q, want 8 and what to do", name, code, out, complaint)
+		var out, complaint bytes.Buffer
+		code := config.Program{
+			Environ: c.Environ, Stdin: strings.NewReader("a long password\n"), Stdout: &out, Stderr: &complaint,
+		}.Run(t.Context(), append(strings.Fields(name), args...))
+		if code != 8 || out.Len() > 0 || !strings.Contains(complaint.String(), "1 migration pending, "+newest) ||
+			!strings.Contains(complaint.String(), "simplevalidations migrate up applies") {
+			t.Errorf("%s = %d with output %q and complaint %q, want 8 and what to do", name, code, &out, &complaint)
 		}
 	}
 	if status := c.Must(t, "migrate", "status"); strings.Count(status, "pending") != 1 {
@@ -122,5 +126,22 @@ func TestReadingMigrationsChangesNothing(t *testing.T) {
 	c.Must(t, "migrate", "plan")
 	if code, _, complaint := c.Run(t, "org", "list"); code != 8 || !strings.Contains(complaint, "00001_users.sql to ") {
 		t.Errorf("org list = %d %s, want 8 and the first and last of the pending migrations", code, complaint)
+	}
+}
+
+// Migrations of a database that nobody has named by DATABASE_URL would help nobody, and harm its owner.
+func TestMigrateRefusesAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	c := fixture.SetupConsole(t)
+	other := coretest.EmptyDatabaseURL(t)
+	c.Environ = append(c.Environ, "DATABASE_DIRECT_URL="+other)
+	if code, _, complaint := c.Run(t, "migrate", "up"); code != 2 ||
+		!strings.Contains(complaint, "DATABASE_DIRECT_URL leads to another database than DATABASE_URL") {
+		t.Errorf("migrate up = %d %s, want 2 and the setting", code, complaint)
+	}
+	tables := coretest.One[int](t, coretest.Connect(t, other),
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
+	if tables != 0 {
+		t.Errorf("tables and indexes of the other database = %d, want none", tables)
 	}
 }
