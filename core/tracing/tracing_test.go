@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
@@ -69,6 +71,50 @@ func TestLogNamesTheSpan(t *testing.T) {
 	log.InfoContext(t.Context(), "outside")
 	if line := text.String(); strings.Contains(line, "trace_id") {
 		t.Errorf("line = %s, want no ids", line)
+	}
+}
+
+// A sampler may add to a tracestate that has come with a request, and what is stored is bounded all the same.
+func TestOriginIsBounded(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	tracer, err := tracing.Open(t.Context(), server.URL, "1", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := trace.ParseTraceState("sampler=1,a=" + strings.Repeat("v", 250) + ",b=" + strings.Repeat("v", 250))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceState: state,
+	}))
+	if got, want := tracer.Origin(ctx).Tracestate, "sampler=1,a="+strings.Repeat("v", 250); got != want {
+		t.Errorf("tracestate = %s, want %s", got, want)
+	}
+}
+
+// Operators name the address of a receiver with and without the path of traces.
+func TestEndpointWithItsPath(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"", "/", "/v1/traces", "/v1/traces/"} {
+		asked := make(chan string, 1)
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+		t.Cleanup(server.Close)
+		tracer, err := tracing.Open(t.Context(), server.URL+path, "1", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, span := tracer.Start(t.Context(), "part")
+		span.End()
+		if err := tracer.Close(t.Context()); err != nil {
+			t.Errorf("%q: send the spans: %v", path, err)
+			continue
+		}
+		if got := <-asked; got != "/v1/traces" {
+			t.Errorf("%q: spans were sent to %s, want /v1/traces", path, got)
+		}
 	}
 }
 
