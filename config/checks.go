@@ -118,11 +118,14 @@ func (e examination) queue(ctx context.Context) finding {
 		return fine("inside the process")
 	}
 	settings, err := tasks.ReadRedisState(ctx, e.redis)
+	unwritable := tasks.CheckWritable(ctx, e.redis)
 	switch {
 	case err != nil:
 		return warning(err.Error(), "look at the server: it answers, but does not report its state")
 	case settings.Evicts():
 		return broken("maxmemory-policy is "+settings.Policy, "set maxmemory-policy to noeviction")
+	case unwritable != nil:
+		return broken(unwritable.Error(), redisHint(unwritable))
 	case settings.CannotSave:
 		return warning("it cannot save its data and may reject writes", "look at the log and the disk of the server")
 	case settings.Policy == "":

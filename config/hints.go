@@ -64,3 +64,19 @@ func hintOfCode(code string) string {
 func isAboutTLS(err error) bool {
 	return strings.Contains(err.Error(), "tls error") || strings.Contains(err.Error(), "x509:")
 }
+
+// redisHint says what to do about a Redis that answers and takes no messages.
+func redisHint(err error) string {
+	hint := "look at the log of the server"
+	for part, one := range map[string]string{
+		"OOM ":      "raise its maxmemory, or remove what others keep there",
+		"READONLY ": "let REDIS_URL lead to the primary",
+		"MISCONF ":  "free its disk, or correct its dir, so that it can save its data",
+		"NOPERM ":   "give the user of REDIS_URL its rights",
+	} {
+		if strings.Contains(err.Error(), part) {
+			hint = one
+		}
+	}
+	return hint + "; until then runs are accepted, but not executed"
+}

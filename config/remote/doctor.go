@@ -110,7 +110,7 @@ func reachable(err error) Check {
 	check := Check{ID: "SV101", Name: "service reachable", Outcome: OutcomeOK}
 	if err != nil {
 		check.Outcome, check.Detail = OutcomeError, err.Error()
-		check.Hint = "set SV_URL or --url to the URL of the service"
+		check.Hint = "start the service, or set SV_URL or --url to its URL"
 	}
 	return check
 }

@@ -80,8 +80,20 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		"RedisThatEvicts": {
 			func(tb testing.TB) []string {
 				tb.Helper()
-				return []string{"REDIS_URL=" + evicting(tb)}
+				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")}
 			}, 3, []string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
+		},
+		"RedisThatIsFull": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory", "1")}
+			}, 3, []string{"SV111  error", "OOM", "raise its maxmemory"},
+		},
+		"RedisThatIsAReplica": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{"REDIS_URL=" + configured(tb, "REPLICAOF", "127.0.0.1", "1")}
+			}, 3, []string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
 		},
 		"TimeoutsInTheWrongOrder": {
 			func(testing.TB) []string {
@@ -186,8 +198,8 @@ func onDatabase(tb testing.TB, statements string) string {
 	return "DATABASE_URL=" + config.Pool.Config().ConnString()
 }
 
-// evicting is a Redis that drops what it has no place for.
-func evicting(tb testing.TB) string {
+// configured is a Redis that was given a command.
+func configured(tb testing.TB, command ...any) string {
 	tb.Helper()
 	address := coretest.Redis(tb)
 	options, err := redis.ParseURL(address)
@@ -196,7 +208,7 @@ func evicting(tb testing.TB) string {
 	}
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }() // It has done its work.
-	if err := client.ConfigSet(tb.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+	if err := client.Do(tb.Context(), command...).Err(); err != nil {
 		tb.Fatal(err)
 	}
 	return address
