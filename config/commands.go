@@ -182,7 +182,7 @@ func (p Program) withOpen(
 	if err != nil {
 		return withHint(err)
 	}
-	return errors.Join(do(ctx, settings, b), b.close(ctx))
+	return errors.Join(withHint(do(ctx, settings, b)), b.close(ctx))
 }
 
 func (p Program) configCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,11 +11,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// withHint adds what to do to an error of a database that cannot be used.
+// withHint adds to an error of the database what to do, where that is known.
 func withHint(err error) error {
-	_, isRefused := errors.AsType[*pgconn.PgError](err)
+	pgErr, isRefused := errors.AsType[*pgconn.PgError](err)
 	_, isUnreached := errors.AsType[*pgconn.ConnectError](err)
-	if !isRefused && !isUnreached {
+	if isRefused && hintOfCode(pgErr.Code) == "" || !isRefused && !isUnreached {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, databaseHint(err))
@@ -26,13 +27,13 @@ func databaseHint(err error) string {
 		return "change the settings as it says"
 	}
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return hintOfCode(pgErr.Code)
+		return cmp.Or(hintOfCode(pgErr.Code), "look at the log of the server")
 	}
 	switch {
 	case errors.Is(err, db.ErrReadOnly):
-		return "let DATABASE_URL lead to the primary, or turn default_transaction_read_only off"
+		return hintReadOnly
 	case errors.Is(err, db.ErrFull):
-		return "free space on the disk of the server"
+		return hintFull
 	case isAboutTLS(err):
 		return "correct sslmode and sslrootcert in DATABASE_URL, or the certificate and the clock of the server"
 	default:
@@ -40,7 +41,12 @@ func databaseHint(err error) string {
 	}
 }
 
-// hintOfCode says what to do about an error of the server.
+const (
+	hintReadOnly = "let DATABASE_URL lead to the primary, or turn default_transaction_read_only off"
+	hintFull     = "free space on the disk of the server"
+)
+
+// hintOfCode says what to do about an error of the server, or nothing.
 func hintOfCode(code string) string {
 	switch {
 	case strings.HasPrefix(code, "28"):
@@ -49,6 +55,10 @@ func hintOfCode(code string) string {
 		return "create the database, or correct its name in DATABASE_URL"
 	case code == "42501":
 		return "give the role of DATABASE_URL its rights: see Rights in the database in the guide on security"
+	case code == "25006":
+		return hintReadOnly
+	case code == "53100":
+		return hintFull
 	case code == "53300":
 		return "raise max_connections or the limit of the role, lower SV_DB_MAX_CONNS, or put PgBouncer in between"
 	case code == "57P03":
@@ -56,7 +66,7 @@ func hintOfCode(code string) string {
 	case code == "42P01" || code == "42703": // A table or a column is missing.
 		return "run simplevalidations migrate up"
 	default:
-		return "look at the log of the server"
+		return ""
 	}
 }
 

@@ -129,6 +129,22 @@ func TestReadingMigrationsChangesNothing(t *testing.T) {
 	}
 }
 
+// An error of the database says what to do.
+func TestCommandsHintAtWhatToDo(t *testing.T) {
+	t.Parallel()
+	c := fixture.SetupConsole(t)
+	c.Environ = append(c.Environ, "DATABASE_URL="+c.Database+"&default_transaction_read_only=on")
+	if code, _, complaint := c.Run(t, "org", "create", "acme"); code != 1 ||
+		!strings.Contains(complaint, "let DATABASE_URL lead to the primary") {
+		t.Errorf("org create = %d %s, want 1 and what to do", code, complaint)
+	}
+	c.Environ = append(c.Environ, "DATABASE_URL=postgres://127.0.0.1:1/nothing")
+	if code, _, complaint := c.Run(t, "org", "list"); code != 1 ||
+		!strings.Contains(complaint, "start the server, or correct its host and port in DATABASE_URL") {
+		t.Errorf("org list = %d %s, want 1 and what to do", code, complaint)
+	}
+}
+
 // Migrations of a database that nobody has named by DATABASE_URL would help nobody, and harm its owner.
 func TestMigrateRefusesAnotherDatabase(t *testing.T) {
 	t.Parallel()
