@@ -134,17 +134,26 @@ func (b *backend) migrate(ctx context.Context, settings Settings) ([]string, err
 	if settings.DatabaseDirectURL == "" {
 		return migrations.Up(db.Unlimited(ctx), b.db.SQL, b.log)
 	}
-	cfg := settings.database(string(settings.DatabaseDirectURL))
-	cfg.Pooled = false
-	direct, err := db.Open(ctx, cfg)
+	direct, err := openDirect(ctx, settings)
 	if err != nil {
-		return nil, fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
+		return nil, err
 	}
 	if err := b.refuseOther(ctx, direct); err != nil {
 		return nil, errors.Join(err, direct.Close())
 	}
 	applied, err := migrations.Up(db.Unlimited(ctx), direct.SQL, b.log)
 	return applied, errors.Join(err, direct.Close())
+}
+
+// openDirect opens the database without its pooler.
+func openDirect(ctx context.Context, settings Settings) (*db.DB, error) {
+	cfg := settings.database(string(settings.DatabaseDirectURL))
+	cfg.Pooled = false
+	direct, err := db.Open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
+	}
+	return direct, nil
 }
 
 // refuseOther refuses a DATABASE_DIRECT_URL that leads elsewhere, which would be migrated in place of the right one.

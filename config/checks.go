@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,7 +107,22 @@ func (e examination) database(ctx context.Context) finding {
 	if len(pending) > 0 {
 		return broken(describePending(pending), "run simplevalidations migrate up")
 	}
+	if err := e.directURL(ctx); err != nil {
+		return broken(err.Error(), "correct DATABASE_DIRECT_URL: migrations need it")
+	}
 	return fine(fmt.Sprintf("PostgreSQL %d, schema up to date", version))
+}
+
+// directURL looks at the other way to the database, which nothing but a migration takes.
+func (e examination) directURL(ctx context.Context) error {
+	if e.settings.DatabaseDirectURL == "" {
+		return nil
+	}
+	direct, err := openDirect(ctx, e.settings)
+	if err != nil {
+		return err
+	}
+	return errors.Join((&backend{db: e.db}).refuseOther(ctx, direct), direct.Close())
 }
 
 func (e examination) queue(ctx context.Context) finding {

@@ -69,6 +69,14 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{"DATABASE_URL=" + strings.ReplaceAll(proxy.URL(), "sslmode=disable", "sslmode=require")}
 			}, 3, []string{"SV110  error", "correct sslmode"},
 		},
+		"DirectURLOfAnotherDatabase": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{
+					"DATABASE_URL=" + coretest.DatabaseURL(tb), "DATABASE_DIRECT_URL=" + coretest.DatabaseURL(tb),
+				}
+			}, 3, []string{"SV110  error", "to another database", "correct DATABASE_DIRECT_URL"},
+		},
 		"WrongPasswordOfRedis": {
 			func(tb testing.TB) []string {
 				tb.Helper()
