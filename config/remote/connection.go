@@ -50,7 +50,7 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 	}
 	// Where the settings of the service are, it is the service of this machine that is meant.
 	address := first(c.url, c.Getenv("SV_URL"), file.URL, c.Getenv("SV_BASE_URL"), defaultURL)
-	token := first(c.Getenv("SV_TOKEN"), file.Token)
+	token := c.tokenOf(file)
 	agent := validations.CommandLineAgent + c.Version
 	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(agent)},
 		options...)
@@ -67,10 +67,14 @@ func (c *connection) authorized(options ...client.Option) (*client.Client, error
 	if err != nil {
 		return nil, err
 	}
-	if first(c.Getenv("SV_TOKEN"), file.Token) == "" {
+	if c.tokenOf(file) == "" {
 		return nil, misuse("there is no token: set SV_TOKEN, or token in %s", c.configurationFile())
 	}
 	return c.open(options...)
+}
+
+func (c *connection) tokenOf(file configuration) string {
+	return first(c.Getenv("SV_TOKEN"), file.Token)
 }
 
 func (c *connection) configuration() (configuration, error) {

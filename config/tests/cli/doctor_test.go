@@ -30,6 +30,11 @@ func TestDoctor(t *testing.T) {
 		d.run(t.Context(), "doctor").want(t, 0, "SV101  ok", "SV104  ok")
 	})
 
+	t.Run("AsksNoTokenOfOperators", func(t *testing.T) {
+		t.Parallel()
+		setupDesk(t, address, "").run(t.Context(), "doctor").want(t, 0, "SV104  skipped", "there is none")
+	})
+
 	t.Run("WarnsOfAnotherRelease", func(t *testing.T) {
 		t.Parallel()
 		for release, want := range map[string]string{

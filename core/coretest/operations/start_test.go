@@ -89,7 +89,8 @@ func awaitsDatabase(tb testing.TB, s *program.Process) {
 		if s.HasEnded() {
 			tb.Fatal("the process ended, want it to wait")
 		}
-		return strings.Count(s.Stderr(), "the database is unavailable, and is tried again") > 1
+		return strings.Count(s.Stderr(), "the database is unavailable, and is tried again") > 1 &&
+			strings.Contains(s.Stderr(), "start the server, or correct its host and port")
 	})
 }
 
