@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,9 +114,27 @@ func (p Program) Command() *cobra.Command {
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
 	root.AddCommand(workflows.Commands(p.env())...)
+	groupCommands(root)
 	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)
 	return root
+}
+
+// groupCommands tells in the help of the program who needs which command.
+func groupCommands(root *cobra.Command) {
+	const remote, operators, alone = "remote", "operators", "alone"
+	root.AddGroup(&cobra.Group{ID: remote, Title: "Commands that call a service:"},
+		&cobra.Group{ID: operators, Title: "Commands that operate one:"},
+		&cobra.Group{ID: alone, Title: "Commands that need none:"})
+	groups := map[string]string{
+		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
+		"user": operators, "idempotency": operators, "secrets": operators, "signing-secret": operators,
+		"doctor": operators,
+		"check":  alone, "infer": alone, "errors": alone, "openapi": alone, "version": alone,
+	}
+	for _, command := range root.Commands() {
+		command.GroupID = cmp.Or(groups[command.Name()], remote)
+	}
 }
 
 // environ looks a variable of the environment up; the last one of the name counts.
