@@ -72,7 +72,8 @@ func hintOfCode(code string) string {
 
 // isAboutTLS goes by the text, because the driver has no type for a server that refuses TLS.
 func isAboutTLS(err error) bool {
-	return strings.Contains(err.Error(), "tls error") || strings.Contains(err.Error(), "x509:")
+	text := strings.ReplaceAll(err.Error(), "tls error: timeout", "") // Nothing was said about TLS yet.
+	return strings.Contains(text, "tls error") || strings.Contains(text, "x509:")
 }
 
 // redisHint says what to do about a Redis that answers and takes no messages.

@@ -224,9 +224,14 @@ type process struct {
 	ready func() error
 }
 
+// redisCheckTimeout bounds how long a Redis that takes connections and does not answer delays the start.
+const redisCheckTimeout = 3 * time.Second
+
 // checkRedis refuses a Redis that evicts keys. One that is away is no reason not to start: runs are accepted without
 // it, and executed once it is there.
 func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, redisCheckTimeout)
+	defer cancel()
 	err := tasks.CheckEviction(ctx, client, log)
 	if errors.Is(err, tasks.ErrEvicts) {
 		return &UsageError{Reason: err.Error()}
