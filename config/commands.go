@@ -122,8 +122,8 @@ func (p Program) Command() *cobra.Command {
 
 // groupCommands tells in the help of the program who needs which command.
 func groupCommands(root *cobra.Command) {
-	const remote, operators, alone = "remote", "operators", "alone"
-	root.AddGroup(&cobra.Group{ID: remote, Title: "Commands that call a service:"},
+	const clients, operators, alone = "clients", "operators", "alone"
+	root.AddGroup(&cobra.Group{ID: clients, Title: "Commands that call a service:"},
 		&cobra.Group{ID: operators, Title: "Commands that operate one:"},
 		&cobra.Group{ID: alone, Title: "Commands that need none:"})
 	groups := map[string]string{
@@ -133,7 +133,7 @@ func groupCommands(root *cobra.Command) {
 		"check":  alone, "infer": alone, "errors": alone, "openapi": alone, "version": alone,
 	}
 	for _, command := range root.Commands() {
-		command.GroupID = cmp.Or(groups[command.Name()], remote)
+		command.GroupID = cmp.Or(groups[command.Name()], clients)
 	}
 }
 

@@ -30,7 +30,8 @@ func (p Program) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the service: web server, worker, scheduler and loops",
 		Long: "Run the service. Without DATABASE_URL a private PostgreSQL is started in SV_DATA_DIR, and without\n" +
-			"REDIS_URL a Redis inside the process. All settings are environment variables: config show prints them.\n\n" +
+			"REDIS_URL a Redis inside the process. All settings are environment variables: config show prints them." +
+			"\n\n" +
 			"Exit codes: 0 stopped by a signal, 1 failed, 2 wrong settings, 8 pending migrations and --migrate=off.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

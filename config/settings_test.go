@@ -50,7 +50,7 @@ func TestLoadSettings(t *testing.T) {
 		"SV_ENGINE_MEMORY=1GiB":               `SV_ENGINE_MEMORY is "1GiB", but must be a whole number without a unit`,
 		"SV_ORG_SHARE=half":                   `SV_ORG_SHARE is "half", but must be a number like 100 or 0.5`,
 		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
-		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20.0.0/16`,
+		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
 		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",
 		"SV_BASE_URL=https://example.org/app": "SV_BASE_URL must end with the host or its port",
 	} {

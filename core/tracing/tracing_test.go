@@ -100,7 +100,9 @@ func TestEndpointWithItsPath(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/", "/v1/traces", "/v1/traces/"} {
 		asked := make(chan string, 1)
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Path
+		}))
 		t.Cleanup(server.Close)
 		tracer, err := tracing.Open(t.Context(), server.URL+path, "1", slog.New(slog.DiscardHandler))
 		if err != nil {
