@@ -108,7 +108,7 @@ func TestExportRefusesWhatMayChange(t *testing.T) {
 	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it moves")
 	refused("wait a minute")
 	s.Exec(t, `UPDATE organizations SET suspended_at = now() - interval '1 hour' WHERE id = $1`, s.Harbour.ID)
-	refused("1 runs and 0 keys")
+	refused("1 run and 0 keys")
 	copied := filepath.Join(t.TempDir(), "copy")
 	text := operator.Must(t, "org", "export", s.Harbour.Slug, "--live")
 	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/migrations"
@@ -75,13 +78,23 @@ func (b *backend) refuseSecretPooler(ctx context.Context, settings Settings) err
 	return nil
 }
 
+// openForOperator is openBackend for a command that reads or writes what the service stores. The private database is
+// brought up to date. Any other one serves processes of this release or of an older one, so only those who run `serve`
+// or `migrate up` decide when its schema changes, and an older schema is refused.
+func openForOperator(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
+	if settings.DatabaseURL == "" {
+		return openMigrated(ctx, settings, log)
+	}
+	return openCurrent(ctx, settings, log)
+}
+
 // openMigrated is openBackend with the schema brought up to date.
 func openMigrated(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
 	b, err := openBackend(ctx, settings, log)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.migrate(ctx, settings); err != nil {
+	if _, err := b.migrate(ctx, settings); err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	return b, nil
@@ -95,8 +108,9 @@ func openCurrent(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 		return nil, err
 	}
 	pending, err := migrations.Pending(ctx, b.db.SQL)
-	if err == nil && pending {
-		err = errPendingMigrations
+	if err == nil && len(pending) > 0 {
+		err = &cli.ExitError{Code: cli.ExitOutdated, Reason: describePending(pending) +
+			"; simplevalidations migrate plan prints them, and simplevalidations migrate up applies them"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))
@@ -104,22 +118,60 @@ func openCurrent(ctx context.Context, settings Settings, log *slog.Logger) (*bac
 	return b, nil
 }
 
-var errPendingMigrations = errors.New("the schema is older than this release: run simplevalidations migrate up, " +
-	"or serve without --migrate=off")
+// describePending says what an older schema lacks.
+func describePending(names []string) string {
+	const most = 3
+	listed := strings.Join(names, ", ")
+	if len(names) > most {
+		listed = names[0] + " to " + names[len(names)-1]
+	}
+	return fmt.Sprintf("the schema of the database is older than this release: %s pending, %s",
+		core.Plural(len(names), "migration"), listed)
+}
 
-// migrate applies what is pending. The lock that keeps others from doing the same belongs to a session, so it is never
-// taken through a pooler.
-func (b *backend) migrate(ctx context.Context, settings Settings) error {
+// migrate applies what is pending and returns its names. The lock that keeps others from doing the same belongs to a
+// session, so it is never taken through a pooler.
+func (b *backend) migrate(ctx context.Context, settings Settings) ([]string, error) {
 	if settings.DatabaseDirectURL == "" {
 		return migrations.Up(db.Unlimited(ctx), b.db.SQL, b.log)
 	}
+	direct, err := openDirect(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.refuseOther(ctx, direct); err != nil {
+		return nil, errors.Join(err, direct.Close())
+	}
+	applied, err := migrations.Up(db.Unlimited(ctx), direct.SQL, b.log)
+	return applied, errors.Join(err, direct.Close())
+}
+
+// openDirect opens the database without its pooler.
+func openDirect(ctx context.Context, settings Settings) (*db.DB, error) {
 	cfg := settings.database(string(settings.DatabaseDirectURL))
 	cfg.Pooled = false
 	direct, err := db.Open(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
+		return nil, fmt.Errorf("open DATABASE_DIRECT_URL: %w", err)
 	}
-	return errors.Join(migrations.Up(db.Unlimited(ctx), direct.SQL, b.log), direct.Close())
+	return direct, nil
+}
+
+// refuseOther refuses a DATABASE_DIRECT_URL that leads elsewhere, which would be migrated in place of the right one.
+func (b *backend) refuseOther(ctx context.Context, direct *db.DB) error {
+	pooled, err := b.db.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	unpooled, err := direct.Identity(ctx)
+	if err != nil {
+		return err
+	}
+	if pooled != unpooled {
+		return &UsageError{Reason: "DATABASE_DIRECT_URL leads to another database than DATABASE_URL: to " + unpooled +
+			" and not to " + pooled}
+	}
+	return nil
 }
 
 // close must also work after the command's context has ended.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,12 +102,27 @@ func (e examination) database(ctx context.Context) finding {
 	}
 	pending, err := migrations.Pending(ctx, e.db.SQL)
 	if err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
-	if pending {
-		return broken("its schema is older than this release", "run simplevalidations migrate up")
+	if len(pending) > 0 {
+		return broken(describePending(pending), "run simplevalidations migrate up")
+	}
+	if err := e.directURL(ctx); err != nil {
+		return broken(err.Error(), "correct DATABASE_DIRECT_URL: migrations need it")
 	}
 	return fine(fmt.Sprintf("PostgreSQL %d, schema up to date", version))
+}
+
+// directURL looks at the other way to the database, which nothing but a migration takes.
+func (e examination) directURL(ctx context.Context) error {
+	if e.settings.DatabaseDirectURL == "" {
+		return nil
+	}
+	direct, err := openDirect(ctx, e.settings)
+	if err != nil {
+		return err
+	}
+	return errors.Join((&backend{db: e.db}).refuseOther(ctx, direct), direct.Close())
 }
 
 func (e examination) queue(ctx context.Context) finding {
@@ -118,11 +134,14 @@ func (e examination) queue(ctx context.Context) finding {
 		return fine("inside the process")
 	}
 	settings, err := tasks.ReadRedisState(ctx, e.redis)
+	unwritable := tasks.CheckWritable(ctx, e.redis)
 	switch {
 	case err != nil:
 		return warning(err.Error(), "look at the server: it answers, but does not report its state")
 	case settings.Evicts():
 		return broken("maxmemory-policy is "+settings.Policy, "set maxmemory-policy to noeviction")
+	case unwritable != nil:
+		return broken(unwritable.Error(), redisHint(unwritable))
 	case settings.CannotSave:
 		return warning("it cannot save its data and may reject writes", "look at the log and the disk of the server")
 	case settings.Policy == "":
@@ -134,7 +153,7 @@ func (e examination) queue(ctx context.Context) finding {
 func (e examination) processes(ctx context.Context) finding {
 	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
 	if err != nil {
-		return broken(err.Error(), "run simplevalidations migrate up")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if len(processes) == 0 {
 		return warning("no process has sent a heartbeat", "start simplevalidations serve")
@@ -144,8 +163,12 @@ func (e examination) processes(ctx context.Context) finding {
 		names := db.Column(idle, func(d *duty) string { return d.name })
 		starts := db.Column(idle, func(d *duty) string { return d.start })
 		slices.Sort(starts)
+		starts = slices.Compact(starts)
+		if len(starts) > 1 && starts[0] == anyServe { // Each of the others does that, too.
+			starts = starts[1:]
+		}
 		lines = append([]string{"no process runs: " + strings.Join(names, ", ")}, lines...)
-		return broken(strings.Join(lines, "; "), "start "+strings.Join(slices.Compact(starts), ", and "))
+		return broken(strings.Join(lines, "; "), "start "+strings.Join(starts, ", and "))
 	}
 	if len(lines) > 0 {
 		return warning(strings.Join(lines, "; "), "look at the logs of these processes")
@@ -157,7 +180,7 @@ func (e examination) clock(ctx context.Context) finding {
 	began := time.Now()
 	var at time.Time
 	if err := e.db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
 	took := time.Since(began)
 	if skew := time.Since(at).Abs(); skew > remote.MaxSkew+took {
@@ -186,7 +209,7 @@ func (e examination) secretKey(ctx context.Context) finding {
 	}
 	switch {
 	case err != nil:
-		return broken(err.Error(), "run simplevalidations migrate up")
+		return broken(err.Error(), databaseHint(err))
 	case len(use.Unknown) > 0:
 		return broken(
 			"secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
@@ -204,7 +227,7 @@ func (e examination) durability(ctx context.Context) finding {
 	err := e.db.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
 		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&off)
 	if err != nil {
-		return broken(err.Error(), "check DATABASE_URL")
+		return broken(err.Error(), databaseHint(err))
 	}
 	if off != "" {
 		return warning("off: "+off+"; a power failure can lose acknowledged data",

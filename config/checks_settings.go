@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,9 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -144,24 +140,4 @@ func (e examination) connections(ctx context.Context) remark {
 		}
 	}
 	return remark{}
-}
-
-// databaseHint says what to do about a database that cannot be used.
-func databaseHint(err error) string {
-	if _, ok := errors.AsType[*UsageError](err); ok {
-		return "change the settings as it says"
-	}
-	pgErr, refused := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case refused && strings.HasPrefix(pgErr.Code, "28"):
-		return "correct the user or the password in DATABASE_URL"
-	case refused && pgErr.Code == "3D000":
-		return "create the database, or correct its name in DATABASE_URL"
-	case errors.Is(err, db.ErrReadOnly):
-		return "let DATABASE_URL lead to the primary, or turn default_transaction_read_only off"
-	case errors.Is(err, db.ErrFull):
-		return "free space on the disk of the server"
-	default:
-		return "start the server, or correct its host and port in DATABASE_URL"
-	}
 }

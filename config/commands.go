@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,23 +40,29 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	if !isPrinted(err) {
+		if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
+			return cli.ExitFailed
+		}
+	}
+	return exitCode(err)
+}
+
+// isPrinted reports whether the command itself has said what is wrong.
+func isPrinted(err error) bool {
 	exit, exits := errors.AsType[*cli.ExitError](err)
-	if exits && exit.Reason == "" {
-		return exit.Code
-	}
-	if _, printErr := fmt.Fprintln(p.Stderr, "simplevalidations:", explainError(err)); printErr != nil {
-		return 1
-	}
-	if exits {
+	return exits && exit.Reason == ""
+}
+
+func exitCode(err error) int {
+	if exit, exits := errors.AsType[*cli.ExitError](err); exits {
 		return exit.Code
 	}
 	if isWrongUse(err) {
-		return exitUsage
+		return cli.ExitUsage
 	}
-	return 1
+	return cli.ExitFailed
 }
-
-const exitUsage = 2
 
 // isWrongUse reports whether the command line, or a value in it, is wrong.
 func isWrongUse(err error) bool {
@@ -107,9 +114,27 @@ func (p Program) Command() *cobra.Command {
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.userCommands()...)
 	root.AddCommand(workflows.Commands(p.env())...)
+	groupCommands(root)
 	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)
 	return root
+}
+
+// groupCommands tells in the help of the program who needs which command.
+func groupCommands(root *cobra.Command) {
+	const clients, operators, alone = "clients", "operators", "alone"
+	root.AddGroup(&cobra.Group{ID: clients, Title: "Commands that call a service:"},
+		&cobra.Group{ID: operators, Title: "Commands that operate one:"},
+		&cobra.Group{ID: alone, Title: "Commands that need none:"})
+	groups := map[string]string{
+		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
+		"user": operators, "idempotency": operators, "secrets": operators, "signing-secret": operators,
+		"doctor": operators,
+		"check":  alone, "infer": alone, "errors": alone, "openapi": alone, "version": alone,
+	}
+	for _, command := range root.Commands() {
+		command.GroupID = cmp.Or(groups[command.Name()], clients)
+	}
 }
 
 // environ looks a variable of the environment up; the last one of the name counts.
@@ -155,9 +180,9 @@ func inMilliseconds(_ []string, attr slog.Attr) slog.Attr {
 	return slog.Int64(attr.Key+"_ms", attr.Value.Duration().Milliseconds())
 }
 
-// withBackend runs a command on the migrated database.
+// withBackend runs a command on a database that has the schema of this release.
 func (p Program) withBackend(ctx context.Context, do func(context.Context, Settings, *backend) error) error {
-	return p.withOpen(ctx, openMigrated, do)
+	return p.withOpen(ctx, openForOperator, do)
 }
 
 // withOpen runs a command on the database that open opens.
@@ -174,9 +199,9 @@ func (p Program) withOpen(
 	}
 	b, err := open(ctx, settings, log)
 	if err != nil {
-		return err
+		return withHint(err)
 	}
-	return errors.Join(do(ctx, settings, b), b.close(ctx))
+	return errors.Join(withHint(do(ctx, settings, b)), b.close(ctx))
 }
 
 func (p Program) configCommand() *cobra.Command {

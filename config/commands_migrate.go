@@ -13,7 +13,10 @@ import (
 func (p Program) migrateCommand() *cobra.Command {
 	group := &cobra.Command{Use: "migrate", Short: "Migrate the database schema"}
 	group.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply pending migrations", Args: noArgs,
+		Use: "up", Short: "Apply pending migrations",
+		Long: "Apply pending migrations, beside running processes of this release and of the one before. Of several\n" +
+			"at once one migrates and the others wait for it. It may be interrupted, and be called again.",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withOpen(cmd.Context(), openBackend, p.migrateUp)
 		},
@@ -48,19 +51,13 @@ func (p Program) migrateStatus(ctx context.Context, _ Settings, b *backend) erro
 }
 
 func (p Program) migrateUp(ctx context.Context, settings Settings, b *backend) error {
-	pending, err := migrations.Plan(ctx, b.db.SQL)
-	if err != nil {
-		return err
-	}
-	if err := b.migrate(ctx, settings); err != nil {
-		return err
-	}
-	for _, one := range pending {
-		if _, err := fmt.Fprintln(p.Stdout, "applied", one.Name); err != nil {
+	applied, err := b.migrate(ctx, settings)
+	for _, name := range applied {
+		if _, err := fmt.Fprintln(p.Stdout, "applied", name); err != nil {
 			return fmt.Errorf("print what was applied: %w", err)
 		}
 	}
-	return report(p.Stdout, nil, "the schema is up to date\n")
+	return report(p.Stdout, err, "the schema is up to date\n")
 }
 
 // migratePlan prints what an operator may want to read before it is executed. The output is SQL as a whole.

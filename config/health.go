@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 // readyBody says whether the process can do its work. Redis is "degraded" rather than down when it is
-// missing: starts need only the database, and what they stage is queued when Redis is back.
+// missing or takes nothing: starts need only the database, and what they stage is queued when Redis is back.
 type readyBody struct {
 	Status string `json:"status"`
 	// Version is the release of this process; during an upgrade others have another one.
@@ -45,7 +46,7 @@ func (p *Project) ready(c echo.Context) error {
 	redisCtx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	redisState := make(chan error, 1)
-	go func() { redisState <- p.redis.Ping(redisCtx).Err() }()
+	go func() { redisState <- tasks.CheckWritable(redisCtx, p.redis) }()
 	body := readyBody{Status: "ok", Version: p.version, Database: p.probe.read(ctx, p.db), Redis: "ok"}
 	if body.Database != "ok" {
 		body.Status = "unavailable"
@@ -96,7 +97,7 @@ func stateOf(ctx context.Context, database *db.DB) string {
 	switch pending, err := migrations.Pending(ctx, database.SQL); {
 	case err != nil:
 		return "unreachable"
-	case pending:
+	case len(pending) > 0:
 		return "migrations pending"
 	default:
 		return "ok"

@@ -37,11 +37,12 @@ func limitMemory(ctx context.Context, b *backend, conns int32) error {
 	}
 	container := besides(reserved, memlimit.FromCgroup)
 	limit, err := memlimit.Set(memlimit.WithRatio(heapShare), memlimit.WithProvider(container))
-	if err != nil {
+	if err != nil || limit > unlimited {
 		b.log.DebugContext(ctx, "the memory of this process is not limited", "reason", err)
 		return nil
 	}
-	b.log.InfoContext(ctx, "the memory of this process is limited", "bytes", limit, "reserved", reserved)
+	b.log.InfoContext(ctx, "the memory of this process is limited",
+		"bytes", limit, "reserved_bytes", reserved)
 	return nil
 }
 

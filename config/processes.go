@@ -35,10 +35,12 @@ type duty struct {
 	without, start string
 }
 
+// anyServe starts what any process does.
+const anyServe = "simplevalidations serve"
+
 // duties lists all duties.
 func duties() []duty {
-	const anyServe, web = "simplevalidations serve", "simplevalidations serve --only web"
-	const worker, scheduler = "simplevalidations serve --only worker", "simplevalidations serve --only scheduler"
+	const web, worker, scheduler = anyServe + " --only web", anyServe + " --only worker", anyServe + " --only scheduler"
 	return []duty{
 		{string(roleWeb), "web server", "no request is answered", web},
 		{string(roleWorker), "worker", "runs stay PENDING", worker},

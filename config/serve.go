@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -29,7 +30,9 @@ func (p Program) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the service: web server, worker, scheduler and loops",
 		Long: "Run the service. Without DATABASE_URL a private PostgreSQL is started in SV_DATA_DIR, and without\n" +
-			"REDIS_URL a Redis inside the process.",
+			"REDIS_URL a Redis inside the process. All settings are environment variables: config show prints them." +
+			"\n\n" +
+			"Exit codes: 0 stopped by a signal, 1 failed, 2 wrong settings, 8 pending migrations and --migrate=off.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parts, err := parseRoles(o.only)
@@ -39,7 +42,7 @@ func (p Program) serveCommand() *cobra.Command {
 			if !slices.Contains([]string{migrateOn, migrateOff}, o.migrate) {
 				return &UsageError{Reason: "--migrate is on or off, not " + o.migrate}
 			}
-			return p.serve(cmd.Context(), parts, o)
+			return p.logFailure(cmd.Context(), p.serve(cmd.Context(), parts, o))
 		},
 	}
 	command.Flags().StringSliceVar(&o.only, "only", nil, "run some of the parts: web, worker, scheduler")
@@ -102,12 +105,27 @@ func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 		return nil // It was stopped while it waited.
 	}
 	if err != nil {
-		return err
+		return withHint(err)
 	}
 	if err := limitMemory(ctx, b, settings.DBMaxConns); err != nil {
 		return errors.Join(err, b.close(ctx))
 	}
-	return errors.Join(p.serveOn(ctx, settings, b, parts, o.demo), b.close(ctx))
+	err = p.serveOn(ctx, settings, b, parts, o.demo)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = nil // It was stopped before it had started.
+	}
+	return errors.Join(err, b.close(ctx))
+}
+
+// logFailure writes why the service has not started into its log if that is JSON, because a program reads it then. A
+// person is told as by every other command.
+func (p Program) logFailure(ctx context.Context, err error) error {
+	if err == nil || isPrinted(err) || p.environ("SV_LOG_FORMAT") != "json" {
+		return err
+	}
+	newLog(Settings{LogFormat: "json"}, p.Stderr).ErrorContext(ctx, "not started",
+		"error", explainError(err), "exit_code", exitCode(err), "version", p.Version)
+	return &cli.ExitError{Code: exitCode(err)}
 }
 
 // nameConnections has PostgreSQL list the connections of the process by its role, unless the URL names them otherwise.
@@ -137,7 +155,7 @@ func lockDataDir(settings Settings, parts roles) (*embedded.Lock, error) {
 			"; stop it, set SV_DATA_DIR, or set DATABASE_URL and REDIS_URL to run several"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w", err)
+		return nil, fmt.Errorf("lock the data directory (SV_DATA_DIR names another): %w", err)
 	}
 	return lock, nil
 }
@@ -207,9 +225,14 @@ type process struct {
 	ready func() error
 }
 
+// redisCheckTimeout bounds how long a Redis that takes connections and does not answer delays the start.
+const redisCheckTimeout = 3 * time.Second
+
 // checkRedis refuses a Redis that evicts keys. One that is away is no reason not to start: runs are accepted without
 // it, and executed once it is there.
 func checkRedis(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, redisCheckTimeout)
+	defer cancel()
 	err := tasks.CheckEviction(ctx, client, log)
 	if errors.Is(err, tasks.ErrEvicts) {
 		return &UsageError{Reason: err.Error()}
@@ -248,7 +271,7 @@ func runParts(ctx context.Context, p process) error {
 	p.project.flushTraces(ctx)
 	if err != nil {
 		p.project.log.ErrorContext(ctx, "stopped", "error", err)
-		return err
+		return &cli.ExitError{Code: exitCode(err)}
 	}
 	p.project.log.InfoContext(ctx, "stopped")
 	return nil

@@ -1,10 +1,8 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -24,10 +22,10 @@ type Settings struct {
 	Addr string `env:"SV_ADDR" envDefault:"127.0.0.1:8000" validate:"hostname_port"`
 	// BaseURL is how clients reach the service; empty means http:// and Addr.
 	BaseURL string `env:"SV_BASE_URL" validate:"omitempty,http_url"`
-	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
 	// OTLPEndpoint is where traces are sent to; empty for none.
 	OTLPEndpoint string `env:"SV_OTLP_ENDPOINT" validate:"omitempty,http_url"`
-	MetricsAddr  string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
+	// MetricsAddr is where every process serves what it measures, and its probes; empty means nowhere.
+	MetricsAddr string `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	// DatabaseURL names a PostgreSQL; empty starts a private one in DataDir.
 	DatabaseURL Secret `env:"DATABASE_URL"`
 	// DatabaseDirectURL leads to the same PostgreSQL without a transaction pooler; set, DatabaseURL leads through one.
@@ -174,7 +172,8 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 	unknown := unknownVariables(variables)
 	problems := readFiles(variables)
 	settings := Settings{EngineMemory: defaultEngineMemory()}
-	problems = append(problems, unreadable(env.ParseWithOptions(&settings, env.Options{Environment: variables}))...)
+	problems = append(problems, unreadable(
+		env.ParseWithOptions(&settings, env.Options{Environment: variables}), variables)...)
 	fields, err := core.NewValidator().Fields(settings)
 	if err != nil {
 		return Settings{}, nil, err
@@ -183,7 +182,7 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 		name := strings.TrimPrefix(field.Pointer, "/")
 		// A value that could not be read is reported already; its zero value breaks the rule, too.
 		if !slices.ContainsFunc(problems, func(reported string) bool { return strings.HasPrefix(reported, name+" ") }) {
-			problems = append(problems, name+" "+field.Detail)
+			problems = append(problems, name+" "+inSettings(field))
 		}
 	}
 	if len(problems) > 0 {
@@ -193,44 +192,6 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 		return Settings{}, nil, &UsageError{Reason: "the settings are wrong:\n  " + strings.Join(problems, "\n  ")}
 	}
 	return settings, unknown, nil
-}
-
-// unreadable says which variables have a value of the wrong kind.
-func unreadable(err error) []string {
-	if err == nil {
-		return nil
-	}
-	all, ok := errors.AsType[env.AggregateError](err)
-	if !ok {
-		return []string{err.Error()}
-	}
-	problems := make([]string, len(all.Errors))
-	for i, one := range all.Errors {
-		problems[i] = one.Error()
-		if wrong, ok := errors.AsType[env.ParseError](one); ok {
-			field, _ := reflect.TypeFor[Settings]().FieldByName(wrong.Name)
-			problems[i] = fmt.Sprintf("%s cannot be read as %s: %v", field.Tag.Get("env"), wrong.Type, wrong.Err)
-		}
-	}
-	return problems
-}
-
-func unknownVariables(variables map[string]string) []string {
-	known := make(map[string]bool)
-	for _, setting := range describe(Settings{}) {
-		known[setting.name] = true
-	}
-	for _, name := range secretSettings() {
-		known[name+fileSuffix] = true
-	}
-	var unknown []string
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		isClients := name == "SV_URL" || name == "SV_TOKEN"
-		if strings.HasPrefix(name, "SV_") && !known[name] && !isClients {
-			unknown = append(unknown, name)
-		}
-	}
-	return unknown
 }
 
 type settingValue struct {

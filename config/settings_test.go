@@ -43,6 +43,26 @@ func TestLoadSettings(t *testing.T) {
 		}
 	})
 
+	for setting, want := range map[string]string{
+		"SV_ADDR=nowhere":                     "SV_ADDR must be a host and a port, like 127.0.0.1:8000",
+		"SV_RUN_LEASE=30":                     `SV_RUN_LEASE is "30", but must be a time like 500ms, 30s or 24h`,
+		"SV_WORKERS=many":                     `SV_WORKERS is "many", but must be a whole number without a unit`,
+		"SV_ENGINE_MEMORY=1GiB":               `SV_ENGINE_MEMORY is "1GiB", but must be a whole number without a unit`,
+		"SV_ORG_SHARE=half":                   `SV_ORG_SHARE is "half", but must be a number like 100 or 0.5`,
+		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
+		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
+		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",
+		"SV_BASE_URL=https://example.org/app": "SV_BASE_URL must end with the host or its port",
+	} {
+		t.Run("ItIsToldWhatASettingLooksLike "+setting, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := LoadSettings([]string{setting})
+			if err == nil || !strings.Contains(err.Error(), "\n  "+want) {
+				t.Errorf("err = %v, want %s", err, want)
+			}
+		})
+	}
+
 	t.Run("WhatOtherPartsReadIsToldWithTheRest", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{

@@ -20,6 +20,7 @@ func unusable(settings Settings) []core.FieldError {
 		problems = append(problems, core.FieldError{Pointer: "/" + name, Detail: detail})
 	}
 	checkAddresses(settings, add)
+	checkBaseURL(settings, add)
 	if _, err := keyring.Parse(string(settings.SecretKey)); err != nil {
 		add("SV_SECRET_KEY", "is not usable: "+err.Error()+"; make one with openssl rand -base64 32")
 	}
@@ -28,10 +29,6 @@ func unusable(settings Settings) []core.FieldError {
 			add("SV_MAIL_FROM", `is not an address such as "Validations <validations@example.com>"`)
 		}
 	}
-	// Links in mails, and the way back from the provider, must not depend on what a request says that it was sent to.
-	if settings.BaseURL == "" && (settings.SMTPAddress != "" || settings.OIDCIssuer != "") {
-		add("SV_BASE_URL", "is needed for SV_SMTP_ADDRESS and SV_OIDC_ISSUER: set it to the public URL of the service")
-	}
 	if settings.SMTPUser != "" && settings.SMTPEncryption == mailer.None {
 		add("SV_SMTP_USER", "needs an encrypted connection: set SV_SMTP_ENCRYPTION to starttls or tls")
 	}
@@ -39,6 +36,18 @@ func unusable(settings Settings) []core.FieldError {
 		add("SV_PURGE_SCHEDULE", "is not usable: "+err.Error())
 	}
 	return problems
+}
+
+// checkBaseURL looks at the URL that clients use.
+func checkBaseURL(settings Settings, add func(name, detail string)) {
+	// Links in mails, and the way back from the provider, must not depend on what a request says that it was sent to.
+	if settings.BaseURL == "" && (settings.SMTPAddress != "" || settings.OIDCIssuer != "") {
+		add("SV_BASE_URL", "is needed for SV_SMTP_ADDRESS and SV_OIDC_ISSUER: set it to the public URL of the service")
+	}
+	if address, err := url.Parse(settings.BaseURL); err == nil &&
+		(strings.Trim(address.Path, "/") != "" || address.RawQuery != "" || address.User != nil) {
+		add("SV_BASE_URL", "must end with the host or its port: the service needs a host name of its own")
+	}
 }
 
 // checkAddresses looks at those of PostgreSQL and Redis.

@@ -52,7 +52,7 @@ func awaitBackend(
 			return b, err
 		}
 		log.WarnContext(ctx, "the database is unavailable, and is tried again",
-			"error", err, "in_ms", rest.Milliseconds())
+			"error", err, "hint", databaseHint(err), "in_ms", rest.Milliseconds())
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

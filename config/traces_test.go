@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations/web"
 )
 
@@ -85,7 +87,8 @@ func TestTraceOfARun(t *testing.T) {
 	r := startReceiver(t)
 	s, called := setupTraced(t, r)
 	start := s.Start(t, "traced").To("/api/workflows/external/start/")
-	s.Must(t, http.StatusCreated, start.With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01"))
+	s.Must(t, http.StatusCreated, start.With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01").
+		With("Tracestate", "one=1,two@three=4"))
 	s.Exec(t, "UPDATE validation_runs SET created_at = created_at - interval '1 hour'")
 	s.Work(t)
 	spans := r.ofClient(t, s)
@@ -110,9 +113,15 @@ func TestTraceOfARun(t *testing.T) {
 		!bytes.Equal(links[0].GetSpanId(), spans["start"].GetSpanId()) {
 		t.Errorf("links of the commit = %v, want the start", links)
 	}
-	want := "00-" + clientTrace + "-" + hex.EncodeToString(spans["validator.call"].GetSpanId()) + "-01"
+	want := tracing.Origin{
+		Traceparent: "00-" + clientTrace + "-" + hex.EncodeToString(spans["validator.call"].GetSpanId()) + "-01",
+		Tracestate:  "one=1,two@three=4",
+	}
 	if got := called(); got != want {
-		t.Errorf("traceparent that the validator got = %s, want %s", got, want)
+		t.Errorf("trace context that the validator got = %v, want %v", got, want)
+	}
+	if got := spans["run.execute"].GetTraceState(); got != want.Tracestate {
+		t.Errorf("tracestate of run.execute = %q, want %q", got, want.Tracestate)
 	}
 	attributes := make(map[string]string)
 	for _, attribute := range spans[request].GetAttributes() {
@@ -134,7 +143,7 @@ func TestCallersDecideAboutSampling(t *testing.T) {
 	if spans := r.ofClient(t, s); len(spans) > 0 {
 		t.Errorf("spans = %v, want none", spans)
 	}
-	if got := called(); !strings.HasPrefix(got, "00-"+clientTrace) || !strings.HasSuffix(got, "-00") {
+	if got := called().Traceparent; !strings.HasPrefix(got, "00-"+clientTrace) || !strings.HasSuffix(got, "-00") {
 		t.Errorf("traceparent that the validator got = %s, want the trace, not sampled", got)
 	}
 }
@@ -214,8 +223,50 @@ func TestSpansOfFailuresAndProbes(t *testing.T) {
 	}
 }
 
-// setupTraced has a workflow with an external validator. The function returns the traceparent of its last call.
-func setupTraced(tb testing.TB, r *receiver) (*stage, func() string) {
+// A tracestate that nobody may pass on does not hinder the start, and leaves the rest of the trace as it is.
+func TestTracestateIsBounded(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t)
+	s, called := setupTraced(t, r)
+	long := strings.Repeat("v", 200)
+	for name, tt := range map[string]struct{ sent, want string }{
+		"None":          {"", ""},
+		"Invalid":       {"one=1,Two=2", ""},
+		"TooMany":       {strings.Join(numbered(33), ","), ""},
+		"LongOnesFirst": {"a=" + long + ",b=" + long + ",c=" + long + ",d=1", "a=" + long + ",b=" + long + ",d=1"},
+		"TheEndThen":    {strings.Join(filled(8), ","), strings.Join(filled(5), ",")},
+	} {
+		start := s.Start(t, name).To("/api/workflows/external/start/").
+			With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01").With("Tracestate", tt.sent)
+		s.Must(t, http.StatusCreated, start)
+		s.Work(t)
+		got := called()
+		if got.Tracestate != tt.want || !strings.HasPrefix(got.Traceparent, "00-"+clientTrace) {
+			t.Errorf("%s: trace context that the validator got = %v, want the trace with %q", name, got, tt.want)
+		}
+	}
+}
+
+// numbered returns entries of a tracestate.
+func numbered(n int) []string {
+	entries := make([]string, n)
+	for i := range entries {
+		entries[i] = fmt.Sprintf("key%d=1", i)
+	}
+	return entries
+}
+
+// filled returns entries of a hundred characters.
+func filled(n int) []string {
+	entries := numbered(n)
+	for i := range entries {
+		entries[i] += strings.Repeat("v", 100-len(entries[i]))
+	}
+	return entries
+}
+
+// setupTraced has a workflow with an external validator. The function returns the trace context of its last call.
+func setupTraced(tb testing.TB, r *receiver) (*stage, func() tracing.Origin) {
 	tb.Helper()
 	s := setup(tb, func(settings *config.Settings) {
 		settings.OTLPEndpoint = r.address
@@ -233,16 +284,18 @@ func setupTraced(tb testing.TB, r *receiver) (*stage, func() string) {
 		call{Path: "/api/signing-secrets/", Token: s.Harbour.Tokens.Owner}))
 	answer := validator.New(secrets.Validators[0].Secret)
 	var mu sync.Mutex
-	var got string
+	var got tracing.Origin
 	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		mu.Lock()
-		got = request.Header.Get("Traceparent")
+		got = tracing.Origin{
+			Traceparent: request.Header.Get("Traceparent"), Tracestate: request.Header.Get("Tracestate"),
+		}
 		mu.Unlock()
 		answer.ServeHTTP(w, request)
 	})
 	listener.Start()
 	tb.Cleanup(listener.Close)
-	return s, func() string {
+	return s, func() tracing.Origin {
 		mu.Lock()
 		defer mu.Unlock()
 		return got

@@ -117,10 +117,15 @@ func explain(rule validator.FieldError) string {
 		return "must be the same as " + strings.ToLower(rule.Param())
 	case "gt":
 		return "must be more than " + rule.Param()
+	case "required_with":
+		return NeededWith + rule.Param()
 	default:
 		return strings.TrimSpace("must satisfy " + rule.Tag() + " " + rule.Param())
 	}
 }
+
+// NeededWith begins the text about a member that another one needs; the name of that one follows.
+const NeededWith = "is needed with "
 
 // plainRules are the rules whose parameter, if any, means nothing to clients.
 var plainRules = map[string]string{
@@ -129,6 +134,8 @@ var plainRules = map[string]string{
 	"email":    "must be an e-mail address",
 	"datetime": "must be a time as in RFC 3339, like 2026-03-01T00:00:00Z",
 	"http_url": "must be an address that begins with http:// or https://",
+	// Of settings.
+	"hostname_port": "must be a host and a port, like 127.0.0.1:8000",
 }
 
 // Plural returns the count with its noun, which takes an s where it is not one.

@@ -35,28 +35,33 @@ const (
 //
 // A statement that does not get its lock on a table within half a second is given up and its migration is repeated
 // later, for up to ten minutes, so that a long transaction delays the migration and not the service.
-func Up(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+//
+// It returns the names of the migrations that this call has applied, also beside an error.
+func Up(ctx context.Context, db *sql.DB, log *slog.Logger) ([]string, error) {
 	return Apply(ctx, db, FS, log)
 }
 
 // Apply is Up with other files than FS.
-func Apply(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) error {
+func Apply(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) ([]string, error) {
 	provider, err := newMigrator(db, files)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var applied []string
 	for {
-		switch err := applyNext(ctx, db, provider, log); {
+		switch name, err := applyNext(ctx, db, provider, log); {
 		case errors.Is(err, goose.ErrNoNextVersion):
-			return nil
+			return applied, nil
 		case err != nil:
-			return fmt.Errorf("migrate: %w", err)
+			return applied, fmt.Errorf("migrate: %w", err)
+		default:
+			applied = append(applied, name)
 		}
 	}
 }
 
-// applyNext applies one migration, as often as it takes to get its locks.
-func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *slog.Logger) error {
+// applyNext applies one migration, as often as it takes to get its locks, and returns its name.
+func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *slog.Logger) (string, error) {
 	patience, stop := context.WithTimeout(ctx, lockPatience)
 	defer stop()
 	for rest := minRest; ; rest = min(2*rest, maxRest) {
@@ -64,16 +69,17 @@ func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *s
 		if err == nil {
 			log.InfoContext(ctx, "applied a migration", "name", applied.Source.Path,
 				"ms", applied.Duration.Milliseconds())
+			return applied.Source.Path, nil
 		}
 		if !isLockedOut(err) {
-			return err
+			return "", err
 		}
 		log.LogAttrs(ctx, slog.LevelWarn, "a migration gives way to other transactions and is repeated",
 			slog.Any("error", err), slog.Int64("in_ms", rest.Milliseconds()),
 			slog.String("oldest_transaction", oldest(ctx, db)))
 		select {
 		case <-patience.Done():
-			return fmt.Errorf("gave up, end the long transactions (a backup is one) and migrate again: %w", err)
+			return "", fmt.Errorf("gave up, end the long transactions (a backup is one) and migrate again: %w", err)
 		case <-time.After(rest/2 + rand.N(rest)): //nolint:gosec // It spreads attempts and guards nothing.
 		}
 	}

@@ -32,8 +32,9 @@ func TestApplyBesideALongReader(t *testing.T) {
 	gaveWay := make(chan struct{}, 100)
 	applied := make(chan error, 1)
 	go func() {
-		applied <- migrations.Apply(t.Context(), db, withFile(t, "99999_added.sql",
+		_, err := migrations.Apply(t.Context(), db, withFile(t, "99999_added.sql",
 			"-- +goose Up\nALTER TABLE organizations ADD COLUMN added int;\n"), slog.New(recorder{gaveWay}))
+		applied <- err
 	}()
 	other := connect(t, address)
 	execute(t, other, "SET lock_timeout = '20s'")
@@ -74,8 +75,8 @@ func TestReadingTheStateTakesNoLock(t *testing.T) {
 	if plan, err := migrations.Plan(ctx, db); err != nil || len(plan) != 0 {
 		t.Errorf("Plan = %v, %v while another process migrates, want an empty one", plan, err)
 	}
-	if pending, err := migrations.Pending(ctx, db); err != nil || pending {
-		t.Errorf("Pending = %t, %v while another process migrates, want false", pending, err)
+	if pending, err := migrations.Pending(ctx, db); err != nil || len(pending) != 0 {
+		t.Errorf("Pending = %v, %v while another process migrates, want none", pending, err)
 	}
 }
 
@@ -84,10 +85,10 @@ func TestApplyOutOfOrder(t *testing.T) {
 	t.Parallel()
 
 	db := open(t, coretest.DatabaseURL(t), nil)
-	err := migrations.Apply(t.Context(), db, withFile(t, "00017_late.sql",
+	applied, err := migrations.Apply(t.Context(), db, withFile(t, "00017_late.sql",
 		"-- +goose Up\nALTER TABLE organizations ADD COLUMN late int;\n"), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatalf("Apply = %v beside later migrations, want nil", err)
+	if err != nil || len(applied) != 1 || applied[0] != "00017_late.sql" {
+		t.Fatalf("Apply = %v, %v beside later migrations, want the late one applied", applied, err)
 	}
 	if _, err := db.ExecContext(t.Context(), "SELECT late FROM organizations"); err != nil {
 		t.Errorf("the migration has not been applied: %v", err)
@@ -104,7 +105,7 @@ func TestUpAfterEveryKill(t *testing.T) {
 	kills := 0
 	for {
 		killer.killed = false
-		err := migrations.Up(t.Context(), db, slog.New(slog.DiscardHandler))
+		_, err := migrations.Up(t.Context(), db, slog.New(slog.DiscardHandler))
 		if !killer.killed {
 			if err != nil {
 				t.Fatalf("Up = %v after %d kills, the last one behind %s", err, kills, killer.last)

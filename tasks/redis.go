@@ -141,6 +141,16 @@ func setDefaults(dial, read *time.Duration, retries *int) {
 	}
 }
 
+// CheckWritable returns why Redis takes no messages: it is away, full or a replica, or refuses what it cannot save. It
+// writes a key that expires, to where the queue is.
+func CheckWritable(ctx context.Context, client redis.UniversalClient) error {
+	err := client.Set(ctx, "simplevalidations:{"+QueueJobs+"}:probe", "", time.Second).Err()
+	if err != nil {
+		return fmt.Errorf("write to Redis: %w", err)
+	}
+	return nil
+}
+
 // CheckEviction returns ErrEvicts when Redis would throw queued work away. Where the setting cannot be asked for, as
 // with the in-process Redis and with hosted ones, it says so in the log and returns nil.
 func CheckEviction(ctx context.Context, client redis.UniversalClient, log *slog.Logger) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
 // JobExecute is the kind of the jobs that execute runs.
@@ -62,8 +63,8 @@ type Prepared struct {
 	Lease time.Duration
 	// Answer is the new run as JSON.
 	Answer []byte
-	// Traceparent is the span of the start, for the process that executes the run; empty where nothing is traced.
-	Traceparent string
+	// Origin is the span of the start, for the process that executes the run; empty where nothing is traced.
+	Origin tracing.Origin
 }
 
 // isRerun reports whether the run's submission exists already.

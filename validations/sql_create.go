@@ -2,7 +2,6 @@ package validations
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,7 +38,8 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 	batch.Queue(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id,
-			created_by, created_at, rerun_of, state, attempts, started_at, lease_until, sweep_after, traceparent)
+			created_by, created_at, rerun_of, state, attempts, started_at, lease_until, sweep_after, traceparent,
+			tracestate)
 		SELECT r.org_id, r.id, workflow_id, workflow_version, workflow_slug, definition_digest, submission_id, source,
 			usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id, created_by, created_at,
 			rerun_of, CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
@@ -47,12 +47,13 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 			CASE WHEN usage_metric = '' THEN 'infinity'
 				WHEN lease > 0 THEN at + lease * interval '1 millisecond'
 				ELSE at + $18::bigint * interval '1 millisecond' END,
-			nullif(traceparent, '')
+			nullif(traceparent, ''), nullif(tracestate, '')
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
 			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[],
-			$16::uuid[], $17::bigint[], $19::text[]) AS r (org_id, id, workflow_id, workflow_version, workflow_slug,
-			definition_digest, submission_id, source, usage_metric, usage_period, idempotency_key, idempotency_key_id,
-			request_id, created_by, created_at, rerun_of, lease, traceparent), clock_timestamp() AS at`,
+			$16::uuid[], $17::bigint[], $19::text[], $20::text[]) AS r (org_id, id, workflow_id, workflow_version,
+			workflow_slug, definition_digest, submission_id, source, usage_metric, usage_period, idempotency_key,
+			idempotency_key_id, request_id, created_by, created_at, rerun_of, lease, traceparent, tracestate),
+			clock_timestamp() AS at`,
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
@@ -70,15 +71,19 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		db.Column(prepared, func(p *Prepared) int64 { return p.Lease.Milliseconds() }),
-		s.sweepAfter.Milliseconds(), traceparents(prepared))
+		s.sweepAfter.Milliseconds(),
+		originColumn(prepared, func(p *Prepared) string { return p.Origin.Traceparent }),
+		originColumn(prepared, func(p *Prepared) string { return p.Origin.Tracestate }))
 }
 
-// traceparents is nil where none of the runs is traced.
-func traceparents(prepared []Prepared) []string {
-	if !slices.ContainsFunc(prepared, func(p Prepared) bool { return p.Traceparent != "" }) {
-		return nil
+// originColumn is nil where all values are empty, as they are if nothing is traced.
+func originColumn(prepared []Prepared, value func(*Prepared) string) []string {
+	for i := range prepared {
+		if value(&prepared[i]) != "" {
+			return db.Column(prepared, value)
+		}
 	}
-	return db.Column(prepared, func(p *Prepared) string { return p.Traceparent })
+	return nil
 }
 
 // queueAdoptions excludes the uploads of prepared runs from the sweep. An upload that was swept or adopted before is

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -114,8 +115,8 @@ func (e exporter) refuseUnfinished(ctx context.Context) error {
 		return fmt.Errorf("count what is unfinished: %w", err)
 	}
 	if runs > 0 || keys > 0 {
-		return fmt.Errorf("%w: %d runs and %d keys; wait for them, cancel the runs and release the keys",
-			ErrUnfinished, runs, keys)
+		return fmt.Errorf("%w: %s and %s; wait for them, cancel the runs and release the keys",
+			ErrUnfinished, core.Plural(int(runs), "run"), core.Plural(int(keys), "key"))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type connection struct {
 // bind adds the flags to a command.
 func (c *connection) bind(command *cobra.Command) {
 	command.Flags().StringVar(&c.url, "url", "",
-		"the URL of the service (default: SV_URL, the configuration file, or "+defaultURL+")")
+		"the URL of the service (default: SV_URL, the configuration file, SV_BASE_URL, or "+defaultURL+")")
 }
 
 // configuration is the file of a user.
@@ -48,7 +48,9 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, token := first(c.url, c.Getenv("SV_URL"), file.URL, defaultURL), first(c.Getenv("SV_TOKEN"), file.Token)
+	// Where the settings of the service are, it is the service of this machine that is meant.
+	address := first(c.url, c.Getenv("SV_URL"), file.URL, c.Getenv("SV_BASE_URL"), defaultURL)
+	token := c.tokenOf(file)
 	agent := validations.CommandLineAgent + c.Version
 	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(agent)},
 		options...)
@@ -65,10 +67,14 @@ func (c *connection) authorized(options ...client.Option) (*client.Client, error
 	if err != nil {
 		return nil, err
 	}
-	if first(c.Getenv("SV_TOKEN"), file.Token) == "" {
+	if c.tokenOf(file) == "" {
 		return nil, misuse("there is no token: set SV_TOKEN, or token in %s", c.configurationFile())
 	}
 	return c.open(options...)
+}
+
+func (c *connection) tokenOf(file configuration) string {
+	return first(c.Getenv("SV_TOKEN"), file.Token)
 }
 
 func (c *connection) configuration() (configuration, error) {

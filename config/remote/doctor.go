@@ -97,11 +97,16 @@ func (c *connection) examine(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := c.configuration()
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	health, err := api.Health(ctx)
 	checks := []Check{
 		{ID: "SV100", Name: "version", Outcome: OutcomeOK, Detail: c.Version},
-		reachable(err), ready(health, err), clock(health, time.Since(began)), token(ctx, api, err), c.release(health),
+		reachable(err), ready(health, err), clock(health, time.Since(began)),
+		token(ctx, api, c.tokenOf(file) != "", err), c.release(health),
 	}
 	return append(checks, c.Checks(ctx)...), nil
 }
@@ -110,7 +115,7 @@ func reachable(err error) Check {
 	check := Check{ID: "SV101", Name: "service reachable", Outcome: OutcomeOK}
 	if err != nil {
 		check.Outcome, check.Detail = OutcomeError, err.Error()
-		check.Hint = "set SV_URL or --url to the URL of the service"
+		check.Hint = "start the service, or set SV_URL or --url to its URL"
 	}
 	return check
 }
@@ -159,8 +164,12 @@ func (c *connection) release(health client.Health) Check {
 	return check
 }
 
-func token(ctx context.Context, api *client.Client, unreachable error) Check {
+func token(ctx context.Context, api *client.Client, isSet bool, unreachable error) Check {
 	check := Check{ID: "SV104", Name: "token valid", Outcome: OutcomeSkipped}
+	if !isSet {
+		check.Detail, check.Hint = "there is none", "set SV_TOKEN if you call the service from here"
+		return check
+	}
 	if unreachable != nil {
 		return check
 	}

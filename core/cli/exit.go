@@ -21,6 +21,8 @@ const (
 	ExitLimited = 6
 	// ExitUnreachable says that the service did not answer.
 	ExitUnreachable = 7
+	// ExitOutdated says that the schema of the database is older than the release, and that nothing was done.
+	ExitOutdated = 8
 	// ExitInterrupted says that a signal has stopped the command.
 	ExitInterrupted = 130
 )

@@ -162,7 +162,8 @@ func migrate(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	return errors.Join(migrations.Up(ctx, db, slog.New(slog.DiscardHandler)), db.Close())
+	_, err = migrations.Up(ctx, db, slog.New(slog.DiscardHandler))
+	return errors.Join(err, db.Close())
 }
 
 func isDatabase(ctx context.Context, conn *pgx.Conn, name string) (bool, error) {

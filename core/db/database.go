@@ -130,6 +130,17 @@ func (db *DB) BehindPooler(ctx context.Context) (bool, error) {
 	return answering != conn.Conn().PgConn().PID(), nil
 }
 
+// Identity names the database in a server, so that two URLs can be compared.
+func (db *DB) Identity(ctx context.Context) (string, error) {
+	var name string
+	err := db.Pool.QueryRow(ctx, `SELECT format('%s of the server that started at %s', current_database(),
+		to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`).Scan(&name)
+	if err != nil {
+		return "", fmt.Errorf("ask which database it is: %w", err)
+	}
+	return name, nil
+}
+
 // Close waits for running statements and closes every connection.
 func (db *DB) Close() error {
 	err := db.SQL.Close()

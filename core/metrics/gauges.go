@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gaugesTimeout bounds a reading.
+// gaugesTimeout bounds the reading of a source.
 const gaugesTimeout = 3 * time.Second
 
 // Gauges are read from the database, and so are the same in every process.
@@ -85,21 +85,20 @@ func NewCollected(source Source) *Collected {
 
 // Refresh reads the gauges. One that could not be read is not collected, because an old value looks like a current one.
 func (c *Collected) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, gaugesTimeout)
-	defer cancel()
-	gauges, databaseErr := c.source.Database(ctx)
-	keep(&c.gauges, gauges, databaseErr)
-	archived, queueErr := c.source.Archived(ctx)
-	keep(&c.archived, archived, queueErr)
-	return errors.Join(databaseErr, queueErr)
+	return errors.Join(refresh(ctx, &c.gauges, c.source.Database), refresh(ctx, &c.archived, c.source.Archived))
 }
 
-func keep[T any](slot *atomic.Pointer[T], value T, err error) {
+// refresh reads one source in a time of its own, so that a database that hangs does not pass for a queue that is away.
+func refresh[T any](ctx context.Context, slot *atomic.Pointer[T], read func(context.Context) (T, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, gaugesTimeout)
+	defer cancel()
+	value, err := read(ctx)
 	if err != nil {
 		slot.Store(nil)
-		return
+		return err
 	}
 	slot.Store(&value)
+	return nil
 }
 
 // Describe sends the descriptions of the gauges.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -61,4 +62,30 @@ func TestCollected(t *testing.T) {
 	}
 	want(`sv_figures_up{source="database"} 1`, `sv_figures_up{source="queue"} 0`, `sv_jobs_dead{place="outbox"} 1`,
 		`sv_outbox_oldest_age_seconds 2`, `sv_outbox_pending 3`)
+}
+
+// A source that hangs leaves the other one its time.
+func TestGaugesOfASourceBesideAHangingOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		figures := metrics.NewCollected(metrics.Source{
+			Database: func(ctx context.Context) (metrics.Gauges, error) {
+				<-ctx.Done()
+				return metrics.Gauges{}, ctx.Err()
+			},
+			Archived: func(ctx context.Context) (int64, error) { return 0, ctx.Err() },
+		})
+		if err := figures.Refresh(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Refresh = %v, want that the database hangs", err)
+		}
+		want := `
+			# HELP sv_figures_up Whether the last reading of a source was successful.
+			# TYPE sv_figures_up gauge
+			sv_figures_up{source="database"} 0
+			sv_figures_up{source="queue"} 1
+		`
+		if err := testutil.CollectAndCompare(figures, strings.NewReader(want), "sv_figures_up"); err != nil {
+			t.Error(err)
+		}
+	})
 }

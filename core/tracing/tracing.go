@@ -25,6 +25,9 @@ import (
 // scope names the instrumentation in every span.
 const scope = "github.com/simplevalidations/simplevalidations"
 
+// tracesPath is where receivers take traces. Operators name it or leave it out.
+const tracesPath = "/v1/traces"
+
 // Tracer makes spans.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
@@ -39,7 +42,7 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 		return nil, nil //nolint:nilnil // a nil Tracer is off
 	}
 	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
+		otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath)+tracesPath))
 	if err != nil {
 		return nil, fmt.Errorf("make the exporter of traces: %w", err)
 	}
@@ -100,7 +103,10 @@ func (t *Tracer) Serve(ctx context.Context, name string, header http.Header) (co
 	if t == nil {
 		return ctx, Span{}
 	}
-	ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
+	ctx = extract(ctx, Origin{
+		// A header of several lines is one list.
+		Traceparent: strings.Join(header["Traceparent"], ","), Tracestate: strings.Join(header["Tracestate"], ","),
+	})
 	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	return ctx, Span{span}
 }
@@ -115,29 +121,22 @@ func (t *Tracer) Call(ctx context.Context, name string, header http.Header) (con
 	return ctx, Span{span}
 }
 
-// Join begins a span below one of another process, which Parent has told.
-func (t *Tracer) Join(ctx context.Context, name, parent string) (context.Context, Span) {
+// Join begins a span below one of another process.
+func (t *Tracer) Join(ctx context.Context, name string, origin Origin) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
-	ctx, span := t.tracer.Start(joined(ctx, parent), name, trace.WithSpanKind(trace.SpanKindConsumer))
+	ctx, span := t.tracer.Start(extract(ctx, origin), name, trace.WithSpanKind(trace.SpanKindConsumer))
 	return ctx, Span{span}
 }
 
 // Waited records a span of another process that has ended now and took this long.
-func (t *Tracer) Waited(ctx context.Context, name, parent string, took time.Duration) {
+func (t *Tracer) Waited(ctx context.Context, name string, origin Origin, took time.Duration) {
 	if t == nil {
 		return
 	}
-	_, span := t.tracer.Start(joined(ctx, parent), name, trace.WithTimestamp(time.Now().Add(-took)))
+	_, span := t.tracer.Start(extract(ctx, origin), name, trace.WithTimestamp(time.Now().Add(-took)))
 	span.End()
-}
-
-func joined(ctx context.Context, parent string) context.Context {
-	if parent == "" {
-		return ctx
-	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent})
 }
 
 // Place is where a span is, for a link to it. The zero Place is nowhere.
@@ -175,16 +174,6 @@ func (t *Tracer) Together(ctx context.Context, name string, places []Place) (con
 	ctx = trace.ContextWithSpanContext(ctx, links[0].SpanContext)
 	ctx, span := t.tracer.Start(ctx, name, trace.WithLinks(links...))
 	return ctx, Span{span}
-}
-
-// Parent tells the context's span to another process: a W3C traceparent, or nothing.
-func (t *Tracer) Parent(ctx context.Context) string {
-	if t == nil {
-		return ""
-	}
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier["traceparent"]
 }
 
 // On reports whether the span is recorded, so that what describes it need not be made otherwise.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
@@ -20,15 +22,17 @@ func TestNoTracingAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
+	header := http.Header{
+		"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, "Tracestate": {"one=1", "two=2"},
+	}
 	ctx := t.Context()
 	allocations := testing.AllocsPerRun(100, func() {
 		ctx, request := tracer.Serve(ctx, "request", header)
 		ctx, span := tracer.Start(ctx, "part")
 		place := tracer.PlaceOf(ctx)
 		ctx, together := tracer.Together(ctx, "batch", []tracing.Place{place})
-		ctx, joined := tracer.Join(ctx, "execute", tracer.Parent(ctx))
-		tracer.Waited(ctx, "queue", "", time.Second)
+		ctx, joined := tracer.Join(ctx, "execute", tracer.Origin(ctx))
+		tracer.Waited(ctx, "queue", tracing.Origin{}, time.Second)
 		_, call := tracer.Call(ctx, "call", header)
 		for _, s := range []tracing.Span{request, span, together, joined, call} {
 			if s.On() {
@@ -56,7 +60,8 @@ func TestLogNamesTheSpan(t *testing.T) {
 	}
 	var text bytes.Buffer
 	log := tracer.Log(slog.New(slog.NewTextHandler(&text, nil))).With("part", "test")
-	ctx, span := tracer.Join(t.Context(), "execute", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+	ctx, span := tracer.Join(t.Context(), "execute",
+		tracing.Origin{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"})
 	log.InfoContext(ctx, "inside")
 	span.End()
 	if line := text.String(); !strings.Contains(line, "trace_id=0af7651916cd43dd8448eb211c80319c span_id=") {
@@ -66,6 +71,52 @@ func TestLogNamesTheSpan(t *testing.T) {
 	log.InfoContext(t.Context(), "outside")
 	if line := text.String(); strings.Contains(line, "trace_id") {
 		t.Errorf("line = %s, want no ids", line)
+	}
+}
+
+// A sampler may add to a tracestate that has come with a request, and what is stored is bounded all the same.
+func TestOriginIsBounded(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	tracer, err := tracing.Open(t.Context(), server.URL, "1", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := trace.ParseTraceState("sampler=1,a=" + strings.Repeat("v", 250) + ",b=" + strings.Repeat("v", 250))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceState: state,
+	}))
+	if got, want := tracer.Origin(ctx).Tracestate, "sampler=1,a="+strings.Repeat("v", 250); got != want {
+		t.Errorf("tracestate = %s, want %s", got, want)
+	}
+}
+
+// Operators name the address of a receiver with and without the path of traces.
+func TestEndpointWithItsPath(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"", "/", "/v1/traces", "/v1/traces/"} {
+		asked := make(chan string, 1)
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Path
+		}))
+		t.Cleanup(server.Close)
+		tracer, err := tracing.Open(t.Context(), server.URL+path, "1", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, span := tracer.Start(t.Context(), "part")
+		span.End()
+		if err := tracer.Close(t.Context()); err != nil {
+			t.Errorf("%q: send the spans: %v", path, err)
+			continue
+		}
+		if got := <-asked; got != "/v1/traces" {
+			t.Errorf("%q: spans were sent to %s, want /v1/traces", path, got)
+		}
 	}
 }
 
@@ -85,12 +136,12 @@ func BenchmarkRequest(b *testing.B) {
 				ctx, request := tracer.Serve(b.Context(), "request", header)
 				ctx, start := tracer.Start(ctx, "start")
 				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.Place{tracer.PlaceOf(ctx)})
-				parent := tracer.Parent(ctx)
+				origin := tracer.Origin(ctx)
 				commit.End()
 				start.End()
 				request.End()
-				tracer.Waited(b.Context(), "run.queue", parent, time.Millisecond)
-				_, run := tracer.Join(b.Context(), "run.execute", parent)
+				tracer.Waited(b.Context(), "run.queue", origin, time.Millisecond)
+				_, run := tracer.Join(b.Context(), "run.execute", origin)
 				run.End()
 			}
 		})

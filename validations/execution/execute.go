@@ -33,7 +33,7 @@ func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
-	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", held.traceparent)
+	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", held.origin)
 	defer span.End()
 	e.describe(span, held.run)
 	e.executeHeld(ctx, held, room{engines: e.places, memory: e.memory})

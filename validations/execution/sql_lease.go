@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -31,8 +32,8 @@ type lease struct {
 	// lease; it is nil for every later lease.
 	elapsed time.Duration
 	waited  *float64
-	// traceparent is the span of the start in another process; empty where there is none.
-	traceparent string
+	// origin is the span of the start in another process; empty where there is none.
+	origin tracing.Origin
 }
 
 // acquire takes the lease under a new epoch in one conditional update.
@@ -43,7 +44,7 @@ func (e *Executor) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 	taken, err := e.leases.do(ctx, job)
 	if taken.waited != nil {
 		e.metrics.Began(core.Seconds(*taken.waited))
-		e.cfg.Tracer.Waited(ctx, "run.queue", taken.traceparent, core.Seconds(*taken.waited))
+		e.cfg.Tracer.Waited(ctx, "run.queue", taken.origin, core.Seconds(*taken.waited))
 	}
 	return taken, err
 }
@@ -66,7 +67,7 @@ func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, e
 			SELECT l.number, l.epoch, l.attempts, l.recovery_point, l.definition_digest, l.submission_id, l.error_count,
 				(extract(epoch FROM now() - l.started_at) * 1000)::bigint,
 				CASE WHEN l.started_at = now() THEN extract(epoch FROM now() - l.created_at)::float8 END,
-				coalesce(l.traceparent, ''), s.*
+				coalesce(l.traceparent, ''), coalesce(l.tracestate, ''), s.*
 			FROM leased AS l CROSS JOIN LATERAL (
 				SELECT content, upload_id, size, media_type, filename FROM submissions
 				WHERE org_id = l.org_id AND id = l.submission_id LIMIT 1) AS s`,
@@ -90,8 +91,9 @@ func readLeases(rows pgx.Rows, asked []jobs.Job) ([]lease, error) {
 		var elapsed int64
 		var l lease
 		if err := rows.Scan(&number, &l.run.Epoch, &l.run.Attempts, &l.run.RecoveryPoint, &l.run.DefinitionDigest,
-			&l.run.SubmissionID, &l.run.ErrorCount, &elapsed, &l.waited, &l.traceparent, &l.submission.Content,
-			&l.submission.UploadID, &l.submission.Size, &l.submission.MediaType, &l.submission.Filename); err != nil {
+			&l.run.SubmissionID, &l.run.ErrorCount, &elapsed, &l.waited, &l.origin.Traceparent, &l.origin.Tracestate,
+			&l.submission.Content, &l.submission.UploadID, &l.submission.Size, &l.submission.MediaType,
+			&l.submission.Filename); err != nil {
 			return nil, fmt.Errorf("read a lease: %w", err)
 		}
 		l.acquired, l.elapsed = true, time.Duration(elapsed)*time.Millisecond

@@ -75,7 +75,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	// A commit that is not known to have happened executes nothing: if it has, the lease ends and the sweeper goes on.
 	defer a.place.Release()
 	committing, span := s.cfg.Tracer.Start(ctx, "start")
-	a.trace, a.run.Traceparent = s.cfg.Tracer.PlaceOf(committing), s.cfg.Tracer.Parent(committing)
+	a.trace, a.run.Origin = s.cfg.Tracer.PlaceOf(committing), s.cfg.Tracer.Origin(committing)
 	s.commitShared(committing, a)
 	span.End()
 	answer, err = s.answer(ctx, a)

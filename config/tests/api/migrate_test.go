@@ -65,7 +65,8 @@ func TestMigrationUnderLoadBesideALongReader(t *testing.T) {
 	gaveWay := make(chan struct{}, 100)
 	migrated := make(chan error, 1)
 	go func() {
-		migrated <- migrations.Apply(db.Unlimited(ctx), s.DB.SQL, nextRelease(t), slog.New(signals{gaveWay}))
+		_, err := migrations.Apply(db.Unlimited(ctx), s.DB.SQL, nextRelease(t), slog.New(signals{gaveWay}))
+		migrated <- err
 	}()
 	// The reader ends after the migration has given way to it some times, or when a request has failed.
 	for range 3 {
@@ -85,7 +86,7 @@ func TestMigrationUnderLoadBesideALongReader(t *testing.T) {
 	s.Exec(t, `SELECT added_later FROM api_tokens`)
 }
 
-// nextRelease is all migrations and fixture.One more, which changes the tables that each request reads.
+// nextRelease is all migrations and one more, which changes the tables that each request reads.
 func nextRelease(tb testing.TB) fs.FS {
 	tb.Helper()
 	files := fstest.MapFS{"99999_next.sql": {Data: []byte("-- +goose Up\n" +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
 
 // Each of these keeps an installation from working, and the check that is about it says so. What is broken otherwise is
@@ -49,6 +50,33 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{elsewhere(tb, func(u *url.URL) { u.Path = "/nothing" })}
 			}, 3, []string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
 		},
+		"NoConnectionLeft": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{asStranger(tb, "CONNECTION LIMIT 0")}
+			}, 3, []string{"SV110  error", "raise max_connections or the limit of the role"},
+		},
+		"RoleWithoutRights": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{asStranger(tb, "")}
+			}, 3, []string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
+		},
+		"ServerWithoutTLS": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				proxy := pgproxy.Start(tb, coretest.DatabaseURL(tb))
+				return []string{"DATABASE_URL=" + strings.ReplaceAll(proxy.URL(), "sslmode=disable", "sslmode=require")}
+			}, 3, []string{"SV110  error", "correct sslmode"},
+		},
+		"DirectURLOfAnotherDatabase": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{
+					"DATABASE_URL=" + coretest.DatabaseURL(tb), "DATABASE_DIRECT_URL=" + coretest.DatabaseURL(tb),
+				}
+			}, 3, []string{"SV110  error", "to another database", "correct DATABASE_DIRECT_URL"},
+		},
 		"WrongPasswordOfRedis": {
 			func(tb testing.TB) []string {
 				tb.Helper()
@@ -60,8 +88,20 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		"RedisThatEvicts": {
 			func(tb testing.TB) []string {
 				tb.Helper()
-				return []string{"REDIS_URL=" + evicting(tb)}
+				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")}
 			}, 3, []string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
+		},
+		"RedisThatIsFull": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory", "1")}
+			}, 3, []string{"SV111  error", "OOM", "raise its maxmemory"},
+		},
+		"RedisThatIsAReplica": {
+			func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{"REDIS_URL=" + configured(tb, "REPLICAOF", "127.0.0.1", "1")}
+			}, 3, []string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
 		},
 		"TimeoutsInTheWrongOrder": {
 			func(testing.TB) []string {
@@ -166,8 +206,8 @@ func onDatabase(tb testing.TB, statements string) string {
 	return "DATABASE_URL=" + config.Pool.Config().ConnString()
 }
 
-// evicting is a Redis that drops what it has no place for.
-func evicting(tb testing.TB) string {
+// configured is a Redis that was given a command.
+func configured(tb testing.TB, command ...any) string {
 	tb.Helper()
 	address := coretest.Redis(tb)
 	options, err := redis.ParseURL(address)
@@ -176,8 +216,29 @@ func evicting(tb testing.TB) string {
 	}
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }() // It has done its work.
-	if err := client.ConfigSet(tb.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
+	if err := client.Do(tb.Context(), command...).Err(); err != nil {
 		tb.Fatal(err)
 	}
 	return address
+}
+
+// asStranger is the setting of a database as a role that may log in, with an option, and do nothing else.
+func asStranger(tb testing.TB, option string) string {
+	tb.Helper()
+	database := coretest.OpenDatabase(tb)
+	config := database.Pool.Config().ConnConfig
+	role := "stranger_" + config.Database
+	if _, err := database.Pool.Exec(tb.Context(),
+		`CREATE ROLE "`+role+`" LOGIN PASSWORD 'stranger' `+option); err != nil { // It goes with the server.
+		tb.Fatal(err)
+	}
+	address, err := url.Parse(config.ConnString())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	query := address.Query()
+	query.Set("user", role)
+	query.Set("password", "stranger")
+	address.User, address.RawQuery = nil, query.Encode()
+	return "DATABASE_URL=" + address.String()
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -11,12 +13,14 @@ import (
 func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
 	for name, c := range map[string]struct{ settings, want []string }{
 		"AddressOfNobody": {
 			[]string{"SV_BASE_URL=http://127.0.0.1:1"}, []string{"does not answer at SV_BASE_URL", "refused"},
 		},
 		"AddressOfAnotherService": {
-			[]string{"SV_BASE_URL=http://" + s.Address + "/nothing"}, []string{"answers 404"},
+			[]string{"SV_BASE_URL=" + other.URL}, []string{"answers 404"},
 		},
 		"AddressOfThisMachineForOthers": {
 			[]string{"SV_BASE_URL=http://" + s.Address, "SV_ADDR=0.0.0.0:8000"},

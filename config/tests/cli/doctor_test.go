@@ -24,6 +24,17 @@ func TestDoctor(t *testing.T) {
 		got.want(t, 0, "SV105", "the service runs 1.2.3, too")
 	})
 
+	t.Run("FindsTheServiceOfThisMachine", func(t *testing.T) {
+		t.Parallel()
+		d := setupDesk(t, "", s.Harbour.Tokens.Viewer, "SV_BASE_URL="+address)
+		d.run(t.Context(), "doctor").want(t, 0, "SV101  ok", "SV104  ok")
+	})
+
+	t.Run("AsksNoTokenOfOperators", func(t *testing.T) {
+		t.Parallel()
+		setupDesk(t, address, "").run(t.Context(), "doctor").want(t, 0, "SV104  skipped", "there is none")
+	})
+
 	t.Run("WarnsOfAnotherRelease", func(t *testing.T) {
 		t.Parallel()
 		for release, want := range map[string]string{

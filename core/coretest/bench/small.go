@@ -44,7 +44,7 @@ func newDatabase(ctx context.Context, w *world, name string) (*pgx.Conn, string,
 	}
 	connections := stdlib.OpenDB(*config)
 	defer connections.Close()
-	if err := migrations.Up(ctx, connections, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := migrations.Up(ctx, connections, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, "", fmt.Errorf("make the tables of %s: %w", name, err)
 	}
 	db, err := pgx.ConnectConfig(ctx, config)

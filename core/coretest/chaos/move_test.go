@@ -11,12 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // TestMoveOrganizationUnderLoad moves an organization from one installation to another while clients start runs in it,
-// until it is suspended, and in other organizations of both. The import is killed at one table after the other.
-// Afterwards the new installation gives the answers of the old one.
+// until it is suspended, and in other organizations of both. The import is killed at one table after the other, and
+// before and after its last commit. Afterwards the new installation gives the answers of the old one.
 func TestMoveOrganizationUnderLoad(t *testing.T) {
 	t.Parallel()
 	from, to := program.Install(t), program.Install(t)
@@ -136,7 +137,7 @@ func exportKilled(tb testing.TB, i *program.Installation, l *leaving) string {
 	return file
 }
 
-// importKilled kills an import at each table, and lets another one end.
+// importKilled kills an import at each table, one before its last commit, and one after that.
 func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 	tb.Helper()
 	kills := 0
@@ -155,7 +156,37 @@ func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 	if want := min(importKills, len(deletionStops)); kills < want {
 		tb.Errorf("imports that were killed = %d, want at least %d", kills, want)
 	}
-	program.Execute(tb, to.Settings, "", "org", "import", file)
+	killAtLastCommit(tb, to, file, pgproxy.Fault{Lose: true})
+	complaint := program.Fail(tb, to.Settings, "org", "resume", from.Harbour.Slug, "--reason", "impatience")
+	wantSaid(tb, complaint, "the import of the organization has not ended")
+	killAtLastCommit(tb, to, file, pgproxy.Fault{Swallow: true})
+	wantSaid(tb, program.Fail(tb, to.Settings, "org", "import", file), "is here already, complete", "org resume")
+}
+
+// killAtLastCommit kills an import at the commit that ends it. The fault says whether the commit takes effect.
+func killAtLastCommit(tb testing.TB, i *program.Installation, file string, fault pgproxy.Fault) {
+	tb.Helper()
+	reached, killed := make(chan struct{}), make(chan struct{})
+	defer close(killed)
+	await := func() {
+		close(reached)
+		<-killed
+	}
+	if fault.Lose {
+		fault.Before = await
+	} else {
+		fault.After = await
+	}
+	proxy := pgproxy.Start(tb, i.DB.Pool.Config().ConnString())
+	proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
+		if commit.String() == "update organizations, insert audit_records" {
+			return fault
+		}
+		return pgproxy.Fault{}
+	})
+	p := program.Launch(tb, append(slices.Clip(i.Settings), "DATABASE_URL="+proxy.URL()), "", "org", "import", file)
+	program.Receive(tb, "the import comes to its last commit", reached)
+	p.Kill()
 }
 
 // killAt kills a command when one of its statements waits for a table that is locked.

@@ -166,6 +166,22 @@ func TestServeWithoutRedis(t *testing.T) {
 	program.CheckAtRest(t, i.DB)
 }
 
+// A Redis that is full answers, but takes no message of a worker or for one.
+func TestReadinessOfAFullRedis(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	s := program.Serve(t, i.Settings)
+	c := program.NewClient(t, i.Harbour.Tokens.Executor)
+	for memory, want := range map[string]string{"1": "degraded", "0": `"redis":"ok"`} {
+		if err := redisClient(t, i.Redis).ConfigSet(t.Context(), "maxmemory", memory).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if a := c.Get(t, s.URL()+"/readyz/"); !strings.Contains(string(a.Body), want) {
+			t.Errorf("readiness with maxmemory %s = %s, want %s", memory, a.Body, want)
+		}
+	}
+}
+
 func TestServeRefusesAnEvictingRedis(t *testing.T) {
 	t.Parallel()
 	i := program.Install(t)

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"os"
@@ -88,7 +89,8 @@ func awaitsDatabase(tb testing.TB, s *program.Process) {
 		if s.HasEnded() {
 			tb.Fatal("the process ended, want it to wait")
 		}
-		return strings.Count(s.Stderr(), "the database is unavailable, and is tried again") > 1
+		return strings.Count(s.Stderr(), "the database is unavailable, and is tried again") > 1 &&
+			strings.Contains(s.Stderr(), "start the server, or correct its host and port")
 	})
 }
 
@@ -131,9 +133,10 @@ func TestServeWithoutMigrating(t *testing.T) {
 	i := program.Install(t)
 	const latest = "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"
 	program.Change(t, i.DB, latest)
-	complaint := program.Fail(t, i.Settings, "serve", "--migrate=off")
-	if !strings.Contains(complaint, "run simplevalidations migrate up") {
-		t.Errorf("complaint = %s, want the command that migrates", complaint)
+	refused := program.Launch(t, i.Settings, "", "serve", "--migrate=off")
+	if code, said := refused.ExitCode(t), refused.Stderr(); code != 8 ||
+		!strings.Contains(said, "simplevalidations migrate up applies them") {
+		t.Errorf("exit code and complaint = %d, %s, want 8 and the command that migrates", code, said)
 	}
 	const applied = "SELECT count(*) FROM goose_db_version"
 	before := program.Count(t, i.DB, applied)
@@ -143,6 +146,38 @@ func TestServeWithoutMigrating(t *testing.T) {
 	}
 	if program.Count(t, i.DB, applied) != before {
 		t.Error("the plan was carried out")
+	}
+}
+
+// A collector of logs that expects JSON gets JSON, also from a process that does not start.
+func TestServeLogsWhyItHasNotStarted(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t, "SV_LOG_FORMAT=json")
+	taken := strings.TrimPrefix(program.Serve(t, i.Settings).URL(), "http://")
+	for _, c := range []struct {
+		name, setting, reason string
+		code                  int
+	}{
+		{"WrongSetting", "SV_WORKERS=0", "SV_WORKERS must be at least 1", 2},
+		{"TakenAddress", "SV_ADDR=" + taken, "SV_ADDR sets another address", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Launch(t, append(slices.Clip(i.Settings), c.setting), "", "serve")
+			if code := p.ExitCode(t); code != c.code {
+				t.Errorf("exit code = %d, want %d", code, c.code)
+			}
+			lines := strings.Split(strings.TrimSpace(p.Stderr()), "\n")
+			for _, line := range lines {
+				if !json.Valid([]byte(line)) {
+					t.Errorf("line %q is no JSON", line)
+				}
+			}
+			last := lines[len(lines)-1]
+			if !strings.Contains(last, `"not started"`) || !strings.Contains(last, c.reason) {
+				t.Errorf("last line = %s, want that it has not started, and why", last)
+			}
+		})
 	}
 }
 

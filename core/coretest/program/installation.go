@@ -100,10 +100,12 @@ func Install(tb testing.TB, settings ...string) *Installation {
 	return i
 }
 
-// InstallOn is Install on a migrated database and a Redis. The settings have to say how processes reach the database.
+// InstallOn is Install on a database, which it migrates, and a Redis. The settings have to say how processes reach the
+// database.
 func InstallOn(tb testing.TB, database, queue string, settings ...string) *Installation {
 	tb.Helper()
 	i := newInstallation(tb, database, queue, settings)
+	Execute(tb, i.Settings, "", "migrate", "up")
 	i.Demonstration = Seed(tb, i.Settings)
 	return i
 }

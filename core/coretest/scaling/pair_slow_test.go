@@ -42,7 +42,8 @@ func newPair(tb testing.TB) *pair {
 	if err != nil {
 		tb.Fatalf("open the primary: %v", err)
 	}
-	if err := errors.Join(migrations.Up(tb.Context(), db, slog.New(slog.DiscardHandler)), db.Close()); err != nil {
+	_, err = migrations.Up(tb.Context(), db, slog.New(slog.DiscardHandler))
+	if err := errors.Join(err, db.Close()); err != nil {
 		tb.Fatalf("migrate: %v", err)
 	}
 	return p

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// onTheDatabase has the arguments of each command that reads or writes what the service stores.
+func onTheDatabase() map[string][]string {
+	const org, user, id = "acme", "ann@acme.example", "01890a5d-ac96-774b-bcce-b302099a8057"
+	return map[string][]string{
+		"idempotency explain":       {"pending_test.go", "--org", org, "--workflow", "report"},
+		"idempotency list":          {"--org", org},
+		"idempotency purge":         nil,
+		"idempotency release":       {id, "--org", org, "--reason", "why"},
+		"idempotency show":          {id, "--org", org},
+		"org audit":                 nil,
+		"org create":                {org},
+		"org delete":                {org},
+		"org export":                {org},
+		"org import":                {"-"},
+		"org list":                  nil,
+		"org resume":                {org, "--reason", "why"},
+		"org set-keys":              {org, "--required", "--lifetime", "1h"},
+		"org set-overage":           {org, "on"},
+		"org set-quota":             {org, "10"},
+		"org set-retention":         {org, "--content", "24h", "--findings", "24h"},
+		"org set-tokens":            {org, "20"},
+		"org show":                  {org},
+		"org suspend":               {org, "--reason", "why"},
+		"org usage":                 nil,
+		"runs list":                 {"--org", org},
+		"runs lost":                 {"--org", org, "--keys", "-"},
+		"runs purge":                nil,
+		"runs requeue":              {id, "--org", org},
+		"secrets rotate":            nil,
+		"seed":                      {"--demo"},
+		"serve":                     {"--migrate=off"},
+		"signing-secret rotate":     {"--org", org},
+		"signing-secret show":       {"--org", org},
+		"token create":              {"--org", org, "--user", user},
+		"token revoke":              {id, "--org", org},
+		"user add":                  {user, "--org", org, "--role", "viewer"},
+		"user create":               {user},
+		"user delete":               {user},
+		"user disable":              {user, "--reason", "why"},
+		"user enable":               {user, "--reason", "why"},
+		"user export":               {user},
+		"user link-password":        {user},
+		"user list":                 nil,
+		"user remove-second-factor": {user},
+		"user set-operator":         {user, "on"},
+		"user set-password":         {user, "--password-stdin"},
+		"user unlink":               {user},
+	}
+}
+
+// besidesTheDatabase are the commands that work on an older schema, by the reason.
+func besidesTheDatabase() map[string]string {
+	return map[string]string{
+		"they are how an older schema is found and mended": "doctor, migrate plan, migrate status, migrate up",
+		"they call a service or need none": `audit list, check, config show, errors, infer, invitations accept,
+			invitations decline, invitations list, members invitations, members invite, members leave, members link,
+			members list, members remove, members revoke, members role, openapi, requests list, requests show, run,
+			runs cancel, runs document, runs get, runs rerun, runs watch, smoke, token list, token rotate, usage,
+			version, whoami, workflows bundle, workflows export, workflows import, workflows lint, workflows list,
+			workflows show`,
+	}
+}
+
+// A command must not change the schema under the processes of an older release.
+func TestCommandsRefuseAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	commands := onTheDatabase()
+	known := slices.Collect(maps.Keys(commands))
+	for _, names := range besidesTheDatabase() {
+		for name := range strings.SplitSeq(names, ",") {
+			known = append(known, strings.Join(strings.Fields(name), " "))
+		}
+	}
+	slices.Sort(known)
+	if diff := cmp.Diff(leaves(config.Program{}.Command()), known); diff != "" {
+		t.Errorf("commands (-program +known):\n%s", diff)
+	}
+	db := coretest.OpenDatabase(t)
+	newest := coretest.One[string](t, db, `DELETE FROM goose_db_version
+		WHERE version_id = (SELECT max(version_id) FROM goose_db_version) RETURNING lpad(version_id::text, 5, '0')`)
+	c := fixture.Console{Environ: []string{
+		"DATABASE_URL=" + db.Pool.Config().ConnString(), "REDIS_URL=redis://127.0.0.1:1", "SV_DATA_DIR=" + t.TempDir(),
+		"SV_LOG_LEVEL=error", "SV_SECRET_KEY=" + fixture.SecretKey,
+	}}
+	for name, args := range commands {
+		var out, complaint bytes.Buffer
+		code := config.Program{
+			Environ: c.Environ, Stdin: strings.NewReader("a long password\n"), Stdout: &out, Stderr: &complaint,
+		}.Run(t.Context(), append(strings.Fields(name), args...))
+		if code != 8 || out.Len() > 0 || !strings.Contains(complaint.String(), "1 migration pending, "+newest) ||
+			!strings.Contains(complaint.String(), "simplevalidations migrate up applies") {
+			t.Errorf("%s = %d with output %q and complaint %q, want 8 and what to do", name, code, &out, &complaint)
+		}
+	}
+	if status := c.Must(t, "migrate", "status"); strings.Count(status, "pending") != 1 {
+		t.Errorf("status = %s, want the migration still pending", status)
+	}
+}
+
+// Reading the state of the schema changes nothing, so it works for a role that may not, and on a standby.
+func TestReadingMigrationsChangesNothing(t *testing.T) {
+	t.Parallel()
+	c := fixture.Console{Environ: []string{
+		"DATABASE_URL=" + coretest.EmptyDatabaseURL(t) + "&default_transaction_read_only=on",
+		"SV_DATA_DIR=" + t.TempDir(), "SV_LOG_LEVEL=error", "SV_SECRET_KEY=" + fixture.SecretKey,
+	}}
+	if status := c.Must(t, "migrate", "status"); strings.Contains(status, "applied") {
+		t.Errorf("status = %s, want all pending", status)
+	}
+	c.Must(t, "migrate", "plan")
+	if code, _, complaint := c.Run(t, "org", "list"); code != 8 || !strings.Contains(complaint, "00001_users.sql to ") {
+		t.Errorf("org list = %d %s, want 8 and the first and last of the pending migrations", code, complaint)
+	}
+}
+
+// An error of the database says what to do.
+func TestCommandsHintAtWhatToDo(t *testing.T) {
+	t.Parallel()
+	c := fixture.SetupConsole(t)
+	c.Environ = append(c.Environ, "DATABASE_URL="+c.Database+"&default_transaction_read_only=on")
+	if code, _, complaint := c.Run(t, "org", "create", "acme"); code != 1 ||
+		!strings.Contains(complaint, "let DATABASE_URL lead to the primary") {
+		t.Errorf("org create = %d %s, want 1 and what to do", code, complaint)
+	}
+	c.Environ = append(c.Environ, "DATABASE_URL=postgres://127.0.0.1:1/nothing")
+	if code, _, complaint := c.Run(t, "org", "list"); code != 1 ||
+		!strings.Contains(complaint, "start the server, or correct its host and port in DATABASE_URL") {
+		t.Errorf("org list = %d %s, want 1 and what to do", code, complaint)
+	}
+}
+
+// Migrations of a database that nobody has named by DATABASE_URL would help nobody, and harm its owner.
+func TestMigrateRefusesAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	c := fixture.SetupConsole(t)
+	other := coretest.EmptyDatabaseURL(t)
+	c.Environ = append(c.Environ, "DATABASE_DIRECT_URL="+other)
+	if code, _, complaint := c.Run(t, "migrate", "up"); code != 2 ||
+		!strings.Contains(complaint, "DATABASE_DIRECT_URL leads to another database than DATABASE_URL") {
+		t.Errorf("migrate up = %d %s, want 2 and the setting", code, complaint)
+	}
+	tables := coretest.One[int](t, coretest.Connect(t, other),
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
+	if tables != 0 {
+		t.Errorf("tables and indexes of the other database = %d, want none", tables)
+	}
+}
