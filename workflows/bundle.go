@@ -47,14 +47,7 @@ func (b *Bundler) Bundle(ctx context.Context, name string) ([]byte, error) {
 			continue
 		}
 		b.sources = map[string]source{"": {path: name}}
-		var err error
-		switch kind.Value {
-		case engines.KindJSONSchema:
-			err = b.bundleJSON(ctx, text.Document, i, config)
-		case engines.KindXML:
-			err = b.bundleXML(ctx, config)
-		}
-		if err != nil {
+		if err := b.bundleStep(ctx, text.Document, i, kind.Value, config); err != nil {
 			problems = append(problems, fmt.Errorf("%s: step %d: %w", name, i+1, err))
 		}
 	}
@@ -62,6 +55,22 @@ func (b *Bundler) Bundle(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	return writeDocument(text.Document)
+}
+
+// bundleStep puts the schemas of a step of some kind into its configuration.
+func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, kind string, config *yaml.Node) error {
+	switch kind {
+	case engines.KindJSONSchema:
+		return b.bundleJSON(ctx, document, i, config)
+	case engines.KindXML:
+		return b.bundleXML(ctx, config)
+	case engines.KindSchematron:
+		return b.bundleSchematron(ctx, config)
+	case engines.KindTable:
+		return b.replace(ctx, config, "schema", "", jsonNode)
+	default:
+		return nil
+	}
 }
 
 func writeDocument(document *yaml.Node) ([]byte, error) {
@@ -168,6 +177,8 @@ func (b *Bundler) replace(ctx context.Context, in *yaml.Node, key, name string, 
 	}
 	read.HeadComment, read.LineComment = node.HeadComment, node.LineComment
 	*node = *read
+	// Between braces a text could not stand line by line.
+	in.Style &^= yaml.FlowStyle
 	return nil
 }
 

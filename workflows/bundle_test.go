@@ -172,6 +172,44 @@ func TestBundleXMLSchemas(t *testing.T) {
 	}
 }
 
+func TestBundleShortensXMLSchemas(t *testing.T) {
+	t.Parallel()
+	const head = `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">`
+	long := "\n  <xs:annotation><xs:documentation>" + strings.Repeat("a word ", 1<<16) +
+		"</xs:documentation></xs:annotation>"
+	const include = "\n  <xs:include schemaLocation=\"dsig.xsd\"/>"
+	signed := `<!DOCTYPE schema PUBLIC "-//W3C//DTD XMLSchema 200102//EN" "http://www.w3.org/2001/XMLSchema.dtd" [` +
+		"\n  <!ENTITY dsig 'urn:d'>\n]>\n" + head + long + "\n</xs:schema>\n"
+	const element = "\n  <xs:element name=\"a\"/>"
+	path := folder(t, map[string]string{
+		"long.yaml":  stepFile("xml", "{schema: long.xsd}"),
+		"long.xsd":   head + include + long + element + long + "\n</xs:schema>\n",
+		"dsig.xsd":   signed,
+		"short.yaml": stepFile("xml", "{schema: dsig.xsd}"),
+	})
+	var read struct {
+		Schema  string            `json:"schema"`
+		Schemas map[string]string `json:"schemas"`
+	}
+	if err := json.Unmarshal(bundled(t, NewBundler(nil, silent), path("long.yaml")), &read); err != nil {
+		t.Fatal(err)
+	}
+	want := head + include + element + "\n</xs:schema>\n"
+	if diff := cmp.Diff(want, read.Schema); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("\n"+head+"\n</xs:schema>\n", read.Schemas["dsig.xsd"]); diff != "" {
+		t.Errorf("included schema (-want +got):\n%s", diff)
+	}
+	// What is small enough stays as it is written.
+	if err := json.Unmarshal(bundled(t, NewBundler(nil, silent), path("short.yaml")), &read); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n" + head + long + "\n</xs:schema>\n"; read.Schema != want {
+		t.Errorf("schema has %d bytes, want %d", len(read.Schema), len(want))
+	}
+}
+
 // local is a bundler that may reach this machine, where the tests serve schemas.
 func local(hosts ...string) *Bundler {
 	b := NewBundler(hosts, silent)

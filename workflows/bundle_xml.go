@@ -9,8 +9,11 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // xmlSchema is the namespace of XML Schema.
@@ -32,7 +35,76 @@ func (b *Bundler) bundleXML(ctx context.Context, config *yaml.Node) error {
 	if schema == nil {
 		return nil
 	}
-	return b.addXML(ctx, config, "", schema.Value)
+	if err := b.addXML(ctx, config, "", schema.Value); err != nil {
+		return err
+	}
+	return b.shorten(config)
+}
+
+// shorten leaves out the annotations of schemas that are too large with them. UBL, for example, is five sixths
+// documentation.
+func (b *Bundler) shorten(config *yaml.Node) error {
+	texts := []*yaml.Node{member(config, "schema")}
+	if schemas := member(config, "schemas"); schemas != nil {
+		for i := 1; i < len(schemas.Content); i += 2 {
+			texts = append(texts, followed(schemas.Content[i]))
+		}
+	}
+	size := 0
+	for _, text := range texts {
+		size += len(text.Value)
+	}
+	if size <= engines.DefaultLimits().MaxSchemaBytes {
+		return nil
+	}
+	for _, text := range texts {
+		short, err := withoutAnnotations(text.Value)
+		if err != nil {
+			return err
+		}
+		node, err := xmlNode([]byte(short))
+		if err != nil {
+			return err
+		}
+		text.Value, text.Style = node.Value, node.Style
+	}
+	b.fetch.tell("left out the annotations: with them the schemas are too large")
+	return nil
+}
+
+// withoutAnnotations leaves out what an XML Schema says to people alone, with the white space before it.
+func withoutAnnotations(text string) (string, error) {
+	pieces, err := readPieces(text)
+	if err != nil {
+		return "", err
+	}
+	var short strings.Builder
+	at := 0
+	for _, piece := range pieces {
+		if piece.begin < at || piece.namespace != xmlSchema || piece.local != "annotation" {
+			continue
+		}
+		short.WriteString(strings.TrimRight(text[at:piece.begin], " \t\n"))
+		at = piece.end
+	}
+	short.WriteString(text[at:])
+	return short.String(), nil
+}
+
+// withoutDoctype leaves out the document type declaration, which steps refuse: that of the schema of XML Signature, for
+// example, says nothing that its text needs. Entities that it declares stay as they are written, and are refused.
+func withoutDoctype(text string) string {
+	decoder := schemaDecoder(text)
+	for {
+		begin := decoder.InputOffset()
+		token, err := decoder.RawToken()
+		if _, isElement := token.(xml.StartElement); err != nil || isElement {
+			return text
+		}
+		if _, isDirective := token.(xml.Directive); isDirective {
+			return text[:begin] + text[decoder.InputOffset():]
+		}
+	}
 }
 
 // addXML adds what a schema includes, imports or redefines, and what that does.
@@ -91,7 +163,7 @@ func nameFrom(from, written string) (string, error) {
 // schemaLocations are the locations that an XML Schema names, as they are written.
 func schemaLocations(text string) ([]string, error) {
 	var locations []string
-	for decoder := xml.NewDecoder(bytes.NewReader([]byte(text))); ; {
+	for decoder := schemaDecoder(text); ; {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
 			return locations, nil
@@ -114,9 +186,32 @@ func schemaLocations(text string) ([]string, error) {
 	}
 }
 
+// schemaText returns the text of a file with the line ends of this system, whatever its encoding.
+func schemaText(content []byte) (string, error) {
+	if !utf8.Valid(content) {
+		decoded, err := engines.DecodeXML(content)
+		if err != nil {
+			return "", fmt.Errorf("read the schema: %w", err)
+		}
+		content = bytes.TrimLeft(decoded, " ")
+	}
+	text := strings.TrimPrefix(string(content), "\ufeff")
+	return withoutDoctype(strings.ReplaceAll(text, "\r\n", "\n")), nil
+}
+
+// schemaDecoder reads a text that is UTF-8 whatever its declaration says.
+func schemaDecoder(text string) *xml.Decoder {
+	decoder := xml.NewDecoder(strings.NewReader(text))
+	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	return decoder
+}
+
 // xmlNode takes a schema as it is.
 func xmlNode(content []byte) (*yaml.Node, error) {
-	text := strings.ReplaceAll(string(bytes.TrimPrefix(content, []byte("\ufeff"))), "\r\n", "\n")
+	text, err := schemaText(content)
+	if err != nil {
+		return nil, err
+	}
 	node := textNode(text)
 	isBlock := strings.HasPrefix(text, "<")
 	for line := range strings.SplitSeq(text, "\n") {

@@ -116,11 +116,16 @@ func (p *FileParser) parse(ctx context.Context, content []byte) (File, []FileErr
 	return file, sorted(placed(text, problems)), err
 }
 
-// placed finds the lines of faults.
+// placed finds the lines of faults, of those in a text within the file the line of the text.
 func placed(text engines.YAMLText, problems []engines.ConfigError) []FileError {
 	var faults []FileError
 	for _, problem := range problems {
 		line, column := text.Place(problem.Pointer)
+		if within := problem.Inside; within.Line > 0 {
+			if number, at, ok := text.PlaceInside(problem.Pointer, within.Line, within.Column); ok {
+				line, column, problem.Detail = number, at, within.Words
+			}
+		}
 		faults = append(faults, FileError{problem, line, column})
 	}
 	return faults

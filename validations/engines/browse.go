@@ -6,6 +6,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // Records reads the rows of a table one by one.
@@ -34,4 +35,14 @@ func Decode(source io.Reader, encoding string) io.Reader {
 		return source
 	}
 	return decode(source)
+}
+
+// DecodeXML turns a text of XML into UTF-8, as its byte order mark or its declaration says. The declaration is blanked
+// out.
+func DecodeXML(content []byte) ([]byte, error) {
+	text, fault := xmltext.Decode(content)
+	if fault != nil {
+		return nil, fault
+	}
+	return text, nil
 }

@@ -25,6 +25,8 @@ type (
 	Severity = engine.Severity
 	// ConfigError is a fault in a configuration.
 	ConfigError = engine.ConfigError
+	// TextPlace is a place in a text within a configuration.
+	TextPlace = engine.TextPlace
 	// Limits bound what a document or a configuration may cost.
 	Limits = engine.Limits
 	// ExhaustedError says that a check used up a resource and has no verdict.

@@ -157,8 +157,12 @@ func MissingSchemas(config json.RawMessage, limits Limits) ([]schema.Missing, []
 
 // Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
 func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
-	if name == KindJSONSchema {
+	switch name {
+	case KindJSONSchema:
 		return schema.Warnings(config, limits)
+	case KindTable:
+		return table.Warnings(config)
+	default:
+		return nil
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package ecma
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -106,6 +107,23 @@ func TestPatternsAreBounded(t *testing.T) {
 		again, stepsAgain := search(t, tt.pattern, tt.text)
 		if first != Unfinished || again != first || steps != stepsAgain {
 			t.Errorf("%s ends with %d after %d steps, then %d after %d", tt.pattern, first, steps, again, stepsAgain)
+		}
+	}
+}
+
+// TestSearchesAreBoundedInMemory has a search that ends before its steps do, because it remembers too much: each
+// character leaves several frames behind.
+func TestSearchesAreBoundedInMemory(t *testing.T) {
+	t.Parallel()
+	p, err := Compile(`^(?:(a)|b)*(?=c)`, engine.DefaultLimits())
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	for length, want := range map[int]Verdict{1 << 10: NoMatch, 1 << 20: Unfinished} {
+		text := strings.Repeat("a", length)
+		verdict := p.Search(text, math.MaxInt64, func(int64) bool { return true })
+		if verdict != want {
+			t.Errorf("search in %d characters ends with %d, want %d", length, verdict, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 	}
 	if semantic, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		if errors.Is(err, jsonv2.ErrUnknownName) {
-			return []ConfigError{unknownMember(string(semantic.JSONPointer), semantic.GoType)}
+			return []ConfigError{UnknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
 		detail := fmt.Sprintf("a JSON %s does not fit here", kindName(semantic.JSONKind))
 		return Refuse(string(semantic.JSONPointer), codeType, detail)
@@ -42,11 +43,25 @@ const (
 	codeType    = "config.type"
 )
 
-// unknownMember is the fault of a member that a struct does not have, with the one that may be meant.
-func unknownMember(pointer string, of reflect.Type) ConfigError {
+// UnknownMember is the fault of a member that a struct does not have, with the one that may be meant.
+func UnknownMember(pointer string, of reflect.Type) ConfigError {
 	fault := NewConfigError(pointer, codeUnknown, "is not known here")
+	fault.Meant = Nearest(lastToken(pointer), memberNames(of))
+	if fault.Meant != "" {
+		fault.Detail += "; did you mean " + fault.Meant + "?"
+	}
+	return fault
+}
+
+// HasMember says whether a struct has a member of this name.
+func HasMember(of reflect.Type, name string) bool {
+	return slices.Contains(memberNames(of), name)
+}
+
+// memberNames are the names that the members of a struct have in JSON.
+func memberNames(of reflect.Type) []string {
 	if of == nil || of.Kind() != reflect.Struct {
-		return fault
+		return nil
 	}
 	var names []string
 	for _, field := range reflect.VisibleFields(of) {
@@ -54,10 +69,7 @@ func unknownMember(pointer string, of reflect.Type) ConfigError {
 			names = append(names, name)
 		}
 	}
-	if fault.Meant = Nearest(lastToken(pointer), names); fault.Meant != "" {
-		fault.Detail += "; did you mean " + fault.Meant + "?"
-	}
-	return fault
+	return names
 }
 
 // Repair returns a configuration without the members that are unknown or of the wrong type, so that the rest can be

@@ -116,11 +116,29 @@ type ConfigError struct {
 	Detail  string
 	// Meant is the name that an unknown member was probably to have; "" if none is like it.
 	Meant string
+	// Inside is where the fault is in a text that the pointer leads to, such as an XML Schema.
+	Inside TextPlace
+}
+
+// TextPlace is a place in a text within a configuration. A Line of 0 means none, a Column of 0 the whole line.
+type TextPlace struct {
+	Line, Column int
+	// Words are the detail of the fault without the place, which the detail begins with.
+	Words string
 }
 
 // NewConfigError returns a fault of the value that a JSON pointer leads to.
 func NewConfigError(pointer, code, detail string) ConfigError {
 	return ConfigError{Pointer: pointer, Code: code, Detail: detail}
+}
+
+// NewTextError returns a fault at a place of a text that a JSON pointer leads to.
+func NewTextError(pointer, code string, line, column int, words string) ConfigError {
+	detail := fmt.Sprintf("line %d: %s", line, words)
+	if column > 0 {
+		detail = fmt.Sprintf("line %d, column %d: %s", line, column, words)
+	}
+	return ConfigError{Pointer: pointer, Code: code, Detail: detail, Inside: TextPlace{line, column, words}}
 }
 
 // Refuse returns the one fault of a configuration that is read no further.

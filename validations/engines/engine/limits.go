@@ -95,7 +95,7 @@ func DefaultLimits() Limits {
 		MaxRuleCost:         100_000,
 		MaxDocumentRuleCost: 30_000_000,
 
-		MaxPatternChars: 1000,
+		MaxPatternChars: 2000,
 		MaxPatternWork:  100_000_000,
 		MaxPatternSteps: 10_000_000,
 	}

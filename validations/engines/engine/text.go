@@ -173,3 +173,13 @@ func NotAllowed(name string, candidates []string) string {
 	}
 	return "not allowed"
 }
+
+// BundleHint says how to put a file into a workflow whose name stands where its text belongs. It is empty for others.
+func BundleHint(text string) string {
+	const extension = 6
+	dot := strings.LastIndexByte(text, '.')
+	if dot < 0 || len(text)-dot > extension || strings.ContainsAny(text, " \n{<") {
+		return ""
+	}
+	return "; to put the file " + Quote(text) + " here, run: simplevalidations workflows bundle"
+}

@@ -45,7 +45,7 @@ func CompileWithin(tb testing.TB, kind, config string, limits engines.Limits) en
 	return engine
 }
 
-// Refused returns the first fault of a configuration that must have one.
+// Refused returns the first fault of a configuration that must have one. Where in a text it is, its detail says.
 func Refused(tb testing.TB, kind, config string) engines.ConfigError {
 	tb.Helper()
 	faults, err := engines.Check(tb.Context(), kind, json.RawMessage(config), engines.DefaultLimits())
@@ -55,6 +55,7 @@ func Refused(tb testing.TB, kind, config string) engines.ConfigError {
 	if len(faults) == 0 {
 		tb.Fatalf("no faults, want a refusal of %.200s", config)
 	}
+	faults[0].Inside = engines.TextPlace{}
 	return faults[0]
 }
 

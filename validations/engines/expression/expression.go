@@ -148,23 +148,30 @@ func (e *Expression) decides() bool {
 
 // Reads returns what the expression uses of a variable: v.name and v["name"] read one member.
 func (e *Expression) Reads(variable string) Members {
+	return e.reads(func(node ast.Expr) bool { return isIdent(node, variable) })
+}
+
+// ReadsBelow returns what the expression uses of one member of a variable.
+func (e *Expression) ReadsBelow(variable, member string) Members {
+	return e.reads(func(node ast.Expr) bool {
+		name, ok := Member(node, variable)
+		return ok && name == member
+	})
+}
+
+// reads returns the members that the expression uses of what is meant.
+func (e *Expression) reads(isMeant func(node ast.Expr) bool) Members {
 	found := Members{}
-	members, all := 0, 0
+	all := 0
 	ast.PostOrderVisit(e.AST.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
-		switch node.Kind() {
-		case ast.IdentKind:
-			if node.AsIdent() == variable {
-				all++
-			}
-		case ast.SelectKind, ast.CallKind:
-			if name, ok := Member(node, variable); ok {
-				members++
-				found.Names = append(found.Names, name)
-			}
-		default:
+		if isMeant(node) {
+			all++
+		}
+		if of, name, ok := selected(node); ok && isMeant(of) {
+			found.Names = append(found.Names, name)
 		}
 	}))
-	found.Whole = all > members
+	found.Whole = all > len(found.Names)
 	return found
 }
 
@@ -178,15 +185,24 @@ func hasLoop(checked *cel.Ast) bool {
 
 // Member is the name of a member that an expression reads of a variable: of v.name and v["name"].
 func Member(node ast.Expr, variable string) (string, bool) {
+	of, name, ok := selected(node)
+	return name, ok && isIdent(of, variable)
+}
+
+// selected returns what a node selects a member of, and the name of the member.
+//
+//nolint:ireturn // CEL's nodes are known by this interface
+func selected(node ast.Expr) (ast.Expr, string, bool) {
 	switch node.Kind() {
 	case ast.SelectKind:
-		return node.AsSelect().FieldName(), isIdent(node.AsSelect().Operand(), variable)
+		return node.AsSelect().Operand(), node.AsSelect().FieldName(), true
 	case ast.CallKind:
-		name, ok := IndexedName(node.AsCall())
-		return name, ok && isIdent(node.AsCall().Args()[0], variable)
+		if name, ok := IndexedName(node.AsCall()); ok {
+			return node.AsCall().Args()[0], name, true
+		}
 	default:
-		return "", false
 	}
+	return nil, "", false
 }
 
 func isIdent(node ast.Expr, name string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
 // brokenReference is the fault of the first reference that leads nowhere, nil where there is none.
@@ -174,10 +175,15 @@ func (r *resource) fault(tokens []string, code, detail string) *engine.ConfigErr
 	if !r.isText {
 		return fault(r.pointer+at, code, detail)
 	}
+	root := &tree.Spot{}
+	spot := root.At(tokens)
+	r.tree.Locate(root)
+	place := r.tree.Lines.PlaceAt(engine.Finding{}, spot.Value)
 	if at != "" {
 		detail = "at " + engine.Clip(at) + ": " + detail
 	}
-	return fault(r.pointer, code, detail)
+	refusal := engine.NewTextError(r.pointer, code, place.Line, place.Column, detail)
+	return &refusal
 }
 
 // place returns the resource that an address of the library is in, and its tokens there.

@@ -31,6 +31,7 @@ type resource struct {
 	pointer string
 	isText  bool
 	value   any
+	tree    *tree.Tree
 }
 
 // resources are the schemas of a step, the schema itself first, and all that they can refer to.
@@ -116,14 +117,14 @@ func readResource(text json.RawMessage, pointer string, limits engine.Limits) (r
 	}
 	t, broken := tree.ParseJSON(text, limits)
 	if broken != nil {
-		detail := broken.Message
 		if one.isText {
 			place := engine.NewLines(text, limits.MaxExcerpt).PlaceAt(engine.Finding{}, broken.At)
-			detail = fmt.Sprintf("line %d, column %d: %s", place.Line, place.Column, detail)
+			refusal := engine.NewTextError(pointer, broken.Code, place.Line, place.Column, broken.Message)
+			return one, &refusal
 		}
-		return one, fault(pointer, broken.Code, detail)
+		return one, fault(pointer, broken.Code, broken.Message)
 	}
-	one.value = t.Value
+	one.value, one.tree = t.Value, t
 	return one, checkRoot(t.Value, pointer)
 }
 
@@ -132,21 +133,11 @@ func checkRoot(value any, pointer string) *engine.ConfigError {
 	case map[string]any, bool:
 		return nil
 	case string:
-		detail := "a schema is an object, true or false"
-		if looksLikeFile(v) {
-			detail += "; to put the file " + engine.Quote(v) + " here, run: simplevalidations workflows bundle"
-		}
-		return fault(pointer, "schema.type", detail)
+		const detail = "a schema is an object, true or false"
+		return fault(pointer, "schema.type", detail+engine.BundleHint(v))
 	default:
 		return fault(pointer, "schema.type", "a schema is an object, true or false")
 	}
-}
-
-// looksLikeFile says whether a text is the name of a file or an address, and no more.
-func looksLikeFile(text string) bool {
-	const extension = 6
-	dot := strings.LastIndexByte(text, '.')
-	return dot >= 0 && len(text)-dot <= extension && !strings.ContainsAny(text, " \n{")
 }
 
 // checkSize counts the objects, of which there are at least as many as sub-schemas.

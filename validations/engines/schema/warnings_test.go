@@ -60,7 +60,8 @@ func TestWarnings(t *testing.T) {
 				unknown("/schemas/b/tpye", "tpye", "type"),
 				{
 					"/schemas/c", "schema.unknown_keyword",
-					`at /tpye: "tpye" is not a keyword of JSON Schema, so it is ignored; did you mean type?`,
+					`line 1, column 10: at /tpye: "tpye" is not a keyword of JSON Schema, so it is ignored; ` +
+						`did you mean type?`,
 				},
 			},
 		},

@@ -101,8 +101,9 @@ func compileSchema(config stepConfig, limits engine.Limits) (*schema, []engine.C
 	document, fault := xpath.Read(text, limits)
 	if fault != nil {
 		at := c.lines.PlaceAt(engine.Finding{}, fault.At)
-		detail := fmt.Sprintf("line %d: %s", at.Line, fault.Message)
-		return nil, engine.Refuse("/schema", "schema.invalid", detail)
+		words := fault.Message + engine.BundleHint(config.Schema)
+		refusal := engine.NewTextError("/schema", "schema.invalid", at.Line, 0, words)
+		return nil, []engine.ConfigError{refusal}
 	}
 	for _, n := range document.Root.Children() {
 		if n.Kind == xpath.Element {
@@ -129,7 +130,8 @@ func (c *compiler) begins() bool {
 	switch binding, _ := c.root.Attribute("queryBinding"); binding {
 	case "", "xslt", "xslt1", "xpath", "xpath1":
 	case "xslt2", "xpath2", "xslt3", "xpath3", "xpath31":
-		c.refuse(c.root, "schematron.query_binding", "%s needs XPath 2, which is not supported", binding)
+		c.refuse(c.root, "schematron.query_binding", "%s needs XPath 2, which is not supported: "+
+			"have a service of your own check by this schema, in a step of the type http", binding)
 	default:
 		c.refuse(c.root, "schematron.query_binding", "the query binding %s is not supported; use xslt or xpath",
 			engine.Quote(binding))
@@ -142,8 +144,7 @@ func (c *compiler) refuse(n *xpath.Node, code, format string, values ...any) {
 	c.refusals++
 	if len(c.faults) < maxFaults {
 		line := c.lines.Line(n.Offset)
-		detail := fmt.Sprintf("line %d: ", line) + fmt.Sprintf(format, values...)
-		fault := engine.NewConfigError("/schema", code, detail)
+		fault := engine.NewTextError("/schema", code, line, 0, fmt.Sprintf(format, values...))
 		if !slices.Contains(c.faults, fault) {
 			c.faults = append(c.faults, fault)
 		}
@@ -178,13 +179,16 @@ func (c *compiler) collect(n *xpath.Node) {
 	}
 }
 
+// insertIt says what to do with a file that a schema includes.
+const insertIt = "insert its content here, or let this do it: simplevalidations workflows bundle"
+
 // refuseInclude refuses what would read another file.
 func (c *compiler) refuseInclude(n *xpath.Node) {
 	if n.Local() == "include" {
-		c.refuse(n, "schematron.include", "<include> is refused, as no other file is read; insert its content here")
+		c.refuse(n, "schematron.include", "<include> is refused, as no other file is read; "+insertIt)
 	}
 	if _, has := n.Attribute("href"); has && n.Local() == "extends" {
-		c.refuse(n, "schematron.include", "extends with href is refused, as no other file is read")
+		c.refuse(n, "schematron.include", "extends with href is refused, as no other file is read; "+insertIt)
 	}
 }
 

@@ -199,3 +199,24 @@ func TestEndOfContext(t *testing.T) {
 		t.Errorf("error = %v, want the context's", err)
 	}
 }
+
+// TestWorkIsLimited has an assertion that reads a text of a megabyte for each element. 40 of them are within the
+// 200,000,000 nodes and bytes that the guide allows, and 300 are not.
+func TestWorkIsLimited(t *testing.T) {
+	t.Parallel()
+	const schema = `<pattern><rule context="b"><assert test="contains(/a/text, 'no')"/></rule></pattern>`
+	engine := compile(t, engines.KindSchematron, step(t, schemaOf(schema), ""))
+	document := func(elements int) engines.Document {
+		text := "<a><text>" + strings.Repeat("abcdefgh", 1_000_000/8) + "</text>" +
+			strings.Repeat("<b/>", elements) + "</a>"
+		return engines.NewDocument([]byte(text), "", "")
+	}
+	if report, err := engine.Run(t.Context(), document(40)); err != nil || report.Errors != 40 {
+		t.Errorf("errors = %d with %v, want one for each element", report.Errors, err)
+	}
+	const want = "needed to visit more than 200000000 nodes and bytes"
+	_, err := engine.Run(t.Context(), document(300))
+	if exhausted, ok := errors.AsType[*engines.ExhaustedError](err); !ok || exhausted.Reason != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}

@@ -34,6 +34,10 @@ const (
 	typeArray     columnType = "array"
 	typeGeopoint  columnType = "geopoint"
 	typeAny       columnType = "any"
+
+	typeDuration columnType = "duration"
+	typeGeoJSON  columnType = "geojson"
+	typeList     columnType = "list"
 )
 
 // columnTypes are all types, with the words for a value that is of another one.
@@ -51,6 +55,9 @@ var columnTypes = map[columnType]string{
 	typeArray:     "is not a JSON array",
 	typeGeopoint:  "is not a valid point",
 	typeAny:       "",
+	typeDuration:  "is not a valid duration",
+	typeGeoJSON:   "is not valid GeoJSON",
+	typeList:      "is not a list of the items that the schema wants",
 }
 
 // column is what one column must satisfy.
@@ -70,25 +77,14 @@ type column struct {
 	bounds    []bound
 	minLength *int
 	maxLength *int
-	pattern   *engine.Pattern
-	// patternText is the pattern as the schema has it, without the anchors.
-	patternText string
-	enum        []cell
-	enumText    string
-}
-
-// cell is one value of a table, in the field that fits the type of its column.
-type cell struct {
-	text string
-	// canonical is the text by which values of types without a field of their own are the same.
-	canonical string
-	number    float64
-	whole     int64
-	truth     bool
-	when      time.Time
-	// missing says that there is no value, broken that there is one but it is none of the column's type.
-	missing bool
-	broken  bool
+	pattern   *wholePattern
+	enum      []cell
+	enumText  string
+	// items are the column of the items of a list, which stand between delimiters.
+	items     *column
+	delimiter string
+	// missing are the texts that mean no value.
+	missing []string
 }
 
 func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column, []engine.ConfigError) {
@@ -118,8 +114,13 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 	}
 	faults := c.compileFormat(field, at)
 	at += "/constraints"
-	if (c.minLength != nil || c.maxLength != nil) && c.kind != typeString {
-		faults = append(faults, engine.NewConfigError(at, "schema.constraint", "only strings have a length"))
+	if (c.minLength != nil || c.maxLength != nil) && !c.kind.hasLength() {
+		detail := "only strings, lists, arrays and objects have a length"
+		faults = append(faults, engine.NewConfigError(at, "schema.constraint", detail))
+	}
+	if len(field.Constraints.JSONSchema) > 0 {
+		detail := "values are not checked by a JSON Schema"
+		faults = append(faults, engine.NewConfigError(at+"/jsonSchema", "schema.constraint", detail))
 	}
 	for i, raw := range []json.RawMessage{
 		field.Constraints.Minimum, field.Constraints.Maximum,
@@ -128,13 +129,13 @@ func compileColumn(field fieldConfig, at string, limits engine.Limits) (*column,
 		faults = append(faults, c.compileBound(raw, boundKinds[i], at)...)
 	}
 	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
+	faults = append(faults, c.compileCategories(field, at)...)
 	if field.Constraints.Pattern != "" {
-		p, err := engine.CompileWholePattern(field.Constraints.Pattern, limits)
-		if err != nil {
+		var err error
+		if c.pattern, err = compilePattern(field.Constraints.Pattern, limits); err != nil {
 			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
 			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
 		}
-		c.pattern, c.patternText = &p, field.Constraints.Pattern
 	}
 	return c, faults
 }
@@ -160,7 +161,36 @@ func (c *column) compileFormat(field fieldConfig, at string) []engine.ConfigErro
 	if detail := c.compileNamedFormat(field.Format); detail != "" {
 		return engine.Refuse(at+"/format", "schema.format", detail)
 	}
+	if c.kind == typeList {
+		return c.compileItems(field, at)
+	}
 	return nil
+}
+
+// compileItems reads what the items of a list are.
+func (c *column) compileItems(field fieldConfig, at string) []engine.ConfigError {
+	c.delimiter = cmp.Or(field.Delimiter, ",")
+	kind := columnType(cmp.Or(field.ItemType, string(typeString)))
+	if kind != typeString && kind != typeInteger && kind != typeNumber && kind != typeBoolean && !kind.isTime() {
+		detail := "items are of the type string, integer, number, boolean, date, datetime or time"
+		return engine.Refuse(at+"/itemType", "schema.type", detail)
+	}
+	c.items = &column{kind: kind, times: timeFormat{fraction: true}, trueValues: defaultTrue, falseValues: defaultFalse}
+	return nil
+}
+
+const defaultOnly = "this type has the default format only"
+
+// namedFormats are the formats beside the default, and what to say of others.
+var namedFormats = map[columnType]struct {
+	names []string
+	words string
+}{
+	typeString:    {slices.Sorted(maps.Keys(stringFormats)), "use default, email, uri, uuid or binary"},
+	typeGeopoint:  {[]string{"array", "object"}, "use default, array or object"},
+	typeGeoJSON:   {[]string{formatTopoJSON}, "use default or topojson"},
+	typeYear:      {[]string{"any"}, defaultOnly},
+	typeYearMonth: {[]string{"any"}, defaultOnly},
 }
 
 // compileNamedFormat reads the member format and returns what is wrong with it, if anything.
@@ -176,140 +206,15 @@ func (c *column) compileNamedFormat(format string) string {
 	if format == "" || format == "default" {
 		return ""
 	}
-	switch c.kind {
-	case typeString:
-		if stringFormats[format] == nil {
-			return "use default, email, uri, uuid or binary"
-		}
-	case typeGeopoint:
-		if format != "array" && format != "object" {
-			return "use default, array or object"
-		}
+	known := namedFormats[c.kind]
+	switch {
+	case slices.Contains(known.names, format):
+		return ""
+	case c.kind == typeString && strings.Contains(format, "%"):
+		return known.words + "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
 	default:
-		return "this type has the default format only"
+		return cmp.Or(known.words, defaultOnly)
 	}
-	return ""
-}
-
-// read reads a value as the column's type. A text of a typed file is read as one of CSV, as Table Schema has it.
-func (c *column) read(f field, text string) cell {
-	switch f.native {
-	case nativeNumber:
-		return c.readNumber(text, f.shown)
-	case nativeTruth:
-		isOther := c.kind != typeBoolean && c.kind != typeAny
-		return cell{text: text, canonical: text, truth: text == "true", broken: isOther}
-	case nativeTime:
-		return c.readTime(text, f.when)
-	case nativeJSON:
-		if c.kind != typeObject && c.kind != typeArray && c.kind != typeGeopoint && c.kind != typeAny {
-			return cell{text: text, broken: true}
-		}
-	default:
-	}
-	return c.parse(text)
-}
-
-// readNumber reads a number of a typed file. Columns of strings take those of spreadsheets as they are shown.
-func (c *column) readNumber(text, shown string) cell {
-	value := cell{text: text, canonical: text}
-	var err error
-	switch c.kind {
-	case typeNumber:
-		value.number, err = parseNumber(text)
-	case typeInteger, typeYear:
-		// Spreadsheets have no integers, and JSON writes some as 5.0.
-		value.number, err = parseNumber(text)
-		value.whole = int64(value.number)
-		const exact = 1 << 53
-		if value.number != math.Trunc(value.number) || math.Abs(value.number) >= exact {
-			value.whole, err = strconv.ParseInt(text, 10, 64)
-			value.number = float64(value.whole)
-		}
-	case typeAny:
-	case typeString:
-		if shown == "" {
-			value.broken = true
-			return value
-		}
-		return c.parse(shown)
-	case typeBoolean, typeDate, typeDatetime, typeTime, typeYearMonth, typeObject, typeArray, typeGeopoint:
-		err = errNotOfType
-	}
-	value.broken = err != nil
-	return value
-}
-
-// readTime reads a time of a typed file. A date is a time at midnight. A time of day has the year 0 in some files.
-func (c *column) readTime(text string, when time.Time) cell {
-	value := cell{text: text, canonical: text, when: when}
-	midnight := when.Equal(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
-	switch c.kind {
-	case typeAny:
-	case typeDatetime:
-		value.broken = when.Year() == 0
-	case typeDate:
-		value.broken = !midnight || when.Year() == 0
-	case typeYearMonth:
-		value.broken = !midnight || when.Day() != 1
-	case typeTime:
-		clock := when.Sub(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
-		value.when = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock)
-		value.canonical = value.when.Format("15:04:05.999999999")
-	case typeString:
-		return c.parse(text)
-	case typeNumber, typeInteger, typeYear, typeBoolean, typeObject, typeArray, typeGeopoint:
-		value.broken = true
-	}
-	return value
-}
-
-// parse reads a text as the column's type.
-func (c *column) parse(text string) cell {
-	value := cell{text: text, canonical: text}
-	var err error
-	switch c.kind {
-	case typeString:
-		if holds := stringFormats[c.format]; holds != nil && !holds(text) {
-			err = errNotOfType
-		}
-	case typeNumber, typeInteger:
-		err = c.parseNumber(&value)
-	case typeYear:
-		value.whole, err = parseYear(text)
-	case typeBoolean:
-		value.truth, err = c.parseTruth(text)
-	case typeDate, typeDatetime, typeYearMonth:
-		value.when, err = c.times.parse(c.kind, text)
-	case typeTime:
-		value.when, err = c.times.parse(c.kind, text)
-		value.canonical = value.when.Format("15:04:05.999999999")
-	case typeObject, typeArray:
-		value.canonical, err = parseJSON(text, c.kind)
-	case typeGeopoint:
-		value.canonical, err = parseGeopoint(text, c.format)
-	case typeAny:
-	}
-	value.broken = err != nil
-	return value
-}
-
-func (c *column) parseNumber(value *cell) error {
-	text := value.text
-	if c.numbers != nil {
-		var ok bool
-		if text, ok = c.numbers.plain(text); !ok {
-			return errNotOfType
-		}
-	}
-	var err error
-	if c.kind == typeNumber {
-		value.number, err = parseNumber(text)
-		return err
-	}
-	value.whole, err = strconv.ParseInt(text, 10, 64)
-	value.number = float64(value.whole)
-	return err
 }
 
 // compare orders two values of the column.
@@ -394,6 +299,8 @@ func wrongType(c *column, value cell) string {
 	switch {
 	case c.kind == typeInteger && outOfRange(value.text):
 		words = "is beyond the 64 bits of an integer; the type number takes it, rounded"
+	case c.kind == typeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.text)):
+		words += `; list it in "missingValues" if it means that there is none`
 	case c.kind == typeNumber && outOfRange(value.text):
 		words = "is beyond the range of numbers, about 1.8e308"
 	case c.kind == typeString:

@@ -26,11 +26,13 @@ type schemaConfig struct {
 
 	Fields        []fieldConfig   `json:"fields"`
 	PrimaryKey    json.RawMessage `json:"primaryKey,omitempty"`    //nolint:tagliatelle // Table Schema's own name
-	MissingValues []string        `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	MissingValues missingValues   `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
 
 	UniqueKeys  []json.RawMessage  `json:"uniqueKeys,omitempty"`  //nolint:tagliatelle // Table Schema's own name
 	ForeignKeys []foreignKeyConfig `json:"foreignKeys,omitempty"` //nolint:tagliatelle // Table Schema's own name
 	FieldsMatch json.RawMessage    `json:"fieldsMatch,omitempty"` //nolint:tagliatelle // Table Schema's own name
+
+	Further furtherMembers `json:",embed"`
 }
 
 // schemaAnnotations are members for people and other programs, which are ignored.
@@ -69,6 +71,39 @@ type fieldConfig struct {
 	TrueValues  []string    `json:"trueValues,omitempty"`  //nolint:tagliatelle // Table Schema's own name
 	FalseValues []string    `json:"falseValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
 	Constraints constraints `json:"constraints,omitzero"`
+	// ItemType and Delimiter are of lists, Categories of strings and integers.
+	ItemType      string        `json:"itemType,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	Delimiter     string        `json:"delimiter,omitempty"`
+	Categories    []labeled     `json:"categories,omitempty"`
+	MissingValues missingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
+
+	Further furtherMembers `json:",embed"`
+}
+
+// labeled is a value, or an object with a value and its label.
+type labeled json.RawMessage
+
+// UnmarshalJSON takes the value of an object.
+func (l *labeled) UnmarshalJSON(text []byte) error {
+	var object struct {
+		Value json.RawMessage `json:"value"`
+	}
+	*l = slices.Clone(text)
+	if json.Unmarshal(text, &object) == nil && object.Value != nil {
+		*l = labeled(object.Value)
+	}
+	return nil
+}
+
+// missingValues are the texts that mean no value.
+type missingValues []labeled
+
+func (m missingValues) texts() []string {
+	texts := make([]string, len(m))
+	for i, value := range m {
+		texts[i] = scalarText(json.RawMessage(value))
+	}
+	return texts
 }
 
 type constraints struct {
@@ -82,6 +117,9 @@ type constraints struct {
 	MaxLength        *int              `json:"maxLength,omitempty"`        //nolint:tagliatelle // of Table Schema
 	Pattern          string            `json:"pattern,omitempty"`
 	Enum             []json.RawMessage `json:"enum,omitempty"`
+	JSONSchema       json.RawMessage   `json:"jsonSchema,omitempty"` //nolint:tagliatelle // of Table Schema
+	// Level says to some programs how grave a violation is; it checks nothing.
+	Level json.RawMessage `json:"level,omitempty"`
 }
 
 // dialectConfig overrides what the media type and the name of the file say.
@@ -179,6 +217,12 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []eng
 		}
 		names[field.Name] = true
 		c, found := compileColumn(field, at, limits)
+		c.missing = []string{""}
+		for _, values := range []missingValues{schema.MissingValues, field.MissingValues} {
+			if values != nil {
+				c.missing = values.texts()
+			}
+		}
 		faults = append(faults, found...)
 		columns = append(columns, c)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -85,6 +84,25 @@ func (c *column) compileEnum(raw []json.RawMessage, at string) []engine.ConfigEr
 	return nil
 }
 
+// compileCategories reads the values that a column may have, each with or without a label.
+func (c *column) compileCategories(field fieldConfig, at string) []engine.ConfigError {
+	if len(field.Categories) == 0 {
+		return nil
+	}
+	at = strings.TrimSuffix(at, "/constraints") + "/categories"
+	switch {
+	case c.kind != typeString && c.kind != typeInteger:
+		return engine.Refuse(at, "schema.constraint", "only strings and integers have categories")
+	case len(c.enum) > 0:
+		return engine.Refuse(at, "schema.constraint", "a field has an enum or categories, not both")
+	}
+	raw := make([]json.RawMessage, len(field.Categories))
+	for i, value := range field.Categories {
+		raw[i] = json.RawMessage(value)
+	}
+	return c.compileEnum(raw, at)
+}
+
 // scalarText is a value of the configuration as a cell would have it.
 func scalarText(raw json.RawMessage) string {
 	var text string
@@ -95,7 +113,7 @@ func scalarText(raw json.RawMessage) string {
 }
 
 // violations calls found for each constraint that a value breaks.
-func (c *column) violations(value cell, maxWork int64, found func(code string, words wording)) {
+func (c *column) violations(value cell, work *patternWork, found func(code string, words wording)) {
 	for i := range c.bounds {
 		b := &c.bounds[i]
 		order := c.compare(value, b.value)
@@ -107,7 +125,7 @@ func (c *column) violations(value cell, maxWork int64, found func(code string, w
 		c.lengthViolations(value, found)
 	}
 	if c.pattern != nil {
-		c.patternViolation(value, maxWork, found)
+		c.patternViolation(value, work, found)
 	}
 	if len(c.enum) > 0 && !slices.ContainsFunc(c.enum, func(e cell) bool { return c.same(e, value) }) {
 		found("csv.enum", func(c *column, value cell) string {
@@ -117,32 +135,17 @@ func (c *column) violations(value cell, maxWork int64, found func(code string, w
 }
 
 func (c *column) lengthViolations(value cell, found func(code string, words wording)) {
-	length := utf8.RuneCountInString(value.text)
+	length, _, _ := c.size(value)
 	if c.minLength != nil && length < *c.minLength {
 		found("csv.min_length", func(c *column, value cell) string {
-			length := utf8.RuneCountInString(value.text)
-			return c.name + " " + engine.Quote(value.text) + " " +
-				engine.AtLeast(length, *c.minLength, "character", "characters")
+			length, one, more := c.size(value)
+			return c.name + " " + engine.Quote(value.text) + " " + engine.AtLeast(length, *c.minLength, one, more)
 		})
 	}
 	if c.maxLength != nil && length > *c.maxLength {
 		found("csv.max_length", func(c *column, value cell) string {
-			length := utf8.RuneCountInString(value.text)
-			return c.name + " " + engine.Quote(value.text) + " " +
-				engine.AtMost(length, *c.maxLength, "character", "characters")
-		})
-	}
-}
-
-func (c *column) patternViolation(value cell, maxWork int64, found func(code string, words wording)) {
-	switch {
-	case c.pattern.Work(value.text) > maxWork:
-		found("csv.pattern", func(c *column, _ cell) string {
-			return c.name + " was not evaluated: the pattern costs too much on a text of this length"
-		})
-	case !c.pattern.RE.MatchString(value.text):
-		found("csv.pattern", func(c *column, value cell) string {
-			return c.name + " " + engine.Quote(value.text) + " does not match " + c.patternText
+			length, one, more := c.size(value)
+			return c.name + " " + engine.Quote(value.text) + " " + engine.AtMost(length, *c.maxLength, one, more)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,7 +36,14 @@ type foreignKeyConfig struct {
 	Reference struct {
 		Resource string          `json:"resource,omitempty"`
 		Fields   json.RawMessage `json:"fields"`
+		// Package and DataPackage lead to another package, in which the resource is.
+		Package     string `json:"package,omitempty"`
+		DataPackage string `json:"datapackage,omitempty"`
+
+		Further furtherMembers `json:",embed"`
 	} `json:"reference"`
+
+	Further furtherMembers `json:",embed"`
 }
 
 // compileKeys returns the keys of a schema, or what is wrong with them.
@@ -64,15 +72,17 @@ func (s *schemaConfig) compileForeignKeys(columns []*column) ([]foreignKey, []en
 		at := engine.Pointer("schema", "foreignKeys", strconv.Itoa(i))
 		from, found := keyColumns(config.Fields, columns, at+"/fields", code)
 		faults = append(faults, found...)
-		key := foreignKey{columns: from, names: namesOf(columns, from), resource: config.Reference.Resource}
+		reference := config.Reference
+		key := foreignKey{columns: from, names: namesOf(columns, from)}
+		key.resource = cmp.Or(reference.Resource, reference.Package, reference.DataPackage)
 		if key.resource == "" {
-			key.target, found = keyColumns(config.Reference.Fields, columns, at+"/reference/fields", code)
+			key.target, found = keyColumns(reference.Fields, columns, at+"/reference/fields", code)
 			key.targetNames = namesOf(columns, key.target)
 			faults = append(faults, found...)
-			if len(found) == 0 && len(key.target) != len(key.columns) {
-				detail := "name as many fields as the key has"
-				faults = append(faults, engine.NewConfigError(at+"/reference/fields", code, detail))
-			}
+		}
+		if len(found) == 0 && len(engine.TextsOf(reference.Fields)) != len(key.columns) {
+			detail := "name as many fields as the key has"
+			faults = append(faults, engine.NewConfigError(at+"/reference/fields", code, detail))
 		}
 		keys = append(keys, key)
 	}

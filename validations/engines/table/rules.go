@@ -38,8 +38,9 @@ type datasetRule struct {
 	assert   *expression.Expression
 	message  *expression.Template
 	counts   []rowCount
-	// columns are those whose aggregates the rule reads.
-	columns []int
+	// columns are those whose aggregates the rule reads, and percentiles those that it reads of each.
+	columns     []int
+	percentiles map[int][]percentile
 	// group are the columns whose values make groups, none for a rule on the whole table.
 	group []int
 }
@@ -147,12 +148,27 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	}
 	at := engine.ItemPointer(list, i, "assert")
 	rule.assert = c.Condition(c.dataset, config.Assert, at)
-	rule.columns = c.datasetColumns(rule.assert, config.Counts, at)
-	rule.message = c.Message(c.dataset, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+	rule.read(c, rule.assert, config.Counts, at)
+	at = engine.ItemPointer(list, i, "message")
+	rule.message = c.Message(c.dataset, config.Message, config.ID, at)
 	for _, e := range rule.message.Expressions() {
-		rule.columns = union(rule.columns, c.datasetColumns(e, config.Counts, engine.ItemPointer(list, i, "message")))
+		rule.read(c, e, config.Counts, at)
 	}
 	return rule
+}
+
+// read notes what an expression of the rule reads.
+func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map[string]string, at string) {
+	columns := c.datasetColumns(e, counts, at)
+	r.columns = union(r.columns, columns)
+	for _, i := range columns {
+		if found := c.percentiles(c.columns[i], e, at); len(found) > 0 {
+			if r.percentiles == nil {
+				r.percentiles = map[int][]percentile{}
+			}
+			r.percentiles[i] = append(r.percentiles[i], found...)
+		}
+	}
 }
 
 // isDecimal says that an operand is the value of a column of decimals.

@@ -105,7 +105,7 @@ func TestTableConfigurations(t *testing.T) {
 	dataset := func(body string) string { return `{` + schema + `, "dataset_rules": [{"id": "r", ` + body + `}]}` }
 	tests := []struct{ name, config, pointer string }{
 		{"NoFields", `{"schema": {"fields": []}}`, "/schema/fields"},
-		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "geojson"}]}}`, "/schema/fields/0/type"},
+		{"UnknownType", `{"schema": {"fields": [{"name": "a", "type": "geography"}]}}`, "/schema/fields/0/type"},
 		{"UnknownMember", `{"schema": {"fields": [], "foreignKey": []}}`, "/schema/foreignKey"},
 		{
 			"SameNameTwice",
@@ -122,7 +122,7 @@ func TestTableConfigurations(t *testing.T) {
 		{"EnumOfOtherType", oneColumn("number", `"enum": [1, "x"]`), "/schema/fields/1/constraints/enum/1"},
 		{"Pattern", oneColumn("string", `"pattern": "("`), "/schema/fields/1/constraints/pattern"},
 		{
-			"LongPattern", oneColumn("string", `"pattern": "`+strings.Repeat("a", 1001)+`"`),
+			"LongPattern", oneColumn("string", `"pattern": "`+strings.Repeat("a", 2001)+`"`),
 			"/schema/fields/1/constraints/pattern",
 		},
 		{

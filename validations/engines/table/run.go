@@ -32,7 +32,10 @@ type run struct {
 	// members are the names of members that were reported as unknown.
 	members map[string]bool
 
-	budget     *uniqueness
+	patterns patternWork
+	budget   *uniqueness
+	// spreads is the memory for percentiles, where a rule reads some.
+	spreads    *uniqueness
 	unique     []*seen
 	keys       []*seen
 	references []*references
@@ -59,6 +62,7 @@ func newRun(e *Engine, records source, c *engine.Collector) *run {
 		shown:      map[string]any{},
 		members:    map[string]bool{},
 		before:     map[string]any{},
+		patterns:   newPatternWork(e.limits),
 		budget:     newUniqueness(e.limits.MaxUniqueBytes),
 		unique:     make([]*seen, len(e.columns)),
 		aggregates: make([]aggregate, len(e.columns)),
@@ -82,10 +86,29 @@ func newRun(e *Engine, records source, c *engine.Collector) *run {
 		r.counts = append(r.counts, make([]tallyOfRows, len(rule.counts)))
 		r.groups = append(r.groups, groups{known: map[string]*tally{}})
 	}
+	r.prepareSpreads()
 	for range e.rowRules {
 		r.histories = append(r.histories, history{rows: map[string]map[string]any{}})
 	}
 	return r
+}
+
+// prepareSpreads gives half of the memory to percentiles, if a rule reads some.
+func (r *run) prepareSpreads() {
+	for _, rule := range r.engine.datasetRules {
+		if len(rule.percentiles) == 0 {
+			continue
+		}
+		if r.spreads == nil {
+			r.budget.left /= 2
+			r.spreads = newUniqueness(r.budget.left)
+		}
+		for at := range rule.percentiles {
+			if len(rule.group) == 0 && r.aggregates[at].spread == nil {
+				r.aggregates[at].spread = newSpread(r.spreads)
+			}
+		}
+	}
 }
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.
@@ -203,6 +226,10 @@ func (r *run) checkRow(ctx context.Context) error {
 		r.find("", 0, f)
 		return nil
 	}
+	if r.isEmpty() {
+		r.find("", 0, engine.Finding{Code: "csv.row.blank", Message: "the row has no values"})
+		return nil
+	}
 	r.count++
 	r.checkMembers()
 	for i, field := range r.records.fields() {
@@ -222,10 +249,17 @@ func (r *run) checkRow(ctx context.Context) error {
 	return r.countRow(ctx)
 }
 
+// isEmpty says whether the row of a text has nothing between its delimiters.
+func (r *run) isEmpty() bool {
+	fields := r.records.fields()
+	_, isText := r.records.(*csvReader)
+	return isText && len(fields) > 1 && !slices.ContainsFunc(fields, func(f field) bool { return len(f.text) > 0 })
+}
+
 func (r *run) checkCell(i int, f field) {
 	column := r.engine.columns[i]
 	text := string(f.text)
-	if f.native == nativeNull || f.native == nativeText && slices.Contains(r.engine.missing, text) {
+	if f.native == nativeNull || f.native == nativeText && slices.Contains(column.missing, text) {
 		r.cells[i] = cell{missing: true, broken: column.required}
 		if column.required {
 			r.findValue(i, r.cells[i], "csv.required", missingValue)
@@ -243,7 +277,7 @@ func (r *run) checkCell(i int, f field) {
 		r.findValue(i, value, column.typeCode, wrongType)
 		return
 	}
-	column.violations(value, r.engine.limits.MaxPatternWork, func(code string, words wording) {
+	column.violations(value, &r.patterns, func(code string, words wording) {
 		r.findValue(i, value, code, words)
 	})
 	r.aggregates[i].add(value)

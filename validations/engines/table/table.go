@@ -18,7 +18,6 @@ type Engine struct {
 	keys         []rowKey
 	foreignKeys  []foreignKey
 	match        fieldsMatch
-	missing      []string
 	dialect      dialectConfig
 	rowRules     []rowRule
 	datasetRules []datasetRule
@@ -31,9 +30,10 @@ type Engine struct {
 func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	var c stepConfig
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
+		return nil, hintAtFile(config, faults)
 	}
 	columns, faults := compileColumns(c.Schema, limits)
+	faults = append(c.Schema.slips(), faults...)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -50,14 +50,21 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		keys:        keys,
 		foreignKeys: foreignKeys,
 		match:       match,
-		missing:     c.Schema.MissingValues,
 		dialect:     c.Dialect,
 		limits:      limits,
 	}
-	if e.missing == nil {
-		e.missing = []string{""}
-	}
 	return e, append(faults, e.compileRules(c)...)
+}
+
+// hintAtFile says what to do with the name of a file where a schema belongs.
+func hintAtFile(config json.RawMessage, faults []engine.ConfigError) []engine.ConfigError {
+	var named struct {
+		Schema string `json:"schema"`
+	}
+	if faults[0].Pointer == "/schema" && json.Unmarshal(config, &named) == nil {
+		faults[0].Detail += engine.BundleHint(named.Schema)
+	}
+	return faults
 }
 
 func (e *Engine) compileRules(config stepConfig) []engine.ConfigError {

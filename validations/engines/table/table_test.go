@@ -30,7 +30,12 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"0x10", "csv.type.number",
 			`v "0x10" is not a number`,
 		},
-		{"NumberNaN", "number", ``, []string{"0"}, "NaN", "csv.type.number", `v "NaN" is not a number`},
+		{
+			"NumberNaN", "number", ``,
+			[]string{"0"},
+			"NaN", "csv.type.number",
+			`v "NaN" is not a number; list it in "missingValues" if it means that there is none`,
+		},
 		{
 			"NumberTooLarge", "number", ``,
 			[]string{"1e308"},
@@ -152,6 +157,17 @@ func TestBlankRowOfARequiredColumn(t *testing.T) {
 		briefs(run(t, engine, []byte("id\na\n\nb\n"), "text/csv")))
 	same(t, []brief{{"csv.required", "id", 3, 1, 2, "id is missing"}},
 		briefs(run(t, engine, []byte("id\na\n\"\"\nb\n"), "text/csv")))
+}
+
+// TestRowsOfDelimitersAreBlank has rows as spreadsheets export them from formatted cells without values.
+func TestRowsOfDelimitersAreBlank(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "a"}, {"name": "b", "type": "number"}]},
+		"dataset_rules": [{"id": "valid", "assert": "rows == 5 && count == 3"}]}`)
+	same(t, []brief{
+		{"csv.row.blank", "", 3, 1, 2, "the row has no values"},
+		{"csv.row.blank", "", 6, 1, 5, "the row has no values"},
+	}, briefs(run(t, engine, []byte("a,b\nx,1\n,\n,2\n y,\n\"\",\"\"\n"), "text/csv")))
 }
 
 func TestTableUniqueness(t *testing.T) {

@@ -26,6 +26,10 @@ var directives = map[byte]struct{ loose, fixed string }{
 	'b': {"Jan", "Jan"}, 'B': {"January", "January"}, 'a': {"Mon", "Mon"}, 'A': {"Monday", "Monday"},
 }
 
+// shortcuts are directives that stand for several others, as in the locale C.
+var shortcuts = strings.NewReplacer("%%", "%%", "%x", "%m/%d/%y", "%X", "%H:%M:%S", "%D", "%m/%d/%y", "%F", "%Y-%m-%d",
+	"%T", "%H:%M:%S", "%R", "%H:%M")
+
 // Layouts of the format any: those in which no other day or month can be meant.
 var (
 	anyDate = []string{time.DateOnly, "2006/1/2", "20060102", "2 January 2006", "2 Jan 2006", "January 2, 2006"}
@@ -33,7 +37,7 @@ var (
 	zones   = []string{"", "Z07:00", "Z0700"}
 )
 
-var errDirective = errors.New("use the directives %Y %y %m %d %j %b %B %a %A %H %I %M %S %f %p %z %%")
+var errDirective = errors.New("use the directives %Y %y %m %d %j %b %B %a %A %H %I %M %S %f %p %z %x %X %D %F %R %T %%")
 
 // compileTimeFormat reads default, any, or a pattern of strptime.
 func compileTimeFormat(kind columnType, format string) (timeFormat, error) {
@@ -44,7 +48,7 @@ func compileTimeFormat(kind columnType, format string) (timeFormat, error) {
 		return timeFormat{layouts: anyLayouts(kind), fraction: true}, nil
 	}
 	if !strings.Contains(format, "%") {
-		return timeFormat{}, errors.New("use default, any, or a pattern such as %d.%m.%Y")
+		return timeFormat{}, errors.New("use default, any, or a pattern such as %d.%m.%Y" + meantPattern(format))
 	}
 	layout, err := layoutOf(format)
 	if err != nil {
@@ -55,6 +59,16 @@ func compileTimeFormat(kind columnType, format string) (timeFormat, error) {
 		compiled.layouts = append(compiled.layouts, strings.Replace(layout, zones[2], zones[1], 1))
 	}
 	return compiled, nil
+}
+
+// meantPattern suggests a pattern of strptime for one that is written in another way, as DD.MM.YYYY is.
+func meantPattern(format string) string {
+	meant := strings.NewReplacer("YYYY", "%Y", "yyyy", "%Y", "DD", "%d", "dd", "%d", "HH", "%H", "hh", "%H",
+		"mm:ss", "%M:%S", ":mm", ":%M", "ss", "%S", "SS", "%S", "MM", "%m", "mm", "%m").Replace(format)
+	if meant == format {
+		return ""
+	}
+	return "; did you mean " + engine.Quote(meant) + "?"
 }
 
 func anyLayouts(kind columnType) []string {
@@ -79,6 +93,7 @@ func anyLayouts(kind columnType) []string {
 
 // layoutOf turns a pattern of strptime into a layout of the package time.
 func layoutOf(format string) (string, error) {
+	format = shortcuts.Replace(format)
 	// The package time takes decimals behind seconds by itself.
 	format = strings.ReplaceAll(format, "%S.%f", "%S")
 	var layout strings.Builder
@@ -169,8 +184,13 @@ func parseDefaultTime(kind columnType, text string) (time.Time, error) {
 		}
 		return time.Parse(time.TimeOnly, text)
 	default:
-		if zone := strings.LastIndexAny(text, "Z+-"); zone < len(time.DateOnly) {
+		zone := strings.LastIndexAny(text, "Z+-")
+		switch {
+		case zone < len(time.DateOnly):
 			text += "Z"
+		case len(text)-zone == len("+0100"):
+			// ISO 8601 has zones without a colon as well, and many programs write them.
+			text = text[:zone+len("+01")] + ":" + text[zone+len("+01"):]
 		}
 		return engine.ParseDateTime(text)
 	}

@@ -134,6 +134,23 @@ func TestMergeKeysAreBounded(t *testing.T) {
 	}
 }
 
+// TestMergedMembersCountEachTime has one long mapping that another merges many times: only its first time adds
+// members, but each time reads all of them.
+func TestMergedMembersCountEachTime(t *testing.T) {
+	t.Parallel()
+	const members, times = 900, 1000
+	var text strings.Builder
+	text.WriteString("a: &a {k: 0")
+	for i := range members {
+		fmt.Fprintf(&text, ", k%d: 0", i)
+	}
+	text.WriteString("}\nb: {<<: [*a" + strings.Repeat(", *a", times) + "]}\n")
+	_, fault := ReadYAML([]byte(text.String()), engine.DefaultLimits())
+	if fault == nil || fault.Code != "yaml.too_large" || fault.Line != 1 {
+		t.Errorf("fault = %+v, want that merge keys repeat too much", fault)
+	}
+}
+
 func countNodes(node *yaml.Node) int {
 	count := 1
 	for _, below := range node.Content {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -19,6 +20,7 @@ type YAMLText struct {
 	// Document is the text as nodes with their comments, for programs that change it and write it again.
 	Document *yaml.Node
 	root     *yaml.Node
+	content  []byte
 }
 
 // ReadYAML reads a document within the limits of trees. The finding, if any, says why it cannot be read.
@@ -40,7 +42,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
 		return YAMLText{}, &malformed
 	}
-	return YAMLText{JSON: w.text, Document: &document, root: document.Content[0]}, nil
+	return YAMLText{JSON: w.text, Document: &document, root: document.Content[0], content: content}, nil
 }
 
 // unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
@@ -49,6 +51,34 @@ var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 // Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
 // where there is none. Both count from 1.
 func (t YAMLText) Place(at string) (int, int) {
+	node := t.node(at)
+	return node.Line, node.Column
+}
+
+// PlaceInside returns the line and the column of a place in the text that a JSON pointer leads to. It answers false
+// where the text is not written line by line, as it is in a block behind |.
+func (t YAMLText) PlaceInside(at string, line, column int) (int, int, bool) {
+	node := aliased(t.node(at))
+	inside := strings.Split(node.Value, "\n")
+	lines := bytes.Split(t.content, []byte("\n"))
+	// The first line of the text is the one behind the mark of the block.
+	number := node.Line + line
+	if node.Style&yaml.LiteralStyle == 0 || line < 1 || line > len(inside) || number > len(lines) {
+		return 0, 0, false
+	}
+	written := strings.TrimSuffix(string(lines[number-1]), "\r")
+	indent, isThere := strings.CutSuffix(written, inside[line-1])
+	if !isThere || strings.TrimLeft(indent, " ") != "" {
+		return 0, 0, false
+	}
+	if column < 1 {
+		column = 1 + len(inside[line-1]) - len(strings.TrimLeft(inside[line-1], " \t"))
+	}
+	return number, len(indent) + column, true
+}
+
+// node returns the value that a JSON pointer leads to, or the nearest one around it.
+func (t YAMLText) node(at string) *yaml.Node {
 	node := t.root
 	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
 		below := childNode(node, unescapePointer.Replace(token))
@@ -57,7 +87,7 @@ func (t YAMLText) Place(at string) (int, int) {
 		}
 		node = below
 	}
-	return node.Line, node.Column
+	return node
 }
 
 // childNode returns the member or the item of that name, nil where there is none.

@@ -274,7 +274,8 @@ func TestXMLSchemasThatAreRefused(t *testing.T) {
 		},
 		{
 			"TooLarge", strings.Repeat(" ", 1<<20+1), "schema.too_large",
-			"the schema has 1048577 bytes, at most 1048576 are allowed",
+			"the schema has 1048577 bytes, at most 1048576 are allowed; " +
+				"to leave its annotations out, run: simplevalidations workflows bundle",
 		},
 	}
 	for _, tt := range tests {

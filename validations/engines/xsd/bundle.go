@@ -55,6 +55,7 @@ func ReadBundle(
 	}
 	if size > limits.MaxSchemaBytes {
 		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", size, limits.MaxSchemaBytes)
+		detail += "; to leave its annotations out, run: simplevalidations workflows bundle"
 		return nil, engine.Refuse(pointer, codeTooLarge, detail)
 	}
 	if len(schemas) >= maxDocuments {
@@ -78,6 +79,7 @@ func ReadBundle(
 	for i, d := range b.documents {
 		root, fault := d.read(limits)
 		if fault != nil {
+			fault.Message += engine.BundleHint(string(d.text))
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
@@ -103,11 +105,10 @@ const (
 
 // Fault places a fault that the program found in a line of one of the texts.
 func (b *Bundle) Fault(index, line int, message string) engine.ConfigError {
-	detail := fmt.Sprintf("line %d: %s", line, message)
 	if index >= len(b.documents) {
 		return engine.NewConfigError(pointer, codeInvalid, message)
 	}
-	return b.documents[index].fault(codeInvalid, detail)
+	return b.documents[index].fault(codeInvalid, line, 0, message)
 }
 
 // Names returns the names of the documents, by the indexes of their texts.
@@ -260,15 +261,17 @@ func (b *Bundle) find(address string) int {
 // refuse places what is wrong with a document.
 func (d *document) refuse(fault *engine.ReadError, limits engine.Limits) engine.ConfigError {
 	at := engine.NewLines(d.text, limits.MaxExcerpt).PlaceAt(engine.Finding{}, fault.At)
-	return d.fault(fault.Code, fmt.Sprintf("line %d, column %d: %s", at.Line, at.Column, fault.Message))
+	return d.fault(fault.Code, at.Line, at.Column, fault.Message)
 }
 
 // fault is a fault of a document, which it names.
-func (d *document) fault(code, detail string) engine.ConfigError {
+func (d *document) fault(code string, line, column int, words string) engine.ConfigError {
 	if d.name == "" {
-		return engine.NewConfigError(pointer, code, detail)
+		return engine.NewTextError(pointer, code, line, column, words)
 	}
-	return engine.NewConfigError(engine.Pointer("schemas", d.name), code, engine.Clip(d.name)+", "+detail)
+	fault := engine.NewTextError(engine.Pointer("schemas", d.name), code, line, column, words)
+	fault.Detail = engine.Clip(d.name) + ", " + fault.Detail
+	return fault
 }
 
 // resolve returns the address of a reference, or "" if it is none.
