@@ -1,0 +1,53 @@
+package ids
+
+import (
+	"github.com/simplevalidations/simplevalidations/validations/engines/step"
+)
+
+func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
+	class := c.class(object)
+	filled := false
+	for _, place := range c.attributes[f][class.Number] {
+		v, a := c.value(object, place), class.Attributes[place]
+		if as == optional && v.Empty() {
+			continue
+		}
+		if c.isEmpty(v, a.Type) {
+			if as == optional {
+				return c.fails("has the attribute %s without a value, and %s is required where it is there", a.Name, f.value)
+			}
+			continue
+		}
+		filled = true
+		fits := f.value == nil || f.value.matches(c.work, c.scalar(v, a.Type, nil))
+		switch {
+		case as == prohibited && fits:
+			return c.fails("has the attribute %s with the value %s, which is prohibited", a.Name, written(v))
+		case as != prohibited && !fits:
+			return c.fails("has the attribute %s with the value %s%s, and %s is required",
+				a.Name, written(v), c.convertedNote(v, a.Type, nil), f.value)
+		}
+	}
+	if as == required && !filled {
+		return c.fails("has no attribute %s with a value%s", f.name, expected(f.value))
+	}
+	return true
+}
+
+// expected says what is required of a value that is missing.
+func expected(value *constraint) string {
+	if value == nil {
+		return ""
+	}
+	return "; " + value.String() + " is required"
+}
+
+// convertedNote says what a number is in units of SI, where that is another number.
+func (m *model) convertedNote(v step.Value, of string, unit step.Value) string {
+	s := m.scalar(v, of, unit)
+	_, inside := v.Typed()
+	if number, ok := inside.Number(); !ok || number == s.number {
+		return ""
+	}
+	return " (" + formatNumber(s.number) + " in SI units)"
+}

@@ -1,0 +1,99 @@
+package ids
+
+import (
+	"slices"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// assigned is a classification that an object has: its system, and the codes from its own to the most general one.
+type assigned struct {
+	system string
+	codes  []string
+}
+
+func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
+	var others []string
+	inSystem := false
+	for _, a := range c.classifications(object) {
+		if a.system == "" || !f.system.matchesText(c.work, a.system) {
+			continue
+		}
+		inSystem = true
+		fits := f.value == nil
+		for _, code := range a.codes {
+			fits = fits || f.value.matchesText(c.work, code)
+		}
+		switch {
+		case fits && as == prohibited:
+			return c.fails("is classified by %s%s, which is prohibited", engine.Quote(a.system), codesNote(a.codes))
+		case fits:
+			return true
+		}
+		others = append(others, a.codes...)
+	}
+	switch {
+	case as == prohibited, as == optional && !inSystem:
+		return true
+	case !inSystem:
+		return c.fails("has no %s", f.words())
+	default:
+		return c.fails("is classified by %s%s, and %s is required", f.system, codesNote(others), f.value)
+	}
+}
+
+func codesNote(codes []string) string {
+	if len(codes) == 0 {
+		return " without a code"
+	}
+	var quoted []string
+	for _, code := range codes {
+		quoted = append(quoted, engine.Quote(code))
+	}
+	return " as " + listed(quoted)
+}
+
+// classifications are those of an object, and those of its type by systems that the object has none of.
+func (m *model) classifications(object int) []assigned {
+	var found []assigned
+	for _, e := range m.edges[ofClassification].from(object) {
+		found = append(found, m.assigned(int(e.to)))
+	}
+	above, ok := m.typeOf(object)
+	if !ok {
+		return found
+	}
+	own := len(found)
+	for _, e := range m.edges[ofClassification].from(above) {
+		inherited := m.assigned(int(e.to))
+		if !slices.ContainsFunc(found[:own], func(a assigned) bool { return a.system == inherited.system }) {
+			found = append(found, inherited)
+		}
+	}
+	return found
+}
+
+// maxLevels is how many references lead from an object to its classification system at most.
+const maxLevels = 100
+
+// assigned walks from a reference to its system. The name is empty where the way does not lead there.
+func (m *model) assigned(reference int) assigned {
+	a := assigned{}
+	for range maxLevels {
+		if m.class(reference).Is("IFCCLASSIFICATION") {
+			a.system = m.text(reference, "Name")
+			return a
+		}
+		for _, attribute := range []string{"Identification", "ItemReference"} {
+			if code := m.text(reference, attribute); code != "" {
+				a.codes = append(a.codes, code)
+			}
+		}
+		source, ok := m.object(reference, m.named(reference, "ReferencedSource"))
+		if !ok {
+			return a
+		}
+		reference = source
+	}
+	return a
+}

@@ -1,0 +1,301 @@
+package ids
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/engines/step"
+)
+
+// model is an IFC model with the relations between its objects. Objects are known by their places in the file.
+type model struct {
+	file   *step.File
+	schema *ifc.Schema
+	work   *work
+	edges  [kindsOfRelations]relation
+	// budget is the memory that is left for edges.
+	budget int64
+	units  map[string]conversion
+	// classes are the objects that each facet for classes is for, by the number of their class.
+	classes map[*entityFacet]*classes
+	// attributes are the places of the attributes that a facet asks for, by the number of the class.
+	attributes map[*attributeFacet][][]int
+	// unknown are keywords that the schema does not have, with how often each occurs.
+	unknown map[string]int
+	// dangling are references that lead nowhere.
+	dangling     []dangling
+	danglingMore int
+	// members and valueAttributes are tables that are made once for each model.
+	members         map[string]string
+	valueAttributes map[string][][2]string
+}
+
+// dangling is a reference to an instance that the file does not have.
+type dangling struct {
+	from int
+	to   uint64
+}
+
+// kind of relation between two objects.
+const (
+	ofType = iota
+	ofSet
+	ofMaterial
+	ofClassification
+	ofAggregate
+	ofNest
+	ofContainer
+	ofGroup
+	ofVoid
+	ofFill
+	// ofExtension leads from materials and profiles to their properties.
+	ofExtension
+
+	kindsOfRelations
+)
+
+// relation has the edges of one kind, in the order of the objects that they begin at.
+type relation []edge
+
+type edge struct{ from, to int32 }
+
+const edgeSize = 8
+
+// from are the objects that edges lead to from an object.
+func (r relation) from(object int) []edge {
+	begin, _ := slices.BinarySearchFunc(r, object, func(e edge, object int) int { return cmp.Compare(int(e.from), object) })
+	end := begin
+	for end < len(r) && int(r[end].from) == object {
+		end++
+	}
+	return r[begin:end]
+}
+
+// relating says how a class of relations connects objects: the attribute with those at whose end an edge begins, and
+// the attribute with those that it leads to. One of both is a list.
+type relating struct {
+	class, from, to string
+	kind            int
+}
+
+// relatings are the classes that relate objects. Classes that a schema lacks are left out.
+func relatings() []relating {
+	return []relating{
+		{"IFCRELDEFINESBYTYPE", "RelatedObjects", "RelatingType", ofType},
+		{"IFCRELDEFINESBYPROPERTIES", "RelatedObjects", "RelatingPropertyDefinition", ofSet},
+		{"IFCRELASSOCIATESMATERIAL", "RelatedObjects", "RelatingMaterial", ofMaterial},
+		{"IFCRELASSOCIATESCLASSIFICATION", "RelatedObjects", "RelatingClassification", ofClassification},
+		{"IFCEXTERNALREFERENCERELATIONSHIP", "RelatedResourceObjects", "RelatingReference", ofClassification},
+		{"IFCRELAGGREGATES", "RelatedObjects", "RelatingObject", ofAggregate},
+		{"IFCRELNESTS", "RelatedObjects", "RelatingObject", ofNest},
+		{"IFCRELCONTAINEDINSPATIALSTRUCTURE", "RelatedElements", "RelatingStructure", ofContainer},
+		{"IFCRELASSIGNSTOGROUP", "RelatedObjects", "RelatingGroup", ofGroup},
+		{"IFCRELVOIDSELEMENT", "RelatedOpeningElement", "RelatingBuildingElement", ofVoid},
+		{"IFCRELFILLSELEMENT", "RelatedBuildingElement", "RelatingOpeningElement", ofFill},
+		{"IFCTYPEOBJECT", "", "HasPropertySets", ofSet},
+		{"IFCMATERIALPROPERTIES", "Material", "", ofExtension},
+		{"IFCPROFILEPROPERTIES", "ProfileDefinition", "", ofExtension},
+	}
+}
+
+// readModel reads what specifications need of a model.
+func readModel(
+	ctx context.Context, doc engine.Document, all []*specification, limits engine.Limits, w *work,
+) (*model, *step.Fault, error) {
+	m := &model{
+		work: w, units: map[string]conversion{}, classes: map[*entityFacet]*classes{},
+		attributes: map[*attributeFacet][][]int{}, unknown: map[string]int{},
+		members: members(), valueAttributes: valueAttributes(),
+	}
+	var loadErr error
+	begin := func(h step.Header) (step.Chooser, *step.Fault) {
+		if fault := m.load(h, &loadErr); fault != nil {
+			return nil, fault
+		}
+		return m.chooser(newPlan(m, all)), nil
+	}
+	file, fault, err := step.Read(ctx, doc.Content, doc.Size, limits, begin)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case loadErr != nil:
+		return nil, nil, loadErr
+	case fault != nil:
+		return nil, fault, nil
+	}
+	m.file = file
+	if fault := m.connect(limits); fault != nil {
+		return nil, fault, nil
+	}
+	m.readUnits()
+	return m, nil, nil
+}
+
+// load reads the facts of the schema that a header names.
+func (m *model) load(h step.Header, failure *error) *step.Fault {
+	if len(h.Schemas) == 0 {
+		return &step.Fault{Code: "step.header", Message: "the header names no schema (FILE_SCHEMA)", At: h.At}
+	}
+	name := ifc.NameOf(h.Schemas[0])
+	if name == "" {
+		message := fmt.Sprintf("the file is of the schema %s; models of %s can be checked",
+			engine.Quote(h.Schemas[0]), strings.Join(ifc.Names(), ", "))
+		return &step.Fault{Code: "ids.schema", Message: message, At: h.At}
+	}
+	m.schema, *failure = ifc.Load(name)
+	if *failure != nil {
+		return &step.Fault{Code: "ids.schema"}
+	}
+	return nil
+}
+
+// maxUnknown is how many keywords that the schema lacks are told apart.
+const maxUnknown = 100
+
+// chooser keeps the instances of the planned classes.
+func (m *model) chooser(kept []bool) step.Chooser {
+	numbers := make(map[string]uint16, len(m.schema.Classes))
+	for _, c := range m.schema.Classes {
+		numbers[c.Name] = c.Number
+	}
+	return func(keyword []byte) (uint16, bool) {
+		number, known := numbers[string(keyword)]
+		if known {
+			return number, kept[number]
+		}
+		if _, seen := m.unknown[string(keyword)]; seen || len(m.unknown) < maxUnknown {
+			m.unknown[string(keyword)]++
+		}
+		return 0, false
+	}
+}
+
+// connect finds the relations between the objects.
+func (m *model) connect(limits engine.Limits) *step.Fault {
+	byClass := make([][]relating, len(m.schema.Classes))
+	for _, one := range relatings() {
+		for _, c := range m.schema.Classes {
+			if c.Is(one.class) {
+				byClass[c.Number] = append(byClass[c.Number], one)
+			}
+		}
+	}
+	m.budget = limits.MaxHeldBytes - m.file.Held()
+	for object := range m.file.Len() {
+		for _, how := range byClass[m.file.At(object).Class] {
+			if !m.relate(object, how) {
+				message := "the relations of the model take too much memory"
+				return &step.Fault{Code: "step.too_large", Message: message, At: m.place(object)}
+			}
+		}
+	}
+	for i := range m.edges {
+		slices.SortStableFunc(m.edges[i], func(a, b edge) int { return cmp.Compare(a.from, b.from) })
+	}
+	return nil
+}
+
+// relate adds the edges of one object. Where it names no attribute for an end, it is that end itself. It returns false
+// once there is no memory left.
+func (m *model) relate(object int, how relating) bool {
+	from, to := []int{object}, []int{object}
+	if how.from != "" {
+		from = m.objects(object, m.named(object, how.from))
+	}
+	if how.to != "" {
+		to = m.objects(object, m.named(object, how.to))
+	}
+	for _, a := range from {
+		for _, b := range to {
+			if !m.work.spend(1) {
+				return true // The run ends with the reason of the work.
+			}
+			edges := m.edges[how.kind]
+			before := cap(edges)
+			edges = append(edges, edge{int32(a), int32(b)}) //nolint:gosec // bounded by the memory
+			m.edges[how.kind] = edges
+			if m.budget -= int64(cap(edges)-before) * edgeSize; m.budget < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// class is the class of an object.
+func (m *model) class(object int) *ifc.Class {
+	return m.schema.Classes[m.file.At(object).Class]
+}
+
+// value is the value of an attribute by its place.
+func (m *model) value(object, attribute int) step.Value {
+	parameters := m.file.Parameters(m.file.At(object))
+	if attribute < 0 || !m.work.spend(len(parameters)) {
+		return nil
+	}
+	return parameters.Element(attribute)
+}
+
+// named is the value of an attribute by its name; empty where the class has no such attribute.
+func (m *model) named(object int, attribute string) step.Value {
+	return m.value(object, m.class(object).Find(attribute))
+}
+
+// text is the text of an attribute; empty where it has none.
+func (m *model) text(object int, attribute string) string {
+	_, v := m.named(object, attribute).Typed()
+	if kind := v.Kind(); kind != step.Text && kind != step.Enumeration {
+		return ""
+	}
+	return v.Text()
+}
+
+// object is the object that a value refers to, false where that was not kept.
+func (m *model) object(from int, v step.Value) (int, bool) {
+	id, ok := v.Reference()
+	if !ok || !m.work.spend(1) {
+		return 0, false
+	}
+	object, found := m.file.Find(id)
+	if !found && !m.file.Has(id) {
+		m.noteDangling(from, id)
+	}
+	return object, found
+}
+
+// maxDangling is how many references that lead nowhere are listed.
+const maxDangling = 100
+
+func (m *model) noteDangling(from int, id uint64) {
+	if slices.Contains(m.dangling, dangling{from, id}) {
+		return
+	}
+	if len(m.dangling) == maxDangling {
+		m.danglingMore++
+		return
+	}
+	m.dangling = append(m.dangling, dangling{from, id})
+}
+
+// objects are the objects that a value refers to: one, those of a list, or those of a list with the name of its type.
+func (m *model) objects(from int, v step.Value) []int {
+	_, v = v.Typed()
+	if v.Kind() != step.List {
+		if object, ok := m.object(from, v); ok {
+			return []int{object}
+		}
+		return nil
+	}
+	var found []int
+	for element := range v.Elements() {
+		if object, ok := m.object(from, element); ok {
+			found = append(found, object)
+		}
+	}
+	return found
+}
