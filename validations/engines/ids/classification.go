@@ -15,7 +15,8 @@ type assigned struct {
 func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
 	var others []string
 	inSystem := false
-	for _, a := range c.classifications(object) {
+	classifications := c.classifications(object)
+	for _, a := range classifications {
 		if a.system == "" || !f.system.matchesText(c.work, a.system) {
 			continue
 		}
@@ -33,7 +34,7 @@ func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
 		others = append(others, a.codes...)
 	}
 	switch {
-	case as == prohibited, as == optional && !inSystem:
+	case as == prohibited, as == optional && len(classifications) == 0:
 		return true
 	case !inSystem:
 		return c.fails("has no %s", f.words())

@@ -69,8 +69,14 @@ const (
 // tolerance allows for the rounding of numbers, both relative to the number and absolute.
 const tolerance = 1e-6
 
-func slack(number float64) float64 {
-	return math.Abs(number)*tolerance + tolerance
+// below is the least number that is taken for another, above the greatest. The order of the operations decides about
+// the last digit, and is that of the standard.
+func below(number float64) float64 {
+	return number - math.Abs(number)*tolerance - tolerance
+}
+
+func above(number float64) float64 {
+	return number + math.Abs(number)*tolerance + tolerance
 }
 
 // newLiteral reads a value as XML Schema has numbers.
@@ -86,7 +92,7 @@ func (l literal) equals(v scalar) bool {
 	case formText:
 		return v.text == l.text
 	case formNumber:
-		return l.numeric && math.Abs(v.number-l.number) < slack(l.number)
+		return l.numeric && v.number >= below(l.number) && v.number <= above(l.number)
 	case formBoolean:
 		return v.text == l.text || v.text == "true" && l.text == "1" || v.text == "false" && l.text == "0"
 	case formLogical:
@@ -153,13 +159,13 @@ func (c *constraint) matchesBounds(v scalar) bool {
 func (b bound) fits(number, than float64) bool {
 	switch b.sign {
 	case ">":
-		return number > than+slack(than)
+		return number > above(than)
 	case ">=":
-		return number >= than-slack(than)
+		return number >= below(than)
 	case "<":
-		return number < than-slack(than)
+		return number < below(than)
 	default:
-		return number <= than+slack(than)
+		return number <= above(than)
 	}
 }
 

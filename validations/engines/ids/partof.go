@@ -1,11 +1,5 @@
 package ids
 
-import (
-	"slices"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-)
-
 func (f *partOfFacet) holds(c *check, object int, as cardinality) bool {
 	whole, found := c.findWhole(f, object)
 	switch {
@@ -60,4 +54,3 @@ func partKinds(relation string) []int {
 		return []int{ofAggregate, ofGroup, ofContainer, ofNest, ofVoid, ofFill}
 	}
 }
-

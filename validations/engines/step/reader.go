@@ -19,6 +19,8 @@ type reader struct {
 	header  Header
 	// keyword and kept are reused for each instance.
 	keyword, kept []byte
+	// wordAt is where the last word of a section stands.
+	wordAt Place
 	// sought is a number of which the second instance ends the reading.
 	sought *uint64
 	seen   bool
@@ -56,11 +58,11 @@ func (r *reader) read() *Fault {
 			}
 		case wordEnd:
 			if sections == 0 {
-				return r.scanner.malformed("the file has no DATA section")
+				return &Fault{"step.malformed", "the file has no DATA section", r.wordAt}
 			}
 			return r.expect(';')
 		default:
-			return r.scanner.malformed("DATA; or %s; must stand here: %s", wordEnd, r.insteadOf(word))
+			return r.misplaced(word, "DATA; or "+wordEnd+"; must stand here")
 		}
 	}
 }
@@ -76,16 +78,9 @@ func (r *reader) opening() *Fault {
 		return fault
 	}
 	if word != wordBegin {
-		return r.scanner.malformed("a STEP physical file begins with %s; (ISO 10303-21): %s", wordBegin, r.insteadOf(word))
+		return r.misplaced(word, "a STEP physical file begins with "+wordBegin+"; (ISO 10303-21)")
 	}
 	return r.expect(';')
-}
-
-func (r *reader) insteadOf(word string) string {
-	if word == "" {
-		return r.scanner.found()
-	}
-	return engine.Quote(word) + " is found"
 }
 
 // word reads a word in upper case; it is empty where none stands here.
@@ -93,7 +88,17 @@ func (r *reader) word() (string, *Fault) {
 	if fault := r.scanner.skipSpace(); fault != nil {
 		return "", fault
 	}
+	r.wordAt = r.scanner.place()
 	return string(bytes.ToUpper(r.scanner.word(nil))), nil
+}
+
+// misplaced is the fault of the last word, where another must stand.
+func (r *reader) misplaced(word, wanted string) *Fault {
+	found := engine.Quote(word) + " is found"
+	if word == "" {
+		found = r.scanner.found()
+	}
+	return &Fault{"step.malformed", wanted + ": " + found, r.wordAt}
 }
 
 // expect reads one character behind white space.
@@ -114,25 +119,22 @@ func (r *reader) readHeader() *Fault {
 		return fault
 	}
 	if word != wordHeader {
-		return r.scanner.malformed("HEADER; must stand here: %s", r.insteadOf(word))
+		return r.misplaced(word, "HEADER; must stand here")
 	}
 	if fault := r.expect(';'); fault != nil {
 		return fault
 	}
 	for {
-		if fault := r.scanner.skipSpace(); fault != nil {
-			return fault
-		}
-		at := r.scanner.place()
 		word, fault := r.word()
 		if fault != nil {
 			return fault
 		}
+		at := r.wordAt
 		switch word {
 		case wordEndSec:
 			return r.expect(';')
 		case "":
-			return r.scanner.malformed("an entry of the header must stand here: %s", r.scanner.found())
+			return r.misplaced(word, "an entry of the header must stand here")
 		}
 		r.kept = r.kept[:0]
 		if fault := r.parameters(&r.kept); fault != nil {
@@ -180,7 +182,7 @@ func (r *reader) data() *Fault {
 			return fault
 		}
 		if word != wordEndSec {
-			return s.malformed("an instance, as in #1=, or ENDSEC; must stand here: %s", r.insteadOf(word))
+			return r.misplaced(word, "an instance, as in #1=, or ENDSEC; must stand here")
 		}
 		return r.expect(';')
 	}
