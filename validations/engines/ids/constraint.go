@@ -66,17 +66,17 @@ const (
 	formLogical
 )
 
-// tolerance allows for the rounding of numbers, both relative to the number and absolute.
-const tolerance = 1e-6
+// tolerance allows for the rounding of numbers, both relative to the number and absolute. Its ends are included, and
+// rounding is what doubles lose beyond it when the ends are computed.
+const (
+	tolerance = 1e-6
+	rounding  = 1e-15
+)
 
-// below is the least number that is taken for another, above the greatest. The order of the operations decides about
-// the last digit, and is that of the standard.
-func below(number float64) float64 {
-	return number - math.Abs(number)*tolerance - tolerance
-}
-
-func above(number float64) float64 {
-	return number + math.Abs(number)*tolerance + tolerance
+// slack is how far a value may be from a number that it is taken for.
+func slack(number float64) float64 {
+	around := math.Abs(number)
+	return around*tolerance + tolerance + (around+tolerance)*rounding
 }
 
 // newLiteral reads a value as XML Schema has numbers.
@@ -92,7 +92,7 @@ func (l literal) equals(v scalar) bool {
 	case formText:
 		return v.text == l.text
 	case formNumber:
-		return l.numeric && v.number >= below(l.number) && v.number <= above(l.number)
+		return l.numeric && math.Abs(v.number-l.number) <= slack(l.number)
 	case formBoolean:
 		return v.text == l.text || v.text == "true" && l.text == "1" || v.text == "false" && l.text == "0"
 	case formLogical:
@@ -159,13 +159,13 @@ func (c *constraint) matchesBounds(v scalar) bool {
 func (b bound) fits(number, than float64) bool {
 	switch b.sign {
 	case ">":
-		return number > above(than)
+		return number > than+slack(than)
 	case ">=":
-		return number >= below(than)
+		return number >= than-slack(than)
 	case "<":
-		return number < below(than)
+		return number < than-slack(than)
 	default:
-		return number <= above(than)
+		return number <= than+slack(than)
 	}
 }
 
