@@ -16,7 +16,7 @@ type classSet struct {
 }
 
 // maxAudit bounds what the audit of a text costs, in names that are compared and bytes that patterns read.
-const maxAudit = 100_000_000
+const maxAudit = 50_000_000
 
 // everyClass has the classes of all objects, for each version of the specification.
 func (r *reader) everyClass() []classSet {
@@ -28,8 +28,8 @@ func (r *reader) classesOf(f *entityFacet) []classSet {
 	sets := []classSet{}
 	for _, schema := range r.versions {
 		set := classSet{schema: schema}
-		for _, c := range schema.Classes {
-			if !c.Abstract && f.name.matchesText(r.work, c.Name) {
+		for _, c := range r.named(f.name, schema) {
+			if !c.Abstract && !slices.Contains(set.classes, c) {
 				set.classes = append(set.classes, c)
 			}
 		}
@@ -41,6 +41,25 @@ func (r *reader) classesOf(f *entityFacet) []classSet {
 		sets = append(sets, set)
 	}
 	return sets
+}
+
+// named are the classes whose names will do.
+func (r *reader) named(name *constraint, schema *ifc.Schema) []*ifc.Class {
+	var found []*ifc.Class
+	if name.isList() {
+		for _, l := range name.values {
+			if c := schema.Class(l.text); c != nil && r.work.spend(1) {
+				found = append(found, c)
+			}
+		}
+		return found
+	}
+	for _, c := range schema.Classes {
+		if name.matchesText(r.work, c.Name) {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // audit looks for what makes a facet of objects of these classes meaningless.
@@ -58,6 +77,7 @@ func (r *reader) audit(n *xpath.Node, f facet, classes []classSet) {
 				engine.NotAllowed(f.relation, relations()), strings.Join(relations(), ", "))
 		}
 		r.auditEntity(n, f.whole)
+		r.auditParts(n, f, classes)
 	case *attributeFacet:
 		r.auditAttribute(n, f, classes)
 	case *propertyFacet:
@@ -169,6 +189,22 @@ func (r *reader) auditOverlap(n *xpath.Node, f *entityFacet, classes []classSet)
 		if len(set.classes) > 0 && !slices.ContainsFunc(set.classes, isApplicable) {
 			r.refuse(n, faultClass, "no applicable object can be of the class %s", f.name)
 			return
+		}
+	}
+}
+
+// auditParts looks for classes whose objects are neither wholes nor parts.
+func (r *reader) auditParts(n *xpath.Node, f *partOfFacet, classes []classSet) {
+	if f.whole.name == nil {
+		return
+	}
+	isObject := func(c *ifc.Class) bool { return c.Is("IFCOBJECTDEFINITION") }
+	for i, set := range r.classesOf(f.whole) {
+		switch {
+		case len(set.classes) > 0 && !slices.ContainsFunc(set.classes, isObject):
+			r.refuse(n, faultClass, "nothing can be part of the class %s of %s", f.whole.name, set.schema.Name)
+		case len(classes[i].classes) > 0 && !slices.ContainsFunc(classes[i].classes, isObject):
+			r.refuse(n, faultClass, "no applicable object of %s can be part of another", set.schema.Name)
 		}
 	}
 }

@@ -45,9 +45,6 @@ func (r *run) reportModel() {
 	for _, keyword := range keywords {
 		message := fmt.Sprintf("not evaluated: %s has no class %s, of which the model has %s",
 			m.schema.Name, engine.Quote(keyword), engine.Plural(m.unknown[keyword], "object", "objects"))
-		if keyword == "" {
-			message = "not evaluated: the model has objects of several classes at once, which IFC does not have"
-		}
 		f := engine.Failure("step.class", message)
 		f.Count = m.unknown[keyword]
 		r.collector.Add("", f)

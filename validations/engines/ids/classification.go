@@ -57,7 +57,7 @@ func codesNote(codes []string) string {
 // classifications are those of an object, and those of its type by systems that the object has none of.
 func (m *model) classifications(object int) []assigned {
 	var found []assigned
-	for _, e := range m.edges[ofClassification].from(object) {
+	for _, e := range m.from(ofClassification, object) {
 		found = append(found, m.assigned(int(e.to)))
 	}
 	above, ok := m.typeOf(object)
@@ -65,7 +65,7 @@ func (m *model) classifications(object int) []assigned {
 		return found
 	}
 	own := len(found)
-	for _, e := range m.edges[ofClassification].from(above) {
+	for _, e := range m.from(ofClassification, above) {
 		inherited := m.assigned(int(e.to))
 		if !slices.ContainsFunc(found[:own], func(a assigned) bool { return a.system == inherited.system }) {
 			found = append(found, inherited)

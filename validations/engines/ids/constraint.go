@@ -39,6 +39,8 @@ type pattern struct {
 type bound struct {
 	sign string
 	than literal
+	// isDuration says that texts are lengths of time, whose order is not that of texts.
+	isDuration bool
 }
 
 // length bounds how many characters a text has: =, >= or <=.
@@ -113,6 +115,11 @@ func (c *constraint) matches(w *work, v scalar) bool {
 	return c.matchesPatterns(w, v) && c.matchesBounds(v) && c.matchesLengths(v)
 }
 
+// isList says whether the constraint only lists values.
+func (c *constraint) isList() bool {
+	return len(c.values) > 0 && len(c.patterns)+len(c.bounds)+len(c.lengths) == 0
+}
+
 // matchesText is matches for a name.
 func (c *constraint) matchesText(w *work, text string) bool {
 	return c.matches(w, scalar{form: formText, text: text})
@@ -124,7 +131,7 @@ func (c *constraint) matchesPatterns(w *work, v scalar) bool {
 		return true
 	}
 	for _, p := range c.patterns {
-		if v.form != formText || !w.spend(int(p.compiled.Work(v.text)>>patternShift)) {
+		if v.form != formText && v.form != formBoolean || !w.spend(int(p.compiled.Work(v.text)>>patternShift)) {
 			return false
 		}
 		if p.compiled.RE.MatchString(v.text) {
@@ -144,6 +151,8 @@ func (c *constraint) matchesBounds(v scalar) bool {
 		switch {
 		case v.form == formNumber && b.than.numeric:
 			fits = b.fits(v.number, b.than.number)
+		case v.form == formText && b.isDuration:
+			fits = b.fitsDuration(v.text)
 		case v.form == formText && !b.than.numeric:
 			order := strings.Compare(v.text, b.than.text)
 			fits = order > 0 && b.sign[0] == '>' || order < 0 && b.sign[0] == '<' || order == 0 && len(b.sign) > 1

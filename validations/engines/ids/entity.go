@@ -49,7 +49,7 @@ func (m *model) isOfClass(f *entityFacet, object int) bool {
 }
 
 func (m *model) hasType(object int, class *ifc.Class) bool {
-	for _, e := range m.edges[ofType].from(object) {
+	for _, e := range m.from(ofType, object) {
 		if m.file.At(int(e.to)).Class == class.Number {
 			return true
 		}
@@ -60,7 +60,7 @@ func (m *model) hasType(object int, class *ifc.Class) bool {
 // typeOf is the object that says what an object has in common with others, false where there is none.
 func (m *model) typeOf(object int) (int, bool) {
 	m.work.spend(1)
-	for _, e := range m.edges[ofType].from(object) {
+	for _, e := range m.from(ofType, object) {
 		return int(e.to), true
 	}
 	return 0, false

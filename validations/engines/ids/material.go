@@ -53,9 +53,9 @@ func quoteAll(texts []string) string {
 
 // materials are those of an object, or those of its type where it has none.
 func (m *model) materials(object int) []int {
-	found := m.edges[ofMaterial].from(object)
+	found := m.from(ofMaterial, object)
 	if above, ok := m.typeOf(object); ok && len(found) == 0 {
-		found = m.edges[ofMaterial].from(above)
+		found = m.from(ofMaterial, above)
 	}
 	var materials []int
 	for _, e := range found {

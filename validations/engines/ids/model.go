@@ -66,8 +66,15 @@ type edge struct{ from, to int32 }
 
 const edgeSize = 8
 
-// from are the objects that edges lead to from an object.
-func (r relation) from(object int) []edge {
+// What looking an object up costs, in bytes that are read in the same time.
+const costOfLookup = 64
+
+// from are the edges of a kind that begin at an object.
+func (m *model) from(kind, object int) []edge {
+	r := m.edges[kind]
+	if !m.work.spend(costOfLookup) {
+		return nil
+	}
 	begin, _ := slices.BinarySearchFunc(r, object, func(e edge, object int) int { return cmp.Compare(int(e.from), object) })
 	end := begin
 	for end < len(r) && int(r[end].from) == object {
@@ -258,7 +265,7 @@ func (m *model) text(object int, attribute string) string {
 // object is the object that a value refers to, false where that was not kept.
 func (m *model) object(from int, v step.Value) (int, bool) {
 	id, ok := v.Reference()
-	if !ok || !m.work.spend(1) {
+	if !ok || !m.work.spend(costOfLookup) {
 		return 0, false
 	}
 	object, found := m.file.Find(id)

@@ -18,9 +18,9 @@ func (c *check) findWhole(f *partOfFacet, object int) (int, bool) {
 	known := map[int]bool{object: true}
 	for i := 0; i < len(seen); i++ {
 		for _, kind := range kinds {
-			for _, e := range c.edges[kind].from(seen[i]) {
+			for _, e := range c.from(kind, seen[i]) {
 				whole := int(e.to)
-				if !c.work.spend(1) {
+				if !c.work.spend(costOfLookup) {
 					return 0, false
 				}
 				if known[whole] {

@@ -94,7 +94,7 @@ func (p *plan) need(f facet) {
 		p.model.prepareClasses(f.whole)
 		p.keep(partRelations(f.relation)...)
 		// Wholes are objects, and so are the parts between an object and its whole.
-		p.keep("IFCOBJECTDEFINITION", "IFCOBJECT")
+		p.keep("IFCOBJECTDEFINITION")
 	}
 }
 

@@ -37,7 +37,7 @@ func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool,
 	for _, set := range group.sets {
 		begun := len(seen)
 		for p := range c.properties(set) {
-			if !c.work.spend(1) {
+			if !c.work.spend(costOfLookup) {
 				return false, false
 			}
 			if !f.name.matchesText(c.work, p.name) {
@@ -108,7 +108,7 @@ func (f *propertyFacet) accepts(c *check, p property, set string) bool {
 func (m *model) propertySets(f *propertyFacet, object int) []setGroup {
 	var groups []setGroup
 	add := func(object, kind int) {
-		for _, e := range m.edges[kind].from(object) {
+		for _, e := range m.from(kind, object) {
 			set := int(e.to)
 			name := m.text(set, "Name")
 			if !f.set.matchesText(m.work, name) {

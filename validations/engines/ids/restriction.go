@@ -21,6 +21,7 @@ const (
 	baseTime     = "xs:time"
 	baseDateTime = "xs:dateTime"
 	baseDuration = "xs:duration"
+	baseAddress  = "xs:anyURI"
 )
 
 // forms are how values of a base are written.
@@ -72,11 +73,15 @@ func (r *reader) readConstraint(n *xpath.Node) *constraint {
 func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 	_, base, qualified := strings.Cut(r.attributes(n, "base")["base"], ":")
 	c.base = "xs:" + base
-	if c.base != baseText && forms[c.base] == nil || !qualified {
-		r.refuse(n, faultValue, "the base of a restriction is one of xs:string, xs:double, xs:integer, xs:boolean, "+
-			"xs:date, xs:dateTime, xs:time and xs:duration")
+	if c.base == baseAddress {
 		c.base = baseText
 	}
+	if c.base != baseText && forms[c.base] == nil || !qualified {
+		r.refuse(n, faultValue, "the base of a restriction is one of xs:string, xs:double, xs:integer, xs:boolean, "+
+			"xs:date, xs:dateTime, xs:time, xs:duration and xs:anyURI")
+		c.base = baseText
+	}
+	found := false
 	for _, child := range r.elements(n) {
 		if child.Namespace() != namespaceXS || child.Local() == "annotation" {
 			if child.Namespace() != namespaceXS {
@@ -84,6 +89,7 @@ func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 			}
 			continue
 		}
+		found = true
 		values := r.attributes(child, "value", "fixed", "id")
 		value, given := values["value"]
 		if !given {
@@ -92,7 +98,7 @@ func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 		}
 		r.readLimit(child, value, c)
 	}
-	if len(c.values)+len(c.patterns)+len(c.bounds)+len(c.lengths) == 0 {
+	if !found {
 		r.refuse(n, faultValue, "the restriction restricts nothing")
 	}
 }
@@ -112,14 +118,13 @@ func (r *reader) readLimit(n *xpath.Node, value string, c *constraint) {
 	case "pattern":
 		r.readPattern(n, value, c)
 	case "minExclusive", "minInclusive", "maxExclusive", "maxInclusive":
-		ordered := []string{baseReal, baseInteger, baseDate, baseTime, baseDateTime}
-		if !slices.Contains(ordered, c.base) || !isWritten(value, c.base) {
+		if c.base == baseText || c.base == baseBoolean || !isWritten(value, c.base) {
 			r.refuse(n, faultValue, "<xs:%s> with %s does not fit the base %s", n.Local(), engine.Quote(value), c.base)
 			return
 		}
 		than := newLiteral(value)
 		than.numeric = c.base == baseReal || c.base == baseInteger
-		c.bounds = append(c.bounds, bound{signs[n.Local()], than})
+		c.bounds = append(c.bounds, bound{signs[n.Local()], than, c.base == baseDuration})
 	case "length", "minLength", "maxLength":
 		count, err := strconv.Atoi(value)
 		if err != nil || count < 0 || c.base != baseText {
@@ -137,6 +142,13 @@ func (r *reader) readLimit(n *xpath.Node, value string, c *constraint) {
 	}
 }
 
+// maxPatternChars is the length of a pattern, which may list the names of rooms. maxPatterns bounds the instructions that
+// all patterns of a text are compiled to.
+const (
+	maxPatternChars = 4000
+	maxPatterns     = 200_000
+)
+
 func (r *reader) readPattern(n *xpath.Node, source string, c *constraint) {
 	if r.refusals >= maxFaults {
 		return
@@ -145,13 +157,19 @@ func (r *reader) readPattern(n *xpath.Node, source string, c *constraint) {
 		r.refuse(n, faultPattern, "the pattern is empty")
 		return
 	}
-	if c.base == baseReal || c.base == baseInteger || c.base == baseBoolean {
+	if c.base == baseReal || c.base == baseInteger {
 		r.refuse(n, faultPattern, "patterns are for texts, not for %s; use bounds or an enumeration", c.base)
 		return
 	}
-	compiled, err := xsdpattern.Compile(source, r.limits)
+	limits := r.limits
+	limits.MaxPatternChars = maxPatternChars
+	compiled, err := xsdpattern.Compile(source, limits)
 	if err != nil {
 		r.refuse(n, faultPattern, "the pattern %s cannot be read: %s", engine.Quote(source), err)
+		return
+	}
+	if r.patterns += compiled.Work(""); r.patterns > maxPatterns {
+		r.refuse(n, "ids.too_large", "the patterns of the text are too large together")
 		return
 	}
 	c.patterns = append(c.patterns, pattern{source, compiled})

@@ -167,6 +167,9 @@ func (r *reader) readRequirements(n *xpath.Node, s *specification, classes []cla
 		r.refuse(n, faultCardinality, "a prohibited specification has no requirements: its objects must not be there at all")
 		return
 	}
+	if len(r.elements(n)) == 0 {
+		r.refuse(n, faultStructure, "<requirements> has no requirement: leave it out, or say what is required")
+	}
 	for _, child := range r.elements(n) {
 		if child.Namespace() != namespaceIDS || !slices.Contains(facetNames(), child.Local()) {
 			var parts []part

@@ -43,6 +43,7 @@ type reader struct {
 	// refusals are the faults that were found, noted or not.
 	refusals int
 	facets   int
+	patterns int64
 	work     *work
 	schemas  map[string]*ifc.Schema
 	// versions are those of the specification that is read.

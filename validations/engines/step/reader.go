@@ -213,6 +213,9 @@ func (r *reader) instance() *Fault {
 		return fault
 	}
 	r.keyword = s.word(r.keyword[:0])
+	if len(r.keyword) == 0 {
+		return s.malformed("the name of one class must stand here: %s", s.found())
+	}
 	upper(r.keyword)
 	class, keep := r.choose(r.keyword)
 	if !keep {

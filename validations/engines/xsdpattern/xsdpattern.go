@@ -7,6 +7,7 @@ package xsdpattern
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -21,7 +22,7 @@ func Compile(source string, limits engine.Limits) (engine.Pattern, error) {
 		return engine.Pattern{}, fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
 	}
 	p := &parser{source: []rune(source)}
-	if err := p.alternatives(); err != nil {
+	if _, err := p.alternatives(); err != nil {
 		return engine.Pattern{}, err
 	}
 	if p.at < len(p.source) {
@@ -73,15 +74,24 @@ func (p *parser) take(c rune) bool {
 	return true
 }
 
-func (p *parser) alternatives() error {
+// maxSize is how many characters and sets an expression may have once its repetitions are written out.
+const maxSize = 20_000
+
+// alternatives reads parts up to the end of a group. It returns their size.
+func (p *parser) alternatives() (int, error) {
+	size := 1
 	for {
 		for p.at < len(p.source) && p.next() != '|' && p.next() != ')' {
-			if err := p.piece(); err != nil {
-				return err
+			more, err := p.piece()
+			if err != nil {
+				return 0, err
+			}
+			if size += more; size > maxSize {
+				return 0, p.fault("the pattern repeats too much")
 			}
 		}
 		if !p.take('|') {
-			return nil
+			return size, nil
 		}
 		p.linear.WriteByte('|')
 	}
@@ -90,41 +100,46 @@ func (p *parser) alternatives() error {
 // maxGroups is how deep groups may nest.
 const maxGroups = 100
 
-// piece reads a part and how often it is repeated.
-func (p *parser) piece() error {
+// piece reads a part and how often it is repeated. It returns its size.
+func (p *parser) piece() (int, error) {
+	size := 1
 	if p.next() == '(' {
-		if err := p.group(); err != nil {
-			return err
+		inside, err := p.group()
+		if err != nil {
+			return 0, err
 		}
-		return p.quantifier()
+		size = inside
+	} else {
+		characters, err := p.atom()
+		if err != nil {
+			return 0, err
+		}
+		characters.write(&p.linear)
 	}
-	characters, err := p.atom()
-	if err != nil {
-		return err
-	}
-	characters.write(&p.linear)
-	return p.quantifier()
+	times, err := p.quantifier()
+	return size * times, err
 }
 
-func (p *parser) group() error {
+func (p *parser) group() (int, error) {
 	opened := p.at
 	p.at++
 	if p.next() == '?' {
-		return p.fault("XML Schema has no (?...): a group is written as (...), and look-around does not exist")
+		return 0, p.fault("XML Schema has no (?...): a group is written as (...), and look-around does not exist")
 	}
 	if p.depth++; p.depth > maxGroups {
-		return p.fault("groups are nested too deep")
+		return 0, p.fault("groups are nested too deep")
 	}
 	p.linear.WriteString("(?:")
-	if err := p.alternatives(); err != nil {
-		return err
+	size, err := p.alternatives()
+	if err != nil {
+		return 0, err
 	}
 	if !p.take(')') {
-		return &syntaxError{opened, "this ( is never closed"}
+		return 0, &syntaxError{opened, "this ( is never closed"}
 	}
 	p.linear.WriteByte(')')
 	p.depth--
-	return nil
+	return size, nil
 }
 
 func (p *parser) atom() (set, error) {
@@ -154,28 +169,31 @@ func (p *parser) atom() (set, error) {
 	}
 }
 
-// quantifier reads how often the last part is repeated, if that is said.
-func (p *parser) quantifier() error {
+// quantifier reads how often the last part is repeated, if that is said. It returns how often that is written out.
+func (p *parser) quantifier() (int, error) {
+	times := 1
 	switch c := p.next(); c {
 	case '?', '*', '+':
 		p.at++
 		p.linear.WriteRune(c)
 	case '{':
-		if err := p.bounds(); err != nil {
-			return err
+		written, err := p.bounds()
+		if err != nil {
+			return 0, err
 		}
+		times = written
 	default:
-		return nil
+		return times, nil
 	}
 	switch p.next() {
 	case '?', '*', '+', '{':
-		return p.fault("XML Schema has no quantifier of a quantifier, such as .*? or a++")
+		return 0, p.fault("XML Schema has no quantifier of a quantifier, such as .*? or a++")
 	}
-	return nil
+	return times, nil
 }
 
 // bounds reads {n}, {n,} or {n,m}.
-func (p *parser) bounds() error {
+func (p *parser) bounds() (int, error) {
 	opened := p.at
 	for p.at < len(p.source) && p.next() != '}' {
 		p.at++
@@ -183,11 +201,20 @@ func (p *parser) bounds() error {
 	text := string(p.source[opened+1 : p.at])
 	least, most, ranged := strings.Cut(text, ",")
 	if !p.take('}') || !isNumber(least) || ranged && most != "" && !isNumber(most) {
-		return &syntaxError{opened, "a repetition is written as {2}, {2,} or {2,3}"}
+		return 0, &syntaxError{opened, "a repetition is written as {2}, {2,} or {2,3}"}
+	}
+	// The regexp package has an upper limit, which is what is wrong with a number that does not fit.
+	low, _ := strconv.Atoi(least)
+	high, _ := strconv.Atoi(most)
+	if max(low, high) > maxRepeats || most != "" && low > high {
+		return 0, &syntaxError{opened, fmt.Sprintf("a repetition is up to %d, the least number before the most", maxRepeats)}
 	}
 	p.linear.WriteString("{" + text + "}")
-	return nil
+	return max(low, high, 1), nil
 }
+
+// maxRepeats is the limit of the regexp package.
+const maxRepeats = 1000
 
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""

@@ -91,11 +91,12 @@ func TestFaults(t *testing.T) {
 		`\p{Foo}`:                  `at character 3: the property "Foo" is not known here`,
 		`\pL`:                      `at character 3: \p is followed by the name of a property`,
 		"a{x}":                     "at character 2: a repetition is written as {2}, {2,} or {2,3}",
-		"a{3,2}":                   "the pattern cannot be compiled",
-		"a{2000}":                  "the pattern cannot be compiled",
+		"a{3,2}":                   "at character 2: a repetition is up to 1000, the least number before the most",
+		"a{2000}":                  "at character 2: a repetition is up to 1000, the least number before the most",
 		`[a-\d]`:                   "at character 6: a range in [] goes from one character to another",
 		strings.Repeat("(", 200):   "at character 102: groups are nested too deep",
 		strings.Repeat("[a-", 200): "at character 302: classes are nested too deep",
+		"(a{200}){200}":            "at character 14: the pattern repeats too much",
 		strings.Repeat("a", 1001):  "the pattern is longer than 1000 characters",
 	} {
 		if _, err := xsdpattern.Compile(source, engine.DefaultLimits()); err == nil || !strings.Contains(err.Error(), want) {
