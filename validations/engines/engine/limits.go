@@ -91,7 +91,7 @@ func DefaultLimits() Limits {
 
 		MaxModelBytes: 1024 * mebibyte,
 		MaxHeldBytes:  256 * mebibyte,
-		MaxModelWork:  5_000_000_000,
+		MaxModelWork:  2_000_000_000,
 
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,

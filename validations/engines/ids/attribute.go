@@ -14,7 +14,7 @@ func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
 		}
 		if c.isEmpty(v, a.Type) {
 			if as == optional {
-				return c.fails("has the attribute %s without a value, and %s is required where it is there", a.Name, f.value)
+				return c.explains && c.fails("has the attribute %s without a value, and %s is required where it is there", a.Name, f.value)
 			}
 			continue
 		}
@@ -22,14 +22,14 @@ func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
 		fits := f.value == nil || f.value.matches(c.work, c.scalar(v, a.Type, nil))
 		switch {
 		case as == prohibited && fits:
-			return c.fails("has the attribute %s with the value %s, which is prohibited", a.Name, written(v))
+			return c.explains && c.fails("has the attribute %s with the value %s, which is prohibited", a.Name, written(v))
 		case as != prohibited && !fits:
-			return c.fails("has the attribute %s with the value %s%s, and %s is required",
+			return c.explains && c.fails("has the attribute %s with the value %s%s, and %s is required",
 				a.Name, written(v), c.convertedNote(v, a.Type, nil), f.value)
 		}
 	}
 	if as == required && !filled {
-		return c.fails("has no attribute %s with a value%s", f.name, expected(f.value))
+		return c.explains && c.fails("has no attribute %s with a value%s", f.name, expected(f.value))
 	}
 	return true
 }

@@ -29,7 +29,7 @@ func (r *reader) classesOf(f *entityFacet) []classSet {
 	for _, schema := range r.versions {
 		set := classSet{schema: schema}
 		for _, c := range r.named(f.name, schema) {
-			if !c.Abstract && !slices.Contains(set.classes, c) {
+			if !c.Abstract {
 				set.classes = append(set.classes, c)
 			}
 		}
@@ -48,7 +48,7 @@ func (r *reader) named(name *constraint, schema *ifc.Schema) []*ifc.Class {
 	var found []*ifc.Class
 	if name.isList() {
 		for _, l := range name.values {
-			if c := schema.Class(l.text); c != nil && r.work.spend(1) {
+			if c := schema.Class(l.text); c != nil && r.work.spend(1+len(found)) && !slices.Contains(found, c) {
 				found = append(found, c)
 			}
 		}

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,11 +27,10 @@ type check struct {
 	reason   string
 }
 
-// fails notes why a facet does not hold, and returns false.
+// fails notes why a facet does not hold, and returns false. It stands behind c.explains, so that no message is made for
+// what is only counted.
 func (c *check) fails(format string, values ...any) bool {
-	if c.explains {
-		c.reason = fmt.Sprintf(format, values...)
-	}
+	c.reason = fmt.Sprintf(format, values...)
 	return false
 }
 
@@ -49,6 +49,7 @@ func (r *run) reportModel() {
 		f.Count = m.unknown[keyword]
 		r.collector.Add("", f)
 	}
+	slices.SortFunc(m.dangling, func(a, b dangling) int { return cmp.Or(a.from-b.from, cmp.Compare(a.to, b.to)) })
 	for _, d := range m.dangling {
 		f := engine.Failure("step.reference", fmt.Sprintf("%s refers to #%d, which is not in the file", m.describe(d.from), d.to))
 		f.Path = m.guid(d.from)
@@ -108,17 +109,15 @@ func (r *run) isApplicable(s *specification, object int) bool {
 // report adds the finding of an object that does not have what a requirement asks for, or that must not be there at
 // all.
 func (r *run) report(s *specification, q *requirement, object int) {
-	code, what := "ids.prohibited", ""
+	key := s.key
 	if q != nil {
-		code, what = "ids."+strings.ToLower(q.facet.kind()), ": "+q.facet.words()
+		key = q.key
 	}
-	group := s.label() + what
-	key := engine.CheckKey{Code: code, Path: group, Severity: engine.SeverityError}
 	if r.collector.Full(key) {
 		r.collector.AddUnlisted(key, 1)
 		return
 	}
-	f := engine.Failure(code, "")
+	f := engine.Failure(key.Code, "")
 	f.Path, f.AssertionID = r.model.guid(object), s.id()
 	reason, instructions := "must not be in the model ("+s.applicability()+")", s.instructions
 	if q != nil {
@@ -131,7 +130,7 @@ func (r *run) report(s *specification, q *requirement, object int) {
 	}
 	message := fmt.Sprintf("%s %s [%s]%s", r.model.describe(object), reason, s.label(), hint(instructions))
 	f.Message = engine.ClipTo(message, engine.MaxMessage)
-	r.collector.Add(group, step.Locate(f, r.source, r.model.place(object), r.limits))
+	r.collector.Add(key.Path, step.Locate(f, r.source, r.model.place(object), r.limits))
 }
 
 func hint(instructions string) string {

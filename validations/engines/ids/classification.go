@@ -27,7 +27,7 @@ func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
 		}
 		switch {
 		case fits && as == prohibited:
-			return c.fails("is classified by %s%s, which is prohibited", engine.Quote(a.system), codesNote(a.codes))
+			return c.explains && c.fails("is classified by %s%s, which is prohibited", engine.Quote(a.system), codesNote(a.codes))
 		case fits:
 			return true
 		}
@@ -37,9 +37,9 @@ func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
 	case as == prohibited, as == optional && len(classifications) == 0:
 		return true
 	case !inSystem:
-		return c.fails("has no %s", f.words())
+		return c.explains && c.fails("has no %s", f.words())
 	default:
-		return c.fails("is classified by %s%s, and %s is required", f.system, codesNote(others), f.value)
+		return c.explains && c.fails("is classified by %s%s, and %s is required", f.system, codesNote(others), f.value)
 	}
 }
 

@@ -142,7 +142,7 @@ func (c *constraint) matchesPatterns(w *work, v scalar) bool {
 }
 
 // patternShift makes work of what a pattern costs at worst, because most texts cost far less.
-const patternShift = 3
+const patternShift = 2
 
 // matchesBounds compares numbers with their tolerance, and dates as texts: theirs is the order of time.
 func (c *constraint) matchesBounds(v scalar) bool {

@@ -13,7 +13,7 @@ const notDefined = "NOTDEFINED"
 
 func (f *entityFacet) holds(c *check, object int, _ cardinality) bool {
 	if !c.isOfClass(f, object) {
-		return c.fails("is not of the class %s", f.name)
+		return c.explains && c.fails("is not of the class %s", f.name)
 	}
 	if f.predefined == nil {
 		return true
@@ -25,9 +25,9 @@ func (f *entityFacet) holds(c *check, object int, _ cardinality) bool {
 		}
 	}
 	if len(types) == 0 {
-		return c.fails("has no predefined type, and %s is required", f.predefined)
+		return c.explains && c.fails("has no predefined type, and %s is required", f.predefined)
 	}
-	return c.fails("has the predefined type %s, and %s is required", types[0], f.predefined)
+	return c.explains && c.fails("has the predefined type %s, and %s is required", types[0], f.predefined)
 }
 
 // isOfClass says whether an object is of a class that a facet is for, by its own class or by that of its type.

@@ -9,8 +9,6 @@ import (
 
 // facet describes something that objects have.
 type facet interface {
-	// kind is the name of its element.
-	kind() string
 	// words say what it asks for, for people.
 	words() string
 	// holds says whether an object has what the facet asks for, as its cardinality says. It notes the reason where not.
@@ -55,13 +53,6 @@ type partOfFacet struct {
 	relation string
 	whole    *entityFacet
 }
-
-func (*entityFacet) kind() string         { return "entity" }
-func (*attributeFacet) kind() string      { return "attribute" }
-func (*classificationFacet) kind() string { return "classification" }
-func (*propertyFacet) kind() string       { return "property" }
-func (*materialFacet) kind() string       { return "material" }
-func (*partOfFacet) kind() string         { return "partOf" }
 
 func (f *entityFacet) words() string {
 	if f.predefined == nil {

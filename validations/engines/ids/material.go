@@ -29,17 +29,17 @@ func (f *materialFacet) holds(c *check, object int, as cardinality) bool {
 	}
 	switch {
 	case as == prohibited && fits && f.value == nil:
-		return c.fails("has a material, which is prohibited")
+		return c.explains && c.fails("has a material, which is prohibited")
 	case as == prohibited && fits:
-		return c.fails("has the material %s, which is prohibited", quoteAll(names))
+		return c.explains && c.fails("has the material %s, which is prohibited", quoteAll(names))
 	case fits, as == prohibited, as == optional && len(materials) == 0:
 		return true
 	case len(materials) == 0:
-		return c.fails("has no material%s", expected(f.value))
+		return c.explains && c.fails("has no material%s", expected(f.value))
 	case len(names) == 0:
-		return c.fails("has a material without a name, and %s is required", f.value)
+		return c.explains && c.fails("has a material without a name, and %s is required", f.value)
 	default:
-		return c.fails("has the material %s, and %s is required", quoteAll(names), f.value)
+		return c.explains && c.fails("has the material %s, and %s is required", quoteAll(names), f.value)
 	}
 }
 
@@ -80,7 +80,7 @@ func (m *model) materialNames(material int) []string {
 					names = append(names, text.Text())
 				}
 			case v.Kind() == step.Reference || v.Kind() == step.List:
-				for _, part := range m.objects(parts[i], v) {
+				for part := range m.objects(parts[i], v) {
 					if !known[part] && m.isMaterial(part) {
 						known[part] = true
 						parts = append(parts, part)

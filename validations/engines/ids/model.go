@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,8 +19,6 @@ type model struct {
 	schema *ifc.Schema
 	work   *work
 	edges  [kindsOfRelations]relation
-	// budget is the memory that is left for edges.
-	budget int64
 	units  map[string]conversion
 	// classes are the objects that each facet for classes is for, by the number of their class.
 	classes map[*entityFacet]*classes
@@ -182,7 +181,7 @@ func (m *model) chooser(kept []bool) step.Chooser {
 	}
 }
 
-// connect finds the relations between the objects.
+// connect finds the relations between the objects. They are counted first, so that no list of them ever grows.
 func (m *model) connect(limits engine.Limits) *step.Fault {
 	byClass := make([][]relating, len(m.schema.Classes))
 	for _, one := range relatings() {
@@ -192,46 +191,57 @@ func (m *model) connect(limits engine.Limits) *step.Fault {
 			}
 		}
 	}
-	m.budget = limits.MaxHeldBytes - m.file.Held()
+	budget := (limits.MaxHeldBytes - m.file.Held()) / edgeSize
+	counts := [kindsOfRelations]int{}
 	for object := range m.file.Len() {
 		for _, how := range byClass[m.file.At(object).Class] {
-			if !m.relate(object, how) {
-				message := "the relations of the model take too much memory"
-				return &step.Fault{Code: "step.too_large", Message: message, At: m.place(object)}
+			for range m.related(object, how) {
+				counts[how.kind]++
+				budget--
+				if budget < 0 {
+					message := "the relations of the model take too much memory"
+					return &step.Fault{Code: "step.too_large", Message: message, At: m.place(object)}
+				}
 			}
 		}
 	}
-	for i := range m.edges {
-		slices.SortStableFunc(m.edges[i], func(a, b edge) int { return cmp.Compare(a.from, b.from) })
+	for kind, count := range counts {
+		m.edges[kind] = make(relation, 0, count)
+	}
+	for object := range m.file.Len() {
+		for _, how := range byClass[m.file.At(object).Class] {
+			for from, to := range m.related(object, how) {
+				e := edge{int32(from), int32(to)} //nolint:gosec // The number of objects is bounded by the memory.
+				m.edges[how.kind] = append(m.edges[how.kind], e)
+			}
+		}
+	}
+	for _, edges := range m.edges {
+		slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.from, b.from) })
 	}
 	return nil
 }
 
-// relate adds the edges of one object. Where it names no attribute for an end, it is that end itself. It returns false
-// once there is no memory left.
-func (m *model) relate(object int, how relating) bool {
-	from, to := []int{object}, []int{object}
-	if how.from != "" {
-		from = m.objects(object, m.named(object, how.from))
-	}
-	if how.to != "" {
-		to = m.objects(object, m.named(object, how.to))
-	}
-	for _, a := range from {
-		for _, b := range to {
-			if !m.work.spend(1) {
-				return true // The run ends with the reason of the work.
-			}
-			edges := m.edges[how.kind]
-			before := cap(edges)
-			edges = append(edges, edge{int32(a), int32(b)}) //nolint:gosec // bounded by the memory
-			m.edges[how.kind] = edges
-			if m.budget -= int64(cap(edges)-before) * edgeSize; m.budget < 0 {
-				return false
+// related are the edges of one object. Where it names no attribute for an end, it is that end itself.
+func (m *model) related(object int, how relating) iter.Seq2[int, int] {
+	begins, ends := m.end(object, how.from), m.end(object, how.to)
+	return func(yield func(int, int) bool) {
+		for from := range begins {
+			for to := range ends {
+				if !m.work.spend(1) || !yield(from, to) {
+					return
+				}
 			}
 		}
 	}
-	return true
+}
+
+// end are the objects that an attribute refers to, or the object itself.
+func (m *model) end(object int, attribute string) iter.Seq[int] {
+	if attribute == "" {
+		return func(yield func(int) bool) { yield(object) }
+	}
+	return m.objects(object, m.named(object, attribute))
 }
 
 // class is the class of an object.
@@ -290,19 +300,17 @@ func (m *model) noteDangling(from int, id uint64) {
 }
 
 // objects are the objects that a value refers to: one, those of a list, or those of a list with the name of its type.
-func (m *model) objects(from int, v step.Value) []int {
+func (m *model) objects(from int, v step.Value) iter.Seq[int] {
 	_, v = v.Typed()
-	if v.Kind() != step.List {
+	return func(yield func(int) bool) {
 		if object, ok := m.object(from, v); ok {
-			return []int{object}
+			yield(object)
+			return
 		}
-		return nil
-	}
-	var found []int
-	for element := range v.Elements() {
-		if object, ok := m.object(from, element); ok {
-			found = append(found, object)
+		for element := range v.Elements() {
+			if object, ok := m.object(from, element); ok && !yield(object) {
+				return
+			}
 		}
 	}
-	return found
 }

@@ -4,9 +4,9 @@ func (f *partOfFacet) holds(c *check, object int, as cardinality) bool {
 	whole, found := c.findWhole(f, object)
 	switch {
 	case as == prohibited && found:
-		return c.fails("is part of %s, which is prohibited", c.describe(whole))
+		return c.explains && c.fails("is part of %s, which is prohibited", c.describe(whole))
 	case as != prohibited && !found:
-		return c.fails("is not %s", f.words())
+		return c.explains && c.fails("is not %s", f.words())
 	}
 	return true
 }

@@ -15,7 +15,7 @@ type setGroup struct {
 func (f *propertyFacet) holds(c *check, object int, as cardinality) bool {
 	groups := c.propertySets(f, object)
 	if as == required && len(groups) == 0 {
-		return c.fails("has no property set %s, where the %s is required", f.set, f.words())
+		return c.explains && c.fails("has no property set %s, where the %s is required", f.set, f.words())
 	}
 	for _, group := range groups {
 		found, ok := f.holdsIn(c, group, as)
@@ -23,7 +23,7 @@ func (f *propertyFacet) holds(c *check, object int, as cardinality) bool {
 			return false
 		}
 		if as == required && !found {
-			return c.fails("has no property %s in %s%s", f.name, engine.Quote(group.name), expected(f.value))
+			return c.explains && c.fails("has no property %s in %s%s", f.name, engine.Quote(group.name), expected(f.value))
 		}
 	}
 	return true
@@ -50,7 +50,7 @@ func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool,
 			seen = append(seen, p.name)
 			found = true
 			if as == prohibited {
-				return true, c.fails("has the property %s in %s, which is prohibited",
+				return true, c.explains && c.fails("has the property %s in %s, which is prohibited",
 					engine.Quote(p.name), engine.Quote(group.name))
 			}
 			if !f.accepts(c, p, group.name) {
@@ -65,7 +65,7 @@ func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool,
 func (f *propertyFacet) accepts(c *check, p property, set string) bool {
 	where := engine.Quote(p.name) + " in " + engine.Quote(set)
 	if p.values == nil {
-		return c.fails("has the property %s as %s, whose values are not compared", where, p.form)
+		return c.explains && c.fails("has the property %s as %s, whose values are not compared", where, p.form)
 	}
 	filled, typed := false, false
 	var values, types []string
@@ -94,13 +94,13 @@ func (f *propertyFacet) accepts(c *check, p property, set string) bool {
 	}
 	switch {
 	case !filled:
-		return c.fails("has the property %s without a value%s", where, expected(f.value))
+		return c.explains && c.fails("has the property %s without a value%s", where, expected(f.value))
 	case !typed:
 		slices.Sort(types)
-		return c.fails("has the property %s of the type %s, and %s is required",
+		return c.explains && c.fails("has the property %s of the type %s, and %s is required",
 			where, listed(slices.Compact(types)), f.dataType)
 	default:
-		return c.fails("has the property %s with the value %s, and %s is required", where, listed(values), f.value)
+		return c.explains && c.fails("has the property %s with the value %s, and %s is required", where, listed(values), f.value)
 	}
 }
 

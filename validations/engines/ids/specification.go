@@ -19,6 +19,8 @@ type specification struct {
 	// applicable selects the objects: those that have all of these facets.
 	applicable   []facet
 	requirements []*requirement
+	// key is the check that objects are counted as that must not be there.
+	key engine.CheckKey
 }
 
 // requirement is a facet that applicable objects must have, may have or must not have.
@@ -26,6 +28,8 @@ type requirement struct {
 	facet        facet
 	cardinality  cardinality
 	instructions string
+	// key is the check that its findings are counted as.
+	key engine.CheckKey
 }
 
 // cardinality says whether something must, may or must not be there.
@@ -90,6 +94,7 @@ func (r *reader) readSpecification(n *xpath.Node) *specification {
 	if _, named := values["name"]; !named {
 		r.refuse(n, faultStructure, "<specification> needs the attribute name")
 	}
+	s.key = s.check("ids.prohibited", "")
 	r.readVersions(n, s)
 	parts := r.parts(n, part{"applicability", 1, 1}, part{"requirements", 0, 1})
 	if len(parts["applicability"]) == 0 {
@@ -181,6 +186,7 @@ func (r *reader) readRequirements(n *xpath.Node, s *specification, classes []cla
 		}
 		one := &requirement{cardinality: required}
 		one.facet = r.readFacet(child, one)
+		one.key = s.check("ids."+strings.ToLower(child.Local()), ": "+one.facet.words())
 		s.requirements = append(s.requirements, one)
 		r.audit(child, one.facet, classes)
 		r.auditCardinality(child, one)
@@ -190,6 +196,11 @@ func (r *reader) readRequirements(n *xpath.Node, s *specification, classes []cla
 // oneLine is a text with its white space collapsed.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// check is what findings of a code are counted as.
+func (s *specification) check(code, what string) engine.CheckKey {
+	return engine.CheckKey{Code: code, Path: s.label() + what, Severity: engine.SeverityError}
 }
 
 // label is what findings call a specification.

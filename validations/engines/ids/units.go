@@ -38,8 +38,8 @@ func (m *model) readUnits() {
 		if !m.class(object).Is("IFCPROJECT") {
 			continue
 		}
-		for _, assignment := range m.objects(object, m.named(object, "UnitsInContext")) {
-			for _, unit := range m.objects(assignment, m.named(assignment, "Units")) {
+		for assignment := range m.objects(object, m.named(object, "UnitsInContext")) {
+			for unit := range m.objects(assignment, m.named(assignment, "Units")) {
 				kind := m.text(unit, "UnitType")
 				if _, known := m.units[kind]; kind != "" && !known {
 					m.units[kind] = m.conversion(unit, 0)
@@ -66,8 +66,8 @@ func (m *model) conversion(unit, depth int) conversion {
 		return m.basedConversion(unit, depth)
 	case class.Is("IFCDERIVEDUNIT"):
 		whole := same
-		for _, element := range m.objects(unit, m.named(unit, "Elements")) {
-			for _, part := range m.objects(element, m.named(element, "Unit")) {
+		for element := range m.objects(unit, m.named(unit, "Elements")) {
+			for part := range m.objects(element, m.named(element, "Unit")) {
 				exponent, _ := m.named(element, "Exponent").Number()
 				whole.factor *= math.Pow(m.conversion(part, depth+1).factor, exponent)
 			}
@@ -102,12 +102,12 @@ func siConversion(prefix, name string) conversion {
 // basedConversion is that of a unit which is so many of another, such as inches.
 func (m *model) basedConversion(unit, depth int) conversion {
 	whole := conversion{factor: 1}
-	for _, measure := range m.objects(unit, m.named(unit, "ConversionFactor")) {
+	for measure := range m.objects(unit, m.named(unit, "ConversionFactor")) {
 		_, v := m.named(measure, "ValueComponent").Typed()
 		if number, ok := v.Number(); ok {
 			whole.factor = number
 		}
-		for _, part := range m.objects(measure, m.named(measure, "UnitComponent")) {
+		for part := range m.objects(measure, m.named(measure, "UnitComponent")) {
 			whole.factor *= m.conversion(part, depth+1).factor
 		}
 	}

@@ -41,10 +41,10 @@ type Instance struct {
 // run is numbers that follow each other.
 type run struct{ first, last uint64 }
 
-// The memory that parts of a file take.
+// The memory that parts of a file take. Lists of runs are copied when they grow, and count twice.
 const (
 	instanceSize   = 40
-	runSize        = 16
+	runSize        = 32
 	blockInstances = 4096
 	blockBytes     = 1 << 20
 )
