@@ -174,7 +174,8 @@ func canonical(base string) string {
 		return JSONLines
 	case "application/parquet", "application/x-parquet":
 		return Parquet
-	case "application/step", "application/x-step", "application/p21", "application/x-ifc", "application/ifc", "model/ifc":
+	case "application/step", "application/x-step", "application/p21", "application/x-ifc", "application/ifc",
+		"model/ifc":
 		return STEP
 	case "application/x-zip-compressed", "application/x-zip":
 		return zip

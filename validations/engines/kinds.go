@@ -21,7 +21,7 @@ import (
 const (
 	KindEnergyPlus = "energyplus"
 	KindHTTP       = "http"
-	KindIDS        = "ids"
+	KindIDS        = "ids" //nolint:revive // IDS is the name of a standard, and not several ids.
 	KindJSONSchema = "json_schema"
 	KindRules      = "rules"
 	KindSchematron = "schematron"

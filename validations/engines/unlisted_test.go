@@ -21,7 +21,8 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 	list := `["b"` + strings.Repeat(`,"b"`, items-1) + `]`
 	rows := "a,b\n" + strings.Repeat("a,b\n", items)
 	systems := strings.Repeat("HVACTemplate:Zone:IdealLoadsAirSystem,b;\n", items)
-	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS' xmlns:xs='http://www.w3.org/2001/XMLSchema'>` +
+	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS' ` +
+		`xmlns:xs='http://www.w3.org/2001/XMLSchema'>` +
 		`<info><title>T</title></info><specifications><specification name='S' ifcVersion='IFC4'><applicability ` +
 		`maxOccurs='unbounded'><entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability>` +
 		`<requirements><attribute><name><simpleValue>GlobalId</simpleValue></name><value><xs:restriction ` +

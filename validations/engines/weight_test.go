@@ -41,8 +41,10 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern><let name='all' ` +
 		`value='//node()'/><rule context='a | text()'><assert test='..'/></rule></pattern></schema>"}`
 	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
-		`<specifications><specification name='S' ifcVersion='IFC4'><applicability minOccurs='0' maxOccurs='unbounded'>` +
-		`<attribute><name><simpleValue>Tag</simpleValue></name></attribute></applicability><requirements><partOf><entity>` +
+		`<specifications><specification name='S' ifcVersion='IFC4'><applicability minOccurs='0' ` +
+		`maxOccurs='unbounded'>` +
+		`<attribute><name><simpleValue>Tag</simpleValue></name></attribute></applicability><requirements>` +
+		`<partOf><entity>` +
 		`<name><simpleValue>IFCWALL</simpleValue></name></entity></partOf></requirements></specification>` +
 		`</specifications></ids>"}`
 	model := func(row func(i int) string) string {

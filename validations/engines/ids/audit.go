@@ -25,7 +25,10 @@ func (r *reader) everyClass() []classSet {
 
 // classesOf has the classes that a facet asks for and that objects can be of.
 func (r *reader) classesOf(f *entityFacet) []classSet {
-	sets := []classSet{}
+	sets, known := r.classes[f]
+	if known {
+		return sets
+	}
 	for _, schema := range r.versions {
 		set := classSet{schema: schema}
 		for _, c := range r.named(f.name, schema) {
@@ -40,6 +43,7 @@ func (r *reader) classesOf(f *entityFacet) []classSet {
 		}
 		sets = append(sets, set)
 	}
+	r.classes[f] = sets
 	return sets
 }
 
@@ -87,7 +91,8 @@ func (r *reader) audit(n *xpath.Node, f facet, classes []classSet) {
 		r.work.err = nil
 		r.work.left = maxAudit
 		r.refusals = maxFaults
-		r.faults = append(r.faults, engine.NewConfigError("/ids", "ids.too_large", "the audit of the text costs too much"))
+		r.faults = append(r.faults, engine.NewConfigError("/ids", "ids.too_large",
+			"the audit of the text costs too much"))
 	}
 }
 
@@ -216,30 +221,34 @@ func (r *reader) auditAttribute(n *xpath.Node, f *attributeFacet, classes []clas
 	}
 	var types []valueType
 	for _, set := range classes {
-		found, names := false, map[string]bool{}
-		for _, c := range set.classes {
-			for _, a := range c.Attributes {
-				r.work.spend(1)
-				key := a.Name + " " + a.Type
-				if seen, known := names[key]; known && !a.Derived {
-					found = found || seen
-					continue
-				}
-				matched := !a.Derived && f.name.matchesText(r.work, a.Name)
-				names[key] = matched
-				if matched {
-					found = true
-					types = append(types, valueType{a.Type, set.schema.Base(a)})
-				}
-			}
-		}
-		if !found && len(set.classes) > 0 {
+		found := r.attributeTypes(f.name, set)
+		if len(found) == 0 && len(set.classes) > 0 {
 			r.refuseName(n, f.name, set)
 		}
+		types = append(types, found...)
 	}
 	if f.value != nil && len(types) > 0 {
 		r.auditValue(n, "the attribute "+f.name.String(), f.value, types)
 	}
+}
+
+// attributeTypes are the types of the attributes that a name is for.
+func (r *reader) attributeTypes(name *constraint, set classSet) []valueType {
+	var types []valueType
+	seen := map[string]bool{}
+	for _, c := range set.classes {
+		for _, a := range c.Attributes {
+			key := a.Name + " " + a.Type
+			if a.Derived || seen[key] || !r.work.spend(1) {
+				continue
+			}
+			seen[key] = true
+			if name.matchesText(r.work, a.Name) {
+				types = append(types, valueType{a.Type, set.schema.Base(a)})
+			}
+		}
+	}
+	return types
 }
 
 func (r *reader) refuseName(n *xpath.Node, name *constraint, set classSet) {
@@ -292,11 +301,11 @@ func (t valueType) bases() []string {
 // auditValue looks for a value that none of the types can have.
 func (r *reader) auditValue(n *xpath.Node, what string, value *constraint, types []valueType) {
 	names := []string{}
-	comparable := false
+	isCompared := false
 	for _, t := range types {
 		bases := t.bases()
 		names = append(names, t.name)
-		comparable = comparable || len(bases) > 0
+		isCompared = isCompared || len(bases) > 0
 		if len(bases) == 0 || value.base != "" && !slices.Contains(bases, value.base) {
 			continue
 		}
@@ -308,7 +317,7 @@ func (r *reader) auditValue(n *xpath.Node, what string, value *constraint, types
 	slices.Sort(names)
 	of := strings.Join(slices.Compact(names), ", ")
 	switch {
-	case !comparable:
+	case !isCompared:
 		r.refuse(n, faultValue, "%s refers to objects or lists (%s), whose values are not compared", what, of)
 	case value.base != "":
 		r.refuse(n, faultValue, "%s is of the type %s, to which the restriction of %s (%s) does not fit",
@@ -343,37 +352,43 @@ func (r *reader) auditProperty(n *xpath.Node, f *propertyFacet) {
 func (r *reader) auditCardinality(n *xpath.Node, q *requirement) {
 	switch q.cardinality {
 	case required:
-		return
-	case optional, prohibited:
+	case optional:
+		r.auditOptional(n, q.facet)
+	case prohibited:
+		if f, ok := q.facet.(*propertyFacet); ok && f.dataType != "" {
+			r.refuse(n, faultCardinality, "a prohibited <property> has no dataType: it must not be there at all")
+		}
 	default:
 		r.refuse(n, faultCardinality, "the cardinality %s is not one of required, optional and prohibited",
 			engine.Quote(string(q.cardinality)))
-		return
 	}
-	isOptional := q.cardinality == optional
-	var value *constraint
-	switch f := q.facet.(type) {
+}
+
+func (r *reader) auditOptional(n *xpath.Node, f facet) {
+	switch f := f.(type) {
 	case *partOfFacet:
-		if isOptional {
-			r.refuse(n, faultCardinality, "<partOf> is required or prohibited, never optional")
-		}
-		return
+		r.refuse(n, faultCardinality, "<partOf> is required or prohibited, never optional")
 	case *propertyFacet:
-		switch {
-		case isOptional && f.dataType == "":
+		if f.dataType == "" {
 			r.refuse(n, faultCardinality, "an optional <property> needs the attribute dataType, or it can never fail")
-		case !isOptional && f.dataType != "":
-			r.refuse(n, faultCardinality, "a prohibited <property> has neither dataType nor value: it must not be there")
 		}
-		return
-	case *attributeFacet:
-		value = f.value
-	case *classificationFacet:
-		value = f.value
-	case *materialFacet:
-		value = f.value
+	default:
+		if !hasValue(f) {
+			r.refuse(n, faultCardinality, "an optional <%s> needs a <value>, or it can never fail", n.Local())
+		}
 	}
-	if isOptional && value == nil {
-		r.refuse(n, faultCardinality, "an optional <%s> needs a <value>, or it can never fail", n.Local())
+}
+
+// hasValue says whether a facet asks for a value.
+func hasValue(f facet) bool {
+	switch f := f.(type) {
+	case *attributeFacet:
+		return f.value != nil
+	case *classificationFacet:
+		return f.value != nil
+	case *materialFacet:
+		return f.value != nil
+	default:
+		return false
 	}
 }

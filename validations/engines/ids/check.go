@@ -51,7 +51,8 @@ func (r *run) reportModel() {
 	}
 	slices.SortFunc(m.dangling, func(a, b dangling) int { return cmp.Or(a.from-b.from, cmp.Compare(a.to, b.to)) })
 	for _, d := range m.dangling {
-		f := engine.Failure("step.reference", fmt.Sprintf("%s refers to #%d, which is not in the file", m.describe(d.from), d.to))
+		f := engine.Failure("step.reference", fmt.Sprintf("%s refers to #%d, which is not in the file",
+			m.describe(d.from), d.to))
 		f.Path = m.guid(d.from)
 		r.collector.Add("", step.Locate(f, r.source, m.place(d.from), r.limits))
 	}
@@ -64,7 +65,8 @@ func (r *run) reportModel() {
 func (r *run) check(s *specification) {
 	m := r.model
 	if !slices.Contains(s.versions, m.schema.Name) {
-		f := engine.Failure("ids.version", fmt.Sprintf("%s is written for %s, and the model is of %s; it is checked nevertheless",
+		f := engine.Failure("ids.version", fmt.Sprintf("%s is written for %s, and the model is of %s; it is checked "+
+			"nevertheless",
 			s.label(), strings.Join(s.versions, ", "), m.schema.Name))
 		f.Severity, f.AssertionID = engine.SeverityInfo, s.id()
 		r.collector.Add("", f)

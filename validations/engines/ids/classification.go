@@ -13,34 +13,44 @@ type assigned struct {
 }
 
 func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
-	var others []string
-	inSystem := false
 	classifications := c.classifications(object)
-	for _, a := range classifications {
-		if a.system == "" || !f.system.matchesText(c.work, a.system) {
-			continue
-		}
-		inSystem = true
-		fits := f.value == nil
-		for _, code := range a.codes {
-			fits = fits || f.value.matchesText(c.work, code)
-		}
-		switch {
-		case fits && as == prohibited:
-			return c.explains && c.fails("is classified by %s%s, which is prohibited", engine.Quote(a.system), codesNote(a.codes))
-		case fits:
-			return true
-		}
-		others = append(others, a.codes...)
-	}
+	at := slices.IndexFunc(classifications, func(a assigned) bool { return f.isOfSystem(c, a) && f.accepts(c, a) })
 	switch {
-	case as == prohibited, as == optional && len(classifications) == 0:
+	case (at >= 0) != (as == prohibited), as == optional && len(classifications) == 0:
 		return true
-	case !inSystem:
-		return c.explains && c.fails("has no %s", f.words())
+	case as == prohibited:
+		a := classifications[at]
+		return c.explains && c.fails("is classified by %s%s, which is prohibited",
+			engine.Quote(a.system), codesNote(a.codes))
 	default:
-		return c.explains && c.fails("is classified by %s%s, and %s is required", f.system, codesNote(others), f.value)
+		return c.explains && f.explain(c, classifications)
 	}
+}
+
+// explain notes why none of the classifications will do, and returns false.
+func (f *classificationFacet) explain(c *check, classifications []assigned) bool {
+	var codes []string
+	inSystem := false
+	for _, a := range classifications {
+		if f.isOfSystem(c, a) {
+			inSystem = true
+			codes = append(codes, a.codes...)
+		}
+	}
+	if !inSystem {
+		return c.fails("has no %s", f.words())
+	}
+	return c.fails("is classified by %s%s, and %s is required", f.system, codesNote(codes), f.value)
+}
+
+func (f *classificationFacet) isOfSystem(c *check, a assigned) bool {
+	return a.system != "" && f.system.matchesText(c.work, a.system)
+}
+
+// accepts says whether one of the codes of a classification will do.
+func (f *classificationFacet) accepts(c *check, a assigned) bool {
+	return f.value == nil ||
+		slices.ContainsFunc(a.codes, func(code string) bool { return f.value.matchesText(c.work, code) })
 }
 
 func codesNote(codes []string) string {

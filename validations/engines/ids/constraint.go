@@ -144,24 +144,22 @@ func (c *constraint) matchesPatterns(w *work, v scalar) bool {
 // patternShift makes work of what a pattern costs at worst, because most texts cost far less.
 const patternShift = 2
 
-// matchesBounds compares numbers with their tolerance, and dates as texts: theirs is the order of time.
 func (c *constraint) matchesBounds(v scalar) bool {
-	for _, b := range c.bounds {
-		var fits bool
-		switch {
-		case v.form == formNumber && b.than.numeric:
-			fits = b.fits(v.number, b.than.number)
-		case v.form == formText && b.isDuration:
-			fits = b.fitsDuration(v.text)
-		case v.form == formText && !b.than.numeric:
-			order := strings.Compare(v.text, b.than.text)
-			fits = order > 0 && b.sign[0] == '>' || order < 0 && b.sign[0] == '<' || order == 0 && len(b.sign) > 1
-		}
-		if !fits {
-			return false
-		}
+	return !slices.ContainsFunc(c.bounds, func(b bound) bool { return !b.matches(v) })
+}
+
+// matches compares numbers with their tolerance, and dates as texts: theirs is the order of time.
+func (b bound) matches(v scalar) bool {
+	switch {
+	case v.form == formNumber && b.than.numeric:
+		return b.fits(v.number, b.than.number)
+	case v.form != formText || b.than.numeric:
+		return false
+	case b.isDuration:
+		return b.fitsDuration(v.text)
 	}
-	return true
+	order := strings.Compare(v.text, b.than.text)
+	return order > 0 && b.sign[0] == '>' || order < 0 && b.sign[0] == '<' || order == 0 && len(b.sign) > 1
 }
 
 // fits stretches a range that has its end, and shrinks one that has not.

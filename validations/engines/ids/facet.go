@@ -110,8 +110,11 @@ func relations() []string {
 }
 
 // readFacet reads a facet of an applicability, or of requirements where a requirement is given to be filled.
+//
+//nolint:ireturn // which facet it is depends on the element
 func (r *reader) readFacet(n *xpath.Node, to *requirement) facet {
-	if r.facets++; r.facets == maxFacets+1 {
+	r.facets++
+	if r.facets == maxFacets+1 {
 		r.refuse(n, "ids.too_large", "the text has more than %d facets", maxFacets)
 	}
 	var known []string
@@ -140,6 +143,7 @@ func (r *reader) readFacet(n *xpath.Node, to *requirement) facet {
 	return r.readParts(n, values)
 }
 
+//nolint:ireturn // which facet it is depends on the element
 func (r *reader) readParts(n *xpath.Node, values map[string]string) facet {
 	one := func(parts map[string][]*xpath.Node, name string) *constraint {
 		if len(parts[name]) == 0 {

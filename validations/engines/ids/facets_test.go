@@ -23,7 +23,8 @@ func testRequirements(t *testing.T, tests map[string]holding) {
 					instances = "#1=IFCWALL('g',$,'W',$,$,$,$,$,$);" + instances
 				}
 				instances += "#90=IFCPROJECT('p',$,$,$,$,$,$,$,#91);#91=IFCUNITASSIGNMENT((#92,#93,#94,#95));" +
-					"#92=IFCSIUNIT(*,.LENGTHUNIT.,.MILLI.,.METRE.);#93=IFCSIUNIT(*,.AREAUNIT.,.CENTI.,.SQUARE_METRE.);" +
+					"#92=IFCSIUNIT(*,.LENGTHUNIT.,.MILLI.,.METRE.);" +
+					"#93=IFCSIUNIT(*,.AREAUNIT.,.CENTI.,.SQUARE_METRE.);" +
 					"#94=IFCSIUNIT(*,.THERMODYNAMICTEMPERATUREUNIT.,$,.DEGREE_CELSIUS.);" +
 					"#95=IFCSIUNIT(*,.MASSUNIT.,$,.GRAM.);"
 				got := messages(check(t, specOf(entity("IFCWALL"), tt.requirement), instances))
@@ -44,32 +45,42 @@ func TestAttributes(t *testing.T) {
 	testRequirements(t, map[string]holding{
 		"Value": {`<attribute><name>«Name»</name><value>«a'\b ä»</value></attribute>`, map[string]string{
 			wall(`'a''\\b \X2\00E4\X0\'`, "$"): "",
-			wall("'A'", "$"):                   code + `"A" has the attribute Name with the value "A", and "a'\b ä" is required`,
-			wall("''", "$"):                    code + `#1 has no attribute "Name" with a value; "a'\b ä" is required`,
+			wall("'A'", "$"): code +
+				`"A" has the attribute Name with the value "A", and "a'\b ä" is required`,
+			wall("''", "$"): code + `#1 has no attribute "Name" with a value; "a'\b ä" is required`,
 		}},
-		"AnyOf": {`<attribute><name>{{<xs:enumeration value="Name"/><xs:enumeration value="Tag"/>}}</name></attribute>`,
+		"AnyOf": {
+			`<attribute><name>{{<xs:enumeration value="Name"/><xs:enumeration value="Tag"/>}}</name></attribute>`,
 			map[string]string{
 				wall("'a'", "$"): "", wall("$", "'b'"): "",
 				wall("$", "$"): code + `#1 has no attribute "Name" or "Tag" with a value`,
-			}},
-		"AllThatAreFilled": {
-			`<attribute><name>{{<xs:pattern value="Name|Tag"/>}}</name><value>{{<xs:length value="1"/>}}</value></attribute>`,
-			map[string]string{
-				wall("'a'", "$"): "", wall("'a'", "'b'"): "",
-				wall("'a'", "'bb'"): code + `"a" has the attribute Tag with the value "bb", and of 1 character is required`,
 			},
 		},
-		"Optional": {`<attribute cardinality="optional"><name>«Tag»</name><value>«x»</value></attribute>`,
+		"AllThatAreFilled": {
+			`<attribute><name>{{<xs:pattern value="Name|Tag"/>}}</name><value>{{<xs:length ` +
+				`value="1"/>}}</value></attribute>`,
+			map[string]string{
+				wall("'a'", "$"): "", wall("'a'", "'b'"): "",
+				wall("'a'", "'bb'"): code + `"a" has the attribute Tag with the value "bb", and of 1 character is ` +
+					`required`,
+			},
+		},
+		"Optional": {
+			`<attribute cardinality="optional"><name>«Tag»</name><value>«x»</value></attribute>`,
 			map[string]string{
 				wall("'a'", "$"): "", wall("'a'", "'x'"): "",
 				wall("'a'", "'y'"): code + `"a" has the attribute Tag with the value "y", and "x" is required`,
-				wall("'a'", "''"):  code + `"a" has the attribute Tag without a value, and "x" is required where it is there`,
-			}},
-		"Prohibited": {`<attribute cardinality="prohibited"><name>«Tag»</name><value>«x»</value></attribute>`,
+				wall("'a'", "''"): code + `"a" has the attribute Tag without a value, and "x" is required where it ` +
+					`is there`,
+			},
+		},
+		"Prohibited": {
+			`<attribute cardinality="prohibited"><name>«Tag»</name><value>«x»</value></attribute>`,
 			map[string]string{
 				wall("'a'", "$"): "", wall("'a'", "'y'"): "",
 				wall("'a'", "'x'"): code + `"a" has the attribute Tag with the value "x", which is prohibited`,
-			}},
+			},
+		},
 	})
 }
 
@@ -77,7 +88,8 @@ func TestAttributesOfOtherClasses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ class, requirement, good, bad string }{
 		"Length": {
-			"IFCBUILDINGSTOREY", `<attribute><name>«Elevation»</name><value>[[<xs:minInclusive value="3"/>]]</value></attribute>`,
+			"IFCBUILDINGSTOREY", `<attribute><name>«Elevation»</name><value>[[<xs:minInclusive ` +
+				`value="3"/>]]</value></attribute>`,
 			"#1=IFCBUILDINGSTOREY('g',$,$,$,$,$,$,$,$,3000.);", "#1=IFCBUILDINGSTOREY('g',$,$,$,$,$,$,$,$,2999.);",
 		},
 		"Boolean": {
@@ -117,7 +129,8 @@ func TestAttributesOfOtherClasses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			units := "#90=IFCPROJECT('p',$,$,$,$,$,$,$,#91);#91=IFCUNITASSIGNMENT((#92));" +
-				"#92=IFCSIUNIT(*,.LENGTHUNIT.,.MILLI.,.METRE.);#9=IFCTASKTIME($,$,$,$,'P1D',$,$,$,$,$,$,$,$,$,$,$,$,$,$,$);"
+				"#92=IFCSIUNIT(*,.LENGTHUNIT.,.MILLI.,.METRE.);" +
+				"#9=IFCTASKTIME($,$,$,$,'P1D',$,$,$,$,$,$,$,$,$,$,$,$,$,$,$);"
 			if name == "Duration" {
 				units = ""
 			}
@@ -138,7 +151,8 @@ func TestProperties(t *testing.T) {
 	}
 	single := func(value string) string { return set("IFCPROPERTYSINGLEVALUE('P',$," + value + ",$);") }
 	property := func(of, value string) string {
-		return `<property` + of + `><propertySet>«Set»</propertySet><baseName>«P»</baseName>` + value + `</property>`
+		return `<property` + of + `><propertySet>«Set»</propertySet>` +
+			`<baseName>«P»</baseName>` + value + `</property>`
 	}
 	const code = `ids.property: IfcWall "W" has `
 	const label, length = ` dataType="IFCLABEL"`, ` dataType="IFCLENGTHMEASURE"`
@@ -165,7 +179,8 @@ func TestProperties(t *testing.T) {
 				`the property "P" in "Set" with the value 2. (0.002 in SI units), and "2" is required`,
 			set("IFCPROPERTYSINGLEVALUE('P',$,IFCLENGTHMEASURE(2.),#5);#5=IFCSIUNIT(*,.LENGTHUNIT.,$,.METRE.);"): "",
 			set("IFCPROPERTYSINGLEVALUE('P',$,IFCLENGTHMEASURE(78.740157480314961),#5);" +
-				"#5=IFCCONVERSIONBASEDUNIT(#8,.LENGTHUNIT.,'INCH',#6);#6=IFCMEASUREWITHUNIT(IFCLENGTHMEASURE(2.54),#7);" +
+				"#5=IFCCONVERSIONBASEDUNIT(#8,.LENGTHUNIT.,'INCH',#6);" +
+				"#6=IFCMEASUREWITHUNIT(IFCLENGTHMEASURE(2.54),#7);" +
 				"#7=IFCSIUNIT(*,.LENGTHUNIT.,.CENTI.,.METRE.);#8=IFCDIMENSIONALEXPONENTS(1,0,0,0,0,0,0);"): "",
 		}},
 		"PositiveLength": {property(` dataType="IFCPOSITIVELENGTHMEASURE"`, two), map[string]string{
@@ -177,13 +192,16 @@ func TestProperties(t *testing.T) {
 			"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),#3);#3=IFCELEMENTQUANTITY('s',$,'Set',$,$,(#4));" +
 				"#4=IFCQUANTITYWEIGHT('P',$,$,2000.,$);": "",
 		}},
-		"Temperature": {property(` dataType="IFCTHERMODYNAMICTEMPERATUREMEASURE"`, `<value>«293.15»</value>`),
-			map[string]string{single("IFCTHERMODYNAMICTEMPERATUREMEASURE(20.)"): ""}},
+		"Temperature": {
+			property(` dataType="IFCTHERMODYNAMICTEMPERATUREMEASURE"`, `<value>«293.15»</value>`),
+			map[string]string{single("IFCTHERMODYNAMICTEMPERATUREMEASURE(20.)"): ""},
+		},
 		"DerivedUnit": {property(` dataType="IFCLINEARVELOCITYMEASURE"`, `<value>«10»</value>`), map[string]string{
 			set("IFCPROPERTYSINGLEVALUE('P',$,IFCLINEARVELOCITYMEASURE(36.),#5);" +
 				"#5=IFCDERIVEDUNIT((#6,#7),.LINEARVELOCITYUNIT.,$);#6=IFCDERIVEDUNITELEMENT(#8,1);" +
 				"#7=IFCDERIVEDUNITELEMENT(#9,-1);#8=IFCSIUNIT(*,.LENGTHUNIT.,.KILO.,.METRE.);" +
-				"#9=IFCCONVERSIONBASEDUNIT($,.TIMEUNIT.,'HOUR',#10);#10=IFCMEASUREWITHUNIT(IFCTIMEMEASURE(3600.),#11);" +
+				"#9=IFCCONVERSIONBASEDUNIT($,.TIMEUNIT.,'HOUR',#10);" +
+				"#10=IFCMEASUREWITHUNIT(IFCTIMEMEASURE(3600.),#11);" +
 				"#11=IFCSIUNIT(*,.TIMEUNIT.,$,.SECOND.);"): "",
 		}},
 		"AnyOfSeveral": {property(length, two), map[string]string{
@@ -193,8 +211,10 @@ func TestProperties(t *testing.T) {
 			set("IFCPROPERTYBOUNDEDVALUE('P',$,IFCLENGTHMEASURE(9.),$,$,IFCLENGTHMEASURE(2000.));"): "",
 			set("IFCPROPERTYTABLEVALUE('P',$,(IFCLABEL('a')),(IFCLENGTHMEASURE(2000.)),$,$,$,$);"):  "",
 			set("IFCPROPERTYLISTVALUE('P',$,(IFCLENGTHMEASURE(1000.),IFCLENGTHMEASURE(3000.)),$);"): code +
-				`the property "P" in "Set" with the value 1000. (1 in SI units), 3000. (3 in SI units), and "2" is required`,
-			set("IFCPROPERTYLISTVALUE('P',$,$,$);"): code + `the property "P" in "Set" without a value; "2" is required`,
+				`the property "P" in "Set" with the value 1000. (1 in SI units), 3000. (3 in SI units), and "2" is ` +
+				`required`,
+			set("IFCPROPERTYLISTVALUE('P',$,$,$);"): code +
+				`the property "P" in "Set" without a value; "2" is required`,
 		}},
 		"Quantities": {property(length, two), map[string]string{
 			"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),#3);#3=IFCELEMENTQUANTITY('s',$,'Set',$,$,(#4));" +

@@ -14,7 +14,8 @@ func FuzzModel(f *testing.F) {
 		"#1=IFCWALL();#2=IFCRELDEFINESBYPROPERTIES('',$,$,$,(#1),#3);#3=IFCPROPERTYSET('',$,'s',$,(#4));" +
 			"#4=IFCPROPERTYSINGLEVALUE('p',$,IFCLENGTHMEASURE(1.),#5);#5=IFCSIUNIT(*,.LENGTHUNIT.,.MILLI.,.METRE.);",
 		"#1=IFCWALL();#2=IFCRELASSOCIATESMATERIAL('',$,$,$,(#1),#3);#3=IFCMATERIALLIST((#3));",
-		"#1=IFCWALL();#2=IFCRELASSOCIATESCLASSIFICATION('',$,$,$,(#1),#3);#3=IFCCLASSIFICATIONREFERENCE($,'a',$,#3,$,$);",
+		"#1=IFCWALL();#2=IFCRELASSOCIATESCLASSIFICATION('',$,$,$,(#1),#3);" +
+			"#3=IFCCLASSIFICATIONREFERENCE($,'a',$,#3,$,$);",
 		"#1=IFCPROJECT('',$,$,$,$,$,$,$,#2);#2=IFCUNITASSIGNMENT((#3));#3=IFCDERIVEDUNIT((#4),.AREAUNIT.,$);" +
 			"#4=IFCDERIVEDUNITELEMENT(#3,9999);",
 	} {
@@ -46,7 +47,8 @@ func FuzzModel(f *testing.F) {
 // FuzzText reads whatever comes as a text: it never panics, and says what is wrong with what it refuses.
 func FuzzText(f *testing.F) {
 	f.Add(everything())
-	f.Add(specOf(entity("IFCWALL"), `<attribute cardinality="optional"><name>{{<xs:pattern value="[a-z-[b]]"/>}}</name></attribute>`))
+	f.Add(specOf(entity("IFCWALL"), `<attribute cardinality="optional"><name>{{<xs:pattern `+
+		`value="[a-z-[b]]"/>}}</name></attribute>`))
 	f.Fuzz(func(t *testing.T, text string) {
 		config, err := json.Marshal(map[string]string{"ids": text})
 		if err != nil {

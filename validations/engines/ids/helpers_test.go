@@ -26,7 +26,6 @@ var (
 	briefs        = enginetest.Briefs[brief]
 	compile       = enginetest.Compile
 	compileWithin = enginetest.CompileWithin
-	refused       = enginetest.Refused
 )
 
 // text reads a sample.

@@ -3,6 +3,7 @@ package ids_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,8 +13,10 @@ import (
 // everything asks for all facets.
 func everything() string {
 	wall := entity("IFCWALL")
-	return specOf(wall, `<partOf>`+entity("IFCBUILDING")+`</partOf><classification><value>«a»</value><system>«b»</system>`+
-		`</classification><attribute><name>{{<xs:pattern value=".*"/>}}</name></attribute><property dataType="IFCLENGTHMEASURE">`+
+	return specOf(wall, `<partOf>`+entity("IFCBUILDING")+
+		`</partOf><classification><value>«a»</value><system>«b»</system>`+
+		`</classification><attribute><name>{{<xs:pattern value=".*"/>}}</name></attribute><property `+
+		`dataType="IFCLENGTHMEASURE">`+
 		`<propertySet>{{<xs:pattern value=".*"/>}}</propertySet><baseName>{{<xs:pattern value=".*"/>}}</baseName>`+
 		`<value>«1»</value></property><material><value>«c»</value></material>`+
 		`<entity><name>«IFCWALL»</name><predefinedType>«d»</predefinedType></entity>`)
@@ -33,8 +36,11 @@ func TestRings(t *testing.T) {
 		"IFCEXTERNALREFERENCERELATIONSHIP", "IFCPROPERTYTABLEVALUE", "IFCPROPERTYBOUNDEDVALUE", "IFCMATERIAL",
 	}
 	for i, class := range classes {
-		for j, value := range []string{"#%d", "(#%d,#%d)", "IFCLENGTHMEASURE(#%d)", "()", "'%d'", ".U.", "((1))", "\"%d\""} {
-			value = strings.ReplaceAll(value, "%d", fmt.Sprint((i*7+j)%len(classes)*10+j))
+		for j, value := range []string{
+			"#%d", "(#%d,#%d)", "IFCLENGTHMEASURE(#%d)", "()", "'%d'", ".U.", "((1))",
+			"\"%d\"",
+		} {
+			value = strings.ReplaceAll(value, "%d", strconv.Itoa((i*7+j)%len(classes)*10+j))
 			fmt.Fprintf(&b, "#%d=%s(%s);\n", i*10+j, class, strings.Repeat(value+",", 11)+value)
 		}
 	}
@@ -55,7 +61,7 @@ func TestHostileModels(t *testing.T) {
 	rows := func(count int, row string) string {
 		var b strings.Builder
 		for i := range count {
-			b.WriteString(strings.ReplaceAll(row, "%d", fmt.Sprint(i+100)))
+			b.WriteString(strings.ReplaceAll(row, "%d", strconv.Itoa(i+100)))
 			b.WriteString("\n")
 		}
 		return b.String()
@@ -63,7 +69,8 @@ func TestHostileModels(t *testing.T) {
 	for name, tt := range map[string]struct{ model, want string }{
 		// One relation of a thousand objects with a thousand sets has a million edges.
 		"Product": {
-			"#1=IFCWALL();#2=IFCRELDEFINESBYPROPERTIES('',$,$,$," + list(2000) + ",IFCPROPERTYSETDEFINITIONSET(" + list(2000) + "));",
+			"#1=IFCWALL();#2=IFCRELDEFINESBYPROPERTIES('',$,$,$," + list(2000) + ",IFCPROPERTYSETDEFINITIONSET(" +
+				list(2000) + "));",
 			"work",
 		},
 		// One of many objects with itself has as many.
@@ -102,7 +109,8 @@ func TestHostileModels(t *testing.T) {
 func chain(count int) string {
 	var b strings.Builder
 	for i := range count {
-		fmt.Fprintf(&b, "#%d=IFCWALL('',$,$,$,$,$,$,$,$);#%d=IFCRELAGGREGATES('',$,$,$,#%d,(#%d));\n", 2*i+2, 2*i+3, 2*i+4, 2*i+2)
+		fmt.Fprintf(&b, "#%d=IFCWALL('',$,$,$,$,$,$,$,$);#%d=IFCRELAGGREGATES('',$,$,$,#%d,(#%d));\n", 2*i+2, 2*i+3,
+			2*i+4, 2*i+2)
 	}
 	return b.String() + fmt.Sprintf("#%d=IFCBEAM();", 2*count+2)
 }

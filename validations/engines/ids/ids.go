@@ -16,8 +16,8 @@ import (
 
 // stepConfig is the configuration of an ids step.
 type stepConfig struct {
-	// IDS is the text of an Information Delivery Specification.
-	IDS string `json:"ids"`
+	// Text is that of an Information Delivery Specification.
+	Text string `json:"ids"`
 }
 
 // Engine checks models by the specifications of one text.
@@ -32,10 +32,10 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
-	if c.IDS == "" {
+	if c.Text == "" {
 		return nil, engine.Refuse("/ids", "ids.missing", "the text of an Information Delivery Specification is needed")
 	}
-	specifications, faults := readText(c.IDS, limits)
+	specifications, faults := readText(c.Text, limits)
 	if len(faults) > 0 {
 		return nil, faults
 	}

@@ -18,7 +18,8 @@ func TestSamples(t *testing.T) {
 	same(t, []brief{
 		{
 			"ids.attribute", "0aHouseWall0000000002A", 22, 1, 0,
-			`IfcWall "Wall:Basic 2" has the attribute Name with the value "Wall:Basic 2", and like W-[0-9]{2}-[0-9]{3} ` +
+			`IfcWall "Wall:Basic 2" has the attribute Name with the value "Wall:Basic 2", and like ` +
+				`W-[0-9]{2}-[0-9]{3} ` +
 				`is required [W1 Walls are named]. Hint: Name walls by their storey and a number, such as W-01-002.`,
 		},
 		{
@@ -33,12 +34,14 @@ func TestSamples(t *testing.T) {
 		},
 		{
 			"ids.material", "0aHouseWall0000000001A", 21, 1, 0,
-			`IfcWall "W-01-001" has the material "Outer wall", "Concrete", "Gypsum", and "Brick" is required ` +
+			`IfcWall "W-01-001" has a material named "Outer wall", "Concrete", "Gypsum", and "Brick" is required ` +
 				`[W2 External walls resist fire]`,
 		},
 		{
 			"ids.classification", "0aHouseSpace000000001A", 38, 1, 0,
-			`IfcSpace "001" is classified by "Uniclass 2015" as "EF_25", and like SL_[0-9]{2}(_[0-9]{2})* is required ` +
+			`IfcSpace "001" is classified by "Uniclass 2015" as "EF_25", and like SL_[0-9]{2}(_[0-9]{2})* is ` +
+				`required ` +
+				`` +
 				`[S1 Spaces are classified]`,
 		},
 		{
@@ -59,7 +62,8 @@ func TestSamples(t *testing.T) {
 func TestCardinalitiesOfSpecifications(t *testing.T) {
 	t.Parallel()
 	spec := func(occurs, requirements string) string {
-		return idsOf(`<specification name="Walls" ifcVersion="IFC2X3 IFC4" instructions="Draw  one."><applicability ` + occurs +
+		return idsOf(`<specification name="Walls" ifcVersion="IFC2X3 IFC4" instructions="Draw  one."><applicability ` +
+			occurs +
 			`>` + entity("IFCWALL") + `</applicability>` + requirements + `</specification>`)
 	}
 	const named = `<requirements><attribute><name>«Name»</name></attribute></requirements>`
@@ -162,7 +166,8 @@ func TestManyFindingsAreFolded(t *testing.T) {
 		t.Fatalf("errors = %d, listed = %d", report.Errors, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, `S: attribute "Name" ids.attribute failed 250 times in all, 150 of them not listed one by one`, last.Message)
+	same(t, `S: attribute "Name" ids.attribute failed 250 times in all, 150 of them not listed one by one`,
+		last.Message)
 }
 
 func TestWorkAndContext(t *testing.T) {

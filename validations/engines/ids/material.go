@@ -1,54 +1,56 @@
 package ids
 
 import (
-	"slices"
+	"iter"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/step"
 )
 
 func (f *materialFacet) holds(c *check, object int, as cardinality) bool {
 	materials := c.materials(object)
-	var names []string
-	fits := false
-	for _, material := range materials {
-		if f.value == nil {
-			fits = true
-			break
-		}
-		for _, name := range c.materialNames(material) {
-			if fits = f.value.matchesText(c.work, name); fits {
-				names = []string{name}
-				break
-			}
-			names = append(names, name)
-		}
-		if fits {
-			break
-		}
-	}
+	fits, names := f.find(c, materials)
 	switch {
-	case as == prohibited && fits && f.value == nil:
-		return c.explains && c.fails("has a material, which is prohibited")
-	case as == prohibited && fits:
-		return c.explains && c.fails("has the material %s, which is prohibited", quoteAll(names))
-	case fits, as == prohibited, as == optional && len(materials) == 0:
+	case fits != (as == prohibited), as == optional && len(materials) == 0:
 		return true
+	case fits:
+		return c.explains && c.fails("has a material%s, which is prohibited", quoteAll(names))
 	case len(materials) == 0:
 		return c.explains && c.fails("has no material%s", expected(f.value))
-	case len(names) == 0:
-		return c.explains && c.fails("has a material without a name, and %s is required", f.value)
 	default:
-		return c.explains && c.fails("has the material %s, and %s is required", quoteAll(names), f.value)
+		return c.explains && c.fails("has a material%s, and %s is required", quoteAll(names), f.value)
 	}
 }
 
-func quoteAll(texts []string) string {
-	var quoted []string
-	for _, text := range texts {
-		quoted = append(quoted, engine.Quote(text))
+// find says whether one of the materials will do, and returns its name, or all of their names.
+func (f *materialFacet) find(c *check, materials []int) (bool, []string) {
+	if f.value == nil {
+		for _, material := range materials {
+			return true, c.materialNames(material)
+		}
+		return false, nil
 	}
-	return listed(quoted)
+	var names []string
+	for _, material := range materials {
+		for _, name := range c.materialNames(material) {
+			if f.value.matchesText(c.work, name) {
+				return true, []string{name}
+			}
+			names = append(names, name)
+		}
+	}
+	return false, names
+}
+
+// quoteAll are the names of a material for messages.
+func quoteAll(names []string) string {
+	if len(names) == 0 {
+		return " without a name"
+	}
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, engine.Quote(name))
+	}
+	return " named " + listed(quoted)
 }
 
 // materials are those of an object, or those of its type where it has none.
@@ -71,25 +73,32 @@ func (m *model) materialNames(material int) []string {
 	parts := []int{material}
 	known := map[int]bool{material: true}
 	for i := 0; i < len(parts) && m.work.spend(1); i++ {
-		class := m.class(parts[i])
-		for place, a := range class.Attributes {
-			v := m.value(parts[i], place)
-			switch {
-			case slices.Contains([]string{"Name", "Category", "LayerSetName"}, a.Name):
-				if _, text := v.Typed(); text.Kind() == step.Text && text.Text() != "" {
-					names = append(names, text.Text())
-				}
-			case v.Kind() == step.Reference || v.Kind() == step.List:
-				for part := range m.objects(parts[i], v) {
-					if !known[part] && m.isMaterial(part) {
-						known[part] = true
-						parts = append(parts, part)
-					}
-				}
+		for _, attribute := range []string{"Name", "Category", "LayerSetName"} {
+			if name := m.text(parts[i], attribute); name != "" {
+				names = append(names, name)
+			}
+		}
+		for part := range m.partsOf(parts[i]) {
+			if !known[part] {
+				known[part] = true
+				parts = append(parts, part)
 			}
 		}
 	}
 	return names
+}
+
+// partsOf are the materials and parts of materials that one refers to.
+func (m *model) partsOf(material int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for place := range m.class(material).Attributes {
+			for part := range m.objects(material, m.value(material, place)) {
+				if m.isMaterial(part) && !yield(part) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isMaterial says whether an object is a material or a part of one.

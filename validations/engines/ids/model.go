@@ -74,7 +74,8 @@ func (m *model) from(kind, object int) []edge {
 	if !m.work.spend(costOfLookup) {
 		return nil
 	}
-	begin, _ := slices.BinarySearchFunc(r, object, func(e edge, object int) int { return cmp.Compare(int(e.from), object) })
+	begin, _ := slices.BinarySearchFunc(r, object,
+		func(e edge, object int) int { return cmp.Compare(int(e.from), object) })
 	end := begin
 	for end < len(r) && int(r[end].from) == object {
 		end++
@@ -120,8 +121,12 @@ func readModel(
 	}
 	var loadErr error
 	begin := func(h step.Header) (step.Chooser, *step.Fault) {
-		if fault := m.load(h, &loadErr); fault != nil {
+		name, fault := schemaOf(h)
+		if fault != nil {
 			return nil, fault
+		}
+		if m.schema, loadErr = ifc.Load(name); loadErr != nil {
+			return nil, &step.Fault{Code: "ids.schema"}
 		}
 		return m.chooser(newPlan(m, all)), nil
 	}
@@ -142,22 +147,18 @@ func readModel(
 	return m, nil, nil
 }
 
-// load reads the facts of the schema that a header names.
-func (m *model) load(h step.Header, failure *error) *step.Fault {
+// schemaOf is the schema that a header names.
+func schemaOf(h step.Header) (string, *step.Fault) {
 	if len(h.Schemas) == 0 {
-		return &step.Fault{Code: "step.header", Message: "the header names no schema (FILE_SCHEMA)", At: h.At}
+		return "", &step.Fault{Code: "step.header", Message: "the header names no schema (FILE_SCHEMA)", At: h.At}
 	}
 	name := ifc.NameOf(h.Schemas[0])
 	if name == "" {
 		message := fmt.Sprintf("the file is of the schema %s; models of %s can be checked",
 			engine.Quote(h.Schemas[0]), strings.Join(ifc.Names(), ", "))
-		return &step.Fault{Code: "ids.schema", Message: message, At: h.At}
+		return "", &step.Fault{Code: "ids.schema", Message: message, At: h.At}
 	}
-	m.schema, *failure = ifc.Load(name)
-	if *failure != nil {
-		return &step.Fault{Code: "ids.schema"}
-	}
-	return nil
+	return name, nil
 }
 
 // maxUnknown is how many keywords that the schema lacks are told apart.
@@ -183,6 +184,47 @@ func (m *model) chooser(kept []bool) step.Chooser {
 
 // connect finds the relations between the objects. They are counted first, so that no list of them ever grows.
 func (m *model) connect(limits engine.Limits) *step.Fault {
+	counts := [kindsOfRelations]int{}
+	left := (limits.MaxHeldBytes - m.file.Held()) / edgeSize
+	for kind, e := range m.allEdges() {
+		counts[kind]++
+		left--
+		if left < 0 {
+			message := "the relations of the model take too much memory"
+			return &step.Fault{Code: "step.too_large", Message: message, At: m.place(int(e.from))}
+		}
+	}
+	for kind, count := range counts {
+		m.edges[kind] = make(relation, 0, count)
+	}
+	for kind, e := range m.allEdges() {
+		m.edges[kind] = append(m.edges[kind], e)
+	}
+	for _, edges := range m.edges {
+		slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.from, b.from) })
+	}
+	return nil
+}
+
+// allEdges are the edges of all kinds, in the order of the file.
+func (m *model) allEdges() iter.Seq2[int, edge] {
+	byClass := m.relatings()
+	return func(yield func(int, edge) bool) {
+		for object := range m.file.Len() {
+			for _, how := range byClass[m.file.At(object).Class] {
+				for from, to := range m.related(object, how) {
+					//nolint:gosec // The number of objects is bounded by the memory for them.
+					if !yield(how.kind, edge{int32(from), int32(to)}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// relatings are the ways in which objects relate others, by the number of their class.
+func (m *model) relatings() [][]relating {
 	byClass := make([][]relating, len(m.schema.Classes))
 	for _, one := range relatings() {
 		for _, c := range m.schema.Classes {
@@ -191,35 +233,7 @@ func (m *model) connect(limits engine.Limits) *step.Fault {
 			}
 		}
 	}
-	budget := (limits.MaxHeldBytes - m.file.Held()) / edgeSize
-	counts := [kindsOfRelations]int{}
-	for object := range m.file.Len() {
-		for _, how := range byClass[m.file.At(object).Class] {
-			for range m.related(object, how) {
-				counts[how.kind]++
-				budget--
-				if budget < 0 {
-					message := "the relations of the model take too much memory"
-					return &step.Fault{Code: "step.too_large", Message: message, At: m.place(object)}
-				}
-			}
-		}
-	}
-	for kind, count := range counts {
-		m.edges[kind] = make(relation, 0, count)
-	}
-	for object := range m.file.Len() {
-		for _, how := range byClass[m.file.At(object).Class] {
-			for from, to := range m.related(object, how) {
-				e := edge{int32(from), int32(to)} //nolint:gosec // The number of objects is bounded by the memory.
-				m.edges[how.kind] = append(m.edges[how.kind], e)
-			}
-		}
-	}
-	for _, edges := range m.edges {
-		slices.SortStableFunc(edges, func(a, b edge) int { return cmp.Compare(a.from, b.from) })
-	}
-	return nil
+	return byClass
 }
 
 // related are the edges of one object. Where it names no attribute for an end, it is that end itself.

@@ -108,8 +108,12 @@ func valueAttributes() map[string][][2]string {
 		"IFCPROPERTYSINGLEVALUE":     {{"NominalValue", "Unit"}},
 		"IFCPROPERTYENUMERATEDVALUE": {{"EnumerationValues", "EnumerationReference"}},
 		"IFCPROPERTYLISTVALUE":       {{"ListValues", "Unit"}},
-		"IFCPROPERTYBOUNDEDVALUE":    {{"UpperBoundValue", "Unit"}, {"LowerBoundValue", "Unit"}, {"SetPointValue", "Unit"}},
-		"IFCPROPERTYTABLEVALUE":      {{"DefiningValues", "DefiningUnit"}, {"DefinedValues", "DefinedUnit"}},
+		"IFCPROPERTYBOUNDEDVALUE": {
+			{"UpperBoundValue", "Unit"},
+			{"LowerBoundValue", "Unit"},
+			{"SetPointValue", "Unit"},
+		},
+		"IFCPROPERTYTABLEVALUE": {{"DefiningValues", "DefiningUnit"}, {"DefinedValues", "DefinedUnit"}},
 	}
 }
 
@@ -136,12 +140,7 @@ func (m *model) attributeValues(object int, attributes [][2]string) iter.Seq[pro
 			if place < 0 {
 				continue
 			}
-			unit := m.named(object, names[1])
-			if names[1] == "EnumerationReference" {
-				if enumeration, ok := m.object(object, unit); ok {
-					unit = m.named(enumeration, "Unit")
-				}
-			}
+			unit := m.unitOfProperty(object, names[1])
 			for v := range m.valuesOf(class.Attributes[place], m.value(object, place)) {
 				v.unit = unit
 				if !yield(v) {
@@ -150,4 +149,17 @@ func (m *model) attributeValues(object int, attributes [][2]string) iter.Seq[pro
 			}
 		}
 	}
+}
+
+// unitOfProperty is the value that refers to the unit of a property. That of an enumeration is with its values.
+func (m *model) unitOfProperty(object int, attribute string) step.Value {
+	unit := m.named(object, attribute)
+	if attribute != "EnumerationReference" {
+		return unit
+	}
+	enumeration, ok := m.object(object, unit)
+	if !ok {
+		return nil
+	}
+	return m.named(enumeration, "Unit")
 }

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -23,7 +24,8 @@ func (f *propertyFacet) holds(c *check, object int, as cardinality) bool {
 			return false
 		}
 		if as == required && !found {
-			return c.explains && c.fails("has no property %s in %s%s", f.name, engine.Quote(group.name), expected(f.value))
+			return c.explains && c.fails("has no property %s in %s%s", f.name, engine.Quote(group.name),
+				expected(f.value))
 		}
 	}
 	return true
@@ -33,74 +35,81 @@ func (f *propertyFacet) holds(c *check, object int, as cardinality) bool {
 // cardinality asks for.
 func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool, bool) {
 	found := false
-	var seen []string
-	for _, set := range group.sets {
-		begun := len(seen)
-		for p := range c.properties(set) {
-			if !c.work.spend(costOfLookup) {
-				return false, false
-			}
-			if !f.name.matchesText(c.work, p.name) {
-				continue
-			}
-			// A property of the object hides that of its type.
-			if slices.Contains(seen[:begun], p.name) {
-				continue
-			}
-			seen = append(seen, p.name)
-			found = true
-			if as == prohibited {
-				return true, c.explains && c.fails("has the property %s in %s, which is prohibited",
-					engine.Quote(p.name), engine.Quote(group.name))
-			}
-			if !f.accepts(c, p, group.name) {
-				return true, false
-			}
+	for p := range c.visible(f, group) {
+		found = true
+		if as == prohibited {
+			return true, c.explains && c.fails("has the property %s in %s, which is prohibited",
+				engine.Quote(p.name), engine.Quote(group.name))
+		}
+		if !f.accepts(c, p, group.name) {
+			return true, false
 		}
 	}
 	return found, true
 }
 
+// visible are the properties that a facet names. One of the object hides that of its type.
+func (m *model) visible(f *propertyFacet, group setGroup) iter.Seq[property] {
+	return func(yield func(property) bool) {
+		var seen []string
+		for _, set := range group.sets {
+			above := len(seen)
+			for p := range m.properties(set) {
+				if !m.work.spend(costOfLookup) {
+					return
+				}
+				if !f.name.matchesText(m.work, p.name) || slices.Contains(seen[:above], p.name) {
+					continue
+				}
+				seen = append(seen, p.name)
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // accepts says whether one of the values of a property will do.
 func (f *propertyFacet) accepts(c *check, p property, set string) bool {
-	where := engine.Quote(p.name) + " in " + engine.Quote(set)
 	if p.values == nil {
-		return c.explains && c.fails("has the property %s as %s, whose values are not compared", where, p.form)
+		return c.explains && c.fails("has the property %s in %s as %s, whose values are not compared",
+			engine.Quote(p.name), engine.Quote(set), p.form)
 	}
-	filled, typed := false, false
-	var values, types []string
 	for v := range p.values {
 		if !c.work.spend(1) {
 			return false
 		}
+		typed := f.dataType == "" || v.typeName() == f.dataType
+		if typed && !c.isEmpty(v.value, v.of) &&
+			(f.value == nil || f.value.matches(c.work, c.scalar(v.value, v.of, v.unit))) {
+			return true
+		}
+	}
+	return c.explains && f.explain(c, p, engine.Quote(p.name)+" in "+engine.Quote(set))
+}
+
+// explain notes why none of the values of a property will do, and returns false.
+func (f *propertyFacet) explain(c *check, p property, where string) bool {
+	var values, types []string
+	for v := range p.values {
 		if c.isEmpty(v.value, v.of) {
 			continue
 		}
-		filled = true
-		of := v.typeName()
-		if f.dataType != "" && of != f.dataType {
-			if c.explains {
-				types = append(types, of)
-			}
-			continue
-		}
-		typed = true
-		if f.value == nil || f.value.matches(c.work, c.scalar(v.value, v.of, v.unit)) {
-			return true
-		}
-		if c.explains {
+		types = append(types, v.typeName())
+		if f.dataType == "" || v.typeName() == f.dataType {
 			values = append(values, written(v.value)+c.convertedNote(v.value, v.of, v.unit))
 		}
 	}
 	switch {
-	case !filled:
-		return c.explains && c.fails("has the property %s without a value%s", where, expected(f.value))
-	case !typed:
+	case len(types) == 0:
+		return c.fails("has the property %s without a value%s", where, expected(f.value))
+	case len(values) == 0:
 		slices.Sort(types)
-		return c.explains && c.fails("has the property %s of the type %s, and %s is required",
+		return c.fails("has the property %s of the type %s, and %s is required",
 			where, listed(slices.Compact(types)), f.dataType)
 	default:
-		return c.explains && c.fails("has the property %s with the value %s, and %s is required", where, listed(values), f.value)
+		return c.fails("has the property %s with the value %s, and %s is required", where, listed(values), f.value)
 	}
 }
 

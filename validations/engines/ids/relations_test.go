@@ -28,7 +28,8 @@ func TestClassifications(t *testing.T) {
 			classified(1, "$", "x"):           code + `has no classification by "Uniclass"`,
 			"#2=IFCRELASSOCIATESCLASSIFICATION('r',$,$,$,(#1),#3);#3=IFCCLASSIFICATION($,$,$,'Uniclass',$,$,$);": "",
 			// A reference that leads to itself has no system.
-			"#2=IFCRELASSOCIATESCLASSIFICATION('r',$,$,$,(#1),#3);#3=IFCCLASSIFICATIONREFERENCE($,'EF_1',$,#3,$,$);": code +
+			"#2=IFCRELASSOCIATESCLASSIFICATION('r',$,$,$,(#1),#3);" +
+				"#3=IFCCLASSIFICATIONREFERENCE($,'EF_1',$,#3,$,$);": code +
 				`has no classification by "Uniclass"`,
 		}},
 		"Code": {facet("", value), map[string]string{
@@ -36,7 +37,9 @@ func TestClassifications(t *testing.T) {
 			classified(1, "'Uniclass'", "EF_2"): code +
 				`is classified by "Uniclass" as "EF_2", "EF", and "EF_1" is required`,
 		}},
-		"MoreGeneralCode": {facet("", "<value>«EF»</value>"), map[string]string{classified(1, "'Uniclass'", "EF_2"): ""}},
+		"MoreGeneralCode": {
+			facet("", "<value>«EF»</value>"), map[string]string{classified(1, "'Uniclass'", "EF_2"): ""},
+		},
 		"OfTheType": {facet("", value), map[string]string{
 			typed + classified(3, "'Uniclass'", "EF_1"):                                        "",
 			typed + classified(3, "'Uniclass'", "EF_1") + classified(1, "'Omniclass'", "EF_3"): "",
@@ -50,7 +53,8 @@ func TestClassifications(t *testing.T) {
 		}},
 		"Prohibited": {facet(` cardinality="prohibited"`, value), map[string]string{
 			"": "", classified(1, "'Uniclass'", "EF_2"): "",
-			classified(1, "'Uniclass'", "EF_1"): code + `is classified by "Uniclass" as "EF_1", "EF", which is prohibited`,
+			classified(1, "'Uniclass'", "EF_1"): code +
+				`is classified by "Uniclass" as "EF_1", "EF", which is prohibited`,
 		}},
 	})
 }
@@ -89,30 +93,31 @@ func TestMaterials(t *testing.T) {
 			of("IFCMATERIALLAYERSET((#5),$,$);#5=IFCMATERIALLAYER($,1.,$,$,$,'Oak',$);"): "",
 			of("IFCMATERIALPROFILESETUSAGE(#4,$,$);#4=IFCMATERIALPROFILESET($,$,(#5),$);" +
 				"#5=IFCMATERIALPROFILE('Oak',$,$,#6,$,$);#6=IFCPARAMETERIZEDPROFILEDEF(.AREA.,$,$);"): "",
-			of("IFCMATERIALCONSTITUENTSET($,$,(#5));#5=IFCMATERIALCONSTITUENT($,$,#6,$,'Oak');#6=IFCMATERIAL('x',$,$);"): "",
-			of("IFCMATERIAL('Ash',$,'Wood');"): code + `has the material "Ash", "Wood", and "Oak" is required`,
+			of("IFCMATERIALCONSTITUENTSET($,$,(#5));#5=IFCMATERIALCONSTITUENT($,$,#6,$,'Oak');" +
+				"#6=IFCMATERIAL('x',$,$);"): "",
+			of("IFCMATERIAL('Ash',$,'Wood');"): code + `has a material named "Ash", "Wood", and "Oak" is required`,
 			of("IFCMATERIALLAYERSET((#5),$,$);#5=IFCMATERIALLAYER($,1.,$,$,$,$,$);"): code +
 				`has a material without a name, and "Oak" is required`,
 			"": code + `has no material; "Oak" is required`,
 			// Layers that are made of themselves end.
 			of("IFCMATERIALLIST((#3,#3,#4));#4=IFCMATERIAL('Ash',$,$);"): code +
-				`has the material "Ash", and "Oak" is required`,
+				`has a material named "Ash", and "Oak" is required`,
 		}},
 		"OfTheType": {ofOak, map[string]string{
 			typed + "#11=IFCMATERIAL('Oak',$,$);": "",
 			typed + "#11=IFCMATERIAL('Oak',$,$);" + of("IFCMATERIAL('Ash',$,$);"): code +
-				`has the material "Ash", and "Oak" is required`,
+				`has a material named "Ash", and "Oak" is required`,
 		}},
 		"Optional": {`<material cardinality="optional"><value>«Oak»</value></material>`, map[string]string{
 			"": "", of("IFCMATERIAL('Oak',$,$);"): "",
-			of("IFCMATERIAL('Ash',$,$);"): code + `has the material "Ash", and "Oak" is required`,
+			of("IFCMATERIAL('Ash',$,$);"): code + `has a material named "Ash", and "Oak" is required`,
 		}},
 		"Prohibited": {`<material cardinality="prohibited"><value>«Oak»</value></material>`, map[string]string{
 			"": "", of("IFCMATERIAL('Ash',$,$);"): "",
-			of("IFCMATERIAL('Oak',$,$);"): code + `has the material "Oak", which is prohibited`,
+			of("IFCMATERIAL('Oak',$,$);"): code + `has a material named "Oak", which is prohibited`,
 		}},
 		"AnyProhibited": {`<material cardinality="prohibited"/>`, map[string]string{
-			"": "", of("IFCMATERIAL('Ash',$,$);"): code + "has a material, which is prohibited",
+			"": "", of("IFCMATERIAL('Ash',$,$);"): code + `has a material named "Ash", which is prohibited`,
 		}},
 	})
 }
@@ -129,9 +134,11 @@ func TestParts(t *testing.T) {
 	const code = `ids.partof: IfcWall "W" is `
 	testRequirements(t, map[string]holding{
 		"AnyRelation": {facet("", "IFCBUILDING"), map[string]string{
-			within: "", contained: code + `not part of class "IFCBUILDING"`, "": code + `not part of class "IFCBUILDING"`,
+			within: "", contained: code + `not part of class "IFCBUILDING"`,
+			"": code + `not part of class "IFCBUILDING"`,
 			// A ring ends.
-			"#2=IFCRELAGGREGATES('a',$,$,$,#1,(#3));#3=IFCSLAB('h',$,$,$,$,$,$,$,$);#4=IFCRELAGGREGATES('b',$,$,$,#3,(#1));": code +
+			"#2=IFCRELAGGREGATES('a',$,$,$,#1,(#3));#3=IFCSLAB('h',$,$,$,$,$,$,$,$);" +
+				"#4=IFCRELAGGREGATES('b',$,$,$,#3,(#1));": code +
 				`not part of class "IFCBUILDING"`,
 		}},
 		"OneRelation": {facet(` relation="IFCRELCONTAINEDINSPATIALSTRUCTURE"`, "IFCBUILDING"), map[string]string{
@@ -147,7 +154,9 @@ func TestParts(t *testing.T) {
 			"#2=IFCRELASSIGNSTOGROUP('n',$,$,$,(#1),$,#7);#7=IFCZONE('l',$,'L',$,$,$);":            "",
 			"#2=IFCRELASSIGNSTOGROUPBYFACTOR('n',$,$,$,(#1),$,#7,1.);#7=IFCZONE('l',$,'L',$,$,$);": "",
 		}},
-		"Filled": {facet(` relation="IFCRELVOIDSELEMENT IFCRELFILLSELEMENT"`, "IFCSLAB"), map[string]string{opened: ""}},
+		"Filled": {
+			facet(` relation="IFCRELVOIDSELEMENT IFCRELFILLSELEMENT"`, "IFCSLAB"), map[string]string{opened: ""},
+		},
 		"Prohibited": {facet(` cardinality="prohibited"`, "IFCBUILDING"), map[string]string{
 			contained: "", within: code + `part of IfcBuilding "B", which is prohibited`,
 		}},
@@ -166,7 +175,8 @@ func TestPredefinedTypes(t *testing.T) {
 	t.Parallel()
 	wall := func(object, own string) string { return "#1=IFCWALL('g',$,'W',$," + object + ",$,$,$," + own + ");" }
 	ofType := func(element, own string) string {
-		return "#2=IFCRELDEFINESBYTYPE('t',$,$,$,(#1),#3);#3=IFCWALLTYPE('u',$,$,$,$,$,$,$," + element + "," + own + ");"
+		return "#2=IFCRELDEFINESBYTYPE('t',$,$,$,(#1),#3);#3=IFCWALLTYPE('u',$,$,$,$,$,$,$," + element + "," + own +
+			");"
 	}
 	facet := func(predefined string) string {
 		return "<entity><name>«IFCWALL»</name><predefinedType>" + predefined + "</predefinedType></entity>"
@@ -175,10 +185,12 @@ func TestPredefinedTypes(t *testing.T) {
 	testRequirements(t, map[string]holding{
 		"OfTheEnumeration": {facet("«SHEAR»"), map[string]string{
 			wall("$", ".SHEAR."): "", wall("$", ".SHEAR.") + ofType("$", ".NOTDEFINED."): "",
-			wall("$", "$") + ofType("$", ".SHEAR."):         "",
-			wall("$", "$"):                                  code + `no predefined type, and "SHEAR" is required`,
-			wall("'SHEAR'", ".PARAPET."):                    code + `the predefined type PARAPET, and "SHEAR" is required`,
-			wall("$", ".SHEAR.") + ofType("$", ".PARAPET."): code + `the predefined type PARAPET, and "SHEAR" is required`,
+			wall("$", "$") + ofType("$", ".SHEAR."): "",
+			wall("$", "$"):                          code + `no predefined type, and "SHEAR" is required`,
+			wall("'SHEAR'", ".PARAPET."): code +
+				`the predefined type PARAPET, and "SHEAR" is required`,
+			wall("$", ".SHEAR.") + ofType("$", ".PARAPET."): code +
+				`the predefined type PARAPET, and "SHEAR" is required`,
 		}},
 		"OfItsOwn": {facet("«Dry»"), map[string]string{
 			wall("'Dry'", ".USERDEFINED."): "", wall("$", "$") + ofType("'Dry'", ".USERDEFINED."): "",
@@ -196,7 +208,8 @@ func TestPredefinedTypes(t *testing.T) {
 // IDS names the objects of IFC2X3 by their types as later versions do.
 func TestClassesOfIFC2X3ByTheirTypes(t *testing.T) {
 	t.Parallel()
-	ids := strings.Replace(specOf("<entity><name>«IFCAIRTERMINAL»</name><predefinedType>«GRILLE»</predefinedType></entity>",
+	ids := strings.Replace(specOf("<entity><name>«IFCAIRTERMINAL»</name>"+
+		"<predefinedType>«GRILLE»</predefinedType></entity>",
 		"<attribute><name>«Tag»</name></attribute>"), `"IFC4"`, `"IFC2X3 IFC4"`, 1)
 	engine := compile(t, engines.KindIDS, step(t, ids))
 	model := modelOf("IFC2X3", "#1=IFCFLOWTERMINAL('g',$,'T',$,$,$,$,$);", "#2=IFCRELDEFINESBYTYPE('t',$,$,$,(#1),#3);",
@@ -209,7 +222,8 @@ func TestClassesOfIFC2X3ByTheirTypes(t *testing.T) {
 // An applicability without a class is for objects of all classes, and its facets have to hold all.
 func TestApplicabilityOfAllClasses(t *testing.T) {
 	t.Parallel()
-	ids := specOf(`<attribute><name>«Name»</name><value>«A»</value></attribute><attribute><name>«Description»</name></attribute>`,
+	ids := specOf(`<attribute><name>«Name»</name><value>«A»</value></attribute><attribute>`+
+		`<name>«Description»</name></attribute>`,
 		`<attribute><name>«Description»</name><value>«D»</value></attribute>`)
 	report := check(t, ids, "#1=IFCMATERIAL('A','D',$);", "#2=IFCMATERIAL('A',$,$);", "#3=IFCMATERIAL('B','x',$);",
 		"#4=IFCMATERIAL('A','x',$);")

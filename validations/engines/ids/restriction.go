@@ -2,7 +2,6 @@ package ids
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,6 @@ const (
 )
 
 // forms are how values of a base are written.
-//
-//nolint:gochecknoglobals // It is a constant of a type for which Go has none.
 var forms = map[string]*regexp.Regexp{
 	baseReal:     regexp.MustCompile(`^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$`),
 	baseInteger:  regexp.MustCompile(`^[-+]?\d+$`),
@@ -54,7 +51,7 @@ func (r *reader) readConstraint(n *xpath.Node) *constraint {
 	}
 	child := elements[0]
 	switch {
-	case child.Namespace() == namespaceIDS && child.Local() == "simpleValue":
+	case child.Namespace() == namespaceText && child.Local() == "simpleValue":
 		r.attributes(child)
 		text := r.text(child)
 		if text == "" {
@@ -105,10 +102,6 @@ func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 
 // readLimit reads one part of a restriction.
 func (r *reader) readLimit(n *xpath.Node, value string, c *constraint) {
-	signs := map[string]string{
-		"minExclusive": ">", "minInclusive": ">=", "maxExclusive": "<", "maxInclusive": "<=",
-		"length": "=", "minLength": ">=", "maxLength": "<=",
-	}
 	switch n.Local() {
 	case "enumeration":
 		if !isWritten(value, c.base) {
@@ -118,32 +111,43 @@ func (r *reader) readLimit(n *xpath.Node, value string, c *constraint) {
 	case "pattern":
 		r.readPattern(n, value, c)
 	case "minExclusive", "minInclusive", "maxExclusive", "maxInclusive":
-		if c.base == baseText || c.base == baseBoolean || !isWritten(value, c.base) {
-			r.refuse(n, faultValue, "<xs:%s> with %s does not fit the base %s", n.Local(), engine.Quote(value), c.base)
-			return
-		}
-		than := newLiteral(value)
-		than.numeric = c.base == baseReal || c.base == baseInteger
-		c.bounds = append(c.bounds, bound{signs[n.Local()], than, c.base == baseDuration})
+		r.readBound(n, value, c)
 	case "length", "minLength", "maxLength":
 		count, err := strconv.Atoi(value)
 		if err != nil || count < 0 || c.base != baseText {
 			r.refuse(n, faultValue, "<xs:%s> needs a number, and the base xs:string", n.Local())
 			return
 		}
-		c.lengths = append(c.lengths, length{signs[n.Local()], count})
+		c.lengths = append(c.lengths, length{signOf(n.Local()), count})
 	default:
-		known := []string{"enumeration", "pattern"}
-		for name := range signs {
-			known = append(known, name)
+		known := []string{
+			"enumeration", "length", "maxExclusive", "maxInclusive", "maxLength", "minExclusive", "minInclusive",
+			"minLength", "pattern",
 		}
-		slices.Sort(known)
 		r.refuse(n, faultValue, "<xs:%s> in a restriction is %s", n.Local(), engine.NotAllowed(n.Local(), known))
 	}
 }
 
-// maxPatternChars is the length of a pattern, which may list the names of rooms. maxPatterns bounds the instructions that
-// all patterns of a text are compiled to.
+// signOf is how a limit compares.
+func signOf(limit string) string {
+	return map[string]string{
+		"minExclusive": ">", "minInclusive": ">=", "maxExclusive": "<", "maxInclusive": "<=",
+		"length": "=", "minLength": ">=", "maxLength": "<=",
+	}[limit]
+}
+
+func (r *reader) readBound(n *xpath.Node, value string, c *constraint) {
+	if c.base == baseText || c.base == baseBoolean || !isWritten(value, c.base) {
+		r.refuse(n, faultValue, "<xs:%s> with %s does not fit the base %s", n.Local(), engine.Quote(value), c.base)
+		return
+	}
+	than := newLiteral(value)
+	than.numeric = c.base == baseReal || c.base == baseInteger
+	c.bounds = append(c.bounds, bound{signOf(n.Local()), than, c.base == baseDuration})
+}
+
+// maxPatternChars is the length of a pattern, which may list the names of rooms. maxPatterns bounds the instructions of
+// all compiled patterns of a text.
 const (
 	maxPatternChars = 4000
 	maxPatterns     = 200_000

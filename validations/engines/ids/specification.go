@@ -169,14 +169,15 @@ func (r *reader) readOccurs(n *xpath.Node) cardinality {
 func (r *reader) readRequirements(n *xpath.Node, s *specification, classes []classSet) {
 	r.attributes(n, "description")
 	if s.cardinality == prohibited && len(r.elements(n)) > 0 {
-		r.refuse(n, faultCardinality, "a prohibited specification has no requirements: its objects must not be there at all")
+		r.refuse(n, faultCardinality, "a prohibited specification has no requirements: its objects must not be there "+
+			"at all")
 		return
 	}
 	if len(r.elements(n)) == 0 {
 		r.refuse(n, faultStructure, "<requirements> has no requirement: leave it out, or say what is required")
 	}
 	for _, child := range r.elements(n) {
-		if child.Namespace() != namespaceIDS || !slices.Contains(facetNames(), child.Local()) {
+		if child.Namespace() != namespaceText || !slices.Contains(facetNames(), child.Local()) {
 			var parts []part
 			for _, name := range facetNames() {
 				parts = append(parts, part{name: name})

@@ -13,9 +13,9 @@ import (
 
 // Namespaces of elements with a meaning here.
 const (
-	namespaceIDS = "http://standards.buildingsmart.org/IDS"
-	namespaceXS  = "http://www.w3.org/2001/XMLSchema"
-	namespaceXSI = "http://www.w3.org/2001/XMLSchema-instance"
+	namespaceText = "http://standards.buildingsmart.org/IDS"
+	namespaceXS   = "http://www.w3.org/2001/XMLSchema"
+	namespaceXSI  = "http://www.w3.org/2001/XMLSchema-instance"
 )
 
 // Codes of faults in a text.
@@ -45,7 +45,9 @@ type reader struct {
 	facets   int
 	patterns int64
 	work     *work
-	schemas  map[string]*ifc.Schema
+	// classes are those that facets ask for.
+	classes map[*entityFacet][]classSet
+	schemas map[string]*ifc.Schema
 	// versions are those of the specification that is read.
 	versions []*ifc.Schema
 }
@@ -67,6 +69,7 @@ func readText(source string, limits engine.Limits) ([]*specification, []engine.C
 	text := engine.TrimBOM([]byte(source))
 	xmltext.BlankDeclaration(text)
 	r := &reader{limits: limits, lines: engine.NewLines(text, limits.MaxExcerpt), schemas: map[string]*ifc.Schema{}}
+	r.classes = map[*entityFacet][]classSet{}
 	r.work = &work{left: maxAudit, most: maxAudit, untilCheck: maxAudit}
 	document, fault := xpath.Read(text, limits)
 	if fault != nil {
@@ -79,8 +82,8 @@ func readText(source string, limits engine.Limits) ([]*specification, []engine.C
 			root = n
 		}
 	}
-	if root.Namespace() != namespaceIDS || root.Local() != "ids" {
-		r.refuse(root, faultStructure, "the root element must be <ids> in the namespace %s", namespaceIDS)
+	if root.Namespace() != namespaceText || root.Local() != "ids" {
+		r.refuse(root, faultStructure, "the root element must be <ids> in the namespace %s", namespaceText)
 		return nil, r.faults
 	}
 	return r.readRoot(root), r.faults
@@ -122,7 +125,7 @@ func (r *reader) parts(n *xpath.Node, parts ...part) map[string][]*xpath.Node {
 	last := 0
 	for _, child := range r.elements(n) {
 		place := slices.IndexFunc(parts, func(p part) bool { return p.name == child.Local() })
-		if child.Namespace() != namespaceIDS || place < 0 {
+		if child.Namespace() != namespaceText || place < 0 {
 			r.refuseUnknown(child, n, parts)
 			continue
 		}

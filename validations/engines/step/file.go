@@ -168,7 +168,7 @@ func (f *File) index() *uint64 {
 	}
 	f.byID = make([]int32, f.count)
 	for i := range f.byID {
-		f.byID[i] = int32(i) //nolint:gosec // The number of instances is bounded by the budget.
+		f.byID[i] = int32(i)
 	}
 	slices.SortFunc(f.byID, func(a, b int32) int { return cmp.Compare(f.At(int(a)).ID, f.At(int(b)).ID) })
 	return nil

@@ -12,7 +12,8 @@ import (
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		head + "#1=A('a',(1,#2));#2=B();" + foot, head + "#1=A(/*)*/$);" + foot, head, "ISO-10303-21;", "#1=A(",
-		head + "#1=A(T('\\X2\\00E4\\X0\\'),\"0\",.U.);#1=A();" + foot, "\ufeff" + head + foot, head + "#3=A();#2=A();" + foot,
+		head + "#1=A(T('\\X2\\00E4\\X0\\'),\"0\",.U.);#1=A();" + foot, "\ufeff" + head + foot,
+		head + "#3=A();#2=A();" + foot,
 	} {
 		f.Add(seed)
 	}

@@ -188,50 +188,54 @@ func (r *reader) data() *Fault {
 	}
 }
 
-// instance reads one instance, as in #12=IFCWALL(...);
+// instance reads one instance, such as #12=IFCWALL('a');.
 func (r *reader) instance() *Fault {
-	s := r.scanner
-	at := s.place()
-	r.keyword = s.word(r.keyword[:0])
-	id, err := strconv.ParseUint(string(r.keyword[1:]), 10, 64)
-	if err != nil || id > math.MaxInt64 {
-		return &Fault{"step.malformed", engine.Quote(string(r.keyword)) + " is no name of an instance, as #12 is", at}
-	}
-	if r.sought != nil && id == *r.sought {
-		if r.seen {
-			return &Fault{"step.duplicate", fmt.Sprintf("a second instance has the name #%d", id), at}
-		}
-		r.seen = true
-	}
-	if fault := r.file.add(id, at); fault != nil {
+	at := r.scanner.place()
+	id, fault := r.name(at)
+	if fault != nil {
 		return fault
 	}
 	if fault := r.expect('='); fault != nil {
 		return fault
 	}
-	if fault := s.skipSpace(); fault != nil {
+	if fault := r.scanner.skipSpace(); fault != nil {
 		return fault
 	}
-	r.keyword = s.word(r.keyword[:0])
+	r.keyword = r.scanner.word(r.keyword[:0])
 	if len(r.keyword) == 0 {
-		return s.malformed("the name of one class must stand here: %s", s.found())
+		return r.scanner.malformed("the name of one class must stand here: %s", r.scanner.found())
 	}
 	upper(r.keyword)
 	class, keep := r.choose(r.keyword)
-	if !keep {
-		if fault := r.parameters(nil); fault != nil {
-			return fault
-		}
-		return r.expect(';')
+	var kept *[]byte
+	if keep {
+		r.kept = r.kept[:0]
+		kept = &r.kept
 	}
-	r.kept = r.kept[:0]
-	if fault := r.parameters(&r.kept); fault != nil {
+	if fault := r.parameters(kept); fault != nil {
 		return fault
 	}
-	if fault := r.expect(';'); fault != nil {
+	if fault := r.expect(';'); fault != nil || !keep {
 		return fault
 	}
 	return r.file.keep(id, class, r.kept, at)
+}
+
+// name reads the name of an instance and notes its number.
+func (r *reader) name(at Place) (uint64, *Fault) {
+	r.keyword = r.scanner.word(r.keyword[:0])
+	id, err := strconv.ParseUint(string(r.keyword[1:]), 10, 64)
+	if err != nil || id > math.MaxInt64 {
+		message := engine.Quote(string(r.keyword)) + " is no name of an instance, as #12 is"
+		return 0, &Fault{"step.malformed", message, at}
+	}
+	if r.sought != nil && id == *r.sought {
+		if r.seen {
+			return 0, &Fault{"step.duplicate", fmt.Sprintf("a second instance has the name #%d", id), at}
+		}
+		r.seen = true
+	}
+	return id, r.file.add(id, at)
 }
 
 func upper(word []byte) {
@@ -281,27 +285,17 @@ type parameters struct {
 func (p *parameters) next() *Fault {
 	s := p.reader.scanner
 	b := s.peek()
-	if p.typed && b != '(' {
+	switch {
+	case p.typed && b != '(':
 		return s.malformed(`"(" must follow the name of a type: %s`, s.found())
-	}
-	switch b {
-	case '(':
-		return p.open()
-	case ')', ',':
-		if !p.full && (b == ',' || !p.fresh) {
-			return s.malformed("a value is missing: %s", s.found())
-		}
-		p.full, p.fresh = b == ')', false
-		if b == ')' {
-			p.depth--
-		}
-		s.take(1, p.keep)
-		return nil
-	case atEnd, ';':
+	case b == ')' || b == ',':
+		return p.end(b == ')')
+	case b == atEnd || b == ';':
 		return s.malformed("a list is not closed: %s", s.found())
-	}
-	if p.full {
+	case p.full:
 		return s.malformed(`"," or ")" must stand here: %s`, s.found())
+	case b == '(':
+		return p.open()
 	}
 	p.full, p.fresh = true, false
 	if b == '\'' || b == '"' {
@@ -310,11 +304,22 @@ func (p *parameters) next() *Fault {
 	return p.word()
 }
 
+// end reads what ends a value: a comma, or the end of its list.
+func (p *parameters) end(ofList bool) *Fault {
+	s := p.reader.scanner
+	if !p.full && (!ofList || !p.fresh) {
+		return s.malformed("a value is missing: %s", s.found())
+	}
+	p.full, p.fresh = ofList, false
+	if ofList {
+		p.depth--
+	}
+	s.take(1, p.keep)
+	return nil
+}
+
 func (p *parameters) open() *Fault {
 	s := p.reader.scanner
-	if p.full {
-		return s.malformed(`"," or ")" must stand here: %s`, s.found())
-	}
 	if most := p.reader.limits.MaxDepth; p.depth >= most {
 		return s.fault("step.depth", fmt.Sprintf("nested deeper than %d levels", most))
 	}
@@ -328,7 +333,7 @@ func (p *parameters) open() *Fault {
 func (p *parameters) word() *Fault {
 	s := p.reader.scanner
 	at := s.place()
-	first := byte(s.peek())
+	first := s.window[s.at]
 	if !isWord[first] {
 		return s.malformed("a value must stand here: %s", s.found())
 	}
@@ -362,11 +367,6 @@ func isPlain(word []byte) bool {
 		_, err := strconv.ParseUint(string(word[1:]), 10, 63)
 		return err == nil
 	default:
-		for _, b := range word {
-			if (b < '0' || b > '9') && b != '+' && b != '-' && b != '.' && b != 'E' && b != 'e' {
-				return false
-			}
-		}
-		return true
+		return len(bytes.TrimLeft(word, "0123456789+-.Ee")) == 0
 	}
 }

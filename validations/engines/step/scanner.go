@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -88,11 +89,11 @@ func (s *scanner) malformed(format string, values ...any) *Fault {
 
 // found says what stands at the next place, for messages.
 func (s *scanner) found() string {
-	b := s.peek()
-	if b == atEnd {
+	if s.peek() == atEnd {
 		return "the file ends"
 	}
-	return engine.Quote(string(rune(b))) + " is found"
+	char, _ := utf8.DecodeRune(s.window[s.at:])
+	return engine.Quote(string(char)) + " is found"
 }
 
 // pass moves behind bytes of the window that may have ends of lines and characters of several bytes.
@@ -148,7 +149,7 @@ func (s *scanner) skipComment() *Fault {
 // skipText moves behind a quoted text whose quote is next. It appends the text with its quotes where keep is given.
 func (s *scanner) skipText(keep *[]byte) *Fault {
 	begin := s.place()
-	quote := byte(s.peek())
+	quote := s.window[s.at]
 	s.take(1, keep)
 	for {
 		if s.peek() == atEnd {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func readWithin(tb testing.TB, text string, limits engine.Limits) (*File, *Fault
 	tb.Helper()
 	begin := func(Header) (Chooser, *Fault) {
 		return func(keyword []byte) (uint16, bool) {
-			return uint16(len(keyword)), bytes.HasPrefix(keyword, []byte("A")) //nolint:gosec // keywords are short
+			return uint16(len(keyword)), bytes.HasPrefix(keyword, []byte("A"))
 		}, nil
 	}
 	file, fault, err := Read(tb.Context(), strings.NewReader(text), int64(len(text)), limits, begin)
@@ -42,7 +43,8 @@ func readWithin(tb testing.TB, text string, limits engine.Limits) (*File, *Fault
 
 func TestInstances(t *testing.T) {
 	t.Parallel()
-	file, fault := readAll(t, head+"#2 = abc ( 'it''s (;)' , /* a ) ; comment */ .T., (#1,\n#2) ) ;#7=B(1,'x',(2,$));\n"+
+	file, fault := readAll(t, head+"#2 = abc ( 'it''s (;)' , /* a ) ; comment */ .T., (#1,\n#2) ) "+
+		";#7=B(1,'x',(2,$));\n"+
 		"/* é */ #3=A(IFCLABEL( 'x' ),$,*,-1.5E-3,\"0FF\",());\n"+foot)
 	if fault != nil {
 		t.Fatal(fault)
@@ -106,9 +108,9 @@ func TestManyInstances(t *testing.T) {
 		t.Fatal(fault)
 	}
 	for i := range count {
-		at, ok := file.Find(uint64(2*i + 1)) //nolint:gosec // i is not negative
+		at, ok := file.Find(uint64(2*i + 1))
 		in := file.At(at)
-		if !ok || at != i || string(file.Parameters(in).Element(0)) != fmt.Sprint(i) || in.Place().Line != i+4 {
+		if !ok || at != i || string(file.Parameters(in).Element(0)) != strconv.Itoa(i) || in.Place().Line != i+4 {
 			t.Fatalf("#%d is at %d, %t, with %.40s in line %d", 2*i+1, at, ok, file.Parameters(in), in.Place().Line)
 		}
 	}
@@ -118,36 +120,67 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("(", 1_000_000)
 	for name, tt := range map[string]struct{ text, want string }{
-		"Empty":          {"", "step.malformed 1:1 a STEP physical file begins with ISO-10303-21; (ISO 10303-21): the file ends"},
-		"JSON":           {`{"a":1}`, `step.malformed 1:1 a STEP physical file begins with ISO-10303-21; (ISO 10303-21): "{" is found`},
-		"NoHeader":       {"ISO-10303-21;DATA;", `step.malformed 1:14 HEADER; must stand here: "DATA" is found`},
-		"NoData":         {strings.Replace(head, "DATA;", "", 1) + "END-ISO-10303-21;", "step.malformed 4:1 the file has no DATA section"},
-		"Truncated":      {head + "#1=A(1);\n", `step.malformed 5:1 an instance, as in #1=, or ENDSEC; must stand here: the file ends`},
-		"NoEnd":          {head + "ENDSEC;\n", `step.malformed 5:1 DATA; or END-ISO-10303-21; must stand here: the file ends`},
-		"OpenText":       {head + "#1=A('a);\n" + foot, "step.malformed 4:6 this text is never closed"},
-		"OpenComment":    {head + "/* a\n" + foot, "step.malformed 4:1 this comment is never closed"},
-		"Slash":          {head + "#1=A(/);" + foot, `step.malformed 4:6 "/" begins a comment only before "*"`},
-		"OpenList":       {head + "#1=A((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
-		"SkippedOpen":    {head + "#1=B((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
-		"NoComma":        {head + "#1=A(1 2);\n" + foot, `step.malformed 4:8 "," or ")" must stand here: "2" is found`},
-		"TwoCommas":      {head + "#1=A(1,,2);\n" + foot, `step.malformed 4:8 a value is missing: "," is found`},
-		"LastComma":      {head + "#1=A(1,);\n" + foot, `step.malformed 4:8 a value is missing: ")" is found`},
-		"FirstComma":     {head + "#1=A(,1);\n" + foot, `step.malformed 4:6 a value is missing: "," is found`},
-		"NoSemicolon":    {head + "#1=A(1)\n#2=A(1);" + foot, `step.malformed 5:1 ";" must stand here: "#" is found`},
-		"TypeOnly":       {head + "#1=A(IFCLABEL);" + foot, `step.malformed 4:14 "(" must follow the name of a type: ")" is found`},
-		"NoKeyword":      {head + "#1=;" + foot, `step.malformed 4:4 the name of one class must stand here: ";" is found`},
-		"TwoClasses":     {head + "#1=(A()B());" + foot, `step.malformed 4:4 the name of one class must stand here: "(" is found`},
-		"NoNumber":       {head + "#x=A();" + foot, `step.malformed 4:1 "#x" is no name of an instance, as #12 is`},
-		"HugeNumber":     {head + "#99999999999999999999=A();" + foot, `step.malformed 4:1 "#99999999999999999999" is no name of an instance, as #12 is`},
+		"Empty": {
+			"", "step.malformed 1:1 a STEP physical file begins with ISO-10303-21; (ISO 10303-21): the file ends",
+		},
+		"JSON": {
+			`{"a":1}`, `step.malformed 1:1 a STEP physical file begins with ISO-10303-21; (ISO 10303-21): "{" is found`,
+		},
+		"NoHeader": {"ISO-10303-21;DATA;", `step.malformed 1:14 HEADER; must stand here: "DATA" is found`},
+		"NoData": {
+			strings.Replace(head, "DATA;", "", 1) + "END-ISO-10303-21;",
+			"step.malformed 4:1 the file has no DATA section",
+		},
+		"Truncated": {
+			head + "#1=A(1);\n", `step.malformed 5:1 an instance, as in #1=, or ENDSEC; must stand here: the file ends`,
+		},
+		"NoEnd": {
+			head + "ENDSEC;\n", `step.malformed 5:1 DATA; or END-ISO-10303-21; must stand here: the file ends`,
+		},
+		"OpenText":    {head + "#1=A('a);\n" + foot, "step.malformed 4:6 this text is never closed"},
+		"OpenComment": {head + "/* a\n" + foot, "step.malformed 4:1 this comment is never closed"},
+		"Slash":       {head + "#1=A(/);" + foot, `step.malformed 4:6 "/" begins a comment only before "*"`},
+		"OpenList":    {head + "#1=A((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
+		"SkippedOpen": {head + "#1=B((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
+		"NoComma":     {head + "#1=A(1 2);\n" + foot, `step.malformed 4:8 "," or ")" must stand here: "2" is found`},
+		"TwoCommas":   {head + "#1=A(1,,2);\n" + foot, `step.malformed 4:8 a value is missing: "," is found`},
+		"LastComma":   {head + "#1=A(1,);\n" + foot, `step.malformed 4:8 a value is missing: ")" is found`},
+		"FirstComma":  {head + "#1=A(,1);\n" + foot, `step.malformed 4:6 a value is missing: "," is found`},
+		"NoSemicolon": {head + "#1=A(1)\n#2=A(1);" + foot, `step.malformed 5:1 ";" must stand here: "#" is found`},
+		"TypeOnly": {
+			head + "#1=A(IFCLABEL);" + foot, `step.malformed 4:14 "(" must follow the name of a type: ")" is found`,
+		},
+		"NoKeyword": {
+			head + "#1=;" + foot, `step.malformed 4:4 the name of one class must stand here: ";" is found`,
+		},
+		"TwoClasses": {
+			head + "#1=(A()B());" + foot, `step.malformed 4:4 the name of one class must stand here: "(" is found`,
+		},
+		"NoNumber": {head + "#x=A();" + foot, `step.malformed 4:1 "#x" is no name of an instance, as #12 is`},
+		"HugeNumber": {
+			head + "#99999999999999999999=A();" + foot,
+			`step.malformed 4:1 "#99999999999999999999" is no name of an instance, as #12 is`,
+		},
 		"WrongReference": {head + "#1=A(#);" + foot, `step.malformed 4:6 "#" is no value`},
 		"WrongEnum":      {head + "#1=A(.T);" + foot, `step.malformed 4:6 ".T" is no value`},
-		"NUL":            {head + "#1=A(\x00);" + foot, "step.malformed 4:6 a value must stand here: \"\ufffd\" is found"},
-		"LongWord":       {head + "#1=A(" + strings.Repeat("9", 1000) + ");" + foot, "step.malformed 4:6 a word has more than 255 characters"},
-		"Duplicate":      {head + "#1=A();\n#2=A();\n#1=B();" + foot, "step.duplicate 6:1 a second instance has the name #1"},
-		"DuplicateAway":  {head + "#5=B();\n#4=B();\n#3=B();\n#4=B();" + foot, "step.duplicate 7:1 a second instance has the name #4"},
-		"Deep":           {head + "#1=A(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
-		"SkippedDeep":    {head + "#1=B(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
-		"Characters":     {head + "/* ééé */ #1=A(ß);" + foot, `step.malformed 4:16 a value must stand here: "Ã" is found`},
+		"NUL": {
+			head + "#1=A(\x00);" + foot, "step.malformed 4:6 a value must stand here: \"\ufffd\" is found",
+		},
+		"LongWord": {
+			head + "#1=A(" + strings.Repeat("9", 1000) + ");" + foot,
+			"step.malformed 4:6 a word has more than 255 characters",
+		},
+		"Duplicate": {
+			head + "#1=A();\n#2=A();\n#1=B();" + foot, "step.duplicate 6:1 a second instance has the name #1",
+		},
+		"DuplicateAway": {
+			head + "#5=B();\n#4=B();\n#3=B();\n#4=B();" + foot, "step.duplicate 7:1 a second instance has the name #4",
+		},
+		"Deep":        {head + "#1=A(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
+		"SkippedDeep": {head + "#1=B(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
+		"Characters": {
+			head + "/* ééé */ #1=A(ß);" + foot, `step.malformed 4:16 a value must stand here: "ß" is found`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +250,8 @@ func TestSourcesThatFail(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Read(ctx, strings.NewReader(head), 10, engine.DefaultLimits(), begin); !errors.Is(err, context.Canceled) {
+	if _, _, err := Read(ctx, strings.NewReader(head), 10, engine.DefaultLimits(), begin); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error = %v, want the context's", err)
 	}
 }
@@ -226,7 +260,10 @@ func TestExcerptsOfPlaces(t *testing.T) {
 	t.Parallel()
 	text := "first\n" + strings.Repeat("ä", 500) + "X\nlast"
 	limits := engine.DefaultLimits()
-	for offset, want := range map[int64]string{0: "first", 5: "first", 6 + 1000: strings.Repeat("ä", 100) + "X", 1008: "last"} {
+	for offset, want := range map[int64]string{
+		0: "first", 5: "first", 6 + 1000: strings.Repeat("ä", 100) + "X",
+		1008: "last",
+	} {
 		at := Place{Offset: offset, Line: 3, Column: 4}
 		f := Locate(engine.Failure("a", "b"), strings.NewReader(text), at, limits)
 		if f.Excerpt != want || f.Line != 3 || f.Column != 4 {

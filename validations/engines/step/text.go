@@ -38,36 +38,54 @@ type decoder struct {
 	page byte
 }
 
-// escape reads the escape that a text begins with and returns its length.
+// escape reads the escape that a text begins with and returns its length. What is none stands for itself.
 func (d *decoder) escape(raw []byte) int {
+	length := 0
 	switch {
 	case bytes.HasPrefix(raw, []byte(`\\`)):
 		d.text.WriteByte('\\')
-		return len(`\\`)
-	case bytes.HasPrefix(raw, []byte(`\S\`)) && len(raw) > len(`\S\`):
-		const high = 0x80
-		if table, b := pageOf(d.page), raw[len(`\S\`)]; b < high {
-			d.text.WriteRune(table.DecodeByte(b | high))
-			return len(`\S\x`)
-		}
+		length = len(`\\`)
+	case bytes.HasPrefix(raw, []byte(`\S\`)):
+		length = d.shifted(raw)
 	case len(raw) > len(`\PA`) && raw[1] == 'P' && raw[3] == '\\' && pageOf(raw[2]) != nil:
 		d.page = raw[2]
-		return len(`\PA\`)
+		length = len(`\PA\`)
 	case bytes.HasPrefix(raw, []byte(`\X\`)):
-		const length = len(`\X\00`)
-		if len(raw) >= length {
-			if code, ok := hexadecimal(raw[len(`\X\`):length]); ok {
-				d.text.WriteRune(rune(code))
-				return length
-			}
-		}
+		length = d.single(raw)
 	case bytes.HasPrefix(raw, []byte(`\X2\`)):
-		return d.wide(raw, 4) //nolint:mnd // digits of a character of UTF-16
+		length = d.wide(raw, 4) //nolint:mnd // digits of a character of UTF-16
 	case bytes.HasPrefix(raw, []byte(`\X4\`)):
-		return d.wide(raw, 8) //nolint:mnd // digits of a character of UTF-32
+		length = d.wide(raw, 8) //nolint:mnd // digits of a character of UTF-32
 	}
-	d.text.WriteByte('\\')
-	return 1
+	if length == 0 {
+		d.text.WriteByte('\\')
+		return 1
+	}
+	return length
+}
+
+// shifted reads a character of the upper half of the page.
+func (d *decoder) shifted(raw []byte) int {
+	const begin, high = len(`\S\`), 0x80
+	if len(raw) == begin || raw[begin] >= high {
+		return 0
+	}
+	d.text.WriteRune(pageOf(d.page).DecodeByte(raw[begin] | high))
+	return begin + 1
+}
+
+// single reads a character of ISO 8859-1 in two digits.
+func (d *decoder) single(raw []byte) int {
+	const length = len(`\X\00`)
+	if len(raw) < length {
+		return 0
+	}
+	code, ok := hexadecimal(raw[len(`\X\`):length])
+	if !ok {
+		return 0
+	}
+	d.text.WriteRune(code)
+	return length
 }
 
 // wide reads characters of so many digits each, up to \X0\.
@@ -75,17 +93,14 @@ func (d *decoder) wide(raw []byte, digits int) int {
 	const open = len(`\X2\`)
 	ending := []byte(`\X0\`)
 	length := bytes.Index(raw[open:], ending)
-	codes := raw[open : open+max(0, length)]
 	if length <= 0 || length%digits != 0 {
-		d.text.WriteByte('\\')
-		return 1
+		return 0
 	}
 	units := make([]rune, 0, length/digits)
-	for at := 0; at < length; at += digits {
-		code, ok := hexadecimal(codes[at : at+digits])
+	for codes := raw[open : open+length]; len(codes) > 0; codes = codes[digits:] {
+		code, ok := hexadecimal(codes[:digits])
 		if !ok {
-			d.text.WriteByte('\\')
-			return 1
+			return 0
 		}
 		units = append(units, code)
 	}

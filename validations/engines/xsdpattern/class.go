@@ -10,30 +10,28 @@ import (
 
 // class reads a class behind its opening bracket. A class may be taken away at its end, as in [a-z-[aeiou]].
 func (p *parser) class(opened int) (set, error) {
-	unclosed := &syntaxError{opened, "this [ is never closed"}
-	if p.depth++; p.depth > maxGroups {
+	p.depth++
+	if p.depth > maxGroups {
 		return nil, p.fault("classes are nested too deep")
 	}
 	negative := p.take('^')
+	if p.next() == ']' {
+		return nil, p.fault("a class has no characters")
+	}
 	var characters set
-	for first := true; ; first = false {
-		switch c := p.next(); {
-		case c < 0:
-			return nil, unclosed
-		case c == ']' && first:
-			return nil, p.fault("a class has no characters")
-		case c == ']':
-			p.at++
+	for p.next() >= 0 {
+		switch {
+		case p.take(']'):
 			p.depth--
 			return finish(characters, negative), nil
-		case c == '-' && p.at+1 < len(p.source) && p.source[p.at+1] == '[' && !first:
+		case len(characters) > 0 && p.next() == '-' && p.at+1 < len(p.source) && p.source[p.at+1] == '[':
 			p.at += 2
 			without, err := p.class(p.at - 1)
 			if err != nil {
 				return nil, err
 			}
 			if !p.take(']') {
-				return nil, unclosed
+				return nil, &syntaxError{opened, unclosedClass}
 			}
 			p.depth--
 			return finish(characters, negative).without(without), nil
@@ -44,7 +42,10 @@ func (p *parser) class(opened int) (set, error) {
 		}
 		characters = append(characters, more...)
 	}
+	return nil, &syntaxError{opened, unclosedClass}
 }
+
+const unclosedClass = "this [ is never closed"
 
 func finish(characters set, negative bool) set {
 	if negative {
@@ -130,7 +131,8 @@ func several(letter rune) set {
 	case 'i':
 		return nameStart()
 	case 'c':
-		return append(nameStart(), '-', '.', '0', '9', '\u00b7', '\u00b7', '\u0300', '\u036f', '\u203f', '\u2040').merge()
+		return append(nameStart(), '-', '.', '0', '9', '\u00b7', '\u00b7', '\u0300', '\u036f', '\u203f',
+			'\u2040').merge()
 	default:
 		return nil
 	}
@@ -176,7 +178,8 @@ func blockOf(name string) (set, bool) {
 		"IsBasicLatin": {0, 0x7f}, "IsLatin-1Supplement": {0x80, 0xff}, "IsLatinExtended-A": {0x100, 0x17f},
 		"IsLatinExtended-B": {0x180, 0x24f}, "IsGreek": {0x370, 0x3ff}, "IsCyrillic": {0x400, 0x4ff},
 		"IsHebrew": {0x590, 0x5ff}, "IsArabic": {0x600, 0x6ff}, "IsHiragana": {0x3040, 0x309f},
-		"IsKatakana": {0x30a0, 0x30ff}, "IsCJKUnifiedIdeographs": {0x4e00, 0x9fff}, "IsHangulSyllables": {0xac00, 0xd7a3},
+		"IsKatakana": {0x30a0, 0x30ff}, "IsCJKUnifiedIdeographs": {0x4e00, 0x9fff},
+		"IsHangulSyllables": {0xac00, 0xd7a3},
 	}[name]
 	return block, known
 }

@@ -126,7 +126,8 @@ func (p *parser) group() (int, error) {
 	if p.next() == '?' {
 		return 0, p.fault("XML Schema has no (?...): a group is written as (...), and look-around does not exist")
 	}
-	if p.depth++; p.depth > maxGroups {
+	p.depth++
+	if p.depth > maxGroups {
 		return 0, p.fault("groups are nested too deep")
 	}
 	p.linear.WriteString("(?:")
@@ -207,7 +208,8 @@ func (p *parser) bounds() (int, error) {
 	low, _ := strconv.Atoi(least)
 	high, _ := strconv.Atoi(most)
 	if max(low, high) > maxRepeats || most != "" && low > high {
-		return 0, &syntaxError{opened, fmt.Sprintf("a repetition is up to %d, the least number before the most", maxRepeats)}
+		return 0, &syntaxError{opened, fmt.Sprintf("a repetition is up to %d, the least number before the most",
+			maxRepeats)}
 	}
 	p.linear.WriteString("{" + text + "}")
 	return max(low, high, 1), nil

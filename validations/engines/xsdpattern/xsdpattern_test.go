@@ -99,7 +99,8 @@ func TestFaults(t *testing.T) {
 		"(a{200}){200}":            "at character 14: the pattern repeats too much",
 		strings.Repeat("a", 1001):  "the pattern is longer than 1000 characters",
 	} {
-		if _, err := xsdpattern.Compile(source, engine.DefaultLimits()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := xsdpattern.Compile(source, engine.DefaultLimits()); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: %v, want %s", source, err, want)
 		}
 	}

@@ -90,7 +90,7 @@ func newSchema(name string, classes []*Class, types []*Type) *Schema {
 	s := &Schema{Name: name, Classes: classes, classes: map[string]*Class{}, types: map[string]*Type{}}
 	slices.SortFunc(s.Classes, func(a, b *Class) int { return strings.Compare(a.Name, b.Name) })
 	for i, c := range s.Classes {
-		c.Number = uint16(i) //nolint:gosec // A schema has less than a thousand classes.
+		c.Number = uint16(i)
 		s.classes[c.Name] = c
 	}
 	for _, t := range types {
@@ -170,23 +170,32 @@ func (s *Schema) Base(a Attribute) Base {
 // maxAliases is more than how many types stand between a type and its basic one.
 const maxAliases = 10
 
+// basicBase is the base of a type that EXPRESS itself has.
+func basicBase(name string) Base {
+	switch name {
+	case "STRING":
+		return BaseText
+	case "REAL", "NUMBER":
+		return BaseReal
+	case "INTEGER":
+		return BaseInteger
+	case "BOOLEAN":
+		return BaseBoolean
+	case "LOGICAL":
+		return BaseLogical
+	case "BINARY":
+		return BaseBinary
+	default:
+		return BaseUnknown
+	}
+}
+
 // BaseOf says what the values of a type are, or that the name is that of a class.
 func (s *Schema) BaseOf(name string) Base {
 	name = strings.ToUpper(name)
 	for range maxAliases {
-		switch name {
-		case "STRING":
-			return BaseText
-		case "REAL", "NUMBER":
-			return BaseReal
-		case "INTEGER":
-			return BaseInteger
-		case "BOOLEAN":
-			return BaseBoolean
-		case "LOGICAL":
-			return BaseLogical
-		case "BINARY":
-			return BaseBinary
+		if base := basicBase(name); base != BaseUnknown {
+			return base
 		}
 		t := s.types[name]
 		switch {

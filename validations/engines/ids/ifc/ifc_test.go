@@ -38,17 +38,23 @@ func TestClasses(t *testing.T) {
 	}
 	for _, tt := range []struct{ schema, class, want string }{
 		{
-			"IFC2X3", "IFCWALL", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory Name:IfcLabel Description:IfcText " +
-				"ObjectType:IfcLabel ObjectPlacement:IfcObjectPlacement Representation:IfcProductRepresentation Tag:IfcIdentifier",
+			"IFC2X3", "IFCWALL", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory Name:IfcLabel " +
+				"Description:IfcText " +
+				"ObjectType:IfcLabel ObjectPlacement:IfcObjectPlacement Representation:IfcProductRepresentation " +
+				"Tag:IfcIdentifier",
 		},
 		{
-			"IFC4", "IFCWALL", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory Name:IfcLabel Description:IfcText " +
-				"ObjectType:IfcLabel ObjectPlacement:IfcObjectPlacement Representation:IfcProductRepresentation Tag:IfcIdentifier " +
+			"IFC4", "IFCWALL", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory Name:IfcLabel " +
+				"Description:IfcText " +
+				"ObjectType:IfcLabel ObjectPlacement:IfcObjectPlacement Representation:IfcProductRepresentation " +
+				"Tag:IfcIdentifier " +
 				"PredefinedType:IfcWallTypeEnum",
 		},
-		{"IFC4", "IFCSIUNIT", "Dimensions*:IfcDimensionalExponents UnitType:IfcUnitEnum Prefix:IfcSIPrefix Name:IfcSIUnitName"},
+		{"IFC4", "IFCSIUNIT", "Dimensions*:IfcDimensionalExponents UnitType:IfcUnitEnum Prefix:IfcSIPrefix " +
+			"Name:IfcSIUnitName"},
 		{
-			"IFC4X3_ADD2", "IFCRELAGGREGATES", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory Name:IfcLabel " +
+			"IFC4X3_ADD2", "IFCRELAGGREGATES", "GlobalId:IfcGloballyUniqueId OwnerHistory:IfcOwnerHistory " +
+				"Name:IfcLabel " +
 				"Description:IfcText RelatingObject:IfcObjectDefinition RelatedObjects[]:IfcObjectDefinition",
 		},
 		{"IFC4", "IFCROAD", ""},
@@ -59,7 +65,8 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	wall := load(t, "IFC4").Class("IFCWALLSTANDARDCASE")
-	if !wall.Is("IFCWALL") || !wall.Is("IFCROOT") || wall.Is("IFCSLAB") || wall.Abstract || !wall.Parent.Parent.Abstract {
+	if !wall.Is("IFCWALL") || !wall.Is("IFCROOT") || wall.Is("IFCSLAB") || wall.Abstract ||
+		!wall.Parent.Parent.Abstract {
 		t.Errorf("class = %+v", wall)
 	}
 	if own := load(t, "IFC4").Class("IFCQUANTITYLENGTH").Own("IFCPHYSICALSIMPLEQUANTITY"); len(own) != 2 ||
@@ -98,7 +105,8 @@ func TestTypes(t *testing.T) {
 		"IfcLabel": ifc.BaseText, "IfcPositiveLengthMeasure": ifc.BaseReal, "IfcCountMeasure": ifc.BaseReal,
 		"IfcInteger": ifc.BaseInteger, "IfcBoolean": ifc.BaseBoolean, "IfcLogical": ifc.BaseLogical,
 		"IfcWallTypeEnum": ifc.BaseEnumeration, "IfcValue": ifc.BaseSelect, "IfcWall": ifc.BaseObject,
-		"IfcArcIndex": ifc.BaseMany, "IfcBinary": ifc.BaseBinary, "Nothing": ifc.BaseUnknown, "BOOLEAN": ifc.BaseBoolean,
+		"IfcArcIndex": ifc.BaseMany, "IfcBinary": ifc.BaseBinary, "Nothing": ifc.BaseUnknown,
+		"BOOLEAN": ifc.BaseBoolean,
 	} {
 		if got := s.BaseOf(name); got != want {
 			t.Errorf("base of %s = %d, want %d", name, got, want)
@@ -107,7 +115,8 @@ func TestTypes(t *testing.T) {
 	if got := s.Measure("IfcPositiveLengthMeasure"); got != "IFCLENGTHMEASURE" {
 		t.Errorf("measure = %s", got)
 	}
-	if got := s.Type("IFCDOORPANELPOSITIONENUM").Of; !cmp.Equal(got, []string{"LEFT", "MIDDLE", "RIGHT", "NOTDEFINED"}) {
+	if got := s.Type("IFCDOORPANELPOSITIONENUM").Of; !cmp.Equal(got,
+		[]string{"LEFT", "MIDDLE", "RIGHT", "NOTDEFINED"}) {
 		t.Errorf("values = %v", got)
 	}
 }
@@ -147,7 +156,10 @@ func TestWrittenTables(t *testing.T) {
 		return ifc.Declared{
 			Name: name,
 			Classes: []ifc.DeclaredClass{
-				{Name: "IfcB", Parent: "IfcA", Derived: []string{"X"}, Attributes: []ifc.Attribute{{Name: extra, Type: "IfcT"}}},
+				{
+					Name: "IfcB", Parent: "IfcA", Derived: []string{"X"},
+					Attributes: []ifc.Attribute{{Name: extra, Type: "IfcT"}},
+				},
 				{Name: "IfcA", Abstract: true, Attributes: []ifc.Attribute{{Name: "X", Type: "REAL", Many: true}}},
 			},
 			Types: []ifc.Type{{Name: "IfcT", Form: ifc.Enumeration, Of: []string{"A", "B"}}},
@@ -166,7 +178,8 @@ func TestWrittenTables(t *testing.T) {
 		if diff := cmp.Diff(want, s.Class("IFCB").Attributes); diff != "" {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}
-		if !s.Class("IFCA").Abstract || s.Class("IFCA").Attributes[0].Derived || s.BaseOf("IfcT") != ifc.BaseEnumeration {
+		if !s.Class("IFCA").Abstract || s.Class("IFCA").Attributes[0].Derived ||
+			s.BaseOf("IfcT") != ifc.BaseEnumeration {
 			t.Errorf("%s = %+v", name, s)
 		}
 	}

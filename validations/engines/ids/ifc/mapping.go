@@ -12,8 +12,6 @@ func (s *Schema) Mapped() []Mapping {
 }
 
 // occurrences are the classes of IFC2X3 with the endings of the classes that IDS makes of them.
-//
-//nolint:gochecknoglobals // It is a constant of a type for which Go has none.
 var occurrences = map[string][]string{
 	"IFCFURNISHINGELEMENT":          {"FURNITURE", "SYSTEMFURNITUREELEMENT"},
 	"IFCDISTRIBUTIONCONTROLELEMENT": {"ACTUATOR", "ALARM", "CONTROLLER", "FLOWINSTRUMENT", "SENSOR"},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/ids/ifc"
@@ -64,14 +63,10 @@ func (p *parser) take() string {
 	return token
 }
 
-// skipTo moves behind one of the tokens and returns it.
-func (p *parser) skipTo(ends ...string) string {
-	for p.at < len(p.tokens) {
-		if token := p.take(); slices.Contains(ends, token) {
-			return token
-		}
+// skipTo moves behind a token.
+func (p *parser) skipTo(end string) {
+	for p.at < len(p.tokens) && p.take() != end {
 	}
-	return ""
 }
 
 // names reads a list in parentheses.

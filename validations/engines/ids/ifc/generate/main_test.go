@@ -66,10 +66,14 @@ func TestReadSchema(t *testing.T) {
 		Name: "IFC4",
 		Classes: []ifc.DeclaredClass{
 			{Name: "IfcA", Abstract: true, Attributes: []ifc.Attribute{
-				{Name: "X", Type: "IfcLabel", Many: true}, {Name: "Y", Type: "IfcLabel", Many: true},
+				{Name: "X", Type: "IfcLabel", Many: true},
+				{Name: "Y", Type: "IfcLabel", Many: true},
 				{Name: "Kind", Type: "IfcKindEnum"},
 			}},
-			{Name: "IfcB", Parent: "IfcA", Attributes: []ifc.Attribute{{Name: "Z", Type: "INTEGER"}}, Derived: []string{"X"}},
+			{
+				Name: "IfcB", Parent: "IfcA", Attributes: []ifc.Attribute{{Name: "Z", Type: "INTEGER"}},
+				Derived: []string{"X"},
+			},
 		},
 		Types: []ifc.Type{
 			{Name: "IfcLabel", Form: ifc.Defined, Of: []string{"STRING"}},
