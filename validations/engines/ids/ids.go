@@ -9,8 +9,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/engines/step"
 )
 
@@ -24,6 +26,18 @@ type stepConfig struct {
 type Engine struct {
 	limits         engine.Limits
 	specifications []*specification
+	schemas        schemas
+}
+
+// schemas reads the facts of each schema once, when they are needed first.
+type schemas map[string]func() (*ifc.Schema, error)
+
+func newSchemas() schemas {
+	all := schemas{}
+	for _, name := range ifc.Names() {
+		all[name] = sync.OnceValues(func() (*ifc.Schema, error) { return ifc.Load(name) })
+	}
+	return all
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -35,11 +49,12 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	if c.Text == "" {
 		return nil, engine.Refuse("/ids", "ids.missing", "the text of an Information Delivery Specification is needed")
 	}
-	specifications, faults := readText(c.Text, limits)
+	all := newSchemas()
+	specifications, faults := readText(c.Text, all, limits)
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	return &Engine{limits, specifications}, nil
+	return &Engine{limits, specifications, all}, nil
 }
 
 // Run checks one model.
@@ -54,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return c.Finish(), nil
 	}
 	w := &work{left: e.limits.MaxModelWork, most: e.limits.MaxModelWork, untilCheck: checkEvery, ended: ctx.Err}
-	m, fault, err := readModel(ctx, doc, e.specifications, e.limits, w)
+	m, fault, err := e.readModel(ctx, doc, w)
 	if err != nil {
 		return engine.Report{}, fmt.Errorf("check model: %w", err)
 	}

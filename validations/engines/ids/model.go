@@ -110,10 +110,8 @@ func relatings() []relating {
 	}
 }
 
-// readModel reads what specifications need of a model.
-func readModel(
-	ctx context.Context, doc engine.Document, all []*specification, limits engine.Limits, w *work,
-) (*model, *step.Fault, error) {
+// readModel reads what the specifications need of a model.
+func (e *Engine) readModel(ctx context.Context, doc engine.Document, w *work) (*model, *step.Fault, error) {
 	m := &model{
 		work: w, units: map[string]conversion{}, classes: map[*entityFacet]*classes{},
 		attributes: map[*attributeFacet][][]int{}, unknown: map[string]int{},
@@ -125,12 +123,12 @@ func readModel(
 		if fault != nil {
 			return nil, fault
 		}
-		if m.schema, loadErr = ifc.Load(name); loadErr != nil {
+		if m.schema, loadErr = e.schemas[name](); loadErr != nil {
 			return nil, &step.Fault{Code: "ids.schema"}
 		}
-		return m.chooser(newPlan(m, all)), nil
+		return m.chooser(newPlan(m, e.specifications)), nil
 	}
-	file, fault, err := step.Read(ctx, doc.Content, doc.Size, limits, begin)
+	file, fault, err := step.Read(ctx, doc.Content, doc.Size, e.limits, begin)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -140,7 +138,7 @@ func readModel(
 		return nil, fault, nil
 	}
 	m.file = file
-	if fault := m.connect(limits); fault != nil {
+	if fault := m.connect(e.limits); fault != nil {
 		return nil, fault, nil
 	}
 	m.readUnits()

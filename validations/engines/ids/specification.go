@@ -134,15 +134,12 @@ func (r *reader) readVersions(n *xpath.Node, s *specification) {
 				engine.Quote(name), engine.NotAllowed(name, ifc.Names()), strings.Join(ifc.Names(), ", "))
 			continue
 		}
-		if r.schemas[name] == nil {
-			schema, err := ifc.Load(name)
-			if err != nil {
-				r.refuse(n, faultStructure, "the facts of %s cannot be read: %s", name, err)
-				continue
-			}
-			r.schemas[name] = schema
+		schema, err := r.schemas[name]()
+		if err != nil {
+			r.refuse(n, faultStructure, "the facts of %s cannot be read: %s", name, err)
+			continue
 		}
-		r.versions = append(r.versions, r.schemas[name])
+		r.versions = append(r.versions, schema)
 	}
 }
 

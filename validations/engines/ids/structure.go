@@ -47,7 +47,7 @@ type reader struct {
 	work     *work
 	// classes are those that facets ask for.
 	classes map[*entityFacet][]classSet
-	schemas map[string]*ifc.Schema
+	schemas schemas
 	// versions are those of the specification that is read.
 	versions []*ifc.Schema
 }
@@ -61,14 +61,14 @@ type part struct {
 const many = 1 << 30
 
 // readText returns the specifications of a text, or everything that is wrong with it.
-func readText(source string, limits engine.Limits) ([]*specification, []engine.ConfigError) {
+func readText(source string, all schemas, limits engine.Limits) ([]*specification, []engine.ConfigError) {
 	if len(source) > limits.MaxSchemaBytes {
 		detail := fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(source), limits.MaxSchemaBytes)
 		return nil, engine.Refuse("/ids", "ids.too_large", detail)
 	}
 	text := engine.TrimBOM([]byte(source))
 	xmltext.BlankDeclaration(text)
-	r := &reader{limits: limits, lines: engine.NewLines(text, limits.MaxExcerpt), schemas: map[string]*ifc.Schema{}}
+	r := &reader{limits: limits, lines: engine.NewLines(text, limits.MaxExcerpt), schemas: all}
 	r.classes = map[*entityFacet][]classSet{}
 	r.work = &work{left: maxAudit, most: maxAudit, untilCheck: maxAudit}
 	document, fault := xpath.Read(text, limits)
