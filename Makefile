@@ -92,6 +92,7 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 .PHONY: lint
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
+	cd config/peers/river && go vet .
 
 .PHONY: fmt
 fmt: $(LINT) ## format the code and sort its imports
