@@ -38,8 +38,8 @@ func layers() []layer {
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
-		"validations/engines/tree", "validations/engines/xmltext", "validations/engines/xpath",
-		"validations/engines/xsd",
+		"validations/engines/step", "validations/engines/tree", "validations/engines/xmltext",
+		"validations/engines/xpath", "validations/engines/xsd", "validations/engines/xsdpattern",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -84,6 +84,8 @@ func layers() []layer {
 		},
 		{folder: "validations/engines/engine"},
 		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
+		{folder: "validations/engines/step", may: []string{"validations/engines/engine"}},
+		{folder: "validations/engines/xsdpattern", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{

@@ -3,19 +3,21 @@ package workflows
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 )
 
 func TestTypesForTheExistingClient(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]string{
-		"/api/v1/orgs/:org/workflows/": "xml", "/api/workflows/": "schematron",
+	for path, want := range map[string][]string{
+		"/api/v1/orgs/:org/workflows/": {"xml", "rules"}, "/api/workflows/": {"schematron", "ids"},
 	} {
 		c := echo.New().NewContext(nil, nil)
 		c.SetPath(path)
-		body := forClient(c, workflowBody{Steps: []stepBody{{ValidatorType: "schematron"}}})
-		if got := body.Steps[0].ValidatorType; got != want {
-			t.Errorf("type for %s = %s, want %s", path, got, want)
+		body := forClient(c, workflowBody{Steps: []stepBody{{ValidatorType: "schematron"}, {ValidatorType: "ids"}}})
+		got := []string{body.Steps[0].ValidatorType, body.Steps[1].ValidatorType}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("types for %s (-want +got):\n%s", path, diff)
 		}
 	}
 }

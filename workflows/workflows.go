@@ -73,8 +73,11 @@ func forClient(c echo.Context, body workflowBody) workflowBody {
 		return body
 	}
 	for i := range body.Steps {
-		if body.Steps[i].ValidatorType == engines.KindSchematron {
+		switch body.Steps[i].ValidatorType {
+		case engines.KindSchematron:
 			body.Steps[i].ValidatorType = engines.KindXML
+		case engines.KindIDS:
+			body.Steps[i].ValidatorType = engines.KindRules
 		}
 	}
 	return body

@@ -23,6 +23,8 @@ const (
 	JSONLines = "application/jsonl"
 	XLSX      = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	Parquet   = "application/vnd.apache.parquet"
+	// STEP is that of STEP physical files (ISO 10303-21), such as IFC models.
+	STEP = "model/step"
 	// Binary says nothing about a document: clients declare it for what they do not know.
 	Binary = "application/octet-stream"
 
@@ -89,6 +91,7 @@ var endings = []ending{
 	{".parquet", []string{Parquet}},
 	{".xml", []string{XML}},
 	{".idf", []string{Text, Binary}},
+	{".ifc", []string{STEP, Text, Binary}},
 	{".txt", []string{Text}},
 	{".zip", []string{zip}},
 }
@@ -171,6 +174,9 @@ func canonical(base string) string {
 		return JSONLines
 	case "application/parquet", "application/x-parquet":
 		return Parquet
+	case "application/step", "application/x-step", "application/p21", "application/x-ifc", "application/ifc",
+		"model/ifc":
+		return STEP
 	case "application/x-zip-compressed", "application/x-zip":
 		return zip
 	default:

@@ -104,7 +104,10 @@ func TestOfFile(t *testing.T) {
 
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	want := []string{".json", ".epjson", ".geojson", ".jsonl", ".ndjson", ".csv", ".tsv", ".xml", ".idf", ".txt"}
+	want := []string{
+		".json", ".epjson", ".geojson", ".jsonl", ".ndjson", ".csv", ".tsv", ".xml", ".idf", ".ifc",
+		".txt",
+	}
 	if diff := cmp.Diff(want, mediatype.Endings([]string{"text/xml", "text/plain", "text/json"})); diff != "" {
 		t.Errorf("Endings (-want +got):\n%s", diff)
 	}

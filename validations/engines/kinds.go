@@ -9,6 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/http"
+	"github.com/simplevalidations/simplevalidations/validations/engines/ids"
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schematron"
@@ -20,6 +21,7 @@ import (
 const (
 	KindEnergyPlus = "energyplus"
 	KindHTTP       = "http"
+	KindIDS        = "ids" //nolint:revive // IDS is the name of a standard, and not several ids.
 	KindJSONSchema = "json_schema"
 	KindRules      = "rules"
 	KindSchematron = "schematron"
@@ -44,6 +46,7 @@ type kind struct {
 var kinds = []kind{
 	{KindEnergyPlus, "EnergyPlus model", compiler(energyplus.Compile), energyplus.Describe},
 	{KindHTTP, "Validator of another service", compiler(http.Compile), http.Describe},
+	{KindIDS, "IFC model by IDS", compiler(ids.Compile), ids.Describe},
 	{KindJSONSchema, "JSON Schema", compiler(schema.Compile), schema.Describe},
 	{KindRules, "Rules", compiler(rules.Compile), rules.Describe},
 	{KindSchematron, "Schematron", compiler(schematron.Compile), schematron.Describe},

@@ -57,6 +57,28 @@ func TestDescribe(t *testing.T) {
 			{Subject: "b", Expression: "a: c", Otherwise: "No {name()}", Severity: engines.SeverityError},
 			{Expression: "a: not(d)", Severity: engines.SeverityInfo},
 		}},
+		"IDS": {
+			engines.KindIDS,
+			`{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
+				`<specifications><specification name='Walls' identifier='W1' ifcVersion='IFC4'>` +
+				`<applicability maxOccurs='unbounded'>` +
+				`<entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability><requirements>` +
+				`<attribute instructions='Say it.' cardinality='optional'><name><simpleValue>Name</simpleValue>` +
+				`</name>` +
+				`<value><simpleValue>W</simpleValue></value></attribute></requirements></specification>` +
+				`<specification name='Doors' ifcVersion='IFC4'><applicability minOccurs='0' maxOccurs='0'>` +
+				`<entity><name><simpleValue>IFCDOOR</simpleValue></name></entity></applicability></specification>` +
+				`</specifications></ids>"}`,
+			[]engines.Promise{
+				{Words: "the document is an IFC model as a STEP physical file"},
+				{
+					Subject:   "W1 Walls",
+					Words:     `optional for class "IFCWALL": attribute "Name" with the value "W"`,
+					Otherwise: "Say it.",
+				},
+				{Subject: "Doors", Words: `no object in the model: class "IFCDOOR"`},
+			},
+		},
 		"EnergyPlus": {engines.KindEnergyPlus, `{"versions":["23.1","23.2"],"required_objects":[["A","B"]],
 			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Promise{
 			{Words: "the model is for EnergyPlus 23.1, 23.2"},

@@ -21,6 +21,7 @@ type weight struct {
 const (
 	mebibyte   = 1 << 20
 	textCopies = 4
+	idsMost    = 320 * mebibyte
 )
 
 //nolint:gochecknoglobals // They are constants of a type for which Go has none.
@@ -33,6 +34,8 @@ var (
 	xmlWeight = weight{perByte: 32, values: 512 * mebibyte}
 	// schematronWeight includes the sets of nodes that expressions find.
 	schematronWeight = weight{perByte: 96, values: 768 * mebibyte}
+	// idsWeight is that of a model of which all is kept. The limit on what is kept bounds it by idsMost.
+	idsWeight = weight{perByte: 12, values: idsMost, least: 8 * mebibyte}
 	// workbookWeight is that of the texts which the cells of a workbook share.
 	workbookWeight = weight{perByte: 40, values: 160 * mebibyte, least: 10 * mebibyte}
 	// textWeight is that of a document which is sent to another service.
@@ -55,6 +58,8 @@ func Weight(kind, mediaType string, size int64) int64 {
 		return xmlWeight.of(size)
 	case KindSchematron:
 		return schematronWeight.of(size)
+	case KindIDS:
+		return min(idsWeight.of(size), idsMost)
 	case KindHTTP:
 		return textWeight.of(size)
 	case KindTable:

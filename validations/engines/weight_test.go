@@ -40,8 +40,31 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
 	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern><let name='all' ` +
 		`value='//node()'/><rule context='a | text()'><assert test='..'/></rule></pattern></schema>"}`
+	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
+		`<specifications><specification name='S' ifcVersion='IFC4'><applicability minOccurs='0' ` +
+		`maxOccurs='unbounded'>` +
+		`<attribute><name><simpleValue>Tag</simpleValue></name></attribute></applicability><requirements>` +
+		`<partOf><entity>` +
+		`<name><simpleValue>IFCWALL</simpleValue></name></entity></partOf></requirements></specification>` +
+		`</specifications></ids>"}`
+	model := func(row func(i int) string) string {
+		return "ISO-10303-21;HEADER;FILE_SCHEMA(('IFC4'));ENDSEC;DATA;" + many(row) + "ENDSEC;END-ISO-10303-21;"
+	}
+	walls := model(func(i int) string { return fmt.Sprintf("#%d=IFCWALL();", i+1) })
+	sparse := model(func(i int) string { return fmt.Sprintf("#%d=IFCWALL();", 1_000_000-2*i) })
+	relations := model(func(i int) string {
+		if i < 100 {
+			return fmt.Sprintf("#%d=IFCWALL();", i)
+		}
+		return fmt.Sprintf("#%d=IFCRELAGGREGATES('',$,$,$,#1,(#1%s));", i, strings.Repeat(",#2", 2000))
+	})
+	references := model(func(i int) string { return fmt.Sprintf("#%d=IFCRELAGGREGATES('',$,$,$,#9,(#9));", i+1) })
 	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
+		"IDS":                 {engines.KindIDS, ids, "model/step", walls},
+		"IDSWithGaps":         {engines.KindIDS, ids, "model/step", sparse},
+		"IDSOfRelations":      {engines.KindIDS, ids, "model/step", relations},
+		"IDSOfReferences":     {engines.KindIDS, ids, "model/step", references},
 		"SchemaOfAList":       {engines.KindJSONSchema, schema, json, list},
 		"SchemaOfMembers":     {engines.KindJSONSchema, schema, json, members},
 		"SchemaOfObjects":     {engines.KindJSONSchema, schema, json, objects},

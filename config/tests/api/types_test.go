@@ -278,7 +278,7 @@ func TestLaunchTakesTheTypesThatTheAPITakes(t *testing.T) {
 	s.AddTyped(t, "meters", "text/xml", "text/plain")
 	launch := fixture.HarbourPages + "workflows/meters/launch/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))
-	fixture.Shows(t, html, `accept="text/xml,text/plain,.jsonl,.ndjson,.csv,.tsv,.xml,.idf,.txt"`)
+	fixture.Shows(t, html, `accept="text/xml,text/plain,.jsonl,.ndjson,.csv,.tsv,.xml,.idf,.ifc,.txt"`)
 	for filename, tt := range map[string]struct{ declared, want string }{
 		"a.xml":  {"application/xml", "text/xml"},
 		"b.XML":  {"application/octet-stream", "text/xml"},

@@ -61,6 +61,7 @@ func setupV1(tb testing.TB) v1Stage {
 			engines.KindSchematron, "schematron", "application/xml",
 			fixture.SampleText(tb, "schemas/meters.schematron-step.json"),
 		},
+		{engines.KindIDS, "ids", "model/step", fixture.SampleText(tb, "schemas/house.ids-step.json")},
 		{
 			engines.KindEnergyPlus, "energyplus", "application/json",
 			fixture.SampleText(tb, "schemas/office.energyplus-step.json"),
@@ -151,6 +152,7 @@ func TestV1States(t *testing.T) {
 		"FailedByTable":      {worked("table", "m.csv", "bad/meter-readings.csv"), failedAs("FAILED")},
 		"FailedByXML":        {worked("xml", "m.xml", "bad/meters.xml"), failedAs("FAILED")},
 		"FailedBySchematron": {worked("schematron", "m.xml", "bad/meters.xml"), failedAs("FAILED")},
+		"FailedByIDS":        {worked("ids", "h.ifc", "bad/house.ifc"), failedAs("FAILED")},
 		"FailedByEnergyPlus": {worked("energyplus", "o.json", "bad/office.epJSON"), failedAs("FAILED")},
 		"FailedByAValidator": {external(validator.Fail), failedAs("FAILED")},
 		"FailedInTwoSteps": {

@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,6 +40,7 @@ const (
 	// The memory in MiB that the guide promises.
 	tableMemory  = 64
 	treeMemory   = 512
+	ifcMemory    = 128
 	idleMemory   = 16
 	pollPause    = 5 * time.Millisecond
 	statusOfPeak = "VmHWM:"
@@ -54,7 +56,8 @@ func TestLargeDocuments(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the program: %v\n%s", err, output)
 	}
-	for _, large := range append(largeTables(t), largeTrees(t)...) {
+	documents := append(largeTables(t), largeTrees(t)...)
+	for _, large := range append(documents, largeIFC(t)) {
 		t.Run(large.name, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
@@ -166,6 +169,43 @@ func largeModel(tb testing.TB) largeDocument {
 				"  180, 180, 0, 0, 0, 6, 5;\nLights,\n  Lights %d,                !- Name\n"+
 				"  Office %d,                !- Zone Name\n  Office Hours, LightingLevel, 100;\n", i, i, i, i, i)
 		},
+	}
+}
+
+// largeIFC is a model of walls with as much geometry as models commonly have.
+func largeIFC(tb testing.TB) largeDocument {
+	tb.Helper()
+	step, err := json.Marshal(map[string]string{"ids": `<ids xmlns="http://standards.buildingsmart.org/IDS"><info>` +
+		`<title>Walls</title></info><specifications><specification name="Walls" ifcVersion="IFC4"><applicability ` +
+		`maxOccurs="unbounded"><entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability>` +
+		`<requirements><attribute><name><simpleValue>Name</simpleValue></name></attribute>` +
+		`<property dataType="IFCLABEL"><propertySet><simpleValue>Pset_WallCommon</simpleValue></propertySet>` +
+		`<baseName><simpleValue>FireRating</simpleValue></baseName></property></requirements></specification>` +
+		`</specifications></ids>`})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return largeDocument{
+		name: "IFC", file: ".ifc", mediaType: "model/step", bytes: 200 << 20, allowed: ifcMemory,
+		kind: "ids", config: string(step),
+		head: "ISO-10303-21;\nHEADER;\nFILE_SCHEMA(('IFC4'));\nENDSEC;\nDATA;\n",
+		line: func(i int) string {
+			const instances = 50
+			id := i*instances + 1
+			var b strings.Builder
+			fmt.Fprintf(&b, "#%d=IFCWALL('0aWall%016d',$,'Basic wall: Brick 300 "+
+				"mm:%d',$,$,#%d,#%d,'%d',.SOLIDWALL.);\n"+
+				"#%d=IFCRELDEFINESBYPROPERTIES('0aRela%016d',$,$,$,(#%d),#%d);\n"+
+				"#%d=IFCPROPERTYSET('0aPset%016d',$,'Pset_WallCommon',$,(#%d,#%d));\n"+
+				"#%d=IFCPROPERTYSINGLEVALUE('FireRating',$,IFCLABEL('REI 60'),$);\n"+
+				"#%d=IFCPROPERTYSINGLEVALUE('IsExternal',$,IFCBOOLEAN(.T.),$);\n",
+				id, i, i, id+5, id+6, i, id+1, i, id, id+2, id+2, i, id+3, id+4, id+3, id+4)
+			for n := 5; n < instances; n++ {
+				fmt.Fprintf(&b, "#%d=IFCCARTESIANPOINT((%d.25,-1.7320508,3.E-05));\n", id+n, i)
+			}
+			return b.String()
+		},
+		tail: "ENDSEC;\nEND-ISO-10303-21;\n",
 	}
 }
 

@@ -147,6 +147,11 @@ func (n *Node) Value() string {
 	return n.value
 }
 
+// Attributes are the attributes of an element, without declarations of namespaces.
+func (n *Node) Attributes() []*Node {
+	return n.attributes
+}
+
 // Attribute returns the value of an attribute without a prefix, and whether it is there.
 func (n *Node) Attribute(local string) (string, bool) {
 	for _, a := range n.attributes {

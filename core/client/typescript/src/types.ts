@@ -125,7 +125,7 @@ export interface Workflow {
 export interface WorkflowStep {
   id: string;
   name: string;
-  validator_type: "energyplus" | "http" | "json_schema" | "rules" | "schematron" | "table" | "xml";
+  validator_type: "energyplus" | "http" | "ids" | "json_schema" | "rules" | "schematron" | "table" | "xml";
   order: number;
 }
 

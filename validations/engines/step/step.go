@@ -1,0 +1,105 @@
+// Package step reads STEP physical files (ISO 10303-21), the form of IFC models.
+//
+// A file is read once, as a stream of bounded memory: its syntax is checked everywhere, and the instances that a caller
+// wants are kept as compact texts whose values are read when they are asked for. The package knows no schema.
+package step
+
+import (
+	"context"
+	"io"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Place is where something stands in a file. Lines and columns count from 1.
+type Place struct {
+	Offset       int64
+	Line, Column int
+}
+
+// Fault is what makes a file unreadable.
+type Fault struct {
+	Code    string
+	Message string
+	At      Place
+}
+
+// Finding is the fault as an error in the document.
+func (f *Fault) Finding(source io.ReaderAt, limits engine.Limits) engine.Finding {
+	return Locate(engine.Failure(f.Code, f.Message), source, f.At, limits)
+}
+
+// Locate fills in where a finding is, with the line around it.
+func Locate(f engine.Finding, source io.ReaderAt, at Place, limits engine.Limits) engine.Finding {
+	f.Line, f.Column = at.Line, at.Column
+	// A character has up to four bytes.
+	const widest = 4
+	reach := int64(widest * limits.MaxExcerpt)
+	begin := max(0, at.Offset-reach)
+	window := make([]byte, at.Offset+reach-begin)
+	// The end of the file may lie in the window. What cannot be read leaves the excerpt empty.
+	n, _ := source.ReadAt(window, begin)
+	window = window[:n]
+	split := min(int(at.Offset-begin), n)
+	lineBegin, lineEnd := 0, n
+	for i := split; i > 0; i-- {
+		if window[i-1] == '\n' {
+			lineBegin = i
+			break
+		}
+	}
+	for i := split; i < n; i++ {
+		if window[i] == '\n' {
+			lineEnd = i
+			break
+		}
+	}
+	f.Excerpt = engine.Excerpt(window[lineBegin:lineEnd], split-lineBegin, limits.MaxExcerpt)
+	return f
+}
+
+// Header is what the header of a file says.
+type Header struct {
+	// Schemas are the names of the schemas that the instances are of.
+	Schemas []string
+	// At is where the schemas are named.
+	At Place
+}
+
+// Chooser says whether the instances of a keyword are kept, and by which number of their class. It is called once for
+// each instance, with a keyword in upper case that is valid only meanwhile.
+type Chooser func(keyword []byte) (class uint16, keep bool)
+
+// Begin is called behind the header and returns what is kept of the rest. Its fault ends the reading.
+type Begin func(h Header) (Chooser, *Fault)
+
+// Read reads a file and keeps the instances that are chosen. The fault says what is wrong with the file, the error why
+// it could not be read at all.
+func Read(
+	ctx context.Context, source io.ReaderAt, size int64, limits engine.Limits, begin Begin,
+) (*File, *Fault, error) {
+	r := &reader{
+		scanner: newScanner(ctx, source, size), limits: limits, begin: begin,
+		file: newFile(limits.MaxHeldBytes),
+	}
+	fault := r.read()
+	if r.scanner.err != nil {
+		return nil, nil, r.scanner.err
+	}
+	if fault != nil {
+		return nil, fault, nil
+	}
+	double := r.file.index()
+	if double == nil {
+		return r.file, nil, nil
+	}
+	again := &reader{
+		scanner: newScanner(ctx, source, size), limits: limits, sought: double,
+		begin: func(Header) (Chooser, *Fault) {
+			return func([]byte) (uint16, bool) { return 0, false }, nil
+		},
+		file: newFile(limits.MaxHeldBytes),
+	}
+	fault = again.read()
+	return nil, fault, again.scanner.err
+}
