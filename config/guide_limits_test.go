@@ -148,7 +148,7 @@ func limitsOfEngines() []statedLimit {
 		{limits, "MaxSharedBytes", "64 * mebibyte", "validators/table", "kept in memory and may have 64 MiB"},
 		{limits, "MaxRules", "100", "validators/rules", "At most 100 rules"},
 		{limits, "MaxRuleChars", "2000", "validators/expressions", "at most 2,000 characters"},
-		{limits, "MaxPatternChars", "1000", "validators/rules", "patterns 1,000"},
+		{limits, "MaxPatternChars", "2000", "validators/rules", "patterns 2,000"},
 		{
 			weights, "jsonWeight", "weight{perByte: 80, values: 256 * mebibyte}",
 			"tenants", "| JSON | 80 bytes | 4 bytes and 256 MiB |",
