@@ -309,7 +309,7 @@ func checkDashboardReference(tb testing.TB, e *echo.Echo, from, path string) {
 	e.Router().Find(http.MethodGet, path, found)
 	isPage := func(r *echo.Route) bool { return r.Method == http.MethodGet && r.Path == found.Path() }
 	if !slices.ContainsFunc(e.Routes(), isPage) {
-		tb.Errorf("%s leads to %s, which is no page of the dashboard", from, path)
+		tb.Errorf("%s leads to %s, which is not a page of the dashboard", from, path)
 	}
 	if slug, isTrial := strings.CutPrefix(path, site.TrialRoot); isTrial {
 		checkTriable(tb, from, strings.TrimSuffix(slug, "/"))
@@ -324,7 +324,7 @@ func checkTriable(tb testing.TB, from, slug string) {
 		tb.Fatal(err)
 	}
 	if operation, found := document.Find(slug); !found || !operation.IsTriable() {
-		tb.Errorf("%s leads to a trial of %q, which is no operation that can be tried", from, slug)
+		tb.Errorf("%s leads to a trial of %q, which is not an operation that can be tried", from, slug)
 	}
 }
 

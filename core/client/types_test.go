@@ -127,7 +127,7 @@ func TestTime(t *testing.T) {
 	for _, text := range []string{`"soon"`, `""`} {
 		var at client.Time
 		if err := json.Unmarshal([]byte(text), &at); err == nil {
-			t.Errorf("error = nil for %s, which is no time, want one", text)
+			t.Errorf("error = nil for %s, which is not a time, want one", text)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestLoad(t *testing.T) {
 				case 3:
 					loader, _ := double(1<<40, pgx.RowTo[int])
 					if err := database.Load(t.Context(), loader); err == nil {
-						t.Error("looked up a number that is no integer")
+						t.Error("looked up a number that is not an integer")
 					}
 				case 7:
 					loader, _ := double(7, func(pgx.CollectableRow) (int, error) { return 0, refused })

@@ -281,7 +281,7 @@ func TestUnknownOutcome(t *testing.T) {
 					t.Fatalf("err = %v after %d transactions, want ErrOutcomeUnknown and no repetition", err, begun)
 				}
 				if db.IsContention(err) || db.IsMemberFault(err) || db.ViolatedConstraint(err) != "" {
-					t.Errorf("err = %v, want that it is no refusal", err)
+					t.Errorf("err = %v, want that it is not a refusal", err)
 				}
 				coretest.Eventually(t, func() bool { return ticks(t, direct, "unknown") == tt.ticks })
 			})

@@ -130,7 +130,7 @@ func FuzzParseKey(f *testing.F) {
 			return
 		}
 		if key == "" || len(key) > idempotency.MaxKeyLength || strings.Trim(key, printable()) != "" {
-			t.Fatalf("ParseKey(%q) = %q, which is no key", value, key)
+			t.Fatalf("ParseKey(%q) = %q, which is not a key", value, key)
 		}
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
 		again, _, err := idempotency.ParseKey(http.Header{"Idempotency-Key": {quoted}})

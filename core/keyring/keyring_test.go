@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	good := keyring.Generate()
 	for name, text := range map[string]string{
-		"NoBase64": "this is no key", "TooShort": "c2hvcnQ=", "Trailing": good + ",",
+		"NoBase64": "this is not a key", "TooShort": "c2hvcnQ=", "Trailing": good + ",",
 		"SecondIsWrong": good + ",secret-text",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func (scrolled) renderCode(w util.BufWriter, source []byte, node ast.Node, enter
 	}
 	block, ok := node.(*ast.FencedCodeBlock)
 	if !ok {
-		return ast.WalkStop, fmt.Errorf("%T is no block of code", node)
+		return ast.WalkStop, fmt.Errorf("%T is not a block of code", node)
 	}
 	language := string(util.EscapeHTML(block.Language(source)))
 	code := string(util.EscapeHTML(block.Lines().Value(source)))
@@ -70,7 +70,7 @@ func (scrolled) renderDiagram(w util.BufWriter, _ []byte, node ast.Node, enterin
 	}
 	image, ok := node.(*ast.Image)
 	if !ok {
-		return ast.WalkStop, fmt.Errorf("%T is no image", node)
+		return ast.WalkStop, fmt.Errorf("%T is not an image", node)
 	}
 	drawing, err := docs.Diagram(path.Base(string(image.Destination)))
 	if err != nil {

@@ -107,7 +107,7 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 	}
 }
 
-// leastPeak returns the lowest of up to three peaks, or the first within what is allowed: a collector that is kept from the
+// leastPeak returns the lowest of up to three peaks, or the first within what is allowed: a collector that waits for a
 // processor leaves garbage beside what is needed.
 func leastPeak(allowed uint64, run func()) uint64 {
 	used := peak(run)

@@ -316,7 +316,7 @@ func TestCSVKeepsCellsFromBeingFormulas(t *testing.T) {
 	v := hostileVerdict()
 	v.Documents[0].Steps[0].Findings[0].Message = "a=b"
 	if text := string(write(t, formats.FormatCSV, v)); strings.Contains(text, "'a=b") {
-		t.Error("a text that is no formula is changed")
+		t.Error("a text that is not a formula is changed")
 	}
 }
 

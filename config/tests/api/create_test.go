@@ -172,7 +172,7 @@ func TestCreateReplay(t *testing.T) {
 		got := s.Do(t, again)
 		fixture.WantReplay(t, first, got)
 		if t.Failed() {
-			t.Fatalf("%s: the answer above is no replay", name)
+			t.Fatalf("%s: the answer above is not a replay", name)
 		}
 	}
 	explicit := strings.Replace(drafted("repeated", requiring("site")), `"id":"shape"`,

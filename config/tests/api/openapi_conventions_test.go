@@ -244,7 +244,7 @@ func checkPart(tb testing.TB, name string, part *openapi3.SchemaRef) {
 		return
 	}
 	if len(part.Value.Properties) > 0 {
-		tb.Errorf("%s has members and is no schema of its own", name)
+		tb.Errorf("%s has members and is not a schema of its own", name)
 	}
 	checkSchema(tb, name, part.Value)
 }

@@ -89,7 +89,7 @@ type limits map[limit]string
 // prismLimits names what Prism cannot judge. Everything else has to be without a violation.
 func prismLimits() limits {
 	const (
-		yaml  = "Prism reads YAML as text, which is no object to it."
+		yaml  = "Prism reads YAML as text, which is not an object to it."
 		sarif = "Prism holds application/sarif+json to the schema of application/json."
 	)
 	return limits{

@@ -124,7 +124,7 @@ func TestV1Commands(t *testing.T) {
 	}
 }
 
-// TestV1Refusals takes every branch of the existing client on what is no success.
+// TestV1Refusals takes every branch of the existing client on what is not a success.
 func TestV1Refusals(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 1 << 20 })

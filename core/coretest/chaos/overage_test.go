@@ -116,7 +116,7 @@ func (o *overage) check(tb testing.TB, base string) {
 	defer o.mu.Unlock()
 	last := o.created[len(o.created)-1]
 	if !last.Replayed() {
-		tb.Error("the answer after the end is no replay")
+		tb.Error("the answer after the end is not a replay")
 	}
 	firsts := slices.DeleteFunc(slices.Clone(o.created), program.Answer.Replayed)
 	if len(firsts) > 2 {

@@ -145,7 +145,7 @@ func (s *site) testRefusedKeys(t *testing.T) {
 				t.Errorf("problem = %+v, want one about the header that is not retryable", p)
 			}
 			if got := refusal.Header.Get("Idempotency-Key"); got != "" {
-				t.Errorf("Idempotency-Key = %q, want nothing repeated that is no key", got)
+				t.Errorf("Idempotency-Key = %q, want nothing repeated that is not a key", got)
 			}
 			s.wantNoDocument(t, t.Name())
 		})

@@ -198,7 +198,7 @@ func (s *stage) checkAnswers(tb testing.TB) {
 	tb.Helper()
 	for range 2 {
 		if last := s.ask(tb); !last.Replayed() {
-			tb.Error("the answer after the end is no replay")
+			tb.Error("the answer after the end is not a replay")
 		}
 	}
 	s.mu.Lock()

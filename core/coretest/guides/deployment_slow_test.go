@@ -152,7 +152,7 @@ func (o *operator) start(tb testing.TB, cmd *exec.Cmd, end syscall.Signal) {
 	}
 	tb.Cleanup(func() {
 		_ = cmd.Process.Signal(end) // It may have ended by itself.
-		_ = cmd.Wait()              // A signal is no success.
+		_ = cmd.Wait()              // A signal is not a success.
 	})
 }
 

@@ -40,7 +40,7 @@ func (a Answer) Run(tb testing.TB) uuid.UUID {
 		ID uuid.UUID `json:"id"`
 	}
 	if err := json.Unmarshal(a.Body, &shown); err != nil || shown.ID == uuid.Nil {
-		tb.Fatalf("answer %d is no run: %v: %s", a.Status, err, a.Body)
+		tb.Fatalf("answer %d is not a run: %v: %s", a.Status, err, a.Body)
 	}
 	return shown.ID
 }

@@ -18,7 +18,7 @@ var foreign = []struct{ names, words string }{
 		`now|today|NOW|TODAY|Date|date|datetime`,
 		`there is no $: a rule has no clock; write timestamp('2026-03-01T06:00:00Z')`,
 	},
-	{`None|nil|NULL|Null|undefined|NaN`, `there is no value $; use null`},
+	{`None|nil|NULL|Null|undefined|NaN`, `there is not a value $; use null`},
 	{`True|TRUE|False|FALSE`, `there is no $; use true or false`},
 	{`toLowerCase|lower|lowercase|downcase|LOWER`, `there is no function $; use x.lowerAscii()`},
 	{`toUpperCase|upper|uppercase|upcase|UPPER`, `there is no function $; use x.upperAscii()`},

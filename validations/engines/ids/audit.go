@@ -323,7 +323,7 @@ func (r *reader) auditValue(n *xpath.Node, what string, value *constraint, types
 		r.refuse(n, faultValue, "%s is of the type %s, to which the restriction of %s (%s) does not fit",
 			what, of, value.base, value)
 	default:
-		r.refuse(n, faultValue, "%s is of the type %s, of which %s is no value", what, of, value)
+		r.refuse(n, faultValue, "%s is of the type %s, of which %s is not a value", what, of, value)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestRefusedTexts(t *testing.T) {
 		"Nested":     {attribute(`<name>«<b/>»</name>`), "ids.structure", "<b> in <simpleValue> is not allowed"},
 		"Author": {
 			strings.Replace(attribute("<name>«Name»</name>"), "</title>", "</title><author>me</author>", 1),
-			"ids.structure", `the author "me" is no e-mail address`,
+			"ids.structure", `the author "me" is not an e-mail address`,
 		},
 		"Date": {
 			strings.Replace(attribute("<name>«Name»</name>"), "</title>", "</title><date>1.2.2026</date>", 1),
@@ -146,7 +146,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"NumberValue": {
 			specOf(entity("IFCBUILDINGSTOREY"), "<attribute><name>«Elevation»</name><value>«1,5»</value></attribute>"),
-			"ids.value", `the attribute "Elevation" is of the type IfcLengthMeasure, of which "1,5" is no value`,
+			"ids.value", `the attribute "Elevation" is of the type IfcLengthMeasure, of which "1,5" is not a value`,
 		},
 		"TextForNumber": {
 			specOf(entity("IFCBUILDINGSTOREY"), `<attribute><name>«Elevation»</name><value>{{<xs:pattern `+
@@ -188,7 +188,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"Enumeration": {
 			attribute(`<name>«Name»</name><value>[[<xs:enumeration value="a"/>]]</value>`), "ids.value",
-			`"a" is no value of xs:double`,
+			`"a" is not a value of xs:double`,
 		},
 		"RestrictionNS": {
 			attribute(`<name>«Name»</name><value>{{<length value="1"/>}}</value>`), "ids.structure",
@@ -208,11 +208,11 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"IntegerValue": {
 			property(` dataType="IFCINTEGER"`, "<value>«42.0»</value>"), "ids.value",
-			`the property "P" is of the type IFCINTEGER, of which "42.0" is no value`,
+			`the property "P" is of the type IFCINTEGER, of which "42.0" is not a value`,
 		},
 		"BooleanValue": {
 			property(` dataType="IFCBOOLEAN"`, "<value>«FALSE»</value>"), "ids.value",
-			`of the type IFCBOOLEAN, of which "FALSE" is no value`,
+			`of the type IFCBOOLEAN, of which "FALSE" is not a value`,
 		},
 		"Cardinality": {
 			property(` cardinality="maybe"`, ""), "ids.cardinality",

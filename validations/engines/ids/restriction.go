@@ -105,7 +105,7 @@ func (r *reader) readLimit(n *xpath.Node, value string, c *constraint) {
 	switch n.Local() {
 	case "enumeration":
 		if !isWritten(value, c.base) {
-			r.refuse(n, faultValue, "%s is no value of %s", engine.Quote(value), c.base)
+			r.refuse(n, faultValue, "%s is not a value of %s", engine.Quote(value), c.base)
 		}
 		c.values = append(c.values, newLiteral(value))
 	case "pattern":

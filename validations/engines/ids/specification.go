@@ -77,7 +77,7 @@ func (r *reader) readInfo(n *xpath.Node) {
 			text := strings.TrimSpace(r.text(one))
 			switch {
 			case name == "author" && !authorForm.MatchString(text):
-				r.refuse(one, faultStructure, "the author %s is no e-mail address", engine.Quote(text))
+				r.refuse(one, faultStructure, "the author %s is not an e-mail address", engine.Quote(text))
 			case name == "date" && !dateForm.MatchString(text):
 				r.refuse(one, faultStructure, "the date %s is not written as 2026-01-31", engine.Quote(text))
 			}

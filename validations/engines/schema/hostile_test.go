@@ -162,7 +162,7 @@ func TestTooManyFailuresEndTheCheck(t *testing.T) {
 			if i := slices.IndexFunc(report.Findings, func(f engines.Finding) bool {
 				return f.Code == "schema.format"
 			}); i >= 0 {
-				t.Errorf("%+v is no failure of the document", report.Findings[i])
+				t.Errorf("%+v is not a failure of the document", report.Findings[i])
 			}
 			same(t, 0, run(t, engine, []byte(`[]`), "application/json").Errors)
 		})

@@ -226,7 +226,7 @@ func (r *reader) name(at Place) (uint64, *Fault) {
 	r.keyword = r.scanner.word(r.keyword[:0])
 	id, err := strconv.ParseUint(string(r.keyword[1:]), 10, 64)
 	if err != nil || id > math.MaxInt64 {
-		message := engine.Quote(string(r.keyword)) + " is no name of an instance, as #12 is"
+		message := engine.Quote(string(r.keyword)) + " is not a name of an instance, as #12 is"
 		return 0, &Fault{"step.malformed", message, at}
 	}
 	if r.sought != nil && id == *r.sought {
@@ -344,7 +344,7 @@ func (p *parameters) word() *Fault {
 	}
 	isName := first >= 'A' && first <= 'Z' || first >= 'a' && first <= 'z' || first == '!'
 	if !isName && !isPlain(r.keyword) {
-		return &Fault{"step.malformed", engine.Quote(string(r.keyword)) + " is no value", at}
+		return &Fault{"step.malformed", engine.Quote(string(r.keyword)) + " is not a value", at}
 	}
 	if isName {
 		upper(r.keyword)

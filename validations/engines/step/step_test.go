@@ -156,13 +156,13 @@ func TestFaults(t *testing.T) {
 		"TwoClasses": {
 			head + "#1=(A()B());" + foot, `step.malformed 4:4 the name of one class must stand here: "(" is found`,
 		},
-		"NoNumber": {head + "#x=A();" + foot, `step.malformed 4:1 "#x" is no name of an instance, as #12 is`},
+		"NoNumber": {head + "#x=A();" + foot, `step.malformed 4:1 "#x" is not a name of an instance, as #12 is`},
 		"HugeNumber": {
 			head + "#99999999999999999999=A();" + foot,
-			`step.malformed 4:1 "#99999999999999999999" is no name of an instance, as #12 is`,
+			`step.malformed 4:1 "#99999999999999999999" is not a name of an instance, as #12 is`,
 		},
-		"WrongReference": {head + "#1=A(#);" + foot, `step.malformed 4:6 "#" is no value`},
-		"WrongEnum":      {head + "#1=A(.T);" + foot, `step.malformed 4:6 ".T" is no value`},
+		"WrongReference": {head + "#1=A(#);" + foot, `step.malformed 4:6 "#" is not a value`},
+		"WrongEnum":      {head + "#1=A(.T);" + foot, `step.malformed 4:6 ".T" is not a value`},
 		"NUL": {
 			head + "#1=A(\x00);" + foot, "step.malformed 4:6 a value must stand here: \"\ufffd\" is found",
 		},

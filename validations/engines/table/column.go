@@ -312,7 +312,7 @@ func wrongType(c *column, value cell) string {
 	return c.name + " " + engine.Quote(value.text) + " " + words
 }
 
-// outOfRange reports whether a text which is no value of its column is a number.
+// outOfRange reports whether a text which is not a value of its column is a number.
 func outOfRange(text string) bool {
 	_, whole := strconv.ParseInt(text, 10, 64)
 	_, decimal := strconv.ParseFloat(text, 64)

@@ -96,7 +96,7 @@ func doubtful(further furtherMembers, at string) []engine.ConfigError {
 		if annotations[name] {
 			continue
 		}
-		detail := engine.Quote(name) + " is no member of Table Schema, so it is ignored"
+		detail := engine.Quote(name) + " is not a member of Table Schema, so it is ignored"
 		doubts = append(doubts, engine.NewConfigError(at+engine.Pointer(name), codeUnknownMember, detail))
 	}
 	return doubts

@@ -22,11 +22,11 @@ func TestMembersOfPublishedSchemas(t *testing.T) {
 	same(t, []engines.ConfigError{
 		{
 			Pointer: "/schema/custom_checks", Code: "schema.unknown_member",
-			Detail: `"custom_checks" is no member of Table Schema, so it is ignored`,
+			Detail: `"custom_checks" is not a member of Table Schema, so it is ignored`,
 		},
 		{
 			Pointer: "/schema/fields/0/arrayItem", Code: "schema.unknown_member",
-			Detail: `"arrayItem" is no member of Table Schema, so it is ignored`,
+			Detail: `"arrayItem" is not a member of Table Schema, so it is ignored`,
 		},
 	}, warningsOf(further))
 

@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// errNotOfType says that a text is no value of its column's type.
+// errNotOfType says that a text is not a value of its column's type.
 var errNotOfType = errors.New("not of the type")
 
 // Patterns of years, UUIDs, and of what may stand around a number that is not bare.

@@ -96,7 +96,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		{`"default": "9.3"`, `"note": ""`, "does not say its version"},
 		{`"Gas"`, `"Gas,"`, "separator"},
 		{`["name", "fuel"`, `["fuel"`, "the name is not the first field"},
-		{`"extension": "stages"`, `"extension": "ratio"`, "ratio is no list"},
+		{`"extension": "stages"`, `"extension": "ratio"`, "ratio is not a list"},
 	} {
 		_, err := convert([]byte(strings.Replace(schema, change.old, change.text, 1)))
 		if err == nil || !strings.Contains(err.Error(), change.want) {

@@ -125,7 +125,7 @@ func (s classSchema) convert(name string) (*dictionary.Class, error) {
 		}
 		list := object.Properties[s.LegacyIDD.Extension]
 		if list.Items == nil {
-			return nil, fmt.Errorf("%w: %s is no list", errForm, s.LegacyIDD.Extension)
+			return nil, fmt.Errorf("%w: %s is not a list", errForm, s.LegacyIDD.Extension)
 		}
 		c.Repeated = &dictionary.Group{Name: s.LegacyIDD.Extension, Least: list.MinItems, Most: list.MaxItems}
 		if c.Repeated.Fields, err = list.Items.convert(s.LegacyIDD.Extensibles); err != nil {
