@@ -113,11 +113,11 @@ func checkCopy(tb testing.TB, archive string) {
 func exportKilled(tb testing.TB, i *program.Installation, l *leaving) string {
 	tb.Helper()
 	program.Await(tb, "runs end and counts are written", func() bool {
-		return program.Count(tb, i.DB, `SELECT count(*) FROM validation_runs
-				WHERE org_id = $1 AND state <> 'COMPLETED'`, i.Harbour.ID) == 0 &&
-			program.Count(tb, i.DB, "SELECT sum(replays)::bigint FROM key_activity WHERE org_id = $1", i.Harbour.ID) ==
+		count := func(sql string) int { return program.Count(tb, i.DB, sql, i.Harbour.ID) }
+		return count("SELECT count(*) FROM validation_runs WHERE org_id = $1 AND state <> 'COMPLETED'") == 0 &&
+			count("SELECT coalesce(sum(replays), 0)::bigint FROM key_activity WHERE org_id = $1") ==
 				int(l.replayed.Load()) &&
-			program.Count(tb, i.DB, "SELECT sum(starts)::bigint FROM refusal_days WHERE org_id = $1", i.Harbour.ID) ==
+			count("SELECT coalesce(sum(starts), 0)::bigint FROM refusal_days WHERE org_id = $1") ==
 				int(l.refused.Load())
 	})
 	// As if the minute had passed that an export leaves to requests in progress.
