@@ -63,7 +63,7 @@ func TestLoadSettings(t *testing.T) {
 		})
 	}
 
-	t.Run("WhatOtherPartsReadIsToldWithTheRest", func(t *testing.T) {
+	t.Run("ReportsWhatOtherPartsCannotRead", func(t *testing.T) {
 		t.Parallel()
 		_, _, err := LoadSettings([]string{
 			"SV_PURGE_SCHEDULE=hourly", "REDIS_URL=cache", "DATABASE_URL=postgres://db/app?sslmode=sometimes",

@@ -27,7 +27,8 @@ func newMigrator(db *sql.DB, files fs.FS) (*goose.Provider, error) {
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
 		goose.WithSessionLocker(impatient{locker}),
-		// A database that followed main may have a later migration: branches choose numbers before they are merged.
+		// A database that followed the development may have a later migration: branches choose numbers before they are
+		// merged.
 		goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return nil, fmt.Errorf("load migrations: %w", err)

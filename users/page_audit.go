@@ -18,7 +18,7 @@ type auditPageQuery struct {
 	AuditFilter
 }
 
-// auditPage lists what was done.
+// auditPage is the audit log.
 type auditPage struct {
 	core.Page[auditRow]
 	Actions []pages.Choice

@@ -25,7 +25,7 @@ type memberRow struct {
 	Member
 	// Self is set if the member is the visitor.
 	Self bool
-	// Roles are those that the visitor may give the member; none where the member is out of reach.
+	// Roles are those that the visitor may give the member; none if the visitor may not change the member.
 	Roles []pages.Choice
 }
 

@@ -232,8 +232,8 @@ func TestNamesAddNothingToLetters(t *testing.T) {
 	}
 }
 
-// A letter outlasts a server that is busy and a job that is lost, and holds no secret while it waits.
-func TestLettersAreSentAgain(t *testing.T) {
+// A mail survives a busy server and a lost job, and is encrypted while it waits.
+func TestMailsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	s, m := setupMail(t)
 	m.refusals <- &smtp.SMTPError{Code: 451, Message: "try again"}

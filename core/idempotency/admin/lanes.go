@@ -69,7 +69,7 @@ type lanePoint struct {
 // picture is what the page of a key draws.
 type picture struct {
 	Groups []laneGroup
-	// Sentence sums it up for somebody who has never heard of idempotency.
+	// Sentence sums it up for readers who have never heard of idempotency.
 	Sentence string
 }
 

@@ -171,7 +171,7 @@ func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map
 	}
 }
 
-// isDecimal says that an operand is the value of a column of decimals.
+// isDecimal reports whether an operand is the value of a column of decimals.
 func (c *ruleCompiler) isDecimal(operand ast.Expr) bool {
 	for _, variable := range []string{"row", "previous"} {
 		if name, ok := expression.Member(operand, variable); ok {

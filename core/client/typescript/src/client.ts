@@ -260,7 +260,7 @@ export class Client {
     return this.#call({ method: "PATCH", path: "/api/organization/", body: jsonBody(change), signal: options.signal });
   }
 
-  /** Goes through the workflows of the organization. */
+  /** Iterates over the workflows of the organization. */
   workflows(options: ListOptions = {}): AsyncGenerator<Workflow, void, undefined> {
     return this.#list("/api/workflows/", options);
   }

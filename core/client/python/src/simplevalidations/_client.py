@@ -242,7 +242,7 @@ class Client:
             yield from items
 
     def _send(self, method: str, path: str, *, key: str = "", body: Optional[Body] = None) -> _Reply:
-        """Sends a request until it is answered for good."""
+        """Sends a request, with retries, until it has a final answer."""
         target = self._target(path)
         ends = time.monotonic() + self._retries.budget
         lost = False
