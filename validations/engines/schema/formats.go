@@ -48,7 +48,7 @@ var (
 	durationForm = regexp.MustCompile(
 		`^P(?:[0-9]+W|` + dateUnits + `(?:T` + timeUnits + `)?|T` + timeUnits + `)$`)
 	hostnameForm = regexp.MustCompile(`^` + hostLabel + `(?:\.` + hostLabel + `)*$`)
-	localForm    = regexp.MustCompile(`^(?:` + localAtom + `(?:\.` + localAtom + `)*|"(?:[ !#-Z\[\]-~]|\\[ -~])*")$`)
+	localForm    = regexp.MustCompile(`^(?:` + localAtom + `(?:\.` + localAtom + `)*|"(?:[^\x00-\x1f"\\\x7f-\x{10ffff}]|\\[ -~])*")$`)
 	templateForm = regexp.MustCompile(
 		"^(?:[^\\x00- \"%<>\\\\^`{|}\\x7f]|%[0-9A-Fa-f]{2}|" +
 			`\{[+#./;?&]?` + templateVariable + `(?:,` + templateVariable + `)*\})*$`)
