@@ -48,7 +48,7 @@ var (
 	durationForm = regexp.MustCompile(
 		`^P(?:[0-9]+W|` + dateUnits + `(?:T` + timeUnits + `)?|T` + timeUnits + `)$`)
 	hostnameForm = regexp.MustCompile(`^` + hostLabel + `(?:\.` + hostLabel + `)*$`)
-	localForm    = regexp.MustCompile(`^(?:` + localAtom + `(?:\.` + localAtom + `)*|"(?:[^\x00-\x1f"\\\x7f-\x{10ffff}]|\\[ -~])*")$`)
+	localForm    = regexp.MustCompile(`^(?:` + localAtom + `(?:\.` + localAtom + `)*|"` + localQuoted + `*")$`)
 	templateForm = regexp.MustCompile(
 		"^(?:[^\\x00- \"%<>\\\\^`{|}\\x7f]|%[0-9A-Fa-f]{2}|" +
 			`\{[+#./;?&]?` + templateVariable + `(?:,` + templateVariable + `)*\})*$`)
@@ -59,6 +59,8 @@ const (
 	timeUnits = `(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)`
 	hostLabel = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 	localAtom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+
+	localQuoted = `(?:[^\x00-\x1f"\\\x7f-\x{10ffff}]|\\[^\x00-\x1f\x7f-\x{10ffff}])`
 
 	templateCharacter = `(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})`
 	templateVariable  = templateCharacter + `(?:\.?` + templateCharacter + `)*(?:\*|:[1-9][0-9]{0,3})?`
