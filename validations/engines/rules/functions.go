@@ -2,6 +2,9 @@ package rules
 
 import (
 	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -10,7 +13,8 @@ import (
 )
 
 // treeAdapter shows the values of a tree to expressions. JSON has one kind of number, so all are doubles: otherwise it
-// would depend on the document, on 20 or 20.5, whether a sum can be made.
+// would depend on the document, on 20 or 20.5, whether a sum can be made. Only whole numbers that doubles would round
+// are integers, because two identifiers must not become equal.
 type treeAdapter struct {
 	types.Adapter
 }
@@ -21,7 +25,7 @@ type treeAdapter struct {
 func (a treeAdapter) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case json.Number:
-		return types.Double(newExact(v.String()).float())
+		return numberOf(v.String())
 	case map[string]any:
 		return types.NewStringInterfaceMap(a, v)
 	case []any:
@@ -29,6 +33,28 @@ func (a treeAdapter) NativeToValue(value any) ref.Val {
 	default:
 		return a.Adapter.NativeToValue(value)
 	}
+}
+
+// numberOf converts a number of JSON. Every whole number from 2^53 on is an integer, even one that a double could hold:
+// otherwise it would equal its rounded neighbors.
+//
+//nolint:ireturn // the adapter returns this interface
+func numberOf(literal string) ref.Val {
+	const (
+		exactInDoubles = 1 << 53
+		itsDigits      = 16
+	)
+	decimal := types.Double(newExact(literal).float())
+	if len(literal) < itsDigits || strings.ContainsAny(literal, ".eE") || math.Abs(float64(decimal)) < exactInDoubles {
+		return decimal
+	}
+	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		return types.Int(n)
+	}
+	if n, err := strconv.ParseUint(literal, 10, 64); err == nil {
+		return types.Uint(n)
+	}
+	return types.NewErr("a number has too many digits for an expression; use an operator such as eq or gt")
 }
 
 // treeFunctions are the functions that only expressions on documents have.

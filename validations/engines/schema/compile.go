@@ -74,7 +74,7 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(s.draft)
 	compiler.AssertFormat()
-	for _, format := range addressFormats() {
+	for _, format := range ownFormats() {
 		compiler.RegisterFormat(format)
 	}
 	compiler.UseLoader(s.resources)

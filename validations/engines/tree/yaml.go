@@ -52,6 +52,7 @@ func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 		return nil, &engine.ReadError{Code: "yaml.documents", Message: "the file holds more than one document"}
 	}
 	root := document.Content[0]
+	numberLines(root, linesOfParser(text))
 	r := &yamlReader{limits: limits, maxRepeats: max(freeRepeats, len(text)/bytesPerRepeat)}
 	value, err := r.value(root, 0)
 	if err != nil {

@@ -158,3 +158,25 @@ func countNodes(node *yaml.Node) int {
 	}
 	return count
 }
+
+// TestLinesOfYAMLAreThoseOfEditors has line ends of YAML 1.1, which editors show within a line.
+func TestLinesOfYAMLAreThoseOfEditors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]engine.Position{
+		"a: \"x\u2028y\"\nb: 1\n":        {Line: 2, Column: 4},
+		"a: \"x\u2029y\u2028z\"\r\nb: 1": {Line: 2, Column: 4},
+		"a: x\rb: 1\r":                   {Line: 1, Column: 9},
+		"a: x\r\n\r\nb: 1\r\n":           {Line: 3, Column: 4},
+	} {
+		document, fault := parseYAML([]byte(text), engine.DefaultLimits())
+		if fault != nil {
+			t.Fatalf("read %q: %+v", text, fault)
+		}
+		root := &Spot{}
+		wanted := root.At([]string{"b"})
+		document.Locate(root)
+		if wanted.Value != want {
+			t.Errorf("place in %q = %+v, want %+v", text, wanted.Value, want)
+		}
+	}
+}
