@@ -94,7 +94,7 @@ func isAborted(err error) bool {
 }
 
 // isServerLost reports whether an error of a statement may come from a pooler that has lost its server, and with it the
-// answers to everything that it had passed on, COMMIT included. A server itself gives 57014 when it cancels a statement.
+// answers to everything that it had passed on, COMMIT included. With 57014 it is the server that cancels a statement.
 func isServerLost(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.Code != "57014" && isConnectionFault(err)
