@@ -102,7 +102,7 @@ func chargeIn(ctx context.Context, tx db.Tx, demands ...uuid.UUID) ([]grant, err
 	if err := locking.Send(ctx); err != nil {
 		return nil, err
 	}
-	counters, err := pending.Counters(ctx, tx, demands)
+	counters, err := pending.Counters()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -208,6 +209,59 @@ func TestCounters(t *testing.T) {
 			}
 		}
 	})
+}
+
+// At the first starts of a month one transaction opens a counter while another has begun to lock those that are open.
+func TestOpeningCountersDoesNotDeadlock(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	orgs := []uuid.UUID{b.org(t, "a", -1), b.org(t, "b", -1), b.org(t, "c", -1)}
+	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	var begun atomic.Int64
+	var charging sync.WaitGroup
+	charge := func(demands ...uuid.UUID) {
+		charging.Go(func() {
+			if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]grant, error) {
+				begun.Add(1)
+				return chargeIn(t.Context(), tx, demands...)
+			}); err != nil {
+				t.Errorf("charge: %v", err)
+			}
+		})
+	}
+	awaitBlocked := func(want int) {
+		coretest.Eventually(t, func() bool {
+			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) == want
+		})
+	}
+	chargeFirst := func(org uuid.UUID, meanwhile func()) {
+		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+			_, err := chargeIn(t.Context(), tx, org)
+			meanwhile()
+			return 0, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	chargeFirst(orgs[1], func() {
+		chargeFirst(orgs[2], func() {
+			charge(orgs...) // Opens the first one, and waits for the second.
+			awaitBlocked(1)
+		})
+		charge(orgs[0], orgs[2]) // Finds the third one open, and the first one not.
+		awaitBlocked(2)
+	})
+	charging.Wait()
+	if got := begun.Load(); got != 2 {
+		t.Errorf("transactions = %d, want 2, of which none is repeated", got)
+	}
+	for i, want := range []int64{2, 2, 3} {
+		if got := b.used(t, orgs[i]); got != want {
+			t.Errorf("used = %d, want %d", got, want)
+		}
+	}
 }
 
 func (b *testBundle) used(tb testing.TB, org uuid.UUID) int64 {

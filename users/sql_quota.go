@@ -69,23 +69,41 @@ type PendingCounters struct {
 	locked *db.Future[map[uuid.UUID]Usage]
 }
 
+// demandedOrgs are the organizations of the demands that are not void, as an array. The sub-select hides their number
+// from the planner, which would otherwise make a new plan each time.
+const demandedOrgs = `(
+		SELECT array_agg(DISTINCT d.org_id) FROM unnest($1::uuid[], $2::bigint[]) AS d (org_id, lock)
+		WHERE d.lock IS NULL OR pg_try_advisory_xact_lock(d.lock)
+	)::uuid[]`
+
+// openQuery opens the counters that are not there yet at the first start of a month: each takes the quota that the
+// operator has set, and the lock lets no change of that quota slip in between. The sub-select that counts is no join,
+// for which the planner could read all counters.
+const openQuery = `
+	INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
+	SELECT o.id, $3, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, o.run_quota
+	FROM organizations AS o
+	WHERE o.id = ANY (` + demandedOrgs + `) AND (
+		SELECT count(*) FROM usage_counters WHERE org_id = o.id AND metric = $3
+			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date) = 0
+	ORDER BY o.id FOR SHARE OF o
+	ON CONFLICT DO NOTHING`
+
 // QueueCounterLocks queues the lock on the counters, in the order of the organizations so that two transactions never
-// wait for each other.
+// wait for each other. Missing ones are opened before any is locked: whoever waits for the same counter to be opened
+// must hold none that the other one is going to lock.
 func QueueCounterLocks(batch *db.Batch, demands []Demand) *PendingCounters {
 	if len(demands) == 0 {
 		return &PendingCounters{locked: db.Known(map[uuid.UUID]Usage{})}
 	}
-	// The sub-select hides their number from the planner, which would otherwise make a new plan each time.
+	orgs := db.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID })
+	locks := db.Column(demands, func(d *Demand) *int64 { return d.Lock })
+	batch.Queue(openQuery, orgs, locks, MetricRuns)
 	return &PendingCounters{locked: db.QueueInto(batch, readCounters, `
 		SELECT org_id, metric, period_start, used, quota FROM usage_counters
-		WHERE org_id = ANY ((
-				SELECT array_agg(DISTINCT d.org_id) FROM unnest($1::uuid[], $2::bigint[]) AS d (org_id, lock)
-				WHERE d.lock IS NULL OR pg_try_advisory_xact_lock(d.lock)
-			)::uuid[]) AND metric = $3
+		WHERE org_id = ANY (`+demandedOrgs+`) AND metric = $3
 			AND period_start = date_trunc('month', now() AT TIME ZONE 'UTC')::date
-		ORDER BY org_id FOR UPDATE`,
-		db.IDColumn(demands, func(d *Demand) *uuid.UUID { return &d.OrgID }),
-		db.Column(demands, func(d *Demand) *int64 { return d.Lock }), MetricRuns)}
+		ORDER BY org_id FOR UPDATE`, orgs, locks, MetricRuns)}
 }
 
 // Counters are usage counters, locked until the transaction ends.
@@ -95,39 +113,10 @@ type Counters struct {
 	charged map[uuid.UUID]int64
 }
 
-// Counters returns the counters of the organizations. It opens those that are not there yet at the first start of a
-// month: each takes the quota that the operator has set, and the lock lets no change of that quota slip in between.
-func (p *PendingCounters) Counters(ctx context.Context, tx db.Tx, orgs []uuid.UUID) (Counters, error) {
+// Counters returns the counters that are locked.
+func (p *PendingCounters) Counters() (Counters, error) {
 	locked, err := p.locked.Get()
-	if err != nil {
-		return Counters{}, err
-	}
-	c := Counters{usage: maps.Clone(locked), charged: make(map[uuid.UUID]int64)}
-	missing := slices.DeleteFunc(slices.Clone(orgs), func(orgID uuid.UUID) bool {
-		_, ok := locked[orgID]
-		return ok
-	})
-	if len(missing) == 0 {
-		return c, nil
-	}
-	batch := tx.NewBatch()
-	batch.Queue(`
-		INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
-		SELECT id, $2, date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota
-		FROM organizations WHERE id = ANY ($1)
-		ORDER BY id FOR SHARE
-		ON CONFLICT DO NOTHING`, missing, MetricRuns)
-	demands := make([]Demand, len(missing))
-	for i, orgID := range missing {
-		demands[i].OrgID = orgID
-	}
-	opened := QueueCounterLocks(batch, demands)
-	if err := batch.Send(ctx); err != nil {
-		return Counters{}, fmt.Errorf("open usage counters: %w", err)
-	}
-	found, err := opened.locked.Get()
-	maps.Copy(c.usage, found)
-	return c, err
+	return Counters{usage: maps.Clone(locked), charged: make(map[uuid.UUID]int64)}, err
 }
 
 // ChargeRun charges one run where the quota has room for it, and reports whether it has. What is refused costs nothing.

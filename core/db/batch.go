@@ -69,7 +69,7 @@ func (b *Batch) commit(ctx context.Context) error {
 	case err == nil:
 		b.sent = true
 		return nil
-	case !committing && isAborted(err):
+	case !committing && isAborted(err) && !isServerLost(err):
 		return fmt.Errorf("run a batch of %d statements: %w", b.batch.Len(), err)
 	default:
 		return commitError(err)
@@ -91,6 +91,13 @@ func commitError(err error) error {
 func isAborted(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.SeverityUnlocalized == "ERROR"
+}
+
+// isServerLost reports whether an error of a statement may come from a pooler that has lost its server, and with it the
+// answers to everything that it had passed on, COMMIT included. With 57014 it is the server that cancels a statement.
+func isServerLost(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code != "57014" && isConnectionFault(err)
 }
 
 // isConnectionFault reports whether an error may come from a pooler that has lost its server (classes 08, 57 and 58),

@@ -99,7 +99,7 @@ func InGormTx[T any](ctx context.Context, db *DB, fn func(tx GormTx) (T, error))
 // which runs when those statements have been answered; what fn queues travels with COMMIT. Both may run more than once.
 //
 // An error of a statement that travels with COMMIT is as certain as any other, because the server then skips the
-// COMMIT. A connection that is lost while they are under way leaves the outcome unknown.
+// COMMIT. A connection that is lost while they are under way, or a pooler's server, leaves the outcome unknown.
 func InPipeline[O, T any](
 	ctx context.Context, db *DB, open func(batch *Batch) O, fn func(tx Tx, opened O, last *Batch) (T, error),
 ) (T, error) {

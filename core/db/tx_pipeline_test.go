@@ -134,3 +134,31 @@ func TestInBatch(t *testing.T) {
 		})
 	}
 }
+
+// An error in the place of a statement that travels with COMMIT may be a pooler's, which has lost its server after it
+// had passed on the COMMIT as well.
+func TestServerLostBeforeTheAnswerToTheCommit(t *testing.T) {
+	t.Parallel()
+	database := coretest.OpenDatabase(t)
+	for code, unknown := range map[string]bool{
+		"08006": true, "58000": true, "57P01": true, "57014": false, "23505": false,
+	} {
+		for kind, transact := range map[string]func(statement string) (int, error){
+			"InPipeline": func(statement string) (int, error) {
+				return inPipeline(t.Context(), database, "pipeline-"+code, statement, insertLast)
+			},
+			"InBatch": func(statement string) (int, error) {
+				_, begun, err := inBatch(t.Context(), database, "batch-"+code, statement, insertLast)
+				return begun, err
+			},
+		} {
+			t.Run(kind+"/"+code, func(t *testing.T) {
+				t.Parallel()
+				begun, err := transact(`DO $$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = '` + code + `'; END $$`)
+				if got := stateOf(err); got != code || begun != 1 || errors.Is(err, db.ErrOutcomeUnknown) != unknown {
+					t.Errorf("err = %v after %d transactions, want an unknown outcome: %t", err, begun, unknown)
+				}
+			})
+		}
+	}
+}

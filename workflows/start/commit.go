@@ -31,7 +31,8 @@ func (s *Starter) transact(ctx context.Context, attempts []*attempt) error {
 		return s.decide(ctx, attempts, open)
 	}
 	err := s.transactAtOnce(ctx, attempts)
-	if !db.IsUnmet(err) {
+	// An organization that was deleted meanwhile has no counter, but its rows are refused before that is asked.
+	if !db.IsUnmet(err) && db.ViolatedConstraint(err) == "" {
 		return err
 	}
 	return s.decide(ctx, attempts, open)
@@ -54,8 +55,9 @@ func (s *Starter) transactAtOnce(ctx context.Context, attempts []*attempt) error
 			}}
 		}
 		claims := idempotency.QueueRequiredClaims(batch, claimsOf(attempts))
-		users.QueueRequiredCharges(batch, period, chargesOf(attempts))
 		s.insert(batch, attempts)
+		// Last, so that a process that freezes while it sends large documents holds nobody's counter.
+		users.QueueRequiredCharges(batch, period, chargesOf(attempts))
 		return claims
 	})
 	if err != nil {
@@ -82,7 +84,7 @@ func (s *Starter) decide(ctx context.Context, attempts []*attempt, open opening)
 			}
 			resolveClaims(claimed, attempts)
 			requireDocuments(o.documents, attempts)
-			if err := charge(ctx, tx, o.counters, last, goingOn(attempts)); err != nil {
+			if err := charge(o.counters, last, goingOn(attempts)); err != nil {
 				return struct{}{}, err
 			}
 			withdraw(last, attempts)
@@ -170,16 +172,8 @@ func requireDocuments(pending *validations.PendingDocuments, attempts []*attempt
 
 // charge charges the quota for each attempt, in the order of arrival, and refuses what does not fit. A run that is held
 // back is charged later, when its phases have come so far.
-func charge(
-	ctx context.Context, tx db.Tx, pending *users.PendingCounters, last *db.Batch, attempts []*attempt,
-) error {
-	var orgs []uuid.UUID
-	for _, a := range attempts {
-		if !a.run.Held {
-			orgs = append(orgs, a.orgID())
-		}
-	}
-	counters, err := pending.Counters(ctx, tx, orgs)
+func charge(pending *users.PendingCounters, last *db.Batch, attempts []*attempt) error {
+	counters, err := pending.Counters()
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,9 @@ const (
 	// What the commits of more than one flow write. A start that finds no counter with room gives its transaction up:
 	// the server skips the COMMIT that is sent along. A start beyond the quota is then refused like any other, and only
 	// then reserved.
-	givenUp    = started + ", insert staged_jobs, insert audit_records"
-	started    = "insert idempotency_keys, update usage_counters, insert submissions, insert validation_runs"
+	givenUp    = started + ", insert staged_jobs, " + paid
+	started    = "insert idempotency_keys, insert submissions, insert validation_runs"
+	paid       = "insert audit_records, update usage_counters"
 	refused    = "insert idempotency_keys, insert usage_counters, delete idempotency_keys"
 	reserved   = "insert idempotency_keys, insert submissions, insert validation_runs, insert audit_records"
 	charged    = "update idempotency_keys, insert usage_counters, update validation_runs, update idempotency_keys"
@@ -103,7 +104,7 @@ func requestFlows() []flow {
 		{
 			name: "start", part: web, before: countersOpened, request: startBuilding, status: http.StatusCreated,
 			counts:     oneRun,
-			boundaries: []string{started + ", insert staged_jobs, insert audit_records", handedOver},
+			boundaries: []string{started + ", insert staged_jobs, " + paid, handedOver},
 		},
 		{
 			name: "first", part: web, givesUp: true, request: startBuilding, status: http.StatusCreated, counts: oneRun,
@@ -118,15 +119,15 @@ func requestFlows() []flow {
 			name: "local", part: web, whole: true, before: countersOpened, request: startBuilding,
 			status:     http.StatusCreated,
 			counts:     map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 2},
-			boundaries: []string{started + ", insert audit_records", stepDone, stepDone},
+			boundaries: []string{started + ", " + paid, stepDone, stepDone},
 		},
 		{
 			name: "large", part: web, before: countersOpened, request: startLarge, status: http.StatusCreated,
 			counts: map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, adopted: 1},
 			boundaries: []string{
 				chunk, chunk, sealed,
-				"insert idempotency_keys, update usage_counters, update uploads, insert submissions, " +
-					"insert validation_runs, insert staged_jobs, insert audit_records",
+				"insert idempotency_keys, update uploads, insert submissions, insert validation_runs, " +
+					"insert staged_jobs, " + paid,
 				handedOver,
 			},
 		},
@@ -163,8 +164,8 @@ func requestFlows() []flow {
 			name: "rerun", part: web, before: finishedRun, request: rerun, status: http.StatusCreated,
 			counts: map[string]int{allRuns: 2, runsCounted: 2, runsCharged: 2},
 			boundaries: []string{
-				"insert idempotency_keys, update usage_counters, insert validation_runs, insert staged_jobs, " +
-					"insert audit_records",
+				"insert idempotency_keys, insert usage_counters, update usage_counters, insert validation_runs, " +
+					"insert staged_jobs, insert audit_records",
 				handedOver,
 			},
 		},
