@@ -48,6 +48,7 @@ func (r *modelRun) checkReferences() {
 			}
 			r.checkReference(book, o, &o.fields[i], o.fields[begin:])
 		}
+		r.checkBoundary(book, o)
 	}
 }
 
@@ -80,6 +81,28 @@ func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField,
 		found.message += didYouMean(nearestOf(f.text, book.candidates(f.spec.Refers)))
 	}
 	r.find(found)
+}
+
+// checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
+// takes names of zones for another condition.
+func (r *modelRun) checkBoundary(book *nameBook, o *modelObject) {
+	condition, other := o.field("outside_boundary_condition"), o.field("outside_boundary_condition_object")
+	if condition == nil || foldName(condition.text) != "surface" {
+		return
+	}
+	// EnergyPlus simulates surfaces without the other one.
+	if other == nil || other.text == "" || other.isExpression() {
+		return
+	}
+	isSurface := func(class *dictionary.Class) bool { return book.has(class, foldName(other.text)) }
+	surfaces := r.dictionary.Givers("SurfAndSubSurfNames")
+	if slices.ContainsFunc(surfaces, isSurface) || !book.leads(o.spec, other) {
+		return
+	}
+	r.find(modelFinding{
+		check: checkReferences, code: "unknown_surface", object: o, field: other,
+		message: "there is no surface " + engine.Quote(other.text) + ", which the condition Surface needs",
+	})
 }
 
 // typeBeside returns the class that the field before names, where the two are a pair such as component_object_type and

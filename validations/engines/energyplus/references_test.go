@@ -52,6 +52,11 @@ func TestModelReferences(t *testing.T) {
 			"unknown_space", `there is no space "Z-Remainder"`,
 		},
 		{
+			"BoundaryIsNoZone", "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,Z; Construction,C; Zone,Z;",
+			"/BuildingSurface:Detailed/A/outside_boundary_condition_object",
+			"unknown_surface", `there is no surface "Z", which the condition Surface needs`,
+		},
+		{
 			"MultiplierOfNoWindow", "SurfaceProperty:IncidentSolarMultiplier,Pane;",
 			"/SurfaceProperty:IncidentSolarMultiplier/surface_name",
 			"unknown_surface", `there is no surface "Pane"`,
@@ -160,6 +165,9 @@ func TestReferencesByTheDictionary(t *testing.T) {
 			"BuildingSurface:Detailed,B,Wall,C,Z; Construction,C,M; Material,M;",
 		"MultiplierOfWindow": "SurfaceProperty:IncidentSolarMultiplier,W; Window,W,C,A; Construction,C,M; " +
 			"WindowMaterial:Glazing,M; BuildingSurface:Detailed,A,Wall,C,Z; Zone,Z;",
+		"BoundaryIsASurface": "BuildingSurface:Detailed,A,Wall,C,Z,,SURFACE,a; Construction,C,M; Material,M; Zone,Z;",
+		"BoundaryIsBlank":    "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,,NoSun; Construction,C,M; Material,M; Zone,Z;",
+		"BoundaryIsAZone":    "BuildingSurface:Detailed,A,Wall,C,Z,,Zone,Y; Construction,C,M; Material,M; Zone,Z; Zone,Y;",
 		"FuelFired": "HeatPump:AirToWater:FuelFired:Heating,H; PlantEquipmentList,L,HeatPump:AirToWater:FuelFired:Heating,H;" +
 			"Branch,B,,HeatPump:AirToWater:FuelFired:Heating,H,In,Out;",
 	} {
