@@ -42,8 +42,8 @@ var looseReferences = map[string][]string{
 // schedule may do without its limits.
 var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
 
-// furtherLists are lists of names that EnergyPlus accepts in a field although its dictionary does not say so, by class and
-// field. The multiplier is for windows alone, but the dictionary names the list of walls.
+// furtherLists are lists of names that EnergyPlus accepts in a field although its dictionary does not say so, by class
+// and field. The multiplier is for windows alone, but the dictionary names the list of walls.
 var furtherLists = map[string]map[string][]string{
 	"SurfaceProperty:IncidentSolarMultiplier": {"surface_name": {"SubSurfNames"}},
 }

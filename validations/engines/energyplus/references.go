@@ -263,34 +263,39 @@ const preprocessed = "surfpropothsdcoef"
 // leads reports whether the value of a field is a name in one of the lists that the field refers to.
 func (b *nameBook) leads(class *dictionary.Class, f *modelField) bool {
 	key := foldName(f.text)
-	for _, list := range slices.Concat(f.spec.Refers, furtherLists[class.Name][f.spec.Name]) {
-		givers, types := b.dictionary.Givers(list), b.dictionary.Types(list)
-		if len(givers) == 0 && len(types) == 0 {
+	lists := slices.Concat(f.spec.Refers, furtherLists[class.Name][f.spec.Name])
+	return slices.ContainsFunc(lists, func(list string) bool {
+		if len(b.dictionary.Givers(list)) == 0 && len(b.dictionary.Types(list)) == 0 {
 			return true
 		}
-		if strings.HasPrefix(list, "Fluid") && slices.Contains(builtIn, key) {
-			return true
-		}
-		if list == "OutFaceEnvNames" {
-			if strings.HasPrefix(key, preprocessed) {
-				return true
-			}
-			// The list lacks some classes of surfaces.
-			givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
-		}
-		if slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) }) {
-			return true
-		}
-		if _, known := b.given[foldName(list)][key]; known {
-			return true
-		}
-		if class := b.dictionary.Class(f.text); len(types) > 0 && class != nil {
-			if slices.Contains(types, class) || slices.Contains(furtherTypes[foldName(list)], class.Name) {
-				return true
-			}
-		}
+		return b.isListed(list, key) || b.isType(list, f.text)
+	})
+}
+
+// isListed reports whether a name is in a list.
+func (b *nameBook) isListed(list, key string) bool {
+	if strings.HasPrefix(list, "Fluid") && slices.Contains(builtIn, key) {
+		return true
 	}
-	return false
+	givers := b.dictionary.Givers(list)
+	if list == "OutFaceEnvNames" {
+		if strings.HasPrefix(key, preprocessed) {
+			return true
+		}
+		// The list lacks some classes of surfaces.
+		givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
+	}
+	_, given := b.given[foldName(list)][key]
+	return given || slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) })
+}
+
+// isType reports whether a name is that of a class in a list of classes.
+func (b *nameBook) isType(list, name string) bool {
+	class, types := b.dictionary.Class(name), b.dictionary.Types(list)
+	if class == nil || len(types) == 0 {
+		return false
+	}
+	return slices.Contains(types, class) || slices.Contains(furtherTypes[foldName(list)], class.Name)
 }
 
 // nouns are the words for the names in the lists that people know, by the list in lower case.

@@ -165,10 +165,14 @@ func TestReferencesByTheDictionary(t *testing.T) {
 			"BuildingSurface:Detailed,B,Wall,C,Z; Construction,C,M; Material,M;",
 		"MultiplierOfWindow": "SurfaceProperty:IncidentSolarMultiplier,W; Window,W,C,A; Construction,C,M; " +
 			"WindowMaterial:Glazing,M; BuildingSurface:Detailed,A,Wall,C,Z; Zone,Z;",
-		"BoundaryIsASurface": "BuildingSurface:Detailed,A,Wall,C,Z,,SURFACE,a; Construction,C,M; Material,M; Zone,Z;",
-		"BoundaryIsBlank":    "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,,NoSun; Construction,C,M; Material,M; Zone,Z;",
-		"BoundaryIsAZone":    "BuildingSurface:Detailed,A,Wall,C,Z,,Zone,Y; Construction,C,M; Material,M; Zone,Z; Zone,Y;",
-		"FuelFired": "HeatPump:AirToWater:FuelFired:Heating,H; PlantEquipmentList,L,HeatPump:AirToWater:FuelFired:Heating,H;" +
+		"BoundaryIsASurface": "BuildingSurface:Detailed,A,Wall,C,Z,,SURFACE,a; Construction,C,M; Material,M; " +
+			"Zone,Z;",
+		"BoundaryIsBlank": "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,,NoSun; Construction,C,M; " +
+			"Material,M; Zone,Z;",
+		"BoundaryIsAZone": "BuildingSurface:Detailed,A,Wall,C,Z,,Zone,Y; Construction,C,M; " +
+			"Material,M; Zone,Z; Zone,Y;",
+		"FuelFired": "HeatPump:AirToWater:FuelFired:Heating,H; " +
+			"PlantEquipmentList,L,HeatPump:AirToWater:FuelFired:Heating,H;" +
 			"Branch,B,,HeatPump:AirToWater:FuelFired:Heating,H,In,Out;",
 	} {
 		t.Run(name, func(t *testing.T) {
