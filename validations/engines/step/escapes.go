@@ -46,20 +46,24 @@ func (e *escapes) follow(part []byte) {
 
 // after is what the byte behind this one is read as.
 func (e *escapes) after(b byte) escapes {
-	switch {
-	case *e == plain && b == '\\', *e == paged && b == '\\':
-		return escaped
-	case *e == escaped && b == 'S':
-		return directive
-	case *e == escaped && b == 'P':
-		return paged
-	case *e == escaped && b == 'X':
-		return coded
-	case *e == directive && b == '\\':
-		return shifted
-	case *e == paged, *e == coded && b != '\\':
+	switch *e {
+	case plain:
+		if b == '\\' {
+			return escaped
+		}
+	case escaped:
+		return map[byte]escapes{'S': directive, 'P': paged, 'X': coded}[b]
+	case directive:
+		if b == '\\' {
+			return shifted
+		}
+	case paged:
 		return closing
-	default:
-		return plain
+	case coded:
+		if b != '\\' {
+			return closing
+		}
+	case closing, shifted:
 	}
+	return plain
 }
