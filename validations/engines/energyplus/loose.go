@@ -42,6 +42,20 @@ var looseReferences = map[string][]string{
 // schedule may do without its limits.
 var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
 
+// furtherLists are lists of names that EnergyPlus accepts in a field although its dictionary does not say so, by class
+// and field. The multiplier is for windows alone, but the dictionary names the list of walls.
+var furtherLists = map[string]map[string][]string{
+	"SurfaceProperty:IncidentSolarMultiplier": {"surface_name": {"SubSurfNames"}},
+}
+
+// furtherTypes are classes that a list of classes lacks in the dictionary. EnergyPlus has an example with them.
+var furtherTypes = map[string][]string{
+	"validbranchequipmenttypes": fuelFired,
+	"validplantequipmenttypes":  fuelFired,
+}
+
+var fuelFired = []string{"HeatPump:AirToWater:FuelFired:Cooling", "HeatPump:AirToWater:FuelFired:Heating"}
+
 // isLoose reports whether EnergyPlus may simulate the model although the reference leads nowhere.
 func isLoose(class *dictionary.Class, f *dictionary.Field) bool {
 	if slices.Contains(looseReferences[class.Name], f.Name) {

@@ -19,8 +19,16 @@ type nameBook struct {
 	// labels are the names of the objects of each class, given are values of fields that are names in a list.
 	labels map[*dictionary.Class]nameSet
 	given  map[string]nameSet
-	// strays are the names of objects whose class is unknown. Nobody can say which references lead to them.
+	// strays are the names of objects whose class is unknown, so any reference may lead to them.
 	strays nameSet
+	// spaces has the zones by their keys.
+	spaces map[string]*zoneSpaces
+}
+
+// zoneSpaces says what a zone has of spaces, because EnergyPlus makes the missing ones itself.
+type zoneSpaces struct {
+	// named zones have a space, partly assigned ones also surfaces with and without a space.
+	named, assigned, unassigned bool
 }
 
 // checkReferences looks for fields that name objects which the model does not have.
@@ -40,6 +48,7 @@ func (r *modelRun) checkReferences() {
 			}
 			r.checkReference(book, o, &o.fields[i], o.fields[begin:])
 		}
+		r.checkBoundary(book, o)
 	}
 }
 
@@ -60,7 +69,7 @@ func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField,
 		r.find(found)
 		return
 	}
-	if book.leads(f) {
+	if book.leads(o.spec, f) {
 		return
 	}
 	code, noun := book.nounOf(f.spec.Refers)
@@ -72,6 +81,28 @@ func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField,
 		found.message += didYouMean(nearestOf(f.text, book.candidates(f.spec.Refers)))
 	}
 	r.find(found)
+}
+
+// checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
+// takes names of zones for another condition.
+func (r *modelRun) checkBoundary(book *nameBook, o *modelObject) {
+	condition, other := o.field("outside_boundary_condition"), o.field("outside_boundary_condition_object")
+	if condition == nil || foldName(condition.text) != "surface" {
+		return
+	}
+	// EnergyPlus simulates surfaces without the other one.
+	if other == nil || other.text == "" || other.isExpression() {
+		return
+	}
+	isSurface := func(class *dictionary.Class) bool { return book.has(class, foldName(other.text)) }
+	surfaces := r.dictionary.Givers("SurfAndSubSurfNames")
+	if slices.ContainsFunc(surfaces, isSurface) || !book.leads(o.spec, other) {
+		return
+	}
+	r.find(modelFinding{
+		check: checkReferences, code: "unknown_surface", object: o, field: other,
+		message: "there is no surface " + engine.Quote(other.text) + ", which the condition Surface needs",
+	})
 }
 
 // typeBeside returns the class that the field before names, where the two are a pair such as component_object_type and
@@ -108,7 +139,7 @@ func (b *nameBook) typeBeside(o *modelObject, f *modelField, fields []modelField
 func (r *modelRun) names() *nameBook {
 	book := &nameBook{
 		dictionary: r.dictionary, labels: map[*dictionary.Class]nameSet{}, given: map[string]nameSet{},
-		strays: nameSet{},
+		strays: nameSet{}, spaces: map[string]*zoneSpaces{},
 	}
 	for _, o := range r.model.objects {
 		if o.spec == nil {
@@ -126,8 +157,30 @@ func (r *modelRun) names() *nameBook {
 				book.give(f.spec.Gives, f.text)
 			}
 		}
+		book.assign(o)
 	}
 	return book
+}
+
+// assign notes to which zone a space or a surface belongs.
+func (b *nameBook) assign(o *modelObject) {
+	zone := o.field(zoneName)
+	if zone == nil || o.key != spaceKey && !isSurface(o.spec) {
+		return
+	}
+	key := foldName(zone.text)
+	if b.spaces[key] == nil {
+		b.spaces[key] = &zoneSpaces{}
+	}
+	space := o.field("space_name")
+	switch {
+	case o.key == spaceKey:
+		b.spaces[key].named = true
+	case space != nil && space.text != "":
+		b.spaces[key].assigned = true
+	default:
+		b.spaces[key].unassigned = true
+	}
 }
 
 // give adds the value of a field to lists.
@@ -149,13 +202,17 @@ func (s nameSet) add(name string) {
 const longestName = 200
 
 // has reports whether the model has an object of the class with this name. The name may also be one that EnergyPlus
-// makes itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list.
+// makes itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list. It
+// also makes the missing spaces of a zone.
 func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	labels := b.labels[class]
 	if _, known := labels[key]; known {
 		return true
 	}
 	if _, stray := b.strays[key]; stray {
+		return true
+	}
+	if strings.EqualFold(class.Name, spaceKey) && b.isMadeSpace(key) {
 		return true
 	}
 	if len(labels) == 0 || len(key) > longestName {
@@ -175,6 +232,19 @@ func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	return false
 }
 
+// isMadeSpace reports whether EnergyPlus makes a space with this name: one that is called like its zone where the zone
+// has none, and one for the surfaces that have no space where others of the zone have one.
+func (b *nameBook) isMadeSpace(key string) bool {
+	if zone, isRest := strings.CutSuffix(key, "-remainder"); isRest {
+		if spaces := b.spaces[zone]; spaces != nil && spaces.assigned && spaces.unassigned {
+			return true
+		}
+	}
+	_, isZone := b.labels[b.dictionary.Class(zoneKey)][key]
+	spaces := b.spaces[key]
+	return isZone && (spaces == nil || !spaces.named)
+}
+
 func (b *nameBook) isZone(key string) bool {
 	for _, class := range []string{"Zone", "Space"} {
 		if _, known := b.labels[b.dictionary.Class(class)][key]; known {
@@ -191,36 +261,41 @@ var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
 const preprocessed = "surfpropothsdcoef"
 
 // leads reports whether the value of a field is a name in one of the lists that the field refers to.
-func (b *nameBook) leads(f *modelField) bool {
+func (b *nameBook) leads(class *dictionary.Class, f *modelField) bool {
 	key := foldName(f.text)
-	for _, list := range f.spec.Refers {
-		givers, types := b.dictionary.Givers(list), b.dictionary.Types(list)
-		if len(givers) == 0 && len(types) == 0 {
+	lists := slices.Concat(f.spec.Refers, furtherLists[class.Name][f.spec.Name])
+	return slices.ContainsFunc(lists, func(list string) bool {
+		if len(b.dictionary.Givers(list)) == 0 && len(b.dictionary.Types(list)) == 0 {
 			return true
 		}
-		if strings.HasPrefix(list, "Fluid") && slices.Contains(builtIn, key) {
-			return true
-		}
-		if list == "OutFaceEnvNames" {
-			if strings.HasPrefix(key, preprocessed) {
-				return true
-			}
-			// The list lacks some classes of surfaces.
-			givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
-		}
-		if slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) }) {
-			return true
-		}
-		if _, known := b.given[foldName(list)][key]; known {
-			return true
-		}
-		if slices.ContainsFunc(types, func(class *dictionary.Class) bool {
-			return strings.EqualFold(class.Name, f.text)
-		}) {
-			return true
-		}
+		return b.isListed(list, key) || b.isType(list, f.text)
+	})
+}
+
+// isListed reports whether a name is in a list.
+func (b *nameBook) isListed(list, key string) bool {
+	if strings.HasPrefix(list, "Fluid") && slices.Contains(builtIn, key) {
+		return true
 	}
-	return false
+	givers := b.dictionary.Givers(list)
+	if list == "OutFaceEnvNames" {
+		if strings.HasPrefix(key, preprocessed) {
+			return true
+		}
+		// The list lacks some classes of surfaces.
+		givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
+	}
+	_, given := b.given[foldName(list)][key]
+	return given || slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) })
+}
+
+// isType reports whether a name is that of a class in a list of classes.
+func (b *nameBook) isType(list, name string) bool {
+	class, types := b.dictionary.Class(name), b.dictionary.Types(list)
+	if class == nil || len(types) == 0 {
+		return false
+	}
+	return slices.Contains(types, class) || slices.Contains(furtherTypes[foldName(list)], class.Name)
 }
 
 // nouns are the words for the names in the lists that people know, by the list in lower case.

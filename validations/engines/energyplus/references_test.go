@@ -43,6 +43,25 @@ func TestModelReferences(t *testing.T) {
 			"unknown_space", `there is no space "T"`,
 		},
 		{
+			"SpaceOfZoneThatHasOne", "SpaceList,L,S,Z; Space,S,Z; Zone,Z;", "/SpaceList/L/spaces/1/space_name",
+			"unknown_space", `there is no space "Z"`,
+		},
+		{
+			"NoRemainder", "SpaceList,L,S,Z-Remainder; Space,S,Z; Zone,Z; Construction,C; " +
+				"BuildingSurface:Detailed,A,Wall,C,Z,S;", "/SpaceList/L/spaces/1/space_name",
+			"unknown_space", `there is no space "Z-Remainder"`,
+		},
+		{
+			"BoundaryIsNoZone", "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,Z; Construction,C; Zone,Z;",
+			"/BuildingSurface:Detailed/A/outside_boundary_condition_object",
+			"unknown_surface", `there is no surface "Z", which the condition Surface needs`,
+		},
+		{
+			"MultiplierOfNoWindow", "SurfaceProperty:IncidentSolarMultiplier,Pane;",
+			"/SurfaceProperty:IncidentSolarMultiplier/surface_name",
+			"unknown_surface", `there is no surface "Pane"`,
+		},
+		{
 			"Schedule", "Lights,L,Z,S; Zone,Z; Schedule:Day:Hourly,S;", "/Lights/L/schedule_name",
 			"unknown_schedule", `there is no schedule "S"`,
 		},
@@ -141,6 +160,20 @@ func TestReferencesByTheDictionary(t *testing.T) {
 		"TypedOutOfTheLists": "Fan:ConstantVolume,F; Dehumidifier:Desiccant:System,D,,,,,,,,,,,,,Fan:ConstantVolume,F;",
 		"Preprocessor":       "Floor:Detailed,F,,,,OtherSideCoefficients,surfPropOthSdCoefSlabAverage;",
 		"EmptyList":          "Sizing:Plant,;",
+		"SpaceLikeItsZone":   "Zone,Z; SpaceList,L,Z;",
+		"Remainder": "Zone,Z; Space,S,Z; SpaceList,L,Z-Remainder; BuildingSurface:Detailed,A,Wall,C,Z,S; " +
+			"BuildingSurface:Detailed,B,Wall,C,Z; Construction,C,M; Material,M;",
+		"MultiplierOfWindow": "SurfaceProperty:IncidentSolarMultiplier,W; Window,W,C,A; Construction,C,M; " +
+			"WindowMaterial:Glazing,M; BuildingSurface:Detailed,A,Wall,C,Z; Zone,Z;",
+		"BoundaryIsASurface": "BuildingSurface:Detailed,A,Wall,C,Z,,SURFACE,a; Construction,C,M; Material,M; " +
+			"Zone,Z;",
+		"BoundaryIsBlank": "BuildingSurface:Detailed,A,Wall,C,Z,,Surface,,NoSun; Construction,C,M; " +
+			"Material,M; Zone,Z;",
+		"BoundaryIsAZone": "BuildingSurface:Detailed,A,Wall,C,Z,,Zone,Y; Construction,C,M; " +
+			"Material,M; Zone,Z; Zone,Y;",
+		"FuelFired": "HeatPump:AirToWater:FuelFired:Heating,H; " +
+			"PlantEquipmentList,L,HeatPump:AirToWater:FuelFired:Heating,H;" +
+			"Branch,B,,HeatPump:AirToWater:FuelFired:Heating,H,In,Out;",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

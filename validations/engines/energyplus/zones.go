@@ -9,6 +9,7 @@ import (
 
 const (
 	zoneKey  = "zone"
+	spaceKey = "space"
 	zoneName = "zone_name"
 )
 

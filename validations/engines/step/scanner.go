@@ -151,6 +151,7 @@ func (s *scanner) skipText(keep *[]byte) *Fault {
 	begin := s.place()
 	quote := s.window[s.at]
 	s.take(1, keep)
+	var inside escapes
 	for {
 		if s.peek() == atEnd {
 			return &Fault{"step.malformed", "this text is never closed", begin}
@@ -158,10 +159,15 @@ func (s *scanner) skipText(keep *[]byte) *Fault {
 		rest := s.window[s.at:]
 		end := bytes.IndexByte(rest, quote)
 		if end < 0 {
+			inside.follow(rest)
 			s.take(len(rest), keep)
 			continue
 		}
+		hidden := inside.hides(rest[:end])
 		s.take(end+1, keep)
+		if hidden {
+			continue
+		}
 		if s.peek() != int(quote) {
 			return nil
 		}

@@ -78,6 +78,21 @@ func TestInstances(t *testing.T) {
 	}
 }
 
+// TestEscapedQuotes reads texts whose escape falls on the end of a window at each of its bytes.
+func TestEscapedQuotes(t *testing.T) {
+	t.Parallel()
+	for short := range 10 {
+		filler := strings.Repeat("x", windowSize-len(head)-len("#1=A('")-short)
+		file, fault := readAll(t, head+"#1=A('"+filler+`\S\C\S\'o',7);`+"#2=B('\\S\\'');#3=A(8);"+foot)
+		if fault != nil {
+			t.Fatalf("%d bytes before the end of a window: %v", short, fault)
+		}
+		if got := string(file.Parameters(file.At(0)).Element(1)); got != "7" || file.Len() != 2 {
+			t.Errorf("%d bytes before the end of a window: %d instances, %s behind the text", short, file.Len(), got)
+		}
+	}
+}
+
 func TestOrderOfInstances(t *testing.T) {
 	t.Parallel()
 	file, fault := readAll(t, head+"#30=A(3);#10=A(1);#11=A(2);#20=A(4);"+foot)

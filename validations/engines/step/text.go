@@ -16,14 +16,16 @@ func decode(raw []byte) string {
 	if !utf8.Valid(raw) {
 		raw, _ = charmap.ISO8859_1.NewDecoder().Bytes(raw) // All bytes are characters of ISO 8859-1.
 	}
-	raw = bytes.ReplaceAll(raw, []byte("''"), []byte("'"))
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw)
+		return strings.ReplaceAll(string(raw), "''", "'")
 	}
 	d := &decoder{page: 'A'}
 	for at := 0; at < len(raw); {
 		if raw[at] != '\\' {
 			d.text.WriteByte(raw[at])
+			if bytes.HasPrefix(raw[at:], []byte("''")) {
+				at++
+			}
 			at++
 			continue
 		}

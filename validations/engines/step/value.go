@@ -1,6 +1,7 @@
 package step
 
 import (
+	"bytes"
 	"iter"
 	"strconv"
 )
@@ -114,12 +115,17 @@ func valueEnd(text []byte) int {
 // quotedEnd is the place of the quote that closes the one at a place. A doubled quote opens the text again.
 func quotedEnd(text []byte, at int) int {
 	quote := text[at]
-	for at++; at < len(text); at++ {
-		if text[at] == quote {
-			return at
+	var inside escapes
+	for begin := at + 1; ; {
+		length := bytes.IndexByte(text[begin:], quote)
+		if length < 0 {
+			return len(text)
 		}
+		if !inside.hides(text[begin : begin+length]) {
+			return begin + length
+		}
+		begin += length + 1
 	}
-	return at
 }
 
 // Typed parts a value into the name of its type, in upper case, and the value. The name of others is empty.

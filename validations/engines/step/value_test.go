@@ -11,6 +11,9 @@ func TestTexts(t *testing.T) {
 	for raw, want := range map[string]string{
 		`'plain'`: "plain", `''`: "", `'it''s'`: "it's", `'a\\b'`: `a\b`, `'\X\E4'`: "ä", `'\X2\00E400F6\X0\x'`: "äöx",
 		`'\X4\0001F3E0\X0\'`: "🏠", `'\X2\D83CDFE0\X0\'`: "🏠", `'\S\d'`: "ä", `'\PB\\S\3'`: "ł", `'\PZ\'`: `\PZ\`,
+		// The quote of \S\' is a character of the text.
+		`'\S\C\S\'a'`: "Ã§a", `'\S\'''s'`: "§'s", `'a\\S\''s'`: `a\S\'s`,
+		`'\PA\\S\''`: "§", `'\X2\00E4\X0\\S\''`: "ä§", `'\X\E4\S\''`: "ä§",
 		// What is no escape stands for itself.
 		`'\X2\00E4'`: `\X2\00E4`, `'\X2\00E\X0\'`: `\X2\00E\X0\`, `'\X2\ZZZZ\X0\'`: `\X2\ZZZZ\X0\`, `'\X'`: `\X`,
 		`'\'`: `\`, `'\S\'`: `\S\`, `'\X\G0'`: `\X\G0`, `'\X4\FFFFFFFF\X0\'`: `\X4\FFFFFFFF\X0\`,
@@ -24,14 +27,14 @@ func TestTexts(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	list := Value(`('a,(b',(1,(2)),IFCLABEL('x)'),.T.,#12,$,*,-1.5E2,"0A",())`)
+	list := Value(`('a,\S\',(b',(1,(2)),IFCLABEL('x)'),.T.,#12,$,*,-1.5E2,"0A",())`)
 	var got []string
 	var kinds []Kind
 	for v := range list.Elements() {
 		got = append(got, string(v))
 		kinds = append(kinds, v.Kind())
 	}
-	want := []string{`'a,(b'`, "(1,(2))", "IFCLABEL('x)')", ".T.", "#12", "$", "*", "-1.5E2", `"0A"`, "()"}
+	want := []string{`'a,\S\',(b'`, "(1,(2))", "IFCLABEL('x)')", ".T.", "#12", "$", "*", "-1.5E2", `"0A"`, "()"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("elements (-want +got):\n%s", diff)
 	}
