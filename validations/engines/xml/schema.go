@@ -161,13 +161,18 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	if fault := found.locate(text, s.limits); fault != nil {
 		return fmt.Errorf("read a document again: %w", fault)
 	}
+	ids, err := s.readIdentifiers(text)
+	if err != nil {
+		return err
+	}
+	ids.rephrase(found.list)
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
 	}
 	if found.unlisted > 0 {
 		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, found.unlisted)
 	}
-	return nil
+	return ids.report(text, s.limits, c)
 }
 
 func exhausted(format string, values ...any) error {

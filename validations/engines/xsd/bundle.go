@@ -26,6 +26,8 @@ type Bundle struct {
 	// combined has, for a namespace whose imports name several documents, the index of the one that includes them all.
 	combined map[string]int
 	inserts  []string
+	// identifiers says that a type of the documents is about IDs.
+	identifiers bool
 }
 
 // document is one schema of a bundle.
@@ -83,6 +85,7 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
+		b.identifiers = b.identifiers || mentionsIdentifier(root)
 	}
 	for i, d := range b.documents {
 		if fault := b.refer(d, roots[i]); fault != nil {
