@@ -184,7 +184,8 @@ func (x *identifiers) name(u use, e *xmltext.Element) {
 	}
 	message := fmt.Sprintf("%s repeats the ID %s of line %d", u, engine.Quote(u.id), x.lines.Line(first.element))
 	if first.inAttribute && u.attribute != "" {
-		x.repeats[repeat{x.lines.Line(e.End - 1), e.Name.Local, u.attribute[strings.IndexByte(u.attribute, ':')+1:]}] = message
+		local := u.attribute[strings.IndexByte(u.attribute, ':')+1:]
+		x.repeats[repeat{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
 		return
 	}
 	x.faults = append(x.faults, identifierFault{u, message})

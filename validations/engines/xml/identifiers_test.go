@@ -118,10 +118,14 @@ func TestIdentifiersOfSchemasOfSeveralFiles(t *testing.T) {
 	document := `<plan xmlns="urn:a" xmlns:b="urn:b"><thing b:key="x" to="x" more="x"/>` + "\n" +
 		`<thing to="y"/>` + "\n" + `<thing more="z"/></plan>`
 	same(t, []brief{
-		{"xml.schema", "/plan/thing[2]/@to", 2, 1, 0,
-			`attribute to of <thing> refers to the ID "y", which no element has`},
-		{"xml.schema", "/plan/thing[3]/@more", 3, 1, 0,
-			`attribute more of <thing> refers to the ID "z", which no element has`},
+		{
+			"xml.schema", "/plan/thing[2]/@to", 2, 1, 0,
+			`attribute to of <thing> refers to the ID "y", which no element has`,
+		},
+		{
+			"xml.schema", "/plan/thing[3]/@more", 3, 1, 0,
+			`attribute more of <thing> refers to the ID "z", which no element has`,
+		},
 	}, briefs(run(t, engine, []byte(document), xmlType)))
 }
 

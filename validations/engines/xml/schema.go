@@ -45,6 +45,9 @@ type lintPlace struct {
 	element string
 }
 
+// lastLintLine is the line from which on libxml2 guesses: an element has 16 bits for its line.
+const lastLintLine = 1<<16 - 1
+
 // complaints are what a run of xmllint says. Those beyond the limit are only counted.
 type complaints struct {
 	most     int
@@ -226,6 +229,10 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 	}
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
+		if one.line >= lastLintLine {
+			one.finding.Message += fmt.Sprintf(" (behind line %d, where xmllint stops counting)", lastLintLine-1)
+			continue
+		}
 		key := lintPlace{one.line, one.element}
 		wanted[key] = append(wanted[key], one)
 	}
@@ -246,7 +253,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 		return fault
 	}
 	for _, one := range c.list {
-		if !one.placed || one.ambiguous {
+		if (!one.placed || one.ambiguous) && one.line < lastLintLine {
 			one.finding = lines.PlaceLine(one.finding, one.line, 0)
 			one.finding.Path = ""
 		}

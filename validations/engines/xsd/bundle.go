@@ -85,7 +85,6 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
-		b.identifiers = b.identifiers || mentionsIdentifier(root)
 	}
 	for i, d := range b.documents {
 		if fault := b.refer(d, roots[i]); fault != nil {
@@ -93,6 +92,7 @@ func ReadBundle(
 		}
 	}
 	b.combine()
+	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
 }
 

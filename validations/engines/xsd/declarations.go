@@ -119,7 +119,7 @@ func (s *source) resolve(n *node, written string) xml.Name {
 	return name
 }
 
-// referred returns what a node refers to by an attribute, or nil. Within a redefinition its own name means the original.
+// referred returns what a node refers to by an attribute, or nil. A redefinition means the original by its own name.
 func (d *declarations) referred(n *node, s *source, sort, attribute string) *declaration {
 	name, given := s.nameIn(n, attribute)
 	if !given {

@@ -28,6 +28,10 @@ type Model struct {
 	declared *declarations
 	types    map[*node]*Type
 	work     int
+	// anything is the type of elements that have no other: their elements and attributes are the global ones.
+	anything *Type
+	// unchecked is the type of elements that nothing checks.
+	unchecked *Type
 }
 
 // Type is the type of an element.
@@ -43,12 +47,6 @@ type Type struct {
 	skips bool
 }
 
-// anything is the type of elements that have no other: its elements and attributes are the global ones.
-var anything = &Type{}
-
-// unchecked is the type of elements that nothing checks.
-var unchecked = &Type{skips: true}
-
 // The model of a bundle costs memory for each member of a type that a document uses, which is why members are dear.
 const (
 	maxWork    = 100_000_000
@@ -57,7 +55,9 @@ const (
 
 // NewModel returns the model of a bundle.
 func NewModel(b *Bundle) *Model {
-	return &Model{declared: b.declare(), types: map[*node]*Type{}}
+	return &Model{
+		declared: b.declare(), types: map[*node]*Type{}, anything: &Type{}, unchecked: &Type{skips: true},
+	}
 }
 
 // HasIdentifiers reports whether a type of the bundle is about IDs. Most schemas have none.
@@ -86,10 +86,10 @@ func (m *Model) Exhausted() bool {
 
 // Child returns the type of an element below one of the type parent, which is nil for the root. Declared is the name
 // of xsi:type, if the element has one.
-func (m *Model) Child(parent *Type, name xml.Name, declared xml.Name) *Type {
+func (m *Model) Child(parent *Type, name, declared xml.Name) *Type {
 	found := m.elementOf(parent, name)
 	if found == nil && parent != nil && parent.lets() {
-		return unchecked
+		return m.unchecked
 	}
 	if declared.Local != "" {
 		if own := m.namedType(declared); own != nil {
@@ -100,7 +100,7 @@ func (m *Model) Child(parent *Type, name xml.Name, declared xml.Name) *Type {
 		found = m.declared.global[globalName{"element", name}]
 	}
 	if found == nil {
-		return anything
+		return m.anything
 	}
 	return m.typeOf(found)
 }
@@ -133,7 +133,7 @@ func (m *Model) elementOf(t *Type, name xml.Name) *declaration {
 
 // Attribute says what the value of an attribute of an element is.
 func (m *Model) Attribute(t *Type, name xml.Name) Identifier {
-	if t == unchecked {
+	if t == m.unchecked {
 		return Plain
 	}
 	for at := t; at != nil; at = at.base {
@@ -171,7 +171,7 @@ func (m *Model) typeOf(d *declaration) *Type {
 			if found := m.namedType(name); found != nil {
 				return found
 			}
-			return anything
+			return m.anything
 		}
 		for _, part := range d.parts() {
 			if part.is("simpleType", "complexType") {
@@ -185,7 +185,7 @@ func (m *Model) typeOf(d *declaration) *Type {
 		}
 		d = head
 	}
-	return anything
+	return m.anything
 }
 
 // maxHeads bounds chains of substitution groups and of simple types, which a schema that compiles has no circles of.
@@ -217,27 +217,30 @@ func (m *Model) read(t *Type, d *declaration, seen map[*node]bool) {
 		if m.work += memberWork; m.Exhausted() {
 			return
 		}
-		member := &declaration{node: part, source: d.source}
-		switch {
-		case part.is("complexContent", "simpleContent", "choice", "sequence", "all"):
-			m.read(t, member, seen)
-		case part.is("extension", "restriction"):
-			m.derive(t, member)
-			m.read(t, member, seen)
-		case part.is("simpleType"):
-			t.Content = m.simple(member, "")
-		case part.is("group"), part.is("attributeGroup"):
-			if referred := m.declared.referred(part, d.source, part.name.Local, "ref"); referred != nil {
-				m.read(t, referred, seen)
-			}
-		case part.is("element"):
-			m.addElement(t, member)
-		case part.is("any"):
-			process, _ := part.attribute("processContents")
-			t.skips = t.skips || process == "skip"
-		case part.is("attribute"):
-			m.addAttribute(t, member)
+		m.readPart(t, &declaration{node: part, source: d.source}, seen)
+	}
+}
+
+func (m *Model) readPart(t *Type, part *declaration, seen map[*node]bool) {
+	switch {
+	case part.is("complexContent", "simpleContent", "choice", "sequence", "all"):
+		m.read(t, part, seen)
+	case part.is("extension", "restriction"):
+		m.derive(t, part)
+		m.read(t, part, seen)
+	case part.is("simpleType"):
+		t.Content = m.simple(part, "")
+	case part.is("group"), part.is("attributeGroup"):
+		if referred := m.declared.referred(part.node, part.source, part.name.Local, "ref"); referred != nil {
+			m.read(t, referred, seen)
 		}
+	case part.is("element"):
+		m.addElement(t, part)
+	case part.is("any"):
+		process, _ := part.attribute("processContents")
+		t.skips = t.skips || process == "skip"
+	case part.is("attribute"):
+		m.addAttribute(t, part)
 	}
 }
 
@@ -254,7 +257,8 @@ func (m *Model) derive(t *Type, derivation *declaration) {
 	}
 	t.base = m.defined(base)
 	for at := t.base; at != nil; at = at.base {
-		if m.work++; at == t {
+		m.work++
+		if at == t {
 			// xmllint refuses such a schema.
 			t.base = nil
 			return
