@@ -219,12 +219,14 @@ func (c *field) readObject(value jsontext.Value) error {
 		c.text, c.native = bytes.Clone(inner), nativeJSON
 		return nil
 	}
-	c.native = nativeTime
 	if c.text, err = jsontext.AppendUnquote(nil, inner); err != nil {
 		return err
 	}
-	c.when, err = parseMoment(string(c.text))
-	return err
+	// A year of more than four digits, or before the year 0, is a text that no column of times takes.
+	if when, err := parseMoment(string(c.text)); err == nil {
+		c.when, c.native = when, nativeTime
+	}
+	return nil
 }
 
 // parseMoment reads a time as parquetrows writes it. A time without a zone is taken as one in UTC.

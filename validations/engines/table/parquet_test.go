@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -227,4 +228,47 @@ func TestInferParquet(t *testing.T) {
 	if diff := cmp.Diff([]brief{}, briefs(report)); err != nil || diff != "" {
 		t.Errorf("the sample fails its own workflow: %v\n%s\n%s", err, diff, inferred.Config)
 	}
+}
+
+func TestParquetCompressedWithLZ4(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Value int64 `parquet:"value"`
+	}
+	rows := make([]row, 5_000)
+	for i := range rows {
+		// Few of the bytes repeat, so they become less than three times as long when they are decompressed.
+		rows[i].Value = int64(i) * 0x1E3779B97F4A7C15
+	}
+	var file bytes.Buffer
+	writer := parquet.NewGenericWriter[row](&file, parquet.Compression(&parquet.Lz4Raw))
+	_, err := writer.Write(rows)
+	if err := errors.Join(err, writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "value", "type": "integer"}]}}`)
+	report, err := e.Run(t.Context(), parquetDocument(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, []brief{{"csv.malformed", "", 0, 0, 0, "the file cannot be read: it is compressed with LZ4_RAW; " +
+		"Snappy, gzip, Brotli and Zstandard can be read"}}, briefs(report))
+}
+
+func TestTimesOfSparkBeyondTheYears(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		At deprecated.Int96 `parquet:"at"`
+	}
+	content := parquetOf(t, row{deprecated.Int96{0, 0, 2_440_588}}, row{deprecated.Int96{0, 0, 5_373_485}},
+		row{deprecated.Int96{0, 0, 1<<32 - 1}})
+	e := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "at", "type": "datetime"}]}}`)
+	report, err := e.Run(t.Context(), parquetDocument(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, []brief{
+		{"csv.type.datetime", "at", 0, 0, 2, `at "10000-01-01T00:00:00Z" is not a valid date-time`},
+		{"csv.type.datetime", "at", 0, 0, 3, `at "-4713-11-23T00:00:00Z" is not a valid date-time`},
+	}, briefs(report))
 }

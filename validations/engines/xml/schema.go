@@ -45,6 +45,9 @@ type lintPlace struct {
 	element string
 }
 
+// lastLintLine is the line from which on libxml2 guesses: an element has 16 bits for its line.
+const lastLintLine = 1<<16 - 1
+
 // complaints are what a run of xmllint says. Those beyond the limit are only counted.
 type complaints struct {
 	most     int
@@ -161,13 +164,18 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	if fault := found.locate(text, s.limits); fault != nil {
 		return fmt.Errorf("read a document again: %w", fault)
 	}
+	ids, err := s.readIdentifiers(text)
+	if err != nil {
+		return err
+	}
+	ids.rephrase(found.list)
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
 	}
 	if found.unlisted > 0 {
 		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, found.unlisted)
 	}
-	return nil
+	return ids.report(text, s.limits, c)
 }
 
 func exhausted(format string, values ...any) error {
@@ -221,6 +229,10 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 	}
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
+		if one.line >= lastLintLine {
+			one.finding.Message += fmt.Sprintf(" (behind line %d, where xmllint stops counting)", lastLintLine-1)
+			continue
+		}
 		key := lintPlace{one.line, one.element}
 		wanted[key] = append(wanted[key], one)
 	}
@@ -241,7 +253,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 		return fault
 	}
 	for _, one := range c.list {
-		if !one.placed || one.ambiguous {
+		if (!one.placed || one.ambiguous) && one.line < lastLintLine {
 			one.finding = lines.PlaceLine(one.finding, one.line, 0)
 			one.finding.Path = ""
 		}

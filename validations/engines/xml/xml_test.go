@@ -397,3 +397,15 @@ func TestWarningsOfXMLLintAreNoFindings(t *testing.T) {
 	report := run(t, engine, []byte(`<m xmlns="meters">x</m>`), xmlType)
 	same(t, []brief{{"xml.schema", "/m", 1, 1, 0, `<m> "x" is not a valid int`}}, briefs(report))
 }
+
+// TestLinesThatXMLLintDoesNotCount holds that a finding has no line rather than a wrong one.
+func TestLinesThatXMLLintDoesNotCount(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, xsd(listOfNumbers)))
+	document := "<a>" + strings.Repeat("\n<b>1</b>", 65_532) + "\n<b>x</b>\n<b>1</b>\n<b>y</b>\n<b>z</b><b>1</b>\n</a>"
+	same(t, []brief{
+		{"xml.schema", "/a/b[65533]", 65_534, 1, 0, `<b> "x" is not a valid integer`},
+		{"xml.schema", "", 0, 0, 0, `<b> "y" is not a valid integer (behind line 65534, where xmllint stops counting)`},
+		{"xml.schema", "", 0, 0, 0, `<b> "z" is not a valid integer (behind line 65534, where xmllint stops counting)`},
+	}, briefs(run(t, engine, []byte(document), xmlType)))
+}

@@ -26,6 +26,8 @@ type Bundle struct {
 	// combined has, for a namespace whose imports name several documents, the index of the one that includes them all.
 	combined map[string]int
 	inserts  []string
+	// identifiers says that a type of the documents is about IDs.
+	identifiers bool
 }
 
 // document is one schema of a bundle.
@@ -90,6 +92,7 @@ func ReadBundle(
 		}
 	}
 	b.combine()
+	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
 }
 

@@ -17,6 +17,9 @@ import (
 // Namespace is that of the elements of XML Schema.
 const Namespace = "http://www.w3.org/2001/XMLSchema"
 
+// NamespaceInstance is that of the attribute xsi:type.
+const NamespaceInstance = Namespace + "-instance"
+
 // node is an element of a schema, with the offsets of its tags in the text.
 type node struct {
 	name       xml.Name
@@ -24,6 +27,7 @@ type node struct {
 	attributes []xml.Attr
 	// The start tag is text[start:open], the end tag text[close:end]. Both are one if the element is closed at once.
 	start, open, close, end int
+	parent                  *node
 	children                []*node
 }
 
@@ -53,6 +57,19 @@ func (n *node) parts() []*node {
 	return parts
 }
 
+// namespaceOf returns the namespace that a prefix stands for at a node.
+func (n *node) namespaceOf(prefix string) string {
+	for at := n; at != nil; at = at.parent {
+		for _, a := range at.attributes {
+			if a.Name.Space == "xmlns" && a.Name.Local == prefix ||
+				prefix == "" && a.Name.Space == "" && a.Name.Local == "xmlns" {
+				return a.Value
+			}
+		}
+	}
+	return ""
+}
+
 // readTree returns the root element of a well-formed text.
 func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
 	top := &node{}
@@ -63,8 +80,8 @@ func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
 			name: e.Name, schema: e.Namespace == Namespace, attributes: attributes,
 			start: e.Start, open: e.End, close: e.Start, end: e.End,
 		}
-		parent := open[len(open)-1]
-		parent.children = append(parent.children, n)
+		n.parent = open[len(open)-1]
+		n.parent.children = append(n.parent.children, n)
 		open = append(open, n)
 		return nil
 	}

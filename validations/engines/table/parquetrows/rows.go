@@ -17,6 +17,7 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // rowsAtOnce is how many rows are decoded together.
@@ -35,6 +36,9 @@ func Write(to io.Writer, content []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("it is no Parquet file: %w", err)
 	}
+	if err := checkCompression(file); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(to)
 	w := newWriter(file.Schema())
 	if err := w.header(out); err != nil {
@@ -46,6 +50,19 @@ func Write(to io.Writer, content []byte) (err error) {
 		}
 	}
 	return out.Flush()
+}
+
+// checkCompression refuses files that are compressed with LZ4. The library does not know the older one, and answers the
+// newer one with pages of zeros: it drops what the codec has decompressed into a buffer of its own.
+func checkCompression(file *parquet.File) error {
+	for _, group := range file.Metadata().RowGroups {
+		for _, chunk := range group.Columns {
+			if codec := chunk.MetaData.Codec; codec == format.Lz4 || codec == format.Lz4Raw {
+				return fmt.Errorf("it is compressed with %s; Snappy, gzip, Brotli and Zstandard can be read", codec)
+			}
+		}
+	}
+	return nil
 }
 
 // column is a top-level field of the file.

@@ -134,7 +134,8 @@ func momentWriter(unit format.TimeUnit, layout string) valueWriter {
 func writeInt96(to []byte, v parquet.Value) []byte {
 	parts := v.Int96()
 	nanoseconds := int64(parts[1])<<32 | int64(parts[0])
-	seconds := (int64(parts[2]) - julianEpoch) * secondsPerDay
+	//nolint:gosec // the day is signed
+	seconds := (int64(int32(parts[2])) - julianEpoch) * secondsPerDay
 	return appendMoment(to, time.Unix(seconds, nanoseconds), layoutUTC)
 }
 

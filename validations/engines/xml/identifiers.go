@@ -1,0 +1,233 @@
+package xml
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
+)
+
+// identifiers checks that values of the types IDREF and IDREFS are IDs of the document, and that each ID names one
+// element. xmllint compares the IDs of attributes alone, and follows no references.
+type identifiers struct {
+	model  *xsd.Model
+	reader *xmltext.Reader
+	lines  *engine.Lines
+	open   []*typed
+	named  map[string]holder
+	uses   []use
+	// most is how many references may wait for the IDs that they refer to.
+	most   int
+	faults []identifierFault
+	// repeats are the messages about attributes whose ID another attribute has, which xmllint has found.
+	repeats map[repeat]string
+}
+
+// repeat is an attribute as xmllint says where it is: the line in which the start tag ends, and local names.
+type repeat struct {
+	line               int
+	element, attribute string
+}
+
+// typed is an open element and its type. The text is collected if it is an ID or refers to one.
+type typed struct {
+	element *xmltext.Element
+	kind    *xsd.Type
+	text    strings.Builder
+}
+
+// holder is the element where an ID stands, by its offset, and whether it is the value of an attribute.
+type holder struct {
+	element     int
+	inAttribute bool
+}
+
+// use is a reference to an ID. The attribute is empty if the reference is the text of the element.
+type use struct {
+	id, attribute, name string
+	element             int
+}
+
+// identifierFault is a finding about the element at an offset.
+type identifierFault struct {
+	use
+	message string
+}
+
+// readIdentifiers reads the IDs of a document and what refers to them. Most schemas know of none, and it returns nil.
+func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
+	if !s.bundle.HasIdentifiers() {
+		return nil, nil //nolint:nilnil // there is nothing to check
+	}
+	x := &identifiers{
+		model: xsd.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
+		lines: engine.NewLines(text, s.limits.MaxExcerpt), named: map[string]holder{}, repeats: map[repeat]string{},
+		most: s.limits.MaxValues,
+	}
+	x.reader.Visit, x.reader.Follow = x.begin, x.follow
+	if fault := x.reader.Read(); fault != nil {
+		return nil, fmt.Errorf("read the IDs of a document: %w", fault)
+	}
+	switch {
+	case x.model.Exhausted():
+		return nil, exhausted("has types that take too much work to find its IDs")
+	case len(x.uses) > x.most:
+		return nil, exhausted("refers more than %d times to IDs that follow", x.most)
+	}
+	for _, u := range x.uses {
+		if _, known := x.named[u.id]; !known {
+			message := fmt.Sprintf("%s refers to the ID %s, which no element has", u, engine.Quote(u.id))
+			x.faults = append(x.faults, identifierFault{u, message})
+		}
+	}
+	return x, nil
+}
+
+// rephrase says of the attributes with an ID that occurs twice where it is: xmllint says that it is not a valid value.
+func (x *identifiers) rephrase(found []*complaint) {
+	if x == nil {
+		return
+	}
+	for _, one := range found {
+		if message, known := x.repeats[repeat{one.line, one.element, one.attribute}]; known {
+			one.finding.Message = message
+		}
+	}
+}
+
+// begin finds the type of an element, and the IDs and references in its attributes.
+func (x *identifiers) begin(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
+	var parent *xsd.Type
+	if len(x.open) > 0 {
+		parent = x.open[len(x.open)-1].kind
+	}
+	name := xml.Name{Space: e.Namespace, Local: e.Name.Local}
+	one := &typed{element: e, kind: x.model.Child(parent, name, x.declaredType(attributes))}
+	x.open = append(x.open, one)
+	for _, a := range attributes {
+		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+			continue
+		}
+		name := xml.Name{Local: a.Name.Local}
+		if a.Name.Space != "" {
+			name.Space, _ = x.reader.NamespaceOf(a.Name.Space)
+		}
+		x.value(x.model.Attribute(one.kind, name), a.Value, xmltext.Written(a.Name), e)
+	}
+	return nil
+}
+
+// declaredType returns the name of the type that xsi:type gives to an element.
+func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
+	for _, a := range attributes {
+		if a.Name.Local != "type" || a.Name.Space == "" {
+			continue
+		}
+		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xsd.NamespaceInstance {
+			continue
+		}
+		prefix, local, prefixed := strings.Cut(strings.TrimSpace(a.Value), ":")
+		if !prefixed {
+			prefix, local = "", prefix
+		}
+		namespace, _ := x.reader.NamespaceOf(prefix)
+		return xml.Name{Space: namespace, Local: local}
+	}
+	return xml.Name{}
+}
+
+// follow collects the texts of elements that are IDs or refer to some.
+func (x *identifiers) follow(token xml.Token, _ int) {
+	switch t := token.(type) {
+	case xml.CharData:
+		if len(x.open) > 0 && x.open[len(x.open)-1].kind.Content != xsd.Plain {
+			x.open[len(x.open)-1].text.Write(t)
+		}
+	case xml.EndElement:
+		one := x.open[len(x.open)-1]
+		x.open = x.open[:len(x.open)-1]
+		x.value(one.kind.Content, one.text.String(), "", one.element)
+	}
+}
+
+// value notes an ID or references to IDs.
+func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xmltext.Element) {
+	if kind == xsd.Plain {
+		return
+	}
+	ids := strings.Fields(value)
+	if kind != xsd.References && len(ids) != 1 {
+		// It is not a name, which xmllint has found.
+		return
+	}
+	for _, id := range ids {
+		u := use{id: id, attribute: attribute, name: xmltext.Written(e.Name), element: e.Start}
+		if kind == xsd.ID {
+			x.name(u, e)
+		} else if _, known := x.named[id]; !known && len(x.uses) <= x.most {
+			x.uses = append(x.uses, u)
+		}
+	}
+}
+
+// name notes where an ID stands.
+func (x *identifiers) name(u use, e *xmltext.Element) {
+	first, known := x.named[u.id]
+	if !known {
+		x.named[u.id] = holder{u.element, u.attribute != ""}
+		return
+	}
+	message := fmt.Sprintf("%s repeats the ID %s of line %d", u, engine.Quote(u.id), x.lines.Line(first.element))
+	if first.inAttribute && u.attribute != "" {
+		local := u.attribute[strings.IndexByte(u.attribute, ':')+1:]
+		x.repeats[repeat{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
+		return
+	}
+	x.faults = append(x.faults, identifierFault{u, message})
+}
+
+// String is where a reference stands, in words.
+func (u use) String() string {
+	if u.attribute == "" {
+		return "<" + u.name + ">"
+	}
+	return "attribute " + u.attribute + " of <" + u.name + ">"
+}
+
+// report adds the findings in the order of the document, with the paths that a second reading finds.
+func (x *identifiers) report(text []byte, limits engine.Limits, c *engine.Collector) error {
+	if x == nil {
+		return nil
+	}
+	slices.SortStableFunc(x.faults, func(a, b identifierFault) int { return cmp.Compare(a.element, b.element) })
+	if more := len(x.faults) - limits.MaxFindings; more > 0 {
+		x.faults = x.faults[:limits.MaxFindings]
+		defer c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
+	}
+	if len(x.faults) == 0 {
+		return nil
+	}
+	next := x.faults
+	r := xmltext.NewReader(text, limits)
+	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.ReadError {
+		for len(next) > 0 && next[0].element == e.Start {
+			f := x.lines.Place(engine.Failure("xml.schema", next[0].message), e.Start)
+			f.Path = r.Path()
+			if next[0].attribute != "" {
+				f.Path += "/@" + next[0].attribute
+			}
+			c.Add(e.Name.Local, f)
+			next = next[1:]
+		}
+		return nil
+	}
+	if fault := r.Read(); fault != nil {
+		return fmt.Errorf("read a document again: %w", fault)
+	}
+	return nil
+}
