@@ -18,15 +18,13 @@ const cutPills = `[...document.querySelectorAll("tbody td:first-child .pill")].f
 func TestResultsAreReadableInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	var runs []string
-	for _, document := range []string{"warn", "bad", "good", "good", "good", "good"} {
-		runs = append(runs, s.Started(t, s.named(t, "", longest, document+"/meter-readings.csv")).ID.String())
+	for _, document := range []string{"warn", "bad", "good"} {
+		s.Started(t, s.named(t, "", longest, document+"/meter-readings.csv"))
 	}
 	s.Work(t)
-	for i, result := range []string{"ERROR", "CANCELED", "TIMED_OUT"} {
-		s.Exec(t, `UPDATE validation_runs SET result = $2 WHERE id = $1`, runs[i+3], result)
-	}
 	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleExecutor))
+	// The longest result is a fault of the platform, which has none here.
+	browser.Eval[bool](tab, `document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
 	for _, width := range []int64{800, 1024, 1280, 1920} {
 		tab.View(browser.Viewport{Width: width})
 		tab.Settle()
