@@ -2,9 +2,12 @@ package users
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -52,17 +55,58 @@ type auditRow struct {
 
 	// Address is the page of the action's subject; "" if it has none.
 	Address string
+	// Target is what people call the subject; "" if it has no name.
+	Target string
 }
 
-func auditRowFor(principal core.Principal) func(auditEntry) auditRow {
+// Named reports whether the detail says already what the action was about.
+func (r auditRow) Named() bool {
+	return r.Target != "" && r.Address == "" && strings.Contains(r.Detail, r.Target)
+}
+
+// auditRowFor makes the rows, with the names of their subjects.
+func auditRowFor(principal core.Principal, names map[string]string) func(auditEntry) auditRow {
+	base := pages.Base(principal.OrgSlug)
 	folders := map[string]string{"run": "runs/", "workflow": "workflows/"}
 	return func(e auditEntry) auditRow {
-		row := auditRow{auditEntry: e}
-		if folder := folders[e.TargetType]; folder != "" {
-			row.Address = pages.Base(principal.OrgSlug) + folder + e.TargetID + "/"
+		row := auditRow{auditEntry: e, Target: names[e.TargetID]}
+		switch folder := folders[e.TargetType]; {
+		case folder != "":
+			row.Address = base + folder + e.TargetID + "/"
+		case e.TargetType == "token" && row.Target != "":
+			row.Address = base + "tokens/#" + e.TargetID
+		case e.TargetType == "organization" && e.TargetID == principal.OrgID.String():
+			row.Target = principal.OrgName
 		}
 		return row
 	}
+}
+
+// auditedNames returns what people call the subjects of records: addresses of users and labels of tokens.
+func (s *Service) auditedNames(
+	ctx context.Context, orgID uuid.UUID, entries []auditEntry,
+) (map[string]string, error) {
+	targets := map[string][]uuid.UUID{}
+	for _, e := range entries {
+		if id, ok := core.ParseID(e.TargetID); ok {
+			targets[e.TargetType] = append(targets[e.TargetType], id)
+		}
+	}
+	emails, err := s.userEmails(ctx, targets["user"])
+	if err != nil {
+		return nil, err
+	}
+	labels, err := s.TokenLabels(ctx, orgID, targets["token"])
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(emails)+len(labels))
+	for _, found := range []map[uuid.UUID]string{emails, labels} {
+		for id, name := range found {
+			names[id.String()] = name
+		}
+	}
+	return names, nil
 }
 
 // auditedActions are the choices of AuditFilter, first what the page lists unless something else is chosen.
@@ -99,7 +143,12 @@ func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page.Page = core.MapPage(core.NewPage(cursor, entries, auditEntry.id, *c.Request().URL), auditRowFor(principal))
+	names, err := a.service.auditedNames(c.Request().Context(), principal.OrgID, entries)
+	if err != nil {
+		return err
+	}
+	page.Page = core.MapPage(core.NewPage(cursor, entries, auditEntry.id, *c.Request().URL),
+		auditRowFor(principal, names))
 	return a.renderAudits(c, http.StatusOK, page)
 }
 

@@ -95,6 +95,26 @@ func (s *Service) audits(
 	return found, nil
 }
 
+// userEmails reads the addresses of users by their ids. Users who were deleted have none.
+func (s *Service) userEmails(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT u.id, u.email FROM unnest($1::uuid[]) AS asked (id) CROSS JOIN LATERAL (
+			SELECT id, email FROM users WHERE id = asked.id LIMIT 1) AS u`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the addresses of users: %w", err)
+	}
+	emails := make(map[uuid.UUID]string, len(ids))
+	var id uuid.UUID
+	var email string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &email}, func() error {
+		emails[id] = email
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read the addresses of users: %w", err)
+	}
+	return emails, nil
+}
+
 // TokenRuns counts the runs that a token has started; the zero UUID stands for the dashboard.
 type TokenRuns struct {
 	ID    uuid.UUID

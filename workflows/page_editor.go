@@ -44,6 +44,8 @@ type editorPage struct {
 	Tables []columnsForm
 	// Problem is a refusal that is not about a line of the text.
 	Problem *core.Error
+	// Unsaved is set if the text is stored nowhere, so that leaving the page would lose it.
+	Unsaved bool
 }
 
 // Rows is how many lines the field for the text has: all of them and one more.
@@ -154,9 +156,29 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 		page.Draft.Key = key
 	}
 	page.Tables = readColumns(page.Draft.Text)
+	saved, err := a.savedText(page)
+	if err != nil {
+		return err
+	}
+	page.Unsaved = page.Draft.Text != saved
 	return a.pages.Render(c, status, "editor", pages.Page{
 		Title: page.Heading, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
 	})
+}
+
+// savedText is what the editor shows to those who come back to it.
+func (a *App) savedText(page editorPage) (string, error) {
+	switch {
+	case page.Stored.Revision > 0:
+		return page.Stored.Body, nil
+	case page.Workflow != nil:
+		text, err := fileOf(*page.Workflow).YAML(a.address + FileSchemaPath)
+		return string(text), err
+	case page.Upload:
+		return "", nil
+	default:
+		return newWorkflowText, nil
+	}
 }
 
 // saveNew is POST /app/orgs/{org}/new-workflow/.

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 const (
@@ -21,10 +22,17 @@ const (
 // selectionView asks whether to rerun or cancel the runs that were selected in a list.
 type selectionView struct {
 	Action string
-	Chosen []validations.Run
+	Chosen []selectedRun
 	// Left is how many of the selected runs the action is not possible for.
 	Left int
 	Key  string
+}
+
+// selectedRun is a run with the name of its document, "" for one without.
+type selectedRun struct {
+	validations.Run
+
+	Filename string
 }
 
 // selectRuns is POST /app/orgs/{org}/select-runs/. The first sending asks, the second one, which is confirmed, acts.
@@ -79,12 +87,20 @@ func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action stri
 	if err != nil {
 		return err
 	}
+	submissions := make([]uuid.UUID, 0, len(found))
+	for _, run := range found {
+		submissions = append(submissions, run.SubmissionID)
+	}
+	names, err := a.runs.Filenames(c.Request().Context(), principal.OrgID, submissions)
+	if err != nil {
+		return err
+	}
 	view := selectionView{Action: action}
 	for _, id := range ids {
 		run, ok := found[id]
 		ended := run.State == validations.StateCompleted
 		if ok && (action == actionRerun && ended && run.ContentPurgedAt == nil || action == actionCancel && !ended) {
-			view.Chosen = append(view.Chosen, run)
+			view.Chosen = append(view.Chosen, selectedRun{run, formats.Clean(names[run.SubmissionID])})
 		}
 	}
 	view.Left = len(ids) - len(view.Chosen)

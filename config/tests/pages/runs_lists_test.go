@@ -64,13 +64,14 @@ func TestSelectedRunsAreRerunOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	executor := s.Visitor(t, core.RoleExecutor)
-	first, second := s.Started(t, s.Start(t, "")).ID, s.Started(t, s.Start(t, "")).ID
+	first := s.Started(t, s.named(t, "", "picked.csv", "good/meter-readings.csv")).ID
+	second := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
 	waiting := s.Started(t, s.Start(t, "")).ID
 	address := fixture.HarbourPages + "select-runs/"
 	chosen := []string{first.String(), second.String(), first.String(), waiting.String(), uuid.NewString(), "no id"}
 	html := s.Visit(t, http.StatusOK, fixture.Post(address, executor, url.Values{"action": {"rerun"}, "run": chosen}))
-	fixture.Shows(t, html, "Rerun 2 runs?", "2 selected runs left out")
+	fixture.Shows(t, html, "Rerun 2 runs?", "<bdi>picked.csv</bdi>", "2 selected runs left out")
 	form := url.Values{
 		"action": {"rerun"}, "confirmed": {"true"}, "key": {fixture.Hidden(t, html, "key")},
 		"run": {first.String(), second.String()},

@@ -136,6 +136,17 @@ func TestAuditPage(t *testing.T) {
 		fixture.Shows(t, actions, "token.create", `<option value="all" selected>`)
 		fixture.Hides(t, actions, "run.start")
 	}
+	// Subjects have names, and an address is not said twice.
+	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE label = 'audited'`)
+	member := s.AddMember(t, "audited-member", core.RoleViewer)
+	address := fixture.HarbourPages + "members/" + member.String() + "/role/"
+	s.Visit(t, http.StatusSeeOther, fixture.Post(address, admin, url.Values{"role": {"executor"}}))
+	s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"settings/", s.Visitor(t, core.RoleOwner),
+		url.Values{"name": {"Old Harbour"}}))
+	actions := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin))
+	fixture.Shows(t, actions, `<a href="`+fixture.HarbourPages+`tokens/#`+token.String()+`">audited</a>`,
+		`<span class="muted">organization</span> Old Harbour`, "audited-member@harbour-energy.example")
+	fixture.Hides(t, actions, ">"+member.String()+"<", ">"+token.String()+"<", ">"+s.Harbour.ID.String()+"<")
 	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=member", admin)),
 		"token.create")
 	s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"audit/?noun=nonsense", admin))

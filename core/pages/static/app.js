@@ -154,6 +154,30 @@
     });
   }
 
+  const pick = document.querySelector("[data-pick]");
+  if (pick) {
+    const picked = document.querySelector("[data-picked]");
+    const boxes = () => [...pick.form.elements].filter((box) => box.type === "checkbox" && box !== pick);
+
+    /** Says how many rows of the list are selected. */
+    function showPicked() {
+      const all = boxes();
+      const count = all.filter((box) => box.checked).length;
+      pick.checked = count > 0 && count === all.length;
+      pick.indeterminate = count > 0 && !pick.checked;
+      picked.textContent = count > 0 ? `${count} selected` : "";
+      return picked.textContent || "None selected";
+    }
+    document.addEventListener("change", (event) => {
+      if (event.target.form !== pick.form) return;
+      if (event.target === pick) for (const box of boxes()) box.checked = pick.checked;
+      announce(showPicked());
+    });
+    // A page that was gone back to may have its selection still.
+    addEventListener("pageshow", showPicked);
+    pick.parentElement.hidden = false;
+  }
+
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
     const typing = event.target.closest("input, textarea, select");

@@ -1,4 +1,5 @@
-// Numbers the lines of a workflow while it is written. Without it they are those of the page as it was loaded.
+// Numbers the lines of a workflow while it is written, and asks before a text that is not saved is left. Without it the
+// numbers are those of the page as it was loaded.
 "use strict";
 
 (() => {
@@ -18,4 +19,18 @@
   }
 
   area.addEventListener("input", () => requestAnimationFrame(number));
+
+  // Sending the form loses nothing: its answer has the text.
+  let sent = false;
+  document.addEventListener("submit", () => {
+    sent = true;
+  });
+  addEventListener("pageshow", () => {
+    sent = false;
+  });
+  addEventListener("beforeunload", (event) => {
+    const changed = [area, document.getElementById("sample")].some((field) => field.value !== field.defaultValue);
+    const unsaved = changed || "unsaved" in area.dataset;
+    if (unsaved && !sent) event.preventDefault();
+  });
 })();
