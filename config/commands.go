@@ -77,8 +77,8 @@ func isWrongUse(err error) bool {
 func explainError(err error) string {
 	broken, ok := errors.AsType[*core.Error](err)
 	switch {
-	case !ok || !isWrongUse(err):
-		return err.Error()
+	case !ok, !isWrongUse(err) && (err.Error() != broken.Error() || errors.Unwrap(broken) != nil):
+		return err.Error() // What surrounds the error, or caused it, is for the operator as well.
 	case len(broken.Fields) == 0:
 		return broken.Detail
 	}
@@ -105,9 +105,7 @@ func (p Program) Command() *cobra.Command {
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &UsageError{Reason: fmt.Sprintf("%v; see %s --help", err, cmd.CommandPath())}
-	})
+	root.SetFlagErrorFunc(refuseFlag)
 	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
 		p.openAPICommand(),
 		p.idempotencyCommand(), p.runsCommand(), p.signingSecretCommand(), p.secretsCommand())

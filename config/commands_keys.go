@@ -152,7 +152,7 @@ func (p Program) onOne(
 ) *cobra.Command {
 	var org string
 	command := &cobra.Command{
-		Use: use, Short: short, Args: oneArg,
+		Use: use, Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
 			if err != nil {
@@ -231,7 +231,7 @@ func (p Program) explainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain FILE --org SLUG --workflow W",
 		Short: "Print the fingerprint of a start with FILE as its body, and the fingerprint's parts",
-		Args:  oneArg,
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := os.ReadFile(args[0])
 			if err != nil {
@@ -306,13 +306,6 @@ func requireFlags(command *cobra.Command, names ...string) {
 	for _, name := range names {
 		_ = command.MarkFlagRequired(name) // The flag is there: it was defined above.
 	}
-}
-
-func oneArg(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return &UsageError{Reason: fmt.Sprintf("%s takes 1 argument, got %d", cmd.CommandPath(), len(args))}
-	}
-	return nil
 }
 
 func parseID(text string) (uuid.UUID, error) {

@@ -68,6 +68,8 @@ func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, ki
 		return b.bundleSchematron(ctx, config)
 	case engines.KindTable:
 		return b.replace(ctx, config, "schema", "", jsonNode)
+	case engines.KindIDS:
+		return b.replace(ctx, config, "ids", "", xmlNode)
 	default:
 		return nil
 	}

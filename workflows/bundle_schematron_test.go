@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -141,5 +142,25 @@ func TestBundleTableSchemas(t *testing.T) {
 	config := bundled(t, NewBundler(nil, silent), path("flows/site.yaml"))
 	if _, faults := engines.Compile(engines.KindTable, config, engines.DefaultLimits()); len(faults) > 0 {
 		t.Errorf("faults = %+v of %s", faults, config)
+	}
+}
+
+func TestBundleIDS(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/samples/schemas/house.ids")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := folder(t, map[string]string{
+		"flows/site.yaml": stepFile("ids", "{ids: ../house.ids}"),
+		"house.ids":       string(text),
+	})
+	config := bundled(t, NewBundler(nil, silent), path("flows/site.yaml"))
+	if _, faults := engines.Compile(engines.KindIDS, config, engines.DefaultLimits()); len(faults) > 0 {
+		t.Errorf("faults = %+v of %s", faults, config)
+	}
+	_, faults := engines.Compile(engines.KindIDS, json.RawMessage(`{"ids": "../house.ids"}`), engines.DefaultLimits())
+	if len(faults) != 1 || !strings.HasSuffix(faults[0].Detail, "run: simplevalidations workflows bundle") {
+		t.Errorf("faults of the name of a file = %+v, want one that says how to bundle it", faults)
 	}
 }

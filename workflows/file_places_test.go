@@ -48,6 +48,14 @@ func TestFaultsInTextsHaveTheLinesOfTheFile(t *testing.T) {
 			stepFile("schematron", block("schema", sch)),
 			`15:10 /steps/0/config/schema "b +": a name or a path is expected instead`,
 		},
+		"IDS": {
+			stepFile("ids", block("ids", "<!-- -->\n<ids xmlns=\"http://standards.buildingsmart.org/IDS\">\n</ids>")),
+			"13:9 /steps/0/config/ids <ids> needs",
+		},
+		"BrokenIDS": {
+			stepFile("ids", block("ids", "<ids>\n  <info>\n</ids>")),
+			"14:9 /steps/0/config/ids </ids> stands",
+		},
 		"JSON": {
 			stepFile("json_schema", parts+"\"type\": 1\n          }"),
 			"15:21 /steps/0/config/schemas/a at /type: ",

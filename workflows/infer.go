@@ -27,7 +27,7 @@ The file demands what every value of the sample has: types, columns and members 
 cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
 
 Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema.
-Nothing is sent anywhere.`,
+XML gets a step that checks only that it is well-formed. Nothing is sent anywhere.`,
 		Example: "  simplevalidations infer readings.csv > readings.yaml\n" +
 			"  simplevalidations check readings.csv --workflow readings.yaml",
 		Args: cobra.ExactArgs(1),

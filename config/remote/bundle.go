@@ -18,9 +18,9 @@ func bundleWorkflowCommand() *cobra.Command {
 		Long: `Put the schemas that a workflow file names into it, without a server.
 
 A step may name a file instead of a schema, as in "schema: ./site.schema.json": a step of the type json_schema, xml,
-schematron or table. The command replaces the name by the file, and adds all that the schema refers to ($ref;
-xs:include, xs:import, xs:redefine) under "schemas". What a Schematron schema includes (include; extends with href) is
-put in the place of the element that includes it.
+schematron or table, and one of the type ids as in "ids: ./site.ids". The command replaces the name by the file, and
+adds all that the schema refers to ($ref; xs:include, xs:import, xs:redefine) under "schemas". What a Schematron schema
+includes (include; extends with href) is put in the place of the element that includes it.
 
 Files are read beside the file that refers to them. Addresses are fetched from the hosts of --allow-host alone, over
 HTTPS and from public networks; what they redirect to must be allowed as well.`,

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,8 @@ func document(ctx context.Context, c *client.Client, run client.Run, name string
 	case !run.Completed():
 		shown.Result, shown.Error = formats.Result(run.State), "The run is not completed yet."
 	case run.Result != client.ResultPass && run.Result != client.ResultFail:
-		shown.Error = first(run.UserFriendlyError, run.Error)
+		// What happened, and what to do about it.
+		shown.Error = strings.TrimSpace(run.Error + " " + run.UserFriendlyError)
 	}
 	for _, step := range run.Steps {
 		shown.Steps = append(shown.Steps, shownStep(step, found[step.StepID]))

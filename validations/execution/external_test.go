@@ -112,8 +112,8 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 		0, 2, 1, false, false,
 	}, "")
 	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
-	if !strings.Contains(text, "its address is not one that may be called") || strings.Contains(text, "0.0.0.0") {
-		t.Errorf("error = %q, want that the address may not be called, without the address", text)
+	if !strings.Contains(text, "its address is not public") || strings.Contains(text, "0.0.0.0") {
+		t.Errorf("error = %q, want that the address is not public, without the address", text)
 	}
 }
 

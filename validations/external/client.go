@@ -170,7 +170,8 @@ func newRequest(ctx context.Context, call Call) (*http.Request, error) {
 func unanswered(err error, connected bool) *CallError {
 	switch {
 	case errors.Is(err, ErrAddress):
-		return &CallError{Reason: "its address is not one that may be called", outcome: final, cause: err}
+		const reason = "its address is not public, and its network is not in the operator's SV_EXTERNAL_ALLOW"
+		return &CallError{Reason: reason, outcome: final, cause: err}
 	case !connected:
 		return &CallError{Reason: "it could not be reached", outcome: notDone, cause: err}
 	case errors.Is(err, context.DeadlineExceeded):

@@ -108,7 +108,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"Several":          {"@good.csv @bad.csv -w @table.yaml", 1, "1 of 2 documents passed, 8 errors", ""},
 		"Skipped":          {"@good.csv -w @remote.yaml", 0, "1 step SKIPPED", ""},
 		"SkippedAloud":     {"@good.csv -w @remote.yaml --format csv", 0, "document,", "was skipped"},
-		"NoFile":           {"-w @table.yaml", 2, "", "requires at least 1 arg"},
+		"NoFile":           {"-w @table.yaml", 2, "", "FILE is missing; see simplevalidations check --help"},
 		"NoWorkflow":       {"@good.csv", 2, "", "--workflow"},
 		"NoSuchFile":       {"@none.csv -w @table.yaml", 2, "", "no such file"},
 		"NoSuchFileBehind": {"@bad.csv @none.csv -w @table.yaml", 2, "", "no such file"},

@@ -21,10 +21,10 @@ func TestKeyCommandsNeedAnOrganization(t *testing.T) {
 		args  []string
 		parts []string
 	}{
-		"List":    {[]string{"list"}, []string{`"org"`}},
-		"Show":    {[]string{"show", id}, []string{`"org"`}},
-		"Release": {[]string{"release", id, "--reason", "why"}, []string{`"org"`}},
-		"Explain": {[]string{"explain", "/dev/null"}, []string{`"org"`, `"workflow"`}},
+		"List":    {[]string{"list"}, []string{`--org`}},
+		"Show":    {[]string{"show", id}, []string{`--org`}},
+		"Release": {[]string{"release", id, "--reason", "why"}, []string{`--org`}},
+		"Explain": {[]string{"explain", "/dev/null"}, []string{`--org`, `--workflow`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

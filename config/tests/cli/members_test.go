@@ -27,7 +27,7 @@ func TestMemberCommands(t *testing.T) {
 	d.run(ctx, "members", "link", "Kim@harbour-energy.example").want(t, 0, "/app/invitations/sv_")
 	d.run(ctx, "members", "revoke", "nobody@harbour-energy.example").want(t, 2, "no open invitation")
 	d.run(ctx, "members", "revoke", "kim@harbour-energy.example").want(t, 0, "revoked")
-	d.run(ctx, "members", "invite", "lee@harbour-energy.example").want(t, 2, `"role"`)
+	d.run(ctx, "members", "invite", "lee@harbour-energy.example").want(t, 2, "--role is missing")
 
 	id := s.AddMember(t, "lee", core.RoleViewer)
 	d.run(ctx, "members", "list").want(t, 0, "viewer", "lee@harbour-energy.example")

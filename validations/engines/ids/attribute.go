@@ -18,7 +18,7 @@ func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
 				return false
 			}
 		case as == optional:
-			return c.explains && c.fails("has the attribute %s without a value, and %s is required where it is there",
+			return c.explains && c.fails("has the attribute %s with an empty value; required if present: %s",
 				a.Name, f.value)
 		}
 	}
@@ -37,7 +37,7 @@ func (f *attributeFacet) accepts(c *check, v step.Value, a ifc.Attribute, as car
 	case fits:
 		return c.explains && c.fails("has the attribute %s with the value %s, which is prohibited", a.Name, written(v))
 	default:
-		return c.explains && c.fails("has the attribute %s with the value %s%s, and %s is required",
+		return c.explains && c.fails("has the attribute %s with the value %s%s; required: %s",
 			a.Name, written(v), c.convertedNote(v, a.Type, nil), f.value)
 	}
 }
@@ -47,7 +47,7 @@ func expected(value *constraint) string {
 	if value == nil {
 		return ""
 	}
-	return "; " + value.String() + " is required"
+	return "; required: " + value.String()
 }
 
 // convertedNote says what a number is in units of SI, where that is another number.

@@ -107,7 +107,7 @@ func (r *reader) auditEntity(n *xpath.Node, f *entityFacet) {
 			r.auditName(n, name.text, schema)
 		}
 		if len(f.name.values) == 0 && len(sets[i].classes) == 0 {
-			r.refuse(n, faultClass, "no class of %s is %s", schema.Name, f.name)
+			r.refuse(n, faultClass, "%s has no class %s", schema.Name, f.name)
 		}
 		if f.predefined != nil && len(sets[i].classes) > 0 {
 			r.auditPredefined(n, f, sets[i])

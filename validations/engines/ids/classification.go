@@ -40,7 +40,7 @@ func (f *classificationFacet) explain(c *check, classifications []assigned) bool
 	if !inSystem {
 		return c.fails("has no %s", f.words())
 	}
-	return c.fails("is classified by %s%s, and %s is required", f.system, codesNote(codes), f.value)
+	return c.fails("is classified by %s%s; required: %s", f.system, codesNote(codes), f.value)
 }
 
 func (f *classificationFacet) isOfSystem(c *check, a assigned) bool {

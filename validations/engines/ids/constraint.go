@@ -216,7 +216,7 @@ func (c *constraint) String() string {
 		like = append(like, engine.Clip(p.source))
 	}
 	if len(like) > 0 {
-		parts = append(parts, "like "+strings.Join(like, " or "))
+		parts = append(parts, "matching "+strings.Join(like, " or "))
 	}
 	for _, b := range c.bounds {
 		parts = append(parts, b.sign+" "+engine.Clip(b.than.text))

@@ -25,9 +25,9 @@ func (f *entityFacet) holds(c *check, object int, _ cardinality) bool {
 		}
 	}
 	if len(types) == 0 {
-		return c.explains && c.fails("has no predefined type, and %s is required", f.predefined)
+		return c.explains && c.fails("has no predefined type; required: %s", f.predefined)
 	}
-	return c.explains && c.fails("has the predefined type %s, and %s is required", types[0], f.predefined)
+	return c.explains && c.fails("has the predefined type %s; required: %s", types[0], f.predefined)
 }
 
 // isOfClass says whether an object is of a class that a facet is for, by its own class or by that of its type.

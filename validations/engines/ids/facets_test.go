@@ -46,8 +46,8 @@ func TestAttributes(t *testing.T) {
 		"Value": {`<attribute><name>«Name»</name><value>«a'\b ä»</value></attribute>`, map[string]string{
 			wall(`'a''\\b \X2\00E4\X0\'`, "$"): "",
 			wall("'A'", "$"): code +
-				`"A" has the attribute Name with the value "A", and "a'\b ä" is required`,
-			wall("''", "$"): code + `#1 has no attribute "Name" with a value; "a'\b ä" is required`,
+				`"A" has the attribute Name with the value "A"; required: "a'\b ä"`,
+			wall("''", "$"): code + `#1 has no attribute "Name" with a value; required: "a'\b ä"`,
 		}},
 		"AnyOf": {
 			`<attribute><name>{{<xs:enumeration value="Name"/><xs:enumeration value="Tag"/>}}</name></attribute>`,
@@ -61,17 +61,16 @@ func TestAttributes(t *testing.T) {
 				`value="1"/>}}</value></attribute>`,
 			map[string]string{
 				wall("'a'", "$"): "", wall("'a'", "'b'"): "",
-				wall("'a'", "'bb'"): code + `"a" has the attribute Tag with the value "bb", and of 1 character is ` +
-					`required`,
+				wall("'a'", "'bb'"): code + `"a" has the attribute Tag with the value "bb"; required: of 1 character`,
 			},
 		},
 		"Optional": {
 			`<attribute cardinality="optional"><name>«Tag»</name><value>«x»</value></attribute>`,
 			map[string]string{
 				wall("'a'", "$"): "", wall("'a'", "'x'"): "",
-				wall("'a'", "'y'"): code + `"a" has the attribute Tag with the value "y", and "x" is required`,
-				wall("'a'", "''"): code + `"a" has the attribute Tag without a value, and "x" is required where it ` +
-					`is there`,
+				wall("'a'", "'y'"): code + `"a" has the attribute Tag with the value "y"; required: "x"`,
+				wall("'a'", "''"): code + `"a" has the attribute Tag with an empty value; ` +
+					`required if present: "x"`,
 			},
 		},
 		"Prohibited": {
@@ -170,13 +169,13 @@ func TestProperties(t *testing.T) {
 		}},
 		"DataType": {property(label, `<value>«x»</value>`), map[string]string{
 			single("IFCLABEL('x')"): "",
-			single("IFCTEXT('x')"):  code + `the property "P" in "Set" of the type IFCTEXT, and IFCLABEL is required`,
-			single("IFCLABEL('y')"): code + `the property "P" in "Set" with the value "y", and "x" is required`,
+			single("IFCTEXT('x')"):  code + `the property "P" in "Set" of the type IFCTEXT; required: IFCLABEL`,
+			single("IFCLABEL('y')"): code + `the property "P" in "Set" with the value "y"; required: "x"`,
 		}},
 		"Units": {property(length, two), map[string]string{
 			single("IFCLENGTHMEASURE(2000.)"): "", single("IFCLENGTHMEASURE(2000.001)"): "",
 			single("IFCLENGTHMEASURE(2.)"): code +
-				`the property "P" in "Set" with the value 2. (0.002 in SI units), and "2" is required`,
+				`the property "P" in "Set" with the value 2. (0.002 in SI units); required: "2"`,
 			set("IFCPROPERTYSINGLEVALUE('P',$,IFCLENGTHMEASURE(2.),#5);#5=IFCSIUNIT(*,.LENGTHUNIT.,$,.METRE.);"): "",
 			set("IFCPROPERTYSINGLEVALUE('P',$,IFCLENGTHMEASURE(78.740157480314961),#5);" +
 				"#5=IFCCONVERSIONBASEDUNIT(#8,.LENGTHUNIT.,'INCH',#6);" +
@@ -211,17 +210,17 @@ func TestProperties(t *testing.T) {
 			set("IFCPROPERTYBOUNDEDVALUE('P',$,IFCLENGTHMEASURE(9.),$,$,IFCLENGTHMEASURE(2000.));"): "",
 			set("IFCPROPERTYTABLEVALUE('P',$,(IFCLABEL('a')),(IFCLENGTHMEASURE(2000.)),$,$,$,$);"):  "",
 			set("IFCPROPERTYLISTVALUE('P',$,(IFCLENGTHMEASURE(1000.),IFCLENGTHMEASURE(3000.)),$);"): code +
-				`the property "P" in "Set" with the value 1000. (1 in SI units), 3000. (3 in SI units), and "2" is ` +
-				`required`,
+				`the property "P" in "Set" with the value 1000. (1 in SI units), 3000. (3 in SI units); ` +
+				`required: "2"`,
 			set("IFCPROPERTYLISTVALUE('P',$,$,$);"): code +
-				`the property "P" in "Set" without a value; "2" is required`,
+				`the property "P" in "Set" without a value; required: "2"`,
 		}},
 		"Quantities": {property(length, two), map[string]string{
 			"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),#3);#3=IFCELEMENTQUANTITY('s',$,'Set',$,$,(#4));" +
 				"#4=IFCQUANTITYLENGTH('P',$,$,2000.,$);": "",
 			"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),#3);#3=IFCELEMENTQUANTITY('s',$,'Set',$,$,(#4));" +
 				"#4=IFCQUANTITYAREA('P',$,$,2.,$);": code +
-				`the property "P" in "Set" of the type IFCAREAMEASURE, and IFCLENGTHMEASURE is required`,
+				`the property "P" in "Set" of the type IFCAREAMEASURE; required: IFCLENGTHMEASURE`,
 		}},
 		"SetOfSets": {property(label, ""), map[string]string{
 			"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),IFCPROPERTYSETDEFINITIONSET((#3)));" +
@@ -248,7 +247,7 @@ func TestProperties(t *testing.T) {
 					"#3=IFCWINDOWPANELPROPERTIES('s',$,'Set',$,.OTHEROPERATION.,.LEFT.,$,$,$);": "",
 				"#2=IFCRELDEFINESBYPROPERTIES('r',$,$,$,(#1),#3);" +
 					"#3=IFCWINDOWPANELPROPERTIES('s',$,'Set',$,.OTHEROPERATION.,.RIGHT.,$,$,$);": code +
-					`the property "PanelPosition" in "Set" with the value "RIGHT", and "LEFT" is required`,
+					`the property "PanelPosition" in "Set" with the value "RIGHT"; required: "LEFT"`,
 			},
 		},
 		"EverySet": {
@@ -263,8 +262,8 @@ func TestProperties(t *testing.T) {
 		},
 		"Optional": {property(label+` cardinality="optional"`, `<value>«x»</value>`), map[string]string{
 			"": "", single("IFCLABEL('x')"): "", set("IFCPROPERTYSINGLEVALUE('Q',$,$,$);"): "",
-			single("IFCLABEL('y')"): code + `the property "P" in "Set" with the value "y", and "x" is required`,
-			single("$"):             code + `the property "P" in "Set" without a value; "x" is required`,
+			single("IFCLABEL('y')"): code + `the property "P" in "Set" with the value "y"; required: "x"`,
+			single("$"):             code + `the property "P" in "Set" without a value; required: "x"`,
 		}},
 		"Prohibited": {property(` cardinality="prohibited"`, ""), map[string]string{
 			"": "", set("IFCPROPERTYSINGLEVALUE('Q',$,$,$);"): "",

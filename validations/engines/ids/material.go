@@ -17,7 +17,7 @@ func (f *materialFacet) holds(c *check, object int, as cardinality) bool {
 	case len(materials) == 0:
 		return c.explains && c.fails("has no material%s", expected(f.value))
 	default:
-		return c.explains && c.fails("has a material%s, and %s is required", quoteAll(names), f.value)
+		return c.explains && c.fails("has a material%s; required: %s", quoteAll(names), f.value)
 	}
 }
 

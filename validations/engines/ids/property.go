@@ -106,10 +106,10 @@ func (f *propertyFacet) explain(c *check, p property, where string) bool {
 		return c.fails("has the property %s without a value%s", where, expected(f.value))
 	case len(values) == 0:
 		slices.Sort(types)
-		return c.fails("has the property %s of the type %s, and %s is required",
+		return c.fails("has the property %s of the type %s; required: %s",
 			where, listed(slices.Compact(types)), f.dataType)
 	default:
-		return c.fails("has the property %s with the value %s, and %s is required", where, listed(values), f.value)
+		return c.fails("has the property %s with the value %s; required: %s", where, listed(values), f.value)
 	}
 }
 

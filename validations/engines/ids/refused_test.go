@@ -106,7 +106,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"ClassPattern": {
 			specOf(`<entity><name>{{<xs:pattern value="WALL"/>}}</name></entity>`, named), "ids.class",
-			"no class of IFC4 is like WALL",
+			"IFC4 has no class matching WALL",
 		},
 		"OtherVersion": {
 			strings.Replace(specOf(entity("IFCCHIMNEY"), named), `"IFC4"`, `"IFC2X3 IFC4"`, 1), "ids.class",
@@ -151,7 +151,7 @@ func TestRefusedTexts(t *testing.T) {
 		"TextForNumber": {
 			specOf(entity("IFCBUILDINGSTOREY"), `<attribute><name>«Elevation»</name><value>{{<xs:pattern `+
 				`value=".*"/>}}</value></attribute>`),
-			"ids.value", `to which the restriction of xs:string (like .*) does not fit`,
+			"ids.value", `to which the restriction of xs:string (matching .*) does not fit`,
 		},
 		"NumberPattern": {
 			specOf(entity("IFCBUILDINGSTOREY"), `<attribute><name>«Elevation»</name><value>[[<xs:pattern `+

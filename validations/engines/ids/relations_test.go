@@ -35,7 +35,7 @@ func TestClassifications(t *testing.T) {
 		"Code": {facet("", value), map[string]string{
 			classified(1, "'Uniclass'", "EF_1"): "",
 			classified(1, "'Uniclass'", "EF_2"): code +
-				`is classified by "Uniclass" as "EF_2", "EF", and "EF_1" is required`,
+				`is classified by "Uniclass" as "EF_2", "EF"; required: "EF_1"`,
 		}},
 		"MoreGeneralCode": {
 			facet("", "<value>«EF»</value>"), map[string]string{classified(1, "'Uniclass'", "EF_2"): ""},
@@ -44,12 +44,12 @@ func TestClassifications(t *testing.T) {
 			typed + classified(3, "'Uniclass'", "EF_1"):                                        "",
 			typed + classified(3, "'Uniclass'", "EF_1") + classified(1, "'Omniclass'", "EF_3"): "",
 			typed + classified(3, "'Uniclass'", "EF_1") + classified(1, "'Uniclass'", "EF_3"): code +
-				`is classified by "Uniclass" as "EF_3", "EF", and "EF_1" is required`,
+				`is classified by "Uniclass" as "EF_3", "EF"; required: "EF_1"`,
 		}},
 		"Optional": {facet(` cardinality="optional"`, value), map[string]string{
 			"": "", classified(1, "'Uniclass'", "EF_1"): "",
 			classified(1, "'Uniclass'", "EF_2"): code +
-				`is classified by "Uniclass" as "EF_2", "EF", and "EF_1" is required`,
+				`is classified by "Uniclass" as "EF_2", "EF"; required: "EF_1"`,
 		}},
 		"Prohibited": {facet(` cardinality="prohibited"`, value), map[string]string{
 			"": "", classified(1, "'Uniclass'", "EF_2"): "",
@@ -95,22 +95,22 @@ func TestMaterials(t *testing.T) {
 				"#5=IFCMATERIALPROFILE('Oak',$,$,#6,$,$);#6=IFCPARAMETERIZEDPROFILEDEF(.AREA.,$,$);"): "",
 			of("IFCMATERIALCONSTITUENTSET($,$,(#5));#5=IFCMATERIALCONSTITUENT($,$,#6,$,'Oak');" +
 				"#6=IFCMATERIAL('x',$,$);"): "",
-			of("IFCMATERIAL('Ash',$,'Wood');"): code + `has a material named "Ash", "Wood", and "Oak" is required`,
+			of("IFCMATERIAL('Ash',$,'Wood');"): code + `has a material named "Ash", "Wood"; required: "Oak"`,
 			of("IFCMATERIALLAYERSET((#5),$,$);#5=IFCMATERIALLAYER($,1.,$,$,$,$,$);"): code +
-				`has a material without a name, and "Oak" is required`,
-			"": code + `has no material; "Oak" is required`,
+				`has a material without a name; required: "Oak"`,
+			"": code + `has no material; required: "Oak"`,
 			// Layers that are made of themselves end.
 			of("IFCMATERIALLIST((#3,#3,#4));#4=IFCMATERIAL('Ash',$,$);"): code +
-				`has a material named "Ash", and "Oak" is required`,
+				`has a material named "Ash"; required: "Oak"`,
 		}},
 		"OfTheType": {ofOak, map[string]string{
 			typed + "#11=IFCMATERIAL('Oak',$,$);": "",
 			typed + "#11=IFCMATERIAL('Oak',$,$);" + of("IFCMATERIAL('Ash',$,$);"): code +
-				`has a material named "Ash", and "Oak" is required`,
+				`has a material named "Ash"; required: "Oak"`,
 		}},
 		"Optional": {`<material cardinality="optional"><value>«Oak»</value></material>`, map[string]string{
 			"": "", of("IFCMATERIAL('Oak',$,$);"): "",
-			of("IFCMATERIAL('Ash',$,$);"): code + `has a material named "Ash", and "Oak" is required`,
+			of("IFCMATERIAL('Ash',$,$);"): code + `has a material named "Ash"; required: "Oak"`,
 		}},
 		"Prohibited": {`<material cardinality="prohibited"><value>«Oak»</value></material>`, map[string]string{
 			"": "", of("IFCMATERIAL('Ash',$,$);"): "",
@@ -186,17 +186,17 @@ func TestPredefinedTypes(t *testing.T) {
 		"OfTheEnumeration": {facet("«SHEAR»"), map[string]string{
 			wall("$", ".SHEAR."): "", wall("$", ".SHEAR.") + ofType("$", ".NOTDEFINED."): "",
 			wall("$", "$") + ofType("$", ".SHEAR."): "",
-			wall("$", "$"):                          code + `no predefined type, and "SHEAR" is required`,
+			wall("$", "$"):                          code + `no predefined type; required: "SHEAR"`,
 			wall("'SHEAR'", ".PARAPET."): code +
-				`the predefined type PARAPET, and "SHEAR" is required`,
+				`the predefined type PARAPET; required: "SHEAR"`,
 			wall("$", ".SHEAR.") + ofType("$", ".PARAPET."): code +
-				`the predefined type PARAPET, and "SHEAR" is required`,
+				`the predefined type PARAPET; required: "SHEAR"`,
 		}},
 		"OfItsOwn": {facet("«Dry»"), map[string]string{
 			wall("'Dry'", ".USERDEFINED."): "", wall("$", "$") + ofType("'Dry'", ".USERDEFINED."): "",
-			wall("'dry'", ".USERDEFINED."): code + `the predefined type dry, and "Dry" is required`,
-			wall("'Dry'", "$"):             code + `no predefined type, and "Dry" is required`,
-			wall("$", ".USERDEFINED."):     code + `the predefined type USERDEFINED, and "Dry" is required`,
+			wall("'dry'", ".USERDEFINED."): code + `the predefined type dry; required: "Dry"`,
+			wall("'Dry'", "$"):             code + `no predefined type; required: "Dry"`,
+			wall("$", ".USERDEFINED."):     code + `the predefined type USERDEFINED; required: "Dry"`,
 		}},
 		"UserDefined": {facet("«USERDEFINED»"), map[string]string{wall("'Dry'", ".USERDEFINED."): ""}},
 		"Pattern": {facet(`{{<xs:pattern value="S.*"/>}}`), map[string]string{
@@ -229,6 +229,6 @@ func TestApplicabilityOfAllClasses(t *testing.T) {
 		"#4=IFCMATERIAL('A','x',$);")
 	same(t, []brief{{
 		"ids.attribute", "#4", 11, 1, 0,
-		`IfcMaterial "A" has the attribute Description with the value "x", and "D" is required [S]`,
+		`IfcMaterial "A" has the attribute Description with the value "x"; required: "D" [S]`,
 	}}, briefs(report))
 }

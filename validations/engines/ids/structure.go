@@ -74,7 +74,8 @@ func readText(source string, all schemas, limits engine.Limits) ([]*specificatio
 	document, fault := xpath.Read(text, limits)
 	if fault != nil {
 		at := r.lines.PlaceAt(engine.Finding{}, fault.At)
-		return nil, engine.Refuse("/ids", "ids.malformed", fmt.Sprintf("line %d: %s", at.Line, fault.Message))
+		words := fault.Message + engine.BundleHint(source)
+		return nil, []engine.ConfigError{engine.NewTextError("/ids", "ids.malformed", at.Line, 0, words)}
 	}
 	var root *xpath.Node
 	for _, n := range document.Root.Children() {
@@ -95,8 +96,7 @@ func (r *reader) refuse(n *xpath.Node, code, format string, values ...any) {
 	if len(r.faults) >= maxFaults {
 		return
 	}
-	detail := fmt.Sprintf("line %d: ", r.lines.Line(n.Offset)) + fmt.Sprintf(format, values...)
-	fault := engine.NewConfigError("/ids", code, detail)
+	fault := engine.NewTextError("/ids", code, r.lines.Line(n.Offset), 0, fmt.Sprintf(format, values...))
 	if !slices.Contains(r.faults, fault) {
 		r.faults = append(r.faults, fault)
 	}
