@@ -7,13 +7,17 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
 )
+
+const wrongType = "has the wrong type"
 
 // ReadJSON reads a JSON body of at most limit bytes to its end and decodes it strictly: unknown members,
 // other spellings of their names, duplicates and data after the value are refused with a pointer to
@@ -25,6 +29,9 @@ func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte,
 	}
 	if err := json.Unmarshal(body, value, json.RejectUnknownMembers(true)); err != nil {
 		return nil, invalidJSON(err)
+	}
+	if jsontext.Value(body).Kind() == jsontext.KindNull {
+		return nil, invalidBody("", "must be an object")
 	}
 	return body, check.Body(value)
 }
@@ -57,19 +64,50 @@ func bodyFault(err error, limit int64) error {
 }
 
 func invalidJSON(err error) error {
-	var pointer jsontext.Pointer
-	detail := "is not well-formed JSON"
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		pointer, detail = semantic.JSONPointer, "has an unexpected member or type"
-		if errors.Is(err, json.ErrUnknownName) {
-			detail = "is not a known member"
-		}
-	} else if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		pointer = syntactic.JSONPointer
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			detail = "is duplicated"
-		}
+		return invalidBody(semantic.JSONPointer, semanticFault(semantic)).Because(err)
 	}
-	return InvalidPayload("The body is invalid; see errors.",
-		FieldError{Pointer: string(pointer), Code: "invalid", Detail: detail}).Because(err)
+	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !ok:
+		return invalidBody("", "is not well-formed JSON").Because(err)
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return invalidBody(syntactic.JSONPointer, "is duplicated").Because(err)
+	default:
+		return invalidBody(syntactic.JSONPointer, "is not well-formed JSON").Because(err)
+	}
+}
+
+func semanticFault(err *json.SemanticError) string {
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return "is not a known member"
+	case errors.Is(err, strconv.ErrRange):
+		return "is out of range"
+	case err.GoType == nil:
+		return wrongType
+	}
+	switch err.GoType.Kind() {
+	case reflect.String:
+		return "must be a string"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "must be a whole number"
+	case reflect.Slice:
+		return "must be an array"
+	case reflect.Struct, reflect.Map:
+		return "must be an object"
+	default:
+		return wrongType
+	}
+}
+
+// invalidBody says what is wrong at a place of the body, and in a sentence that names the place.
+func invalidBody(at jsontext.Pointer, detail string) *Error {
+	field := FieldError{Pointer: string(at), Code: "invalid", Detail: detail}
+	if at == "" {
+		return InvalidPayload("The body "+detail+".", field)
+	}
+	return InvalidPayload(field.sentence(), field)
 }

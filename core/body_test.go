@@ -20,6 +20,7 @@ type readBody struct {
 	Name  string     `json:"name"  validate:"required"`
 	Count int        `json:"count"`
 	Items []readItem `json:"items" validate:"dive"`
+	Last  bool       `json:"last"`
 }
 
 type readItem struct {
@@ -81,42 +82,59 @@ func TestReadJSONRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		body    string
-		code    core.Code
 		pointer string
+		detail  string
 	}{
-		"TooLarge":        {`{"name":"` + strings.Repeat("a", bodyLimit-10) + `"}`, core.CodePayloadTooLarge, ""},
-		"Empty":           {"", core.CodeInvalidPayload, ""},
-		"CutOff":          {`{"name":"a"`, core.CodeInvalidPayload, ""},
-		"TwoValues":       {`{"name":"a"}{}`, core.CodeInvalidPayload, ""},
-		"OtherValue":      {`["a"]`, core.CodeInvalidPayload, ""},
-		"Null":            {`null`, core.CodeInvalidPayload, "/name"},
-		"RuleBroken":      {`{"count":1}`, core.CodeInvalidPayload, "/name"},
-		"RuleBrokenIn":    {`{"name":"a","items":[{}]}`, core.CodeInvalidPayload, "/items/0/id"},
-		"UnknownMember":   {`{"name":"a","nick":"b"}`, core.CodeInvalidPayload, "/nick"},
-		"UnknownInside":   {`{"name":"a","items":[{"a~/b":1}]}`, core.CodeInvalidPayload, "/items/0/a~0~1b"},
-		"OtherCase":       {`{"Name":"a"}`, core.CodeInvalidPayload, "/Name"},
-		"DuplicateMember": {`{"name":"a","name":"b"}`, core.CodeInvalidPayload, "/name"},
-		"DuplicateByCode": {`{"name":"a","n\u0061me":"b"}`, core.CodeInvalidPayload, "/name"},
-		"WrongType":       {`{"name":"a","count":"1"}`, core.CodeInvalidPayload, "/count"},
-		"NumberTooLarge":  {`{"name":"a","count":99999999999999999999}`, core.CodeInvalidPayload, "/count"},
-		"Fraction":        {`{"name":"a","count":1.5}`, core.CodeInvalidPayload, "/count"},
-		"BadUTF8":         {"{\"name\":\"\xff\"}", core.CodeInvalidPayload, "/name"},
-		"LoneSurrogate":   {`{"name":"\ud800"}`, core.CodeInvalidPayload, "/name"},
+		"Empty":         {"", "", "The body is not well-formed JSON."},
+		"CutOff":        {`{"name":"a"`, "", "The body is not well-formed JSON."},
+		"TwoValues":     {`{"name":"a"}{}`, "", "The body is not well-formed JSON."},
+		"OtherValue":    {`["a"]`, "", "The body must be an object."},
+		"Null":          {`null`, "", "The body must be an object."},
+		"RuleBroken":    {`{"count":1}`, "/name", "name must be given."},
+		"RuleBrokenIn":  {`{"name":"a","items":[{}]}`, "/items/0/id", "items/0/id must be given."},
+		"UnknownMember": {`{"name":"a","nick":"b"}`, "/nick", "nick is not a known member."},
+		"UnknownInside": {
+			`{"name":"a","items":[{"a~/b":1}]}`, "/items/0/a~0~1b", "items/0/a~0~1b is not a known member.",
+		},
+		"OtherCase":       {`{"Name":"a"}`, "/Name", "Name is not a known member."},
+		"DuplicateMember": {`{"name":"a","name":"b"}`, "/name", "name is duplicated."},
+		"DuplicateByCode": {`{"name":"a","n\u0061me":"b"}`, "/name", "name is duplicated."},
+		"WrongType":       {`{"name":"a","count":"1"}`, "/count", "count must be a whole number."},
+		"NotAString":      {`{"name":1}`, "/name", "name must be a string."},
+		"NotAnArray":      {`{"name":"a","items":{}}`, "/items", "items must be an array."},
+		"NotAnObject":     {`{"name":"a","items":[1]}`, "/items/0", "items/0 must be an object."},
+		"NotABoolean":     {`{"name":"a","last":0}`, "/last", "last must be true or false."},
+		"NumberTooLarge":  {`{"name":"a","count":99999999999999999999}`, "/count", "count is out of range."},
+		"Fraction":        {`{"name":"a","count":1.5}`, "/count", "count must be a whole number."},
+		"BadUTF8":         {"{\"name\":\"\xff\"}", "/name", "name is not well-formed JSON."},
+		"LoneSurrogate":   {`{"name":"\ud800"}`, "/name", "name is not well-formed JSON."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := readJSON(bodyRequest("application/json", tt.body))
 			clientErr, ok := errors.AsType[*core.Error](err)
-			if !ok || clientErr.Code != tt.code {
-				t.Fatalf("ReadJSON = %v, want %s", err, tt.code)
+			if !ok || clientErr.Code != core.CodeInvalidPayload {
+				t.Fatalf("ReadJSON = %v, want %s", err, core.CodeInvalidPayload)
 			}
-			if clientErr.Detail == "" || (tt.pointer != "" && len(clientErr.Fields) != 1) {
-				t.Fatalf("error = %+v, want a detail and one place", clientErr)
+			if clientErr.Detail != tt.detail {
+				t.Errorf("detail = %q, want %q", clientErr.Detail, tt.detail)
+			}
+			if tt.pointer != "" && len(clientErr.Fields) != 1 {
+				t.Fatalf("error = %+v, want one place", clientErr)
 			}
 			if tt.pointer != "" && clientErr.Fields[0].Pointer != tt.pointer {
 				t.Errorf("pointer = %q, want %q", clientErr.Fields[0].Pointer, tt.pointer)
 			}
 		})
+	}
+}
+
+func TestReadJSONRefusesLargeBodies(t *testing.T) {
+	t.Parallel()
+	body := `{"name":"` + strings.Repeat("a", bodyLimit-10) + `"}`
+	_, _, err := readJSON(bodyRequest("application/json", body))
+	if !core.HasCode(err, core.CodePayloadTooLarge) {
+		t.Errorf("ReadJSON = %v, want %s", err, core.CodePayloadTooLarge)
 	}
 }
 

@@ -70,8 +70,11 @@ func (p Principal) Require(needed Role, action string) error {
 	if p.Role.Allows(needed) {
 		return nil
 	}
-	return NewError(CodePermissionDenied, "Your role ("+string(p.Role)+") may not "+action+
-		"; this requires "+string(needed)+" or higher. Ask an administrator of the organization.")
+	requires := string(needed) + " or higher. Ask an administrator of the organization."
+	if needed == RoleOwner {
+		requires = "owner. Ask an owner of the organization."
+	}
+	return NewError(CodePermissionDenied, "Your role ("+string(p.Role)+") may not "+action+"; this requires "+requires)
 }
 
 type (

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -44,6 +45,14 @@ func TestPrincipalRequire(t *testing.T) {
 	}
 	if err := executor.Require(core.RoleAuthor, "edit"); !core.HasCode(err, core.CodePermissionDenied) {
 		t.Errorf("Require of more = %v, want %s", err, core.CodePermissionDenied)
+	}
+	for needed, want := range map[core.Role]string{
+		core.RoleAdmin: "this requires admin or higher. Ask an administrator of the organization.",
+		core.RoleOwner: "this requires owner. Ask an owner of the organization.",
+	} {
+		if err := executor.Require(needed, "pay"); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("Require(%s) = %v, want it to end with %q", needed, err, want)
+		}
 	}
 	if err := (core.Principal{}).Require(core.RoleViewer, "read"); err == nil {
 		t.Error("a principal without a role may read")

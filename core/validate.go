@@ -104,9 +104,9 @@ func explain(rule validator.FieldError) string {
 	}
 	switch rule.Tag() {
 	case "min", "gte":
-		return "must be at least " + rule.Param()
+		return bound(rule, "at least ")
 	case "max", "lte":
-		return "must be at most " + rule.Param()
+		return bound(rule, "at most ")
 	case "oneof":
 		return "must be one of " + strings.Join(strings.Fields(rule.Param()), ", ")
 	case "unique":
@@ -121,6 +121,19 @@ func explain(rule validator.FieldError) string {
 		return NeededWith + rule.Param()
 	default:
 		return strings.TrimSpace("must satisfy " + rule.Tag() + " " + rule.Param())
+	}
+}
+
+// bound says the limit of a number, or of the length of a text or a list.
+func bound(rule validator.FieldError, side string) string {
+	length, err := strconv.Atoi(rule.Param())
+	switch {
+	case err == nil && rule.Kind() == reflect.String:
+		return "must have " + side + Plural(length, "character")
+	case err == nil && rule.Kind() == reflect.Slice:
+		return "must have " + side + Plural(length, "value")
+	default:
+		return "must be " + side + rule.Param()
 	}
 }
 

@@ -48,7 +48,7 @@ func TestValidatorBody(t *testing.T) {
 		t.Fatalf("Body = %v, want %s", err, core.CodeInvalidPayload)
 	}
 	want := []core.FieldError{
-		{Pointer: "/title", Code: "max", Detail: "must be at most 5"},
+		{Pointer: "/title", Code: "max", Detail: "must have at most 5 characters"},
 		{Pointer: "/count", Code: "min", Detail: "must be at least 1"},
 		{Pointer: "/kind", Code: "oneof", Detail: "must be one of a, b"},
 		{Pointer: "/id", Code: "uuid", Detail: "must be a UUID"},

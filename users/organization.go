@@ -1,19 +1,25 @@
 package users
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-// maxPeriodMS is a hundred years.
-const maxPeriodMS = 36500 * 24 * 3600 * 1000
+// The limits of periods; maxPeriodMS is a hundred years.
+const (
+	minKeyLifetimeMS = 60 * 1000
+	maxKeyLifetimeMS = 30 * 24 * 3600 * 1000
+	minRetentionMS   = 3600 * 1000
+	maxPeriodMS      = 36500 * 24 * 3600 * 1000
+)
 
 // organizationBody is the organization of the caller with its settings.
 type organizationBody struct {
@@ -57,31 +63,46 @@ type organizationChange struct {
 	FindingsRetentionMS periodMS `json:"findings_retention_ms"`
 }
 
-// periodMS is a period in milliseconds. It may be absent, or null for that of the installation.
-type periodMS struct {
-	given  bool
-	period *time.Duration
-}
-
-// UnmarshalJSON reads a number of milliseconds or null.
-func (p *periodMS) UnmarshalJSON(text []byte) error {
-	p.given = true
-	var ms *int64
-	if err := json.Unmarshal(text, &ms); err != nil {
-		return fmt.Errorf("read a period: %w", err)
+// check refuses periods that the service does not keep.
+func (c *organizationChange) check() error {
+	if !c.KeyLifetimeMS.within(minKeyLifetimeMS, maxKeyLifetimeMS) {
+		return invalidPeriod("key_lifetime_ms",
+			fmt.Sprintf("must be from %d to %d, or null", minKeyLifetimeMS, maxKeyLifetimeMS))
 	}
-	if ms == nil {
-		return nil
+	retention := fmt.Sprintf("must be 0, from %d to %d, or null", minRetentionMS, maxPeriodMS)
+	if !c.ContentRetentionMS.within(minRetentionMS, maxPeriodMS) && !c.ContentRetentionMS.within(0, 0) {
+		return invalidPeriod("content_retention_ms", retention)
 	}
-	if *ms < 0 || *ms > maxPeriodMS {
-		return fmt.Errorf("%d ms is not a period", *ms)
+	if !c.FindingsRetentionMS.within(minRetentionMS, maxPeriodMS) && !c.FindingsRetentionMS.within(0, 0) {
+		return invalidPeriod("findings_retention_ms", retention)
 	}
-	p.period = new(time.Duration(*ms) * time.Millisecond)
 	return nil
 }
 
+func invalidPeriod(member, detail string) error {
+	return core.InvalidPayload(member+" "+detail+".",
+		core.FieldError{Pointer: "/" + member, Code: "invalid", Detail: detail})
+}
+
+// periodMS is a period in milliseconds. It may be absent, or null for that of the installation.
+type periodMS struct {
+	given bool
+	ms    *int64
+}
+
+// UnmarshalJSONFrom reads a number of milliseconds or null.
+func (p *periodMS) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
+	p.given = true
+	return json.UnmarshalDecode(decoder, &p.ms)
+}
+
+// within reports whether the period, if there is one, has these limits.
+func (p *periodMS) within(low, high int64) bool {
+	return p.ms == nil || (low <= *p.ms && *p.ms <= high)
+}
+
 // apply changes the settings.
-func (c organizationChange) apply(o *orgSettings) {
+func (c *organizationChange) apply(o *orgSettings) {
 	if c.Name != nil {
 		o.Name = *c.Name
 	}
@@ -91,8 +112,12 @@ func (c organizationChange) apply(o *orgSettings) {
 	for period, wanted := range map[**time.Duration]periodMS{
 		&o.KeyLifetime: c.KeyLifetimeMS, &o.Content: c.ContentRetentionMS, &o.Findings: c.FindingsRetentionMS,
 	} {
-		if wanted.given {
-			*period = wanted.period
+		switch {
+		case !wanted.given:
+		case wanted.ms == nil:
+			*period = nil
+		default:
+			*period = new(time.Duration(*wanted.ms) * time.Millisecond)
 		}
 	}
 }
@@ -110,6 +135,9 @@ func (a *App) readOrganization(c echo.Context, principal core.Principal) error {
 func (a *App) changeOrganization(c echo.Context, principal core.Principal) error {
 	var wanted organizationChange
 	if _, err := core.ReadJSON(c, a.check, maxAccountBytes, &wanted); err != nil {
+		return err
+	}
+	if err := wanted.check(); err != nil {
 		return err
 	}
 	settings, err := a.service.changeOrganization(c.Request().Context(), principal, wanted.apply)

@@ -80,9 +80,11 @@ type KeyPolicy struct {
 	Lifetime time.Duration
 }
 
+const keyLifetimeBounds = "Keys are kept for a minute at least and 30 days at most."
+
 // SetKeyPolicy sets the policy from the next request on. Keys that are in use keep their expiry.
 func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyPolicy) error {
-	outOfBounds := core.InvalidPayload("Keys are kept for a minute at least and 30 days at most.")
+	outOfBounds := core.InvalidPayload(keyLifetimeBounds)
 	if policy.Lifetime < 0 {
 		return outOfBounds
 	}

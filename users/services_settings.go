@@ -47,6 +47,9 @@ func (s *Service) changeOrganization(
 				Pointer: "/name", Code: "required", Detail: "must not be empty",
 			})
 		}
+		if settings.KeyLifetime != nil && *settings.KeyLifetime == 0 {
+			return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
+		}
 		after := settings.describe()
 		if after == before {
 			return settings, nil
@@ -61,7 +64,7 @@ func (s *Service) changeOrganization(
 	})
 	switch db.ViolatedConstraint(err) {
 	case "ck_organizations_key_lifetime":
-		return orgSettings{}, core.InvalidPayload("Keys are kept for a minute at least and 30 days at most.")
+		return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
 	case "ck_organizations_retention":
 		return orgSettings{}, core.InvalidPayload(
 			"Documents and findings are kept for an hour at least and a hundred years at most, or for ever (0).")

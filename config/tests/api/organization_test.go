@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ func TestOrganizationSettings(t *testing.T) {
 	}
 
 	for name, body := range map[string]string{
+		"NoLife":      `{"key_lifetime_ms":0}`,
 		"ShortLife":   `{"key_lifetime_ms":59999}`,
 		"LongLife":    `{"key_lifetime_ms":2592000001}`,
 		"ShortPeriod": `{"content_retention_ms":3599999}`,
@@ -63,10 +65,15 @@ func TestOrganizationSettings(t *testing.T) {
 		"NoName":      `{"name":""}`,
 		"BlankName":   `{"name":"   "}`,
 		"Quota":       `{"run_quota":5}`,
+		"Null":        `null`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s.Refused(t, core.CodeInvalidPayload, patching(owner, body))
+			problem := fixture.WantProblem(t, s.Do(t, patching(owner, body)), core.CodeInvalidPayload)
+			member, _, _ := strings.Cut(strings.TrimPrefix(body, `{"`), `"`)
+			if name != "Null" && (len(problem.Errors) != 1 || problem.Errors[0].Pointer != "/"+member) {
+				t.Errorf("errors = %+v, want one at /%s", problem.Errors, member)
+			}
 		})
 	}
 }

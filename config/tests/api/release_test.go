@@ -93,7 +93,7 @@ func TestKeyReleaseNeedsAnAdministratorAndAReason(t *testing.T) {
 		`{}`:            {Pointer: "/reason", Code: "required", Detail: "must be given"},
 		`{"reason":""}`: {Pointer: "/reason", Code: "required", Detail: "must be given"},
 		`{"reason":"` + strings.Repeat("r", 501) + `"}`: {
-			Pointer: "/reason", Code: "max", Detail: "must be at most 500",
+			Pointer: "/reason", Code: "max", Detail: "must have at most 500 characters",
 		},
 		`{"reason":"a\u0000b"}`: {
 			Pointer: "/reason", Code: "excludesrune", Detail: `must not have the character "\x00"`,

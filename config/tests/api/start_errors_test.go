@@ -68,7 +68,7 @@ func TestStartRefusals(t *testing.T) {
 		{"NoBody", good.WithBody("text/csv", ""), core.CodeInvalidPayload, "empty"},
 		{
 			"EnvelopeWithUnknownMember", building.WithBody("application/json", `{"content":"x","run_id":"1"}`),
-			core.CodeInvalidPayload, "unknown",
+			core.CodeInvalidPayload, "run_id is not a known member",
 		},
 		{
 			"EnvelopeWithDuplicateName", building.WithBody("application/json", `{"content":"x","content":"y"}`),
@@ -87,7 +87,7 @@ func TestStartRefusals(t *testing.T) {
 		{
 			"MultipartWithUnknownPart", good.WithBody(form("X", `name="file"`, "text/csv", csv, `name="org_id"`, "",
 				"1")),
-			core.CodeInvalidPayload, "unknown",
+			core.CodeInvalidPayload, "org_id is not a known part",
 		},
 		{
 			"MultipartCutOff", good.WithBody("multipart/form-data; boundary=X",

@@ -30,7 +30,7 @@ func TestCommandsRefuse(t *testing.T) {
 		"WrongMembers": {
 			[]string{"user", "create", "nobody", "--name", strings.Repeat("n", 201)},
 			2,
-			[]string{"2 values are wrong", "\n  Email ", "\n  Name must be at most 200"},
+			[]string{"2 values are wrong", "\n  Email ", "\n  Name must have at most 200 characters"},
 		},
 		"WrongMember": {[]string{"user", "create", "nobody"}, 2, []string{"simplevalidations: Email must"}},
 		"WrongQuota":  {[]string{"org", "create", "acme", "--runs", "many"}, 2, []string{`"many"`, "unlimited"}},

@@ -159,7 +159,7 @@ func TestLaunchRefused(t *testing.T) {
 		"OfAnotherType":    {fresh.File("a.png", "image/png", "PNG"), 415, "It accepts text/csv, "},
 		"TooLarge":         {fresh.File("a.csv", "text/csv", strings.Repeat("a", 1<<20)), 413, "larger than"},
 		"WithALongText":    {fresh.With("text", strings.Repeat("a,b\n", 100_000)), 400, "too long to restore"},
-		"WithANUL":         {fresh.With("filename", "a\x00.csv"), 400, "Control characters"},
+		"WithANUL":         {fresh.With("filename", "a\x00.csv"), 400, "control characters"},
 		"WithALongName":    {fresh.With("filename", strings.Repeat("n", 256)), 400, "longer than 255"},
 		"WithoutAKey":      {unkeyed, 400, "The form has no key."},
 		"WithAnOldKey":     {unkeyed.With("key", old.String()), 400, "opened too long ago"},

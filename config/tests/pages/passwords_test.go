@@ -50,7 +50,7 @@ func TestPasswordLink(t *testing.T) {
 			t.Error("the database has the secret of the link")
 		}
 		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), fixture.VisitorEmail)
-		fixture.Shows(t, s.Visit(t, http.StatusBadRequest, setting(link, "short")), "must be at least 12")
+		fixture.Shows(t, s.Visit(t, http.StatusBadRequest, setting(link, "short")), "must have at least 12 characters")
 		calls := []call{setting(link, newPassword), setting(link, newPassword), setting(link, newPassword)}
 		if got := s.AtOnce(t, calls); got[http.StatusSeeOther] != 1 || got[http.StatusNotFound] != 2 {
 			t.Errorf("answers = %v, want one 303 and two 404", got)

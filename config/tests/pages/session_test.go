@@ -215,7 +215,7 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, change("wrong", fresh, fresh)), "is not your password")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, change(fixture.VisitorPassword, "short", "short")),
-		"must be at least 12")
+		"must have at least 12 characters")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, change(fixture.VisitorPassword, fresh, "different")),
 		"must be the same as new")
 	s.Visit(t, http.StatusOK, fixture.Page("/app/account/", other))

@@ -54,6 +54,10 @@ func TestSettingsPage(t *testing.T) {
 		findings_retention) FROM organizations WHERE slug = 'harbour-energy'`); got != "f" {
 		t.Errorf("stored %s, want the defaults", got)
 	}
+	none := s.AnswerTo(t, save(url.Values{"name": {"Harbour Energy"}, "key_hours": {"0"}}))
+	if none.Status != http.StatusBadRequest {
+		t.Errorf("no hours: status = %d, want 400", none.Status)
+	}
 }
 
 func TestSecretsPage(t *testing.T) {

@@ -66,7 +66,7 @@ func TestTokenFormKeepsWhatWasEntered(t *testing.T) {
 	fields.Set("label", strings.Repeat("x", 101))
 	fields.Set("role", "viewer")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"tokens/", viewer, fields)),
-		`<a href="#label">label</a> must be at most 100`)
+		`<a href="#label">label</a> must have at most 100 characters`)
 }
 
 func TestMembersPage(t *testing.T) {

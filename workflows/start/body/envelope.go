@@ -152,8 +152,8 @@ func (e *envelope) set(name string, value jsontext.Value, limits Limits) error {
 	case "name", "filename", "content_type", "content_encoding", "short_description":
 		return e.setText(name, value, limits)
 	default:
-		return invalid(memberAt(name), "This member is unknown. A JSON object with a member \"content\" is an "+
-			"envelope; send a document that has one as the part \"file\" of multipart/form-data.")
+		return invalidAt(memberAt(name), "is not a known member. A JSON object with a member \"content\" is an "+
+			"envelope; send a document that has one as the part \"file\" of multipart/form-data")
 	}
 	return nil
 }
@@ -175,10 +175,10 @@ func (e *envelope) setText(name string, value jsontext.Value, limits Limits) err
 	case 'n':
 		return nil
 	default:
-		return invalid(memberAt(name), "This must be a string.")
+		return invalidAt(memberAt(name), "must be a string")
 	}
 	if int64(len(value)) > limits.MaxTextBytes {
-		return invalid(memberAt(name), fmt.Sprintf("This is larger than %d bytes.", limits.MaxTextBytes))
+		return invalidAt(memberAt(name), fmt.Sprintf("is larger than %d bytes", limits.MaxTextBytes))
 	}
 	text, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {

@@ -82,7 +82,7 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	name := parameters["name"]
 	at := memberAt(name)
 	if _, repeated := f.texts[name]; repeated || (name == "file" && f.file != nil) {
-		return invalid(at, "This part is duplicated.")
+		return invalidAt(at, "is duplicated")
 	}
 	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
 	case "", "binary", "8bit", "7bit":
@@ -95,8 +95,8 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	case "name", "filename", "content_type", "metadata", "short_description":
 		return f.addText(part, name)
 	default:
-		return invalid(at, "This part is unknown. The parts are file, name, filename, content_type, metadata and "+
-			"short_description.")
+		return invalidAt(at, "is not a known part; they are file, name, filename, content_type, metadata and "+
+			"short_description")
 	}
 }
 
@@ -124,7 +124,7 @@ func (f *multipartForm) addText(part *multipart.Part, name string) error {
 		return f.source.fault(err, malformedMultipart)
 	}
 	if int64(len(text)) > f.limits.MaxTextBytes {
-		return invalid(memberAt(name), fmt.Sprintf("This part is larger than %d bytes.", f.limits.MaxTextBytes))
+		return invalidAt(memberAt(name), fmt.Sprintf("is larger than %d bytes", f.limits.MaxTextBytes))
 	}
 	f.texts[name] = string(text)
 	return nil

@@ -210,3 +210,30 @@ func TestReadStartBodyRefusesMultipart(t *testing.T) {
 		{"folder as file name", with(part{name: "filename", content: "a/"}), "/filename"},
 	})
 }
+
+func TestRefusalsNameTheirSubject(t *testing.T) {
+	t.Parallel()
+	inEnvelope := func(member string) *http.Request {
+		return rawRequest("application/json", `{"content":"a",`+member+`}`)
+	}
+	inForm := func(name string) *http.Request {
+		return multipartRequest(t, "b", part{name: "file", content: "x"}, part{name: name, content: "x"})
+	}
+	for _, tt := range []struct {
+		r      *http.Request
+		detail string
+	}{
+		{namedRequest("a\xff"), "The file name is not valid UTF-8."},
+		{namedRequest(strings.Repeat("a", 256)), "The file name is longer than 255 characters."},
+		{namedRequest("a/"), "The file name is that of a folder."},
+		{namedRequest("a\x1b[2J"), "The file name has control characters, which are not allowed."},
+		{inEnvelope(`"name":1`), "name must be a string."},
+		{inEnvelope(`"nick":"b"`), "nick is not a known member. A JSON object"},
+		{inForm("file"), "file is duplicated."},
+		{inForm("nick"), "nick is not a known part; they are file,"},
+	} {
+		if got := refusal(t, tt.r); !strings.HasPrefix(got.Detail, tt.detail) {
+			t.Errorf("detail = %q, want %q", got.Detail, tt.detail)
+		}
+	}
+}

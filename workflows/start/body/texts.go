@@ -26,25 +26,25 @@ const (
 
 // checkTexts checks the name and the short description, which all forms store as they came.
 func (b Body) checkTexts() error {
-	if err := checkText(core.FieldError{Pointer: "/name"}, b.Name, maxNameLength, ""); err != nil {
+	if err := checkText(core.FieldError{Pointer: "/name"}, "The name", b.Name, maxNameLength, ""); err != nil {
 		return err
 	}
 	at := core.FieldError{Pointer: "/short_description"}
-	return checkText(at, b.ShortDescription, maxShortDescriptionLength, "\t\r\n")
+	return checkText(at, "The short description", b.ShortDescription, maxShortDescriptionLength, "\t\r\n")
 }
 
 // checkText refuses what cannot be stored or shown: bad UTF-8, control characters other than those allowed,
 // and more than maxLength characters.
-func checkText(at core.FieldError, text string, maxLength int, allowed string) error {
+func checkText(at core.FieldError, what, text string, maxLength int, allowed string) error {
 	if !utf8.ValidString(text) {
-		return invalid(at, "This is not valid UTF-8.")
+		return invalid(at, what+" is not valid UTF-8.")
 	}
 	refused := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune(allowed, c) }
 	if strings.ContainsFunc(text, refused) {
-		return invalid(at, "Control characters are not allowed here.")
+		return invalid(at, what+" has control characters, which are not allowed.")
 	}
 	if utf8.RuneCountInString(text) > maxLength {
-		return invalid(at, fmt.Sprintf("This is longer than %d characters.", maxLength))
+		return invalid(at, fmt.Sprintf("%s is longer than %d characters.", what, maxLength))
 	}
 	return nil
 }
@@ -76,13 +76,13 @@ func cleanFilename(at core.FieldError, value string) (string, error) {
 	}
 	filename := value[strings.LastIndexAny(value, `/\`)+1:]
 	if filename == "" || filename == "." || filename == ".." {
-		return "", invalid(at, "This is the name of a folder, not of a file.")
+		return "", invalid(at, "The file name is that of a folder.")
 	}
 	if strings.ContainsFunc(filename, cli.Misleads) {
 		return "", invalid(at, "Characters that turn the direction of writing, and those without a width, are not "+
 			"allowed in the name of a file: they make it look like another one.")
 	}
-	return filename, checkText(at, filename, maxFilenameLength, "")
+	return filename, checkText(at, "The file name", filename, maxFilenameLength, "")
 }
 
 // metadataDigest checks that metadata is a JSON object and returns the digest of its structure, "" where
@@ -131,6 +131,12 @@ func invalidJSON(pointer, what string, err error) error {
 	}
 	at := core.FieldError{Pointer: pointer + jsonErr.Pointer}
 	return invalid(at, fmt.Sprintf("%s is not usable as JSON: %s (byte %d).", what, jsonErr.Reason, jsonErr.Offset))
+}
+
+// invalidAt refuses a member or a part; its name begins the sentence, for clients that show nothing else.
+func invalidAt(at core.FieldError, fault string) error {
+	at.Code, at.Detail = "invalid", fault
+	return core.InvalidPayload(at.Name()+" "+fault+".", at)
 }
 
 func invalid(at core.FieldError, detail string) error {

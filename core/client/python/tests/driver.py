@@ -84,10 +84,10 @@ class Driver:
             told["items"] = [item.id for item in lists[op]()]
 
 
-def key_of(args: Json) -> str:
+def key_of(args: Json) -> Optional[str]:
     if args.get("key_file"):
         return key_from_file(args["key_file"])
-    return str(args.get("key", ""))
+    return str(args["key"]) if args.get("key") else None
 
 
 def start(client: Client, args: Json) -> Started:

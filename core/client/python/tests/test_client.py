@@ -189,6 +189,16 @@ class WaitTest(Server):
         self.assertEqual(self.client.run(held).result, "CANCELED")
 
 
+class EmptyKeyTest(unittest.TestCase):
+    def test_starts_nothing(self) -> None:
+        with FakeServer() as server, Client(server.url, "any") as client:
+            with self.assertRaisesRegex(ValueError, "the key is empty"):
+                client.start("w", b"a", key="")
+            with self.assertRaisesRegex(ValueError, "the key is empty"):
+                client.rerun(RUN, key="")
+            self.assertEqual(len(server.runs), 0)
+
+
 class OrganizationTest(unittest.TestCase):
     def test_changes_only_what_is_given(self) -> None:
         requests: List[bytes] = []

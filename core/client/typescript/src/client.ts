@@ -549,5 +549,13 @@ function headerTime(headers: Headers, name: string): Time | null {
 }
 
 function jsonBody(value: unknown): Body {
-  return textBody("application/json", JSON.stringify(value));
+  return textBody("application/json", JSON.stringify(value, finite));
+}
+
+/** Refuses NaN and infinities, which JSON.stringify makes null: as a period, that is the one of the service. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new TypeError(`${name} is ${value}, which is not a number that can be sent`);
+  }
+  return value;
 }

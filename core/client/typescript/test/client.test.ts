@@ -182,6 +182,8 @@ test("arguments at fault are refused before anything is sent", async (t) => {
     () => client.start({ workflow: "w" } as never),
     () => client.getRun("."),
     () => client.findings("").next(),
+    () => client.changeOrganization({ content_retention_ms: NaN }),
+    () => client.changeOrganization({ key_lifetime_ms: Infinity }),
   ];
   for (const fault of faults) {
     assert.ok(await failureOf((async () => fault())()) instanceof TypeError);

@@ -89,8 +89,8 @@ class Client:
         self._sender.close()
 
     def start(
-        self, workflow: str, document: Document, *, key: str = "", version: int = 0, filename: Optional[str] = None,
-        media_type: str = "", name: str = "", short_description: str = "",
+        self, workflow: str, document: Document, *, key: Optional[str] = None, version: int = 0,
+        filename: Optional[str] = None, media_type: str = "", name: str = "", short_description: str = "",
         metadata: Optional[Mapping[str, object]] = None,
     ) -> Started:
         """Starts a run, or finds the one that was started with the same key and the same document.
@@ -98,7 +98,8 @@ class Client:
         ``workflow`` is an id or a slug; ``version`` pins a version, and 0 is the latest. ``document`` is bytes, the
         path of a file, or a file open in mode ``rb``, from its current position to its end; files are streamed.
         ``key`` is the idempotency key; without one the client makes one. Choose one, or keep one with
-        :func:`key_from_file`, if the program may crash. ``filename`` is that of the path or file unless it is given.
+        :func:`key_from_file`, if the program may crash; an empty one is a :class:`ValueError`. ``filename`` is that of
+        the path or file unless it is given.
         """
         form = Form(
             document, repeated=self._retries.attempts > 1, filename=filename, media_type=media_type, name=name,
@@ -107,7 +108,7 @@ class Client:
         path = f"/api/workflows/{_segment(workflow)}/start/" + (f"?version={version}" if version else "")
         return self._create(path, key, form)
 
-    def rerun(self, run_id: str, *, key: str = "") -> Started:
+    def rerun(self, run_id: str, *, key: Optional[str] = None) -> Started:
         """Starts a new run on the document of an earlier one. Without a key the client makes one."""
         return self._create(_run_path(run_id) + "rerun/", key, None)
 
@@ -208,8 +209,12 @@ class Client:
         """Reads how many runs the organization has used this month."""
         return self._get(Usage, "/api/usage/")
 
-    def _create(self, path: str, key: str, body: Optional[Body]) -> Started:
-        key = key or self._new_key()
+    def _create(self, path: str, key: Optional[str], body: Optional[Body]) -> Started:
+        if key == "":
+            # An empty variable would otherwise get a new key, and so a new run, with each repetition of the program.
+            raise ValueError("the key is empty; leave it out to have one made")
+        if key is None:
+            key = self._new_key()
         reply = self._send("POST", path, key=key, body=body)
         try:
             run = _decoded(Run, reply.body)
