@@ -266,6 +266,10 @@ func TestEnqueuerMakesDeadLetters(t *testing.T) {
 		if attempt < 10 && last > 5*time.Minute {
 			t.Errorf("due in %s after %d attempts, want at most 5 m", last, attempt)
 		}
+		// The first delays are so short that a busy machine lets them pass.
+		if attempt == 9 && last < time.Minute {
+			t.Errorf("due in %s after %d attempts, want at least 1 m", last, attempt)
+		}
 		b.exec(t, "UPDATE staged_jobs SET due_at = now() WHERE due_at < now() + interval '1 year'")
 	}
 	if last < 365*24*time.Hour {
