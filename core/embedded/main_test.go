@@ -172,10 +172,10 @@ func mustConnect(tb testing.TB, url string) *pgx.Conn {
 }
 
 // keepBusy leaves a session computing, which does not notice the death of its server, and returns what ends it.
-func keepBusy(tb testing.TB, url string) (end func()) {
+func keepBusy(tb testing.TB, url string) func() {
 	tb.Helper()
 	file := newDir(tb) + ".end"
-	end = func() {
+	end := func() {
 		if err := os.WriteFile(file, []byte("ended"), 0o600); err != nil {
 			tb.Errorf("end the busy session: %v", err)
 		}

@@ -52,8 +52,8 @@ func TestInviteMember(t *testing.T) {
 			}
 			wantAudits(t, s, got.ID, "invitation.create")
 		}
-		users := coretest.One[string](t, s.DB, `SELECT coalesce(string_agg(email || ' is ' || name, ', '), '') FROM users
-			WHERE lower(email) IN ('viewer@tiny-quota.example', 'nobody@anywhere.example')`)
+		users := coretest.One[string](t, s.DB, `SELECT coalesce(string_agg(email || ' is ' || name, ', '), '')
+			FROM users WHERE lower(email) IN ('viewer@tiny-quota.example', 'nobody@anywhere.example')`)
 		if want := "viewer@tiny-quota.example is Demo viewer"; users != want {
 			t.Errorf("users = %s, want %s as before", users, want)
 		}

@@ -160,7 +160,7 @@ func TestSimplifiedModelsAcceptTheSame(t *testing.T) {
 		for i, word := range words {
 			// libxml2 miscounts some models that are ambiguous, in either form.
 			if want := meaning.MatchString(word); simple[i] != want && plain[i] == want {
-				t.Errorf("seed %d: %q by %s: simplified says %v, want %v as xmllint says by the model as it was written\n%s",
+				t.Errorf("seed %d: %q by %s: simplified says %v, want %v as without that\n%s",
 					seed, word, m.pattern, simple[i], want, text)
 			}
 		}
@@ -174,7 +174,8 @@ func TestSimplifiedModelsAcceptTheSame(t *testing.T) {
 	}
 }
 
-// simplest returns the first form of a model that xmllint takes, and which words it accepts, or nothing if it takes none.
+// simplest returns the first form of a model that xmllint takes, and which words it accepts, or nothing if it takes
+// none.
 func simplest(t *testing.T, folder string, m model, words []string) ([]byte, []bool) {
 	t.Helper()
 	for _, text := range xsd.Simplify([]byte(m.text()), engine.DefaultLimits()) {
