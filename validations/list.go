@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // RunFilter selects runs. Empty fields select all.
@@ -39,28 +41,23 @@ type RunDetail struct {
 
 // Detail reads one run of the organization with its definition and steps, without findings.
 func (s *Service) Detail(ctx context.Context, orgID, id uuid.UUID) (RunDetail, error) {
-	run, err := s.Find(ctx, orgID, id)
-	if err != nil {
-		return RunDetail{}, err
-	}
-	detail := RunDetail{Run: run}
-	if detail.Definition, err = s.Definition(ctx, orgID, Digest(run.DefinitionDigest)); err != nil {
-		return RunDetail{}, err
-	}
-	detail.Steps, err = s.Steps(ctx, run)
-	return detail, err
+	var reads db.Reads
+	return s.detail(ctx, queueDetail(&reads, orgID, id), &reads)
 }
 
-// Steps reads the results of a run's steps up to the recovery point of the run. Steps that were committed after the run
-// was read are left out, so that the run and its steps fit together.
-func (s *Service) Steps(ctx context.Context, run Run) ([]StepRun, error) {
-	steps, err := gorm.G[StepRun](s.db.Gorm).
-		Where("org_id = ? AND run_id = ? AND ordinal < ?", run.OrgID, run.ID, run.RecoveryPoint).
-		Order("ordinal").Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the steps of run %s: %w", run.ID, err)
+// detail reads a run that is queued, with whatever else is.
+func (s *Service) detail(ctx context.Context, pending *pendingDetail, reads *db.Reads) (RunDetail, error) {
+	if err := s.db.Read(ctx, reads); err != nil {
+		return RunDetail{}, fmt.Errorf("read run %s: %w", pending.id, err)
 	}
-	return steps, nil
+	if len(pending.runs) == 0 {
+		return RunDetail{}, core.NotFound("run")
+	}
+	run := pending.runs[0]
+	// Steps that were committed after the run was read are left out, so that the run and its steps fit together.
+	steps := slices.DeleteFunc(pending.steps, func(step StepRun) bool { return step.Ordinal >= run.RecoveryPoint })
+	definition, err := s.Definition(ctx, pending.orgID, Digest(run.DefinitionDigest))
+	return RunDetail{Run: run, Definition: definition, Steps: steps}, err
 }
 
 // Submission reads a submission of the organization without its document.
@@ -86,17 +83,19 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 	return run, nil
 }
 
-// Show renders a run with its steps and the first findings of each.
+// Show renders a run with its steps and the first findings of each, in one round trip to the database.
 func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
-	detail, err := s.Detail(ctx, orgID, id)
+	var reads db.Reads
+	var findings []Finding
+	pending := queueDetail(&reads, orgID, id)
+	// They are read after the steps, so none of a step that is shown is missing.
+	queueFirstFindings(&reads, orgID, id, &findings)
+	detail, err := s.detail(ctx, pending, &reads)
 	if err != nil {
 		return RunBody{}, err
 	}
-	if detail.Findings, err = s.firstFindings(ctx, orgID, id); err != nil {
-		return RunBody{}, err
-	}
 	body := RenderRun(detail.Run, orgSlug)
-	body.Steps = renderSteps(detail.Run, detail.Definition, detail.Steps, detail.Findings)
+	body.Steps = renderSteps(detail.Run, detail.Definition, detail.Steps, findings)
 	return body, nil
 }
 

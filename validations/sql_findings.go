@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -49,21 +50,11 @@ func collectFindings(run Run, rows pgx.Rows, err error) ([]Finding, error) {
 	return findings, nil
 }
 
-// firstFindings reads one finding more per step than a run shows, so that the run can say that there are more.
-func (s *Service) firstFindings(ctx context.Context, orgID, runID uuid.UUID) ([]Finding, error) {
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT id, step_ordinal, ordinal, severity, code, message, path, line, "column", "row", excerpt, count,
-			sample_rows, assertion_id, truncated
-		FROM findings WHERE org_id = $1 AND run_id = $2 AND ordinal <= $3
-		ORDER BY step_ordinal, ordinal`, orgID, runID, maxInlineIssues)
-	if err != nil {
-		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
-	}
-	findings, err := pgx.CollectRows(rows, scanFinding)
-	if err != nil {
-		return nil, fmt.Errorf("read the findings of run %s: %w", runID, err)
-	}
-	return findings, nil
+// queueFirstFindings reads one finding more per step than a run shows, so that the run can say that there are more.
+func queueFirstFindings(reads *db.Reads, orgID, runID uuid.UUID, found *[]Finding) {
+	reads.Queue(db.AllInto(found, scanFinding), `SELECT `+findingFields+` FROM findings AS f
+		WHERE f.org_id = $1 AND f.run_id = $2 AND f.ordinal <= $3 ORDER BY f.step_ordinal, f.ordinal`,
+		orgID, runID, maxInlineIssues)
 }
 
 func scanFinding(row pgx.CollectableRow) (Finding, error) {

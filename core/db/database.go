@@ -77,6 +77,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pgxConfig.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
 		return isAlive(conn.PgConn().Conn()), nil
 	}
+	// The pool would send a ping besides, to each connection that was idle for a second: a round trip for nothing.
+	pgxConfig.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pgxConfig.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerIDs(conn.TypeMap())
 		if cfg.Pooled {

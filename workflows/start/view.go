@@ -235,11 +235,10 @@ func (a *API) writeWhenCompleted(
 	a.awaitEnd(ctx, principal.OrgID, answer, wait)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	if core.ConfirmAccess(ctx) != nil {
-		return answer.Write(c)
-	}
+	confirmed := make(chan error, 1)
+	go func() { confirmed <- core.ConfirmAccess(ctx) }()
 	run, err := clients.Show(ctx, principal.OrgID, principal.OrgSlug, answer.RunID)
-	if err != nil {
+	if <-confirmed != nil || err != nil {
 		return answer.Write(c)
 	}
 	answer.WriteHeaders(c)
