@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -27,7 +28,8 @@ type testBundle struct {
 
 func setup(tb testing.TB) *testBundle {
 	tb.Helper()
-	database := coretest.OpenDatabase(tb)
+	// Some tests hold a lock until all others wait for it.
+	database := coretest.ConnectPatiently(tb, coretest.DatabaseURL(tb), time.Minute)
 	service, err := users.NewService(database, core.NewValidator(), users.Config{})
 	if err != nil {
 		tb.Fatalf("make the service: %v", err)

@@ -171,6 +171,48 @@ func mustConnect(tb testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
+// keepBusy leaves a session computing, which does not notice the death of its server, and returns what ends it.
+func keepBusy(tb testing.TB, url string) func() {
+	tb.Helper()
+	file := newDir(tb) + ".end"
+	end := func() {
+		if err := os.WriteFile(file, []byte("ended"), 0o600); err != nil {
+			tb.Errorf("end the busy session: %v", err)
+		}
+	}
+	busy, done := mustConnect(tb, url), make(chan struct{})
+	go func() {
+		defer close(done)
+		// The server is killed meanwhile, so there may be an error. A killed test leaves nobody who ends the session.
+		_, _ = busy.Exec(context.WithoutCancel(tb.Context()), `DO $$ BEGIN
+			WHILE (pg_stat_file('`+file+`', true)).size IS NULL AND clock_timestamp() < now() + interval '3 min' LOOP
+			END LOOP;
+		END $$`)
+	}()
+	tb.Cleanup(func() {
+		end()
+		<-done
+	})
+	watcher := mustConnect(tb, url)
+	const active = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%pg_stat_file%' " +
+		"AND state = 'active' AND pid <> pg_backend_pid())"
+	eventually(tb, "no session is busy", func() bool {
+		var found bool
+		return watcher.QueryRow(tb.Context(), active).Scan(&found) == nil && found
+	})
+	return end
+}
+
+// eventually waits until the answer is yes.
+func eventually(tb testing.TB, otherwise string, ask func() bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), endPatience)
+	defer cancel()
+	if !poll(ctx, ask) {
+		tb.Fatal(otherwise)
+	}
+}
+
 func serverPID(tb testing.TB, dir string) int {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(dataIn(dir), "postmaster.pid"))

