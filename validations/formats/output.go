@@ -157,7 +157,8 @@ func parseFile(text string) (Format, string, error) {
 	if format, ok := FormatOf(text); ok {
 		return format, text, nil
 	}
-	return "", "", fmt.Errorf("--output %s: no format has this extension; write FORMAT=%s, such as json=%s", text, text, text)
+	return "", "", fmt.Errorf("--output %s: no format has this extension; write FORMAT=%s, such as json=%s",
+		text, text, text)
 }
 
 // checkFile refuses a file that certainly cannot be written, before the command begins its work.

@@ -13,13 +13,14 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c := fixture.SetupConsole(t)
 	for line, want := range map[string]string{
-		"run":                            "FILE is missing; see simplevalidations run --help",
-		"org set-quota acme":             "RUNS is missing; see simplevalidations org set-quota --help",
-		"members role":                   "MEMBER and ROLE are missing; see simplevalidations members role --help",
-		"members role a b c":             `"c" is one argument too many; see simplevalidations members role --help`,
-		"idempotency list":               "--org is missing; see simplevalidations idempotency list --help",
-		"chek":                           "there is no command chek; did you mean check? See simplevalidations --help",
-		"runs watc x":                    "there is no command runs watc; did you mean watch? See simplevalidations runs --help",
+		"run":                "FILE is missing; see simplevalidations run --help",
+		"org set-quota acme": "RUNS is missing; see simplevalidations org set-quota --help",
+		"members role":       "MEMBER and ROLE are missing; see simplevalidations members role --help",
+		"members role a b c": `"c" is one argument too many; see simplevalidations members role --help`,
+		"idempotency list":   "--org is missing; see simplevalidations idempotency list --help",
+		"chek":               "there is no command chek; did you mean check? See simplevalidations --help",
+		"runs watc x": "there is no command runs watc; did you mean watch? " +
+			"See simplevalidations runs --help",
 		"nonsense":                       "there is no command nonsense; see simplevalidations --help",
 		"runs list --since yesterday":    `--since is a time like 2026-03-01 or 2026-03-01T09:30:00Z, not "yesterday"`,
 		"run a -w b --timeout 5":         `--timeout is a duration like 90s, 15m or 24h, not "5"`,

@@ -53,7 +53,8 @@ func TestRunsPage(t *testing.T) {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 	fixture.Shows(t, html, "bad.csv", "8 errors", "Failed", `replays </span>×3`, "ci-1842", "warn.csv",
-		`pill warn"><span aria-hidden="true">!</span> Passed`, "1 warning", "no key", "late.csv", "Waiting", `href="`+pageOfRun(bad)+`"`)
+		`pill warn"><span aria-hidden="true">!</span> Passed`, "1 warning", "no key", "late.csv", "Waiting",
+		`href="`+pageOfRun(bad)+`"`)
 
 	for query, want := range map[string][]uuid.UUID{
 		"result=FAIL":                              {bad},

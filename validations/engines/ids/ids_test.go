@@ -19,7 +19,8 @@ func TestSamples(t *testing.T) {
 		{
 			"ids.attribute", "0aHouseWall0000000002A", 22, 1, 0,
 			`IfcWall "Wall:Basic 2" has the attribute Name with the value "Wall:Basic 2"; required: matching ` +
-				`W-[0-9]{2}-[0-9]{3} [W1 Walls are named]. Hint: Name walls by their storey and a number, such as W-01-002.`,
+				`W-[0-9]{2}-[0-9]{3} [W1 Walls are named]. ` +
+				`Hint: Name walls by their storey and a number, such as W-01-002.`,
 		},
 		{
 			"ids.property", "0aHouseWall0000000001A", 21, 1, 0,
