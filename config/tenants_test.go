@@ -177,7 +177,7 @@ func TestDeleteUser(t *testing.T) {
 		t.Errorf("delete again = %d %s, want no user", code, complaint)
 	}
 	if code, _, complaint := operator.Run(t, "user", "delete", owner); code != 1 ||
-		!strings.Contains(complaint, "last_owner") || strings.Contains(complaint, "SQLSTATE") {
+		!strings.Contains(complaint, "the only owner") || strings.Contains(complaint, "SQLSTATE") {
 		t.Errorf("delete of the last owner = %d %s, want it refused without SQL", code, complaint)
 	}
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Owner})

@@ -64,7 +64,7 @@ func TestKeyCommands(t *testing.T) {
 		wantSaid(t, program.Execute(t, i.Settings, "", keys("show", id)...), "workflow_start", "finished", "received",
 			"POST /api/workflows/building/start/", "response stored", "expires")
 		wantSaid(t, program.Refuse(t, i.Settings, keys("show", "done")...), "done is not a key's id")
-		wantSaid(t, program.Refuse(t, i.Settings, keys("show")...), "takes 1 argument")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("show")...), "ID is missing")
 		wantSaid(t, program.Fail(t, i.Settings, keys("show", uuid.NewString())...), "no such idempotency key")
 		wantSaid(t, program.Fail(t, i.Settings, "idempotency", "show", id, "--org", "tiny-quota"),
 			"no such idempotency key")
@@ -77,7 +77,7 @@ func TestKeyCommands(t *testing.T) {
 			"dead", "billing is down", "run_reserved")
 		wantSaid(t, program.Refuse(t, i.Settings, keys("release", stuck)...), "--reason")
 		said := program.Fail(t, i.Settings, keys("release", keyID(t, i.DB, "done"), "--reason", "why")...)
-		wantSaid(t, said, "not_releasable")
+		wantSaid(t, said, "this one is finished")
 		for _, id := range []string{stuck, lost} {
 			said := program.Execute(t, i.Settings, "", keys("release", id, "--reason", "it is back")...)
 			wantSaid(t, said, "released "+id)
