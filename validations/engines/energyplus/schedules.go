@@ -230,18 +230,6 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 	}
 }
 
-// daysOf is the number of days of a month in a leap year.
-func daysOf(month int) int {
-	switch month {
-	case 2:
-		return 29
-	case 4, 6, 9, 11:
-		return 30
-	default:
-		return 31
-	}
-}
-
 func (c *compactSchedule) readDays(f *modelField, days string) {
 	if c.until != minutesPerDay {
 		c.fail(f, "the day before does not end with Until: 24:00")
