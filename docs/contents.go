@@ -71,7 +71,10 @@ func outline() []part {
 		},
 		{
 			title: "Design",
-			pages: []string{"guides/architecture", "guides/crash-safety", "guides/performance", "guides/defects"},
+			pages: []string{
+				"guides/guarantees", "guides/architecture", "guides/crash-safety", "guides/performance",
+				"guides/defects",
+			},
 		},
 		{title: "Decisions", folder: "adr/"},
 		{title: "Errors", folder: "errors/", folded: true},
