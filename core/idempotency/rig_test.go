@@ -55,7 +55,7 @@ func newRig(t *testing.T, lock time.Duration) *rig {
 	t.Helper()
 	r := &rig{db: setup(t), org: uuid.New()}
 	r.before = func(context.Context, idempotency.Record) error { return nil }
-	r.exec(t, `CREATE TABLE effects (key_id uuid, point text)`)
+	r.exec(t, `CREATE TABLE effects (n serial, key_id uuid, point text)`)
 	r.engine = idempotency.NewEngine(r.db, idempotency.EngineConfig{Lock: lock}, metrics.New("").Keys,
 		slog.New(slog.DiscardHandler))
 	r.flow = idempotency.Flow{Endpoint: endpoint, Phases: map[idempotency.Point]idempotency.Phase{
@@ -86,7 +86,7 @@ func (r *rig) phase(outcome idempotency.Outcome) idempotency.Phase {
 			return nil, err
 		}
 		return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
-			_, err := tx.Exec(ctx, `INSERT INTO effects VALUES ($1, $2)`, record.ID, record.Point)
+			_, err := tx.Exec(ctx, `INSERT INTO effects (key_id, point) VALUES ($1, $2)`, record.ID, record.Point)
 			return outcome, err
 		}, nil
 	}
@@ -195,7 +195,7 @@ func (r *rig) wantFinished(t *testing.T, key string, epoch int) {
 
 func (r *rig) wantEffects(t *testing.T, id uuid.UUID, want string) {
 	t.Helper()
-	rows, err := r.db.Pool.Query(t.Context(), `SELECT point FROM effects WHERE key_id = $1 ORDER BY ctid`, id)
+	rows, err := r.db.Pool.Query(t.Context(), `SELECT point FROM effects WHERE key_id = $1 ORDER BY n`, id)
 	if err != nil {
 		t.Fatal(err)
 	}
