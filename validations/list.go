@@ -202,14 +202,15 @@ func (s *Service) CountNewer(
 
 // FindAll reads some runs of the organization. Runs that do not exist are not in the map.
 func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
-	texts := make([]string, len(ids))
+	orgs, texts := make([]string, len(ids)), make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = id.String()
+		orgs[i], texts[i] = orgID.String(), id.String()
 	}
 	var runs []Run
-	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`JOIN unnest(?::text::uuid[]) AS asked (id)
-		ON (validation_runs.org_id, validation_runs.id) BETWEEN (?::uuid, asked.id) AND (?::uuid, asked.id)`,
-		"{"+strings.Join(texts, ",")+"}", orgID, orgID).Find(&runs).Error
+	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`
+		JOIN unnest(?::text::uuid[], ?::text::uuid[]) AS asked (org_id, id)
+		ON validation_runs.org_id = ANY (ARRAY[asked.org_id]) AND validation_runs.id BETWEEN asked.id AND asked.id`,
+		"{"+strings.Join(orgs, ",")+"}", "{"+strings.Join(texts, ",")+"}").Find(&runs).Error
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
