@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,9 +29,8 @@ const columns = `id, org_id, at, took_us, method, path, endpoint, status, code, 
 // others are compared request by request.
 type listQuery struct {
 	args []any
-	// ordered are the columns of the index, before the id, and where what its rows have in common.
-	ordered []string
-	where   string
+	// where selects the rows of the index, in the order of their ids.
+	where string
 	// compared are the other filters.
 	compared []string
 	// starts says that only requests that start runs are shown.
@@ -43,10 +41,9 @@ type listQuery struct {
 	size     int
 }
 
-// newListQuery chooses the index. Row comparisons leave no other choice to the planner, whatever it believes to know of
-// the table.
+// newListQuery chooses the index.
 func newListQuery(orgID uuid.UUID, filter Filter, cursor core.Cursor) *listQuery {
-	q := &listQuery{ordered: []string{"org_id"}, to: uuid.Max, backward: cursor.Backward, size: cursor.Size}
+	q := &listQuery{where: "org_id = $1", to: uuid.Max, backward: cursor.Backward, size: cursor.Size}
 	q.arg(orgID)
 	status := ""
 	if filter.Status != "" {
@@ -60,8 +57,7 @@ func newListQuery(orgID uuid.UUID, filter Filter, cursor core.Cursor) *listQuery
 			q.compared = append(q.compared, column+" = "+q.arg(value))
 		default:
 			leads = true
-			q.ordered, q.where = append(q.ordered, column), " AND "+where
-			q.arg(value)
+			q.where = indexed(where) + " AND " + column + " = " + q.arg(value) + castOf(column)
 		}
 	}
 	narrow("key", filter.Key, "key <> ''")
@@ -78,6 +74,12 @@ func newListQuery(orgID uuid.UUID, filter Filter, cursor core.Cursor) *listQuery
 	}
 	q.bound(filter, cursor)
 	return q
+}
+
+// indexed selects the organization's rows in the index of a filter, which has the rows with a condition. No other index
+// answers the expression, so the planner has no choice, whatever it believes to know of the table.
+func indexed(condition string) string {
+	return condition + " AND CASE WHEN " + condition + " THEN org_id END = $1"
 }
 
 // bound sets the ids between which the page lies. Ids begin with their time. The tags have validated the texts.
@@ -115,25 +117,18 @@ func (q *listQuery) compares() bool { return q.starts || len(q.compared) > 0 }
 
 // window returns the rows of the index between the bounds as SQL, in the order of the page.
 func (q *listQuery) window(selected, limit string) string {
-	// The indexes of filters have the organization behind the filter.
-	var columns, names []string
-	for i, column := range slices.Backward(q.ordered) {
-		columns, names = append(columns, column), append(names, "$"+strconv.Itoa(i+1)+castOf(column))
-	}
-	prefix, values := strings.Join(columns, ", "), strings.Join(names, ", ")
 	order := " DESC"
 	if q.backward {
 		order = ""
 	}
 	return `SELECT ` + selected + ` FROM request_log
-		WHERE (` + prefix + `, id) > (` + values + `, ` + q.arg(q.from) + `::uuid)
-			AND (` + prefix + `, id) < (` + values + `, ` + q.arg(q.to) + `::uuid)` + q.where + `
-		ORDER BY ` + strings.Join(columns, order+", ") + order + `, id` + order + ` ` + limit
+		WHERE ` + q.where + ` AND id > ` + q.arg(q.from) + ` AND id < ` + q.arg(q.to) + `
+		ORDER BY id` + order + ` ` + limit
 }
 
 func castOf(column string) string {
 	switch column {
-	case "org_id", "run_id", "token_id":
+	case "run_id", "token_id":
 		return "::uuid"
 	case "(status / 100)":
 		return "::text::integer"
@@ -183,7 +178,7 @@ func (r *Reader) requests(ctx context.Context, q *listQuery) ([]Request, error) 
 func (r *Reader) lastCompared(ctx context.Context, q *listQuery) (uuid.UUID, error) {
 	page := *q
 	// Parameters of other filters are not used here, so they have no type of their own.
-	page.args = page.args[:len(page.ordered)]
+	page.args = page.args[:len(page.args)-len(page.compared)]
 	var last uuid.UUID
 	statement := page.window("id", "OFFSET "+strconv.Itoa(MaxCompared-1)+" LIMIT 1")
 	err := r.db.Pool.QueryRow(ctx, statement, page.args...).Scan(&last)
@@ -249,13 +244,12 @@ func scanRequest(row pgx.CollectableRow) (Request, error) {
 
 // QueueUses adds a look-up of the first and the last requests of a key. There may be any number between them.
 func QueueUses(reads *db.Reads, use Use, first, last int, found *[]Request) {
-	const between = ` FROM request_log WHERE (key, org_id, id) > ($2::text, $1::uuid, $4::uuid)
-		AND (key, org_id, id) < ($2::text, $1::uuid, $5::uuid) AND key <> ''`
+	between := ` FROM request_log WHERE ` + indexed("key <> ''") + ` AND key = $2 AND id > $4 AND id < $5`
 	reads.Queue(db.AllInto(found, scanRequest), `
 		SELECT `+columns+` FROM (
-			(SELECT *`+between+` ORDER BY key, org_id, id LIMIT $6)
+			(SELECT *`+between+` ORDER BY id LIMIT $6)
 			UNION
-			(SELECT *`+between+` ORDER BY key DESC, org_id DESC, id DESC LIMIT $7)) AS used
+			(SELECT *`+between+` ORDER BY id DESC LIMIT $7)) AS used
 		WHERE endpoint = $3 ORDER BY id`,
 		use.OrgID, use.Key, use.Endpoint, core.FirstIDAt(use.Since), core.FirstIDAt(use.Until), first, last)
 }

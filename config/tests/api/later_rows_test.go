@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -38,7 +39,7 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 	}
 	execute(failed.ID)
 	execute(again.ID)
-	s.Flush(t)
+	s.FlushRequests(t)
 	s.multiply(t, failed.ID, time.Now().Add(later), historyOf()...)
 	s.Exec(t, `UPDATE validation_runs SET content_purged_at = now(), findings_purged_at = now(), sweep_after = NULL
 		WHERE org_id = $1 AND created_at > now() + interval '1 hour'`, s.Harbour.ID)
@@ -77,6 +78,12 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 			}
 		})
 	}
+	s.crowdOfRefusals(t)
+	for _, filter := range []string{"status=4xx", "code=idempotency_key_reused", "key=bad", "key=bad&status=4xx"} {
+		s.wantFewBlocks(t, "requests by "+filter, func() {
+			s.Must(t, http.StatusOK, call{Path: "/api/requests/?" + filter, Token: s.Tiny.Tokens.Owner})
+		})
+	}
 	s.Exec(t, `UPDATE validation_runs SET started_at = now() - interval '1 day', ended_at = now() - interval '1 day'
 		WHERE org_id = $1 AND id = $2`, s.Harbour.ID, failed.ID)
 	s.wantFewBlocks(t, "purge", func() {
@@ -85,6 +92,16 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 			t.Errorf("purged = %+v, %v, want the run", n, err)
 		}
 	})
+}
+
+// crowdOfRefusals makes the requests of harbour refusals of one key, of an organization before all others.
+func (s *stage) crowdOfRefusals(tb testing.TB) {
+	tb.Helper()
+	s.Exec(tb, `UPDATE request_log SET status = 422, code = 'idempotency_key_reused', key = 'bad', run_id = NULL,
+		org_id = '00000000-0000-7000-8000-000000000000' WHERE org_id = $1`, s.Harbour.ID)
+	if n := coretest.One[int](tb, s.DB, `SELECT count(*) FROM request_log WHERE status = 422`); n < crowdRows {
+		tb.Fatalf("refusals = %d, want %d at least", n, crowdRows)
+	}
 }
 
 // at is a time relative to now, as parameters of lists have it.
