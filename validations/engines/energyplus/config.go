@@ -53,7 +53,9 @@ var defaultSeverities = map[string]engine.Severity{
 	checkVertices:        engine.SeverityError,
 	checkGeometry:        engine.SeverityWarning,
 	checkSchedules:       engine.SeverityError,
+	checkLooseSchedules:  engine.SeverityWarning,
 	checkScheduleLimits:  engine.SeverityWarning,
+	checkTimestep:        engine.SeverityWarning,
 	checkEncoding:        engine.SeverityWarning,
 }
 

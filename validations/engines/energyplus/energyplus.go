@@ -34,7 +34,9 @@ const (
 	checkVertices        = "vertices"
 	checkGeometry        = "geometry"
 	checkSchedules       = "schedules"
+	checkLooseSchedules  = "loose_schedules"
 	checkScheduleLimits  = "schedule_limits"
+	checkTimestep        = "timestep"
 	checkEncoding        = "encoding"
 )
 
@@ -125,8 +127,8 @@ func (r *modelRun) check(ctx context.Context) error {
 		return err
 	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkNames, r.checkReferences,
-		r.checkZones, r.checkGeometry, r.checkSchedules,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkTimestep, r.checkNames,
+		r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)
