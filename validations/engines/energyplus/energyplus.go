@@ -33,6 +33,8 @@ const (
 	checkZoneSurfaces    = "zone_surfaces"
 	checkVertices        = "vertices"
 	checkGeometry        = "geometry"
+	checkConstructions   = "constructions"
+	checkBoundaries      = "boundaries"
 	checkSchedules       = "schedules"
 	checkLooseSchedules  = "loose_schedules"
 	checkScheduleLimits  = "schedule_limits"
@@ -62,6 +64,8 @@ type modelRun struct {
 	// found counts the findings of each code, unlisted has those that are only counted.
 	found    map[string]int
 	unlisted map[string]engine.Finding
+	// compared are pairs of constructions on the two sides of a wall.
+	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -106,7 +110,10 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
+	r := &modelRun{
+		engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{},
+		compared: map[[2]*construction]bool{},
+	}
 	if err := r.check(ctx); err != nil {
 		return engine.Report{}, err
 	}

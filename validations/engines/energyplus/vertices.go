@@ -50,6 +50,7 @@ func (r *modelRun) checkGeometry() {
 	}
 	r.checkFacing(polygons)
 	r.checkEnclosed(polygons)
+	r.checkBoundaries(polygons)
 }
 
 func (r *modelRun) isClockwise() bool {
@@ -181,7 +182,8 @@ func (r *modelRun) checkShape(p *polygon) {
 	}
 }
 
-// checkFacing warns of windows and doors that face another way than the surface that they are in.
+// checkFacing looks for windows and doors that face another way than the surface that they are in. EnergyPlus goes on
+// unless they face the opposite way.
 func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 	for _, o := range r.model.objects {
 		p, known := polygons[foldName(o.label.text)]
@@ -192,9 +194,19 @@ func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 		if base == nil {
 			continue
 		}
-		if wall, known := polygons[foldName(base.text)]; known && wall.normal.dot(p.normal) < 0 {
-			message := "faces the other way than " + engine.Clip(base.text) + " by the order of its vertices"
-			r.find(modelFinding{check: checkGeometry, code: "vertex_order", message: message, object: o})
+		wall, known := polygons[foldName(base.text)]
+		if !known {
+			continue
+		}
+		found := modelFinding{check: checkGeometry, code: "vertex_order", object: o}
+		found.message = "faces the other way than " + engine.Clip(base.text) + " by the order of its vertices"
+		const opposite = -0.5
+		cosine := wall.normal.dot(p.normal) / wall.normal.length() / p.normal.length()
+		if cosine < opposite {
+			found.check = checkVertices
+		}
+		if cosine < 0 {
+			r.find(found)
 		}
 	}
 }
