@@ -164,8 +164,13 @@ func (b *bounded) faultOfOther(other *bounded) string {
 	if other.condition != toSurface && other.condition != toAdiabatic && other.condition != toZone {
 		return " has the boundary condition " + engine.Clip(other.condition)
 	}
-	if p, q := b.polygon, other.polygon; p != nil && q != nil && len(p.vertices) != len(q.vertices) {
-		return fmt.Sprintf(" has %d vertices, this surface has %d", len(q.vertices), len(p.vertices))
+	p, q := b.polygon, other.polygon
+	if p == nil || q == nil || len(p.vertices) == len(q.vertices) {
+		return ""
+	}
+	// EnergyPlus leaves out vertices that are no corners before it counts.
+	if corners, others := p.corners(), q.corners(); corners != others {
+		return fmt.Sprintf(" has %d corners, this surface has %d", others, corners)
 	}
 	return ""
 }

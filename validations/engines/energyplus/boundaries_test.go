@@ -61,9 +61,9 @@ func TestBoundaries(t *testing.T) {
 			"Surface,In A", "Outdoors,", "ERROR", inA + "/outside_boundary_condition_object",
 			`"In B" has the boundary condition outdoors`,
 		},
-		"OtherHasMoreVertices": {
-			"0,4, 2,0,3,", "0,5, 2,0,3, 2,0,2,", "ERROR", inA + "/outside_boundary_condition_object",
-			`"In B" has 5 vertices, this surface has 4`,
+		"OtherHasMoreCorners": {
+			"0,4, 2,0,3,", "0,5, 2,0,3, 2.1,0,2,", "ERROR", inA + "/outside_boundary_condition_object",
+			`"In B" has 5 corners, this surface has 4`,
 		},
 		"OtherIsLarger": {
 			"0,4, 2,0,3, 2,0,0", "0,4, 3,0,3, 3,0,0", "WARNING", inA + "/outside_boundary_condition_object",
@@ -108,6 +108,11 @@ func TestBoundaries(t *testing.T) {
 			same(t, []string{tt.severity, tt.path, tt.message}, []string{string(f.Severity), f.Path, f.Message})
 		})
 	}
+	t.Run("MoreVerticesOnALine", func(t *testing.T) {
+		t.Parallel()
+		model := strings.Replace(complete(rooms), "0,4, 2,0,3,", "0,6, 2,0,3, 2,0,2, 2,0,0,", 1)
+		same(t, []brief{}, briefs(withoutGaps(checkModel(t, engine, model, "m.idf"))))
+	})
 	t.Run("AnotherNamesAnother", func(t *testing.T) {
 		t.Parallel()
 		model := strings.Replace(complete(rooms), "A,,Outdoors,,SunExposed", "A,,Surface,In B,NoSun", 1)

@@ -123,7 +123,6 @@ func (r *modelRun) checkYear(o *modelObject) {
 		}
 	}
 	// The 29th of February is like the day before.
-	const leapDay = 60
 	covered[leapDay] = covered[leapDay] || covered[leapDay-1]
 	for day := 1; day <= lastDay; day++ {
 		if !covered[day] {

@@ -134,8 +134,8 @@ func (r *modelRun) check(ctx context.Context) error {
 		return err
 	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkTimestep, r.checkNames,
-		r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,
+		r.checkTimestep, r.checkNames, r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)

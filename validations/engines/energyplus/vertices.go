@@ -112,6 +112,27 @@ func (o *modelObject) vertices() ([]point, bool) {
 	return vertices, true
 }
 
+// corners counts the vertices that are neither at the one before nor on the line between those beside them.
+func (p *polygon) corners() int {
+	const tolerance = 0.01
+	apart := []point{}
+	for i, vertex := range p.vertices {
+		if vertex.minus(p.vertices[(i+len(p.vertices)-1)%len(p.vertices)]).length() >= tolerance {
+			apart = append(apart, vertex)
+		}
+	}
+	n := 0
+	for i, vertex := range apart {
+		before, after := apart[(i+len(apart)-1)%len(apart)], apart[(i+1)%len(apart)]
+		along, offset := after.minus(before), vertex.minus(before)
+		at := offset.dot(along) / max(along.dot(along), tolerance*tolerance)
+		if offset.minus(point{along.x * at, along.y * at, along.z * at}).length() >= tolerance {
+			n++
+		}
+	}
+	return n
+}
+
 // newellNormal is the normal of a polygon by Newell's method. Its length is twice the area.
 func newellNormal(vertices []point) point {
 	normal := point{}
