@@ -58,6 +58,7 @@ var defaultSeverities = map[string]engine.Severity{
 	checkLooseSchedules:  engine.SeverityWarning,
 	checkScheduleLimits:  engine.SeverityWarning,
 	checkTimestep:        engine.SeverityWarning,
+	checkCommas:          engine.SeverityWarning,
 	checkEncoding:        engine.SeverityWarning,
 }
 

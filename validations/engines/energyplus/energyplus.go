@@ -40,6 +40,7 @@ const (
 	checkScheduleLimits  = "schedule_limits"
 	checkTimestep        = "timestep"
 	checkEncoding        = "encoding"
+	checkCommas          = "commas"
 )
 
 // Engine checks models for EnergyPlus without a simulation.
@@ -64,6 +65,8 @@ type modelRun struct {
 	// found counts the findings of each code, unlisted has those that are only counted.
 	found    map[string]int
 	unlisted map[string]engine.Finding
+	// malformed says that the fields of an object are not those that were meant.
+	malformed bool
 	// compared are pairs of constructions on the two sides of a wall.
 	compared map[[2]*construction]bool
 }
@@ -118,7 +121,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	r.report(c)
-	if r.dictionary == nil {
+	if r.dictionary == nil || r.malformed {
 		return c.Finish(), nil
 	}
 	if err := r.checkRules(ctx, c); err != nil {
@@ -132,6 +135,10 @@ func (r *modelRun) check(ctx context.Context) error {
 	known, err := r.readVersion()
 	if err != nil || !known {
 		return err
+	}
+	r.checkCommas()
+	if r.malformed {
+		return nil
 	}
 	for _, check := range []func(){
 		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,

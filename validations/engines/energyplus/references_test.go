@@ -201,3 +201,15 @@ func TestReferencesByTheDictionary(t *testing.T) {
 		}, briefs(report))
 	})
 }
+
+// TestUnreadReferences has a field that EnergyPlus reads only in some modes.
+func TestUnreadReferences(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF"}}`)
+	const people = "Zone,Z; Schedule:Constant,S,,1; People,P,Z,S,People,1,,,.3,,S,,No,"
+	const path = "People/P/surface_name_angle_factor_list_name"
+	for kind, severity := range map[string]string{"ZoneAveraged": "WARNING", "surfaceweighted": "ERROR"} {
+		message := `there is no object for this field called "X"`
+		expectFinding(t, engine, people+kind+",X;", "energyplus.unknown_object", severity, path, message)
+	}
+}

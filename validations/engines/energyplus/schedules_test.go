@@ -284,6 +284,16 @@ func TestLooseSchedules(t *testing.T) {
 	}
 }
 
+// TestMissingComma has what EnergyPlus reads as it was meant.
+func TestMissingComma(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{}`)
+	model := complete("Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1 ! morning\r\n Until: 24:00,0;")
+	expectOne(t, engine, model, "m.idf", brief{
+		"energyplus.comma", "", 1, 62, 0, "a comma is missing at the end of this line; EnergyPlus reads on",
+	})
+}
+
 func TestTimestep(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindEnergyPlus, `{}`)
