@@ -18,13 +18,22 @@ type idfObject struct {
 type idfToken struct {
 	text   string
 	offset int
-	// open says that no comma ends a number before the end of its line.
-	open bool
+	// open says that no comma ends a number, or a text before a comment.
+	open tokenEnd
 }
+
+// tokenEnd says what is where a comma should be.
+type tokenEnd byte
+
+const (
+	closed tokenEnd = iota
+	openLine
+	openComment
+)
 
 // idfReader reads an IDF in one pass. Texts end with a comma, objects with a semicolon, comments with their line;
 // nothing is quoted. A text that goes on in the next line is taken for one whose comma was forgotten. Behind a number
-// EnergyPlus may read on there, which depends on the field.
+// or a comment EnergyPlus may read on there, which depends on the field.
 type idfReader struct {
 	text    string
 	at      int
@@ -63,7 +72,7 @@ func (r *idfReader) object() *engine.ReadError {
 	if fault != nil {
 		return fault
 	}
-	if class.open {
+	if class.open != closed {
 		return missingComma(class)
 	}
 	if fault := checkClass(class, end); fault != nil {
@@ -131,10 +140,12 @@ func (r *idfReader) token() (idfToken, byte, *engine.ReadError) {
 		if strings.HasPrefix(token.text, "##") {
 			return token, 0, nil
 		}
-		if _, isNumber := parseNumber(token.text); !isNumber {
+		token.open = openLine
+		if r.text[start+length] == '!' {
+			token.open = openComment
+		} else if _, isNumber := parseNumber(token.text); !isNumber {
 			return token, 0, missingComma(token)
 		}
-		token.open = true
 		return token, ',', nil
 	}
 	r.at++

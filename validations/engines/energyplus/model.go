@@ -59,9 +59,9 @@ type modelField struct {
 	group int
 	kind  valueKind
 	text  string
-	// offset is the place in an IDF, where open says that no comma ends the value.
+	// offset is the place in an IDF, where open says what is in place of a comma.
 	offset int
-	open   bool
+	open   tokenEnd
 }
 
 const outside = -1

@@ -18,8 +18,8 @@ func (r *modelRun) checkEncoding() {
 	}
 }
 
-// checkCommas looks for numbers whose comma was forgotten at the end of a line. EnergyPlus reads on in a repeated
-// group; elsewhere it loses the number.
+// checkCommas looks for commas that were forgotten at the end of a line. In a repeated group EnergyPlus reads on behind
+// a number and behind a comment; elsewhere it loses the value.
 func (r *modelRun) checkCommas() {
 	for _, o := range r.model.objects {
 		if o.spec == nil {
@@ -33,11 +33,11 @@ func (r *modelRun) checkCommas() {
 }
 
 func (r *modelRun) checkComma(f *modelField) {
-	if !f.open || r.malformed {
+	if f.open == closed || r.malformed {
 		return
 	}
 	at := engine.Position{Offset: f.offset + len(f.text)}
-	if f.group == outside || f.spec.Kind == dictionary.Text {
+	if f.group == outside || f.spec.Kind == dictionary.Text && f.open != openComment {
 		fault := missingComma(idfToken{text: f.text, offset: f.offset})
 		r.malformed, r.issues = true, nil
 		r.find(modelFinding{code: "malformed", message: fault.Message, at: &at})

@@ -288,10 +288,11 @@ func TestLooseSchedules(t *testing.T) {
 func TestMissingComma(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindEnergyPlus, `{}`)
-	model := complete("Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1 ! morning\r\n Until: 24:00,0;")
-	expectOne(t, engine, model, "m.idf", brief{
-		"energyplus.comma", "", 1, 62, 0, "a comma is missing at the end of this line; EnergyPlus reads on",
-	})
+	const message = "a comma is missing at the end of this line; EnergyPlus reads on"
+	const schedule = "Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1\r\n Until: 24:00,0;"
+	expectOne(t, engine, complete(schedule), "m.idf", brief{"energyplus.comma", "", 1, 62, 0, message})
+	const list = "NodeList,N,In ! the first\nOut;"
+	expectOne(t, engine, complete(list), "m.idf", brief{"energyplus.comma", "", 1, 14, 0, message})
 }
 
 func TestTimestep(t *testing.T) {
