@@ -77,9 +77,22 @@ const (
 	jsonOther
 )
 
-// foldName is how a class or a name is compared: EnergyPlus ignores case.
+// foldName is how a class or a name is compared: EnergyPlus ignores the case of ASCII letters, but not that of others.
 func foldName(text string) string {
-	return strings.ToLower(text)
+	folded := []byte(nil)
+	for i := range len(text) {
+		if text[i] < 'A' || text[i] > 'Z' {
+			continue
+		}
+		if folded == nil {
+			folded = []byte(text)
+		}
+		folded[i] += 'a' - 'A'
+	}
+	if folded == nil {
+		return text
+	}
+	return string(folded)
 }
 
 // idfModel reads a model whose objects describe has yet to make.

@@ -213,3 +213,14 @@ func TestUnreadReferences(t *testing.T) {
 		expectFinding(t, engine, people+kind+",X;", "energyplus.unknown_object", severity, path, message)
 	}
 }
+
+// TestCaseOfNames has letters whose case EnergyPlus does not ignore, and names in Latin-1.
+func TestCaseOfNames(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF"}}`)
+	same(t, []brief{}, briefs(checkModel(t, engine, complete("Zone,BÜRO;Zone,Büro;ZoneList,L,büro;"), "m.idf")))
+	report := checkModel(t, engine, complete("Zone,B\xfcro;Zone,B\xf6ro;ZoneList,L,B\xf6ro;"), "m.idf")
+	same(t, 0, report.Errors)
+	expectFinding(t, engine, "Zone,BÜRO;ZoneList,L,Büro;", "energyplus.unknown_zone", "ERROR",
+		"ZoneList/L/zones/0/zone_name", `there is no zone "Büro"; did you mean BÜRO?`)
+}
