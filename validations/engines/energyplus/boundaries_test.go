@@ -176,3 +176,15 @@ func TestConstructionOfEpJSON(t *testing.T) {
 "Construction": {"C": {"layer_2": "Air", "layer_3": "M", "outside_layer": "M"}}`)
 	same(t, []brief{}, briefs(checkModel(t, engine, model, "m.epJSON")))
 }
+
+func TestZonesWithoutSurfaces(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"geometry": "OFF"}}`)
+	expectFinding(t, engine, "Zone,Store;", "energyplus.zone_without_surfaces", "ERROR", "Zone/Store",
+		`no surface belongs to the zone "Store"`)
+	// EnergyPlus makes the other side of a surface whose boundary is a zone.
+	made := strings.NewReplacer("Zone,B;", "", "Surface,In B", "Zone,B").Replace(rooms)
+	lines := strings.Split(made, "\n")
+	model := complete("Zone,B;" + strings.Join(append(lines[:4], lines[5:]...), "\n"))
+	same(t, []brief{}, briefs(checkModel(t, engine, model, "m.idf")))
+}
