@@ -49,11 +49,16 @@ var defaultSeverities = map[string]engine.Severity{
 	checkUniqueNames:     engine.SeverityError,
 	checkReferences:      engine.SeverityError,
 	checkLooseReferences: engine.SeverityWarning,
-	checkZoneSurfaces:    engine.SeverityWarning,
+	checkZoneSurfaces:    engine.SeverityError,
 	checkVertices:        engine.SeverityError,
 	checkGeometry:        engine.SeverityWarning,
+	checkConstructions:   engine.SeverityError,
+	checkBoundaries:      engine.SeverityError,
 	checkSchedules:       engine.SeverityError,
+	checkLooseSchedules:  engine.SeverityWarning,
 	checkScheduleLimits:  engine.SeverityWarning,
+	checkTimestep:        engine.SeverityWarning,
+	checkCommas:          engine.SeverityWarning,
 	checkEncoding:        engine.SeverityWarning,
 }
 

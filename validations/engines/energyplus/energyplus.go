@@ -33,9 +33,14 @@ const (
 	checkZoneSurfaces    = "zone_surfaces"
 	checkVertices        = "vertices"
 	checkGeometry        = "geometry"
+	checkConstructions   = "constructions"
+	checkBoundaries      = "boundaries"
 	checkSchedules       = "schedules"
+	checkLooseSchedules  = "loose_schedules"
 	checkScheduleLimits  = "schedule_limits"
+	checkTimestep        = "timestep"
 	checkEncoding        = "encoding"
+	checkCommas          = "commas"
 )
 
 // Engine checks models for EnergyPlus without a simulation.
@@ -60,6 +65,10 @@ type modelRun struct {
 	// found counts the findings of each code, unlisted has those that are only counted.
 	found    map[string]int
 	unlisted map[string]engine.Finding
+	// malformed says that the fields of an object are not those that were meant.
+	malformed bool
+	// compared are pairs of constructions on the two sides of a wall.
+	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -104,12 +113,15 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
+	r := &modelRun{
+		engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{},
+		compared: map[[2]*construction]bool{},
+	}
 	if err := r.check(ctx); err != nil {
 		return engine.Report{}, err
 	}
 	r.report(c)
-	if r.dictionary == nil {
+	if r.dictionary == nil || r.malformed {
 		return c.Finish(), nil
 	}
 	if err := r.checkRules(ctx, c); err != nil {
@@ -124,9 +136,13 @@ func (r *modelRun) check(ctx context.Context) error {
 	if err != nil || !known {
 		return err
 	}
+	r.checkCommas()
+	if r.malformed {
+		return nil
+	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkNames, r.checkReferences,
-		r.checkZones, r.checkGeometry, r.checkSchedules,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,
+		r.checkTimestep, r.checkNames, r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)

@@ -204,10 +204,17 @@ func (f *modelField) faultOfRange(value float64) (string, string) {
 // number is the value of a field that has one. As in EnergyPlus a number has only digits, signs, a point and an
 // exponent.
 func (f *modelField) number() (float64, bool) {
-	if f.kind == jsonText || f.kind == jsonOther || strings.Trim(f.text, "+-.0123456789eE") != "" {
+	if f.kind == jsonText || f.kind == jsonOther {
 		return 0, false
 	}
-	value, err := strconv.ParseFloat(f.text, 64)
+	return parseNumber(f.text)
+}
+
+func parseNumber(text string) (float64, bool) {
+	if strings.Trim(text, "+-.0123456789eE") != "" {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(text, 64)
 	return value, err == nil
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // box is a zone of six surfaces. The long wall in the south is two, so that edges meet in the middle of others.
-const box = `Zone,Z; Material:NoMass,M,Rough,1; Construction,C,M;
+const box = `Zone,Z; Material:NoMass,M,Rough,1;Construction,C,M;Construction,G,P;
 Wall:Detailed,West,C,Z,,Outdoors,,,,0,4, 0,6,3, 0,6,0, 0,0,0, 0,0,3;
 Wall:Detailed,South A,C,Z,,Outdoors,,,,0,4, 0,0,3, 0,0,0, 2,0,0, 2,0,3;
 Wall:Detailed,South B,C,Z,,Outdoors,,,,0,4, 2,0,3, 2,0,0, 5,0,0, 5,0,3;
@@ -16,7 +16,8 @@ Wall:Detailed,East,C,Z,,Outdoors,,,,0,4, 5,0,3, 5,0,0, 5,6,0, 5,6,3;
 Wall:Detailed,North,C,Z,,Outdoors,,,,0,4, 5,6,3, 5,6,0, 0,6,0, 0,6,3;
 BuildingSurface:Detailed,Floor,Floor,C,Z,,Ground,,,,0,4, 0,0,0, 0,6,0, 5,6,0, 5,0,0;
 BuildingSurface:Detailed,Roof,Roof,C,Z,,Outdoors,,,,0,4, 0,6,3, 0,0,3, 5,0,3, 5,6,3;
-FenestrationSurface:Detailed,Window,Window,C,South A,,0,,1,4, .5,0,2, .5,0,1, 1.5,0,1, 1.5,0,2;
+FenestrationSurface:Detailed,Window,Window,G,South A,,0,,1,4, .5,0,2, .5,0,1, 1.5,0,1, 1.5,0,2;
+WindowMaterial:SimpleGlazingSystem,P,2,.5;
 `
 
 func TestGeometry(t *testing.T) {
@@ -82,7 +83,7 @@ func TestGeometry(t *testing.T) {
 			},
 		},
 		{
-			"WindowFacingInside", ".5,0,2, .5,0,1, 1.5,0,1, 1.5,0,2", "1.5,0,2, 1.5,0,1, .5,0,1, .5,0,2", 0,
+			"WindowFacingInside", ".5,0,2, .5,0,1, 1.5,0,1, 1.5,0,2", "1.5,0,2, 1.5,0,1, .5,0,1, .5,0,2", 1,
 			brief{
 				"energyplus.vertex_order", "/FenestrationSurface:Detailed/Window", 9, 1, 0,
 				"faces the other way than South A by the order of its vertices",

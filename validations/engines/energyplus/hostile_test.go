@@ -26,6 +26,18 @@ func TestHostileModels(t *testing.T) {
 			brief{"energyplus.malformed", "", 1, 1, 0, `a comma or a semicolon is missing behind "Version"`},
 		},
 		{
+			"NoCommaBehindAClass", "m.idf", "1\n2;",
+			brief{"energyplus.malformed", "", 1, 2, 0, "a comma or a semicolon is missing at the end of this line"},
+		},
+		{
+			"NoCommaBehindANumber", "m.idf", "Version,23.2; Material,M,Rough,.1 ! thickness\n.5,1800,900;",
+			brief{"energyplus.malformed", "", 1, 34, 0, "a comma or a semicolon is missing at the end of this line"},
+		},
+		{
+			"NoCommaBehindANameThatIsANumber", "m.idf", "Version,23.2; ZoneList,Z,1\n2;",
+			brief{"energyplus.malformed", "", 1, 27, 0, "a comma or a semicolon is missing at the end of this line"},
+		},
+		{
 			"NoComma", "m.idf", "Building,\n  A  ! the name, and no comma\n  0;",
 			brief{"energyplus.malformed", "", 2, 4, 0, "a comma or a semicolon is missing at the end of this line"},
 		},

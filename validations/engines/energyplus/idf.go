@@ -18,10 +18,22 @@ type idfObject struct {
 type idfToken struct {
 	text   string
 	offset int
+	// open says that no comma ends a number, or a text before a comment.
+	open tokenEnd
 }
 
+// tokenEnd says what is where a comma should be.
+type tokenEnd byte
+
+const (
+	closed tokenEnd = iota
+	openLine
+	openComment
+)
+
 // idfReader reads an IDF in one pass. Texts end with a comma, objects with a semicolon, comments with their line;
-// nothing is quoted. A text that goes on in the next line is taken for one whose comma was forgotten.
+// nothing is quoted. A text that goes on in the next line is taken for one whose comma was forgotten. Behind a number
+// or a comment EnergyPlus may read on there, which depends on the field.
 type idfReader struct {
 	text    string
 	at      int
@@ -59,6 +71,9 @@ func (r *idfReader) object() *engine.ReadError {
 	class, end, fault := r.token()
 	if fault != nil {
 		return fault
+	}
+	if class.open != closed {
+		return missingComma(class)
 	}
 	if fault := checkClass(class, end); fault != nil {
 		return fault
@@ -125,8 +140,13 @@ func (r *idfReader) token() (idfToken, byte, *engine.ReadError) {
 		if strings.HasPrefix(token.text, "##") {
 			return token, 0, nil
 		}
-		message := "a comma or a semicolon is missing at the end of this line"
-		return token, 0, malformedIDF(start+len(token.text), message)
+		token.open = openLine
+		if r.text[start+length] == '!' {
+			token.open = openComment
+		} else if _, isNumber := parseNumber(token.text); !isNumber {
+			return token, 0, missingComma(token)
+		}
+		return token, ',', nil
 	}
 	r.at++
 	return token, end, nil
@@ -148,6 +168,10 @@ func (r *idfReader) skip() {
 			return
 		}
 	}
+}
+
+func missingComma(token idfToken) *engine.ReadError {
+	return malformedIDF(token.offset+len(token.text), "a comma or a semicolon is missing at the end of this line")
 }
 
 func malformedIDF(offset int, message string) *engine.ReadError {

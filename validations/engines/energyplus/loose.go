@@ -38,6 +38,26 @@ var looseReferences = map[string][]string{
 	"ZoneControl:ContaminantController":          {"minimum_carbon_dioxide_concentration_schedule_name"},
 }
 
+// unreadUnless has the fields that EnergyPlus reads only if another field of the object has one of some values, by
+// class and field.
+var unreadUnless = map[string]map[string]condition{
+	"People": {
+		"surface_name_angle_factor_list_name": {
+			"mean_radiant_temperature_calculation_type", []string{"SurfaceWeighted", "AngleFactor"},
+		},
+	},
+}
+
+// condition is that a field has one of some values.
+type condition struct {
+	field  string
+	values []string
+}
+
+func (c condition) holds(o *modelObject) bool {
+	return slices.ContainsFunc(c.values, func(value string) bool { return o.is(c.field, value) })
+}
+
 // looseLists are reference lists for which the same is true of every field: a program may be written in Python, and a
 // schedule may do without its limits.
 var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
@@ -57,8 +77,11 @@ var furtherTypes = map[string][]string{
 var fuelFired = []string{"HeatPump:AirToWater:FuelFired:Cooling", "HeatPump:AirToWater:FuelFired:Heating"}
 
 // isLoose reports whether EnergyPlus may simulate the model although the reference leads nowhere.
-func isLoose(class *dictionary.Class, f *dictionary.Field) bool {
-	if slices.Contains(looseReferences[class.Name], f.Name) {
+func isLoose(o *modelObject, f *dictionary.Field) bool {
+	if slices.Contains(looseReferences[o.spec.Name], f.Name) {
+		return true
+	}
+	if c, known := unreadUnless[o.spec.Name][f.Name]; known && !c.holds(o) {
 		return true
 	}
 	for _, list := range looseLists {

@@ -59,8 +59,9 @@ type modelField struct {
 	group int
 	kind  valueKind
 	text  string
-	// offset is the place in an IDF.
+	// offset is the place in an IDF, where open says what is in place of a comma.
 	offset int
+	open   tokenEnd
 }
 
 const outside = -1
@@ -76,9 +77,22 @@ const (
 	jsonOther
 )
 
-// foldName is how a class or a name is compared: EnergyPlus ignores case.
+// foldName is how a class or a name is compared: EnergyPlus ignores the case of ASCII letters, but not that of others.
 func foldName(text string) string {
-	return strings.ToLower(text)
+	folded := []byte(nil)
+	for i := range len(text) {
+		if text[i] < 'A' || text[i] > 'Z' {
+			continue
+		}
+		if folded == nil {
+			folded = []byte(text)
+		}
+		folded[i] += 'a' - 'A'
+	}
+	if folded == nil {
+		return text
+	}
+	return string(folded)
 }
 
 // idfModel reads a model whose objects describe has yet to make.
@@ -161,7 +175,7 @@ func (o *modelObject) take(tokens []idfToken) {
 	tokens = tokens[:o.count]
 	if o.spec == nil || o.spec.Label != nil {
 		if len(tokens) > 0 {
-			o.label = modelField{group: outside, text: tokens[0].text, offset: tokens[0].offset}
+			o.label = modelField{group: outside, text: tokens[0].text, offset: tokens[0].offset, open: tokens[0].open}
 			tokens = tokens[1:]
 		} else {
 			blank--
@@ -186,7 +200,7 @@ func (o *modelObject) take(tokens []idfToken) {
 
 // takeField adds a text of an IDF by its place behind the label. It says whether the class has such a field.
 func (o *modelObject) takeField(at int, token idfToken) bool {
-	f := modelField{group: outside, index: at, text: token.text, offset: token.offset}
+	f := modelField{group: outside, index: at, text: token.text, offset: token.offset, open: token.open}
 	switch repeated := at - len(o.spec.Fields); {
 	case repeated < 0:
 		f.spec = o.spec.Fields[at]

@@ -18,6 +18,35 @@ func (r *modelRun) checkEncoding() {
 	}
 }
 
+// checkCommas looks for commas that were forgotten at the end of a line. In a repeated group EnergyPlus reads on behind
+// a number and behind a comment; elsewhere it loses the value.
+func (r *modelRun) checkCommas() {
+	for _, o := range r.model.objects {
+		if o.spec == nil {
+			continue
+		}
+		r.checkComma(&o.label)
+		for i := range o.fields {
+			r.checkComma(&o.fields[i])
+		}
+	}
+}
+
+func (r *modelRun) checkComma(f *modelField) {
+	if f.open == closed || r.malformed {
+		return
+	}
+	at := engine.Position{Offset: f.offset + len(f.text)}
+	if f.group == outside || f.spec.Kind == dictionary.Text && f.open != openComment {
+		fault := missingComma(idfToken{text: f.text, offset: f.offset})
+		r.malformed, r.issues = true, nil
+		r.find(modelFinding{code: "malformed", message: fault.Message, at: &at})
+		return
+	}
+	message := "a comma is missing at the end of this line; EnergyPlus reads on"
+	r.find(modelFinding{check: checkCommas, code: "comma", message: message, at: &at})
+}
+
 // checkClasses looks for objects of classes that the version does not have.
 func (r *modelRun) checkClasses() {
 	names := []string{}

@@ -74,7 +74,7 @@ func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField,
 	}
 	code, noun := book.nounOf(f.spec.Refers)
 	found.code, found.message = code, fmt.Sprintf("there is no %s %s", noun, engine.Quote(f.text))
-	if isLoose(o.spec, f.spec) {
+	if isLoose(o, f.spec) {
 		found.check = checkLooseReferences
 	}
 	if !r.full(found.code) {

@@ -201,3 +201,26 @@ func TestReferencesByTheDictionary(t *testing.T) {
 		}, briefs(report))
 	})
 }
+
+// TestUnreadReferences has a field that EnergyPlus reads only in some modes.
+func TestUnreadReferences(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF"}}`)
+	const people = "Zone,Z; Schedule:Constant,S,,1; People,P,Z,S,People,1,,,.3,,S,,No,"
+	const path = "People/P/surface_name_angle_factor_list_name"
+	for kind, severity := range map[string]string{"ZoneAveraged": "WARNING", "surfaceweighted": "ERROR"} {
+		message := `there is no object for this field called "X"`
+		expectFinding(t, engine, people+kind+",X;", "energyplus.unknown_object", severity, path, message)
+	}
+}
+
+// TestCaseOfNames has letters whose case EnergyPlus does not ignore, and names in Latin-1.
+func TestCaseOfNames(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF"}}`)
+	same(t, []brief{}, briefs(checkModel(t, engine, complete("Zone,BÜRO;Zone,Büro;ZoneList,L,büro;"), "m.idf")))
+	report := checkModel(t, engine, complete("Zone,B\xfcro;Zone,B\xf6ro;ZoneList,L,B\xf6ro;"), "m.idf")
+	same(t, 0, report.Errors)
+	expectFinding(t, engine, "Zone,BÜRO;ZoneList,L,Büro;", "energyplus.unknown_zone", "ERROR",
+		"ZoneList/L/zones/0/zone_name", `there is no zone "Büro"; did you mean BÜRO?`)
+}

@@ -1,6 +1,7 @@
 package energyplus_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -63,8 +64,8 @@ func TestSchedules(t *testing.T) {
 			`"For: Someone" names no days`,
 		},
 		{
-			"NoSuchTime", "Compact,S,," + year + "Until: 24:01,1", "S/data/2/field", 49,
-			`"Until: 24:01" is not a time of day`,
+			"NoSuchTime", "Compact,S,," + year + "Until: 25:00,1", "S/data/2/field", 49,
+			`"Until: 25:00" is not a time of day`,
 		},
 		{
 			"TimesOutOfOrder", "Compact,S,," + year + "Until: 9:00,1,Until: 8:00,1", "S/data/4/field", 63,
@@ -79,15 +80,57 @@ func TestSchedules(t *testing.T) {
 			`"8:00" is not behind the time before`,
 		},
 		{"NoSuchTimeOfInterval", "Day:Interval,S,,No,9h,1,24:00,1", "S/data/0/time", 29, `"9h" is not a time of day`},
+		{
+			"DaysTwice", "Compact,S,,Through: 12/31,For: Weekdays,Until: 24:00,1,For: Friday,Until: 24:00,2",
+			"S/data/4/field", 65, `"For: Friday" names days that have values already`,
+		},
+		{
+			"DaysInTwoWords", "Compact,S,,Through: 12/31,For: All Days,Until: 24:00,1", "S/data/1/field", 36,
+			`"For: All Days" names no days`,
+		},
+		{
+			"DaysBeforeDate", "Compact,S,,For: AllDays,Until: 24:00,1", "S/data/0/field", 21,
+			"a date such as Through: 12/31 is missing before these days",
+		},
+		{
+			"YearTwice", "Compact,S,," + year + "Until: 24:00,1," + year + "Until: 24:00,1", "S/data/4/field", 64,
+			"the year has ended with Through: 12/31 before",
+		},
+		{
+			"DayTwice", "Compact,S,," + year + "Until: 24:00,1,Until: 8:00,1,Until: 24:00,1", "S/data/4/field", 64,
+			`"Until: 8:00" is not behind the time before`,
+		},
+		{
+			"WeekdayAsDate", "Compact,S,,Through: 3rd Sunday in March,For: AllDays,Until: 24:00,1",
+			"S/data/0/field", 21, `"3rd Sunday in March" is not a day of a year`,
+		},
+		{
+			"SpaceBeforeColon", "Compact,S,," + year + "Until : 24:00,1", "S/data/2/field", 49,
+			`"Until : 24:00" is not a time of day`,
+		},
+		{
+			"BlankField", "Compact,S,," + year + ",Until: 24:00,1", "S/data/3/field", 50,
+			"the field before this is blank",
+		},
+		{
+			"Interpolation", "Compact,S,," + year + "Interpolate: Yes,Until: 24:00,1", "S/data/2/field", 49,
+			`"Interpolate: Yes" is not Interpolate: No, Average or Linear`,
+		},
+		{
+			"DayListTooShort", "Day:List,S,,No,60,1,2", "S/minutes_per_item", 25,
+			"2 values of 60 minutes are not a day",
+		},
+		{
+			"DayListOffHour", "Day:List,S,,No,40" + strings.Repeat(",1", 36), "S/minutes_per_item", 25,
+			"40 minutes do not divide an hour",
+		},
 		{"IntervalsTooShort", "Day:Interval,S,,No,Until: 9:00,1", "S", 1, "the day does not end with 24:00"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			class := "/Schedule:Compact/"
-			if tt.schedule[:3] == "Day" {
-				class = "/Schedule:Day:Interval/"
-			}
+			kind, _, _ := strings.Cut(tt.schedule, ",")
+			class := "/Schedule:" + kind + "/"
 			model := complete("Schedule:" + tt.schedule + ";")
 			want := brief{"energyplus.schedule", class + tt.path, 1, tt.column, 0, tt.message}
 			expectOne(t, engine, model, "m.idf", want)
@@ -95,14 +138,21 @@ func TestSchedules(t *testing.T) {
 	}
 
 	for name, schedule := range map[string]string{
-		"NoColons":        "Compact,S,,THROUGH 12/31,FOR ALLDAYS,UNTIL 24:00,1",
-		"DatesInWords":    "Compact,S,,Through: 31 Dec,For: AllDays,Until: 24:00,1",
-		"Interpolated":    "Compact,S,,Through: 12/31,For: Weekdays Holiday,Interpolate: No,Until: 24:00,1",
-		"Expressions":     "Compact,S,,Through: 12/31,For: AllDays,Until: 24:00,=$value",
-		"SameTimeTwice":   "Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1,Until: 8:00,2,Until: 24:00,1",
-		"BeyondTheYear":   "Compact,S,," + year + "Until: 24:00,1,Through: 1/1,For: AllDays,Until: 24:00,1",
-		"DaysOfLeapYears": "Compact,S,,Through: 2/29,For: AllDays,Until: 24:00,1," + year + "Until: 24:00,1",
-		"Intervals":       "Day:Interval,S,,No,Until: 8:00,1,24:00,0",
+		"NoColons":     "Compact,S,,THROUGH 12/31,FOR ALLDAYS,UNTIL 24:00,1",
+		"NoSpaces":     "Compact,S,,Through12/31,ForAllDays,Until24:00,1",
+		"DateWithYear": "Compact,S,,Through: 12/31/2020,For: AllDays,Until: 24:00,1",
+		"DaysInParts": "Compact,S,,Through: 12/31,For: Weekdays CustomDay1,Until: 24:00,1," +
+			"For: Weekends Holidays CustomDay2 SummerDesignDay WinterDesignDay,Until: 24:00,1",
+		"DayList":          "Day:List,S,,No,60" + strings.Repeat(",1", 24),
+		"DatesInWords":     "Compact,S,,Through: 31 Dec,For: AllDays,Until: 24:00,1",
+		"Interpolated":     "Compact,S,,Through: 12/31,For: AllDays,Interpolate: No,Until: 24:00,1",
+		"InterpolatedBy":   "Compact,S,," + year + "Linear,Until: 8:07,1,Until: 24:00,1",
+		"Expressions":      "Compact,S,,Through: 12/31,For: AllDays,Until: 24:00,=$value",
+		"ExpressionOfTime": "Compact,S,," + year + "=$time,1,Until: 24:00,1",
+		"SameTimeTwice":    "Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1,Until: 8:00,2,Until: 24:00,1",
+		"BeyondTheYear":    "Compact,S,," + year + "Until: 24:00,1,Through: 1/1,For: AllDays,Until: 24:00,1",
+		"DaysOfLeapYears":  "Compact,S,,Through: 2/29,For: AllDays,Until: 24:00,1," + year + "Until: 24:00,1",
+		"Intervals":        "Day:Interval,S,,No,Until: 8:00,1,24:00,0",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +171,7 @@ func TestScheduleLimits(t *testing.T) {
 		{"Discrete", "Constant,S,OnOff,.5", "Constant/S/hourly_value", ".5 is not an integer, as OnOff wants"},
 		{"Hourly", "Day:Hourly,S,Fraction,0,0,2,3", "Day:Hourly/S/hour_3", "2 is more than 1, as Fraction wants"},
 		{
-			"List", "Day:List,S,Fraction,No,60,1,2", "Day:List/S/extensions/1/value",
+			"List", "Day:List,S,Fraction,No,60,1,2" + strings.Repeat(",1", 22), "Day:List/S/extensions/1/value",
 			"2 is more than 1, as Fraction wants",
 		},
 		{
@@ -145,4 +195,114 @@ func TestScheduleLimits(t *testing.T) {
 			same(t, want, []string{f.Code, f.Path, f.Message, string(f.Severity)})
 		})
 	}
+}
+
+func TestWeeksAndYears(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{}`)
+	const day, week = "Schedule:Day:Interval,D,,No,24:00,1;", "Schedule:Week:Compact,W,For: AllDays,D;"
+	tests := []struct{ name, objects, path, message string }{
+		{
+			"MissingDays", "Schedule:Week:Compact,V,For: Weekdays,D,For: Weekend Holiday Summer Winter CustomDay1,D;",
+			"Schedule:Week:Compact/V", "no days are named for CustomDay2",
+		},
+		{
+			"DaysTwice", "Schedule:Week:Compact,V,For: AllDays,D,For: Sunday,D;",
+			"Schedule:Week:Compact/V/data/1/daytype_list", `"For: Sunday" names days that have values already`,
+		},
+		{
+			"MissingWeeks", "Schedule:Year,Y,,W,1,1,6,30,W,7,2,12,31;",
+			"Schedule:Year/Y", "no week has the 7/1",
+		},
+		{
+			"WeeksOverlap", "Schedule:Year,Y,,W,1,1,7,1,W,7,1,12,31;",
+			"Schedule:Year/Y/schedule_weeks/1/end_day", "these days overlap with those of a week before",
+		},
+		{
+			"WeeksOverlapBehindTheYear", "Schedule:Year,Y,,W,10,1,4,1,W,4,1,9,30;",
+			"Schedule:Year/Y/schedule_weeks/1/end_day", "these days overlap with those of a week before",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			expectFinding(t, engine, day+week+tt.objects, "energyplus.schedule", "ERROR", tt.path, tt.message)
+		})
+	}
+
+	for name, objects := range map[string]string{
+		"Year":           "Schedule:Year,Y,,W,1,1,12,31;",
+		"WithoutLeapDay": "Schedule:Year,Y,,W,1,1,2,28,W,3,1,12,31;",
+		"BehindTheYear":  "Schedule:Year,Y,,W,10,1,3,31,W,4,1,9,30;",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			same(t, []brief{}, briefs(checkModel(t, engine, complete(day+week+objects), "m.idf")))
+		})
+	}
+}
+
+// TestLooseSchedules has what EnergyPlus simulates with a warning.
+func TestLooseSchedules(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{}`)
+	tests := []struct{ name, schedule, path, message string }{
+		{
+			"BeyondTheDay", "Compact,S,,Through: 12/31,For: AllDays,Until: 24:30,1", "Compact/S/data/2/field",
+			`"Until: 24:30" is behind the end of the day; EnergyPlus takes 24:00`,
+		},
+		{
+			"IntervalBeyondTheDay", "Day:Interval,S,,No,24:30,1", "Day:Interval/S/data/0/time",
+			`"24:30" is behind the end of the day; EnergyPlus takes 24:00`,
+		},
+		{
+			"MissingDays", "Compact,S,,Through: 12/31,For: Weekdays Weekends CustomDay1 Holiday,Until: 24:00,1",
+			"Compact/S/data/0/field",
+			"no For names SummerDesignDay, WinterDesignDay, CustomDay2; EnergyPlus takes 0 for these days",
+		},
+		{
+			"MissingDaysBefore", "Compact,S,,Through: 6/30," +
+				"For: Weekdays Weekends Summer Winter CustomDay1 CustomDay2," +
+				"Until: 24:00,1,Through: 12/31,For: AllDays,Until: 24:00,1", "Compact/S/data/0/field",
+			"no For names Holiday; EnergyPlus takes 0 for these days",
+		},
+		{
+			"OffStep", "Compact,S,,Through: 12/31,For: AllDays,Until: 8:10,1,Until: 24:00,1", "Compact/S/data/2/field",
+			`"Until: 8:10" is between two time steps of 15 minutes`,
+		},
+		{
+			"IntervalOffStep", "Day:Interval,S,,No,8:10,1,24:00,1", "Day:Interval/S/data/0/time",
+			`"8:10" is between two time steps of 15 minutes`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			objects := "Schedule:" + tt.schedule + ";"
+			expectFinding(t, engine, objects, "energyplus.schedule", "WARNING", "Schedule:"+tt.path, tt.message)
+		})
+	}
+}
+
+// TestMissingComma has what EnergyPlus reads as it was meant.
+func TestMissingComma(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{}`)
+	const message = "a comma is missing at the end of this line; EnergyPlus reads on"
+	const schedule = "Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 8:00,1\r\n Until: 24:00,0;"
+	expectOne(t, engine, complete(schedule), "m.idf", brief{"energyplus.comma", "", 1, 62, 0, message})
+	const list = "NodeList,N,In ! the first\nOut;"
+	expectOne(t, engine, complete(list), "m.idf", brief{"energyplus.comma", "", 1, 14, 0, message})
+}
+
+func TestTimestep(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindEnergyPlus, `{}`)
+	model := strings.Replace(complete(""), "Timestep,4", "Timestep,7", 1)
+	report := checkModel(t, engine, model, "m.idf")
+	same(t, 0, report.Errors)
+	same(t, []brief{{
+		"energyplus.timestep", "/Timestep/number_of_timesteps_per_hour", 2, 24, 0,
+		"7 does not divide 60, so EnergyPlus takes another number",
+	}}, briefs(report))
 }

@@ -50,6 +50,7 @@ func (r *modelRun) checkGeometry() {
 	}
 	r.checkFacing(polygons)
 	r.checkEnclosed(polygons)
+	r.checkBoundaries(polygons)
 }
 
 func (r *modelRun) isClockwise() bool {
@@ -109,6 +110,27 @@ func (o *modelObject) vertices() ([]point, bool) {
 		vertices = append(vertices, point{coordinates[0], coordinates[1], coordinates[2]})
 	}
 	return vertices, true
+}
+
+// corners counts the vertices that are neither at the one before nor on the line between those beside them.
+func (p *polygon) corners() int {
+	const tolerance = 0.01
+	apart := []point{}
+	for i, vertex := range p.vertices {
+		if vertex.minus(p.vertices[(i+len(p.vertices)-1)%len(p.vertices)]).length() >= tolerance {
+			apart = append(apart, vertex)
+		}
+	}
+	n := 0
+	for i, vertex := range apart {
+		before, after := apart[(i+len(apart)-1)%len(apart)], apart[(i+1)%len(apart)]
+		along, offset := after.minus(before), vertex.minus(before)
+		at := offset.dot(along) / max(along.dot(along), tolerance*tolerance)
+		if offset.minus(point{along.x * at, along.y * at, along.z * at}).length() >= tolerance {
+			n++
+		}
+	}
+	return n
 }
 
 // newellNormal is the normal of a polygon by Newell's method. Its length is twice the area.
@@ -181,7 +203,8 @@ func (r *modelRun) checkShape(p *polygon) {
 	}
 }
 
-// checkFacing warns of windows and doors that face another way than the surface that they are in.
+// checkFacing looks for windows and doors that face another way than the surface that they are in. EnergyPlus goes on
+// unless they face the opposite way.
 func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 	for _, o := range r.model.objects {
 		p, known := polygons[foldName(o.label.text)]
@@ -192,9 +215,19 @@ func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 		if base == nil {
 			continue
 		}
-		if wall, known := polygons[foldName(base.text)]; known && wall.normal.dot(p.normal) < 0 {
-			message := "faces the other way than " + engine.Clip(base.text) + " by the order of its vertices"
-			r.find(modelFinding{check: checkGeometry, code: "vertex_order", message: message, object: o})
+		wall, known := polygons[foldName(base.text)]
+		if !known {
+			continue
+		}
+		found := modelFinding{check: checkGeometry, code: "vertex_order", object: o}
+		found.message = "faces the other way than " + engine.Clip(base.text) + " by the order of its vertices"
+		const opposite = -0.5
+		cosine := wall.normal.dot(p.normal) / wall.normal.length() / p.normal.length()
+		if cosine < opposite {
+			found.check = checkVertices
+		}
+		if cosine < 0 {
+			r.find(found)
 		}
 	}
 }

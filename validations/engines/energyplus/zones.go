@@ -19,7 +19,8 @@ func isSurface(class *dictionary.Class) bool {
 		dictionary.Find(class.Fields, zoneName) >= 0
 }
 
-// checkZones looks for zones that no surface belongs to.
+// checkZones looks for zones that no surface belongs to. EnergyPlus makes surfaces where one of another zone has the
+// boundary condition Zone.
 func (r *modelRun) checkZones() {
 	bounded := map[string]bool{}
 	for _, o := range r.model.objects {
@@ -28,6 +29,9 @@ func (r *modelRun) checkZones() {
 		}
 		if zone := o.field(zoneName); zone != nil {
 			bounded[foldName(zone.text)] = true
+		}
+		if other := o.field(boundaryObject); other != nil {
+			bounded[foldName(other.text)] = true
 		}
 	}
 	for _, o := range r.model.objects {
