@@ -26,6 +26,9 @@ type Bundle struct {
 	// combined has, for a namespace whose imports name several documents, the index of the one that includes them all.
 	combined map[string]int
 	inserts  []string
+	// opened is where the start tag of the schema itself ends, and prefix is that of its elements.
+	opened int
+	prefix string
 	// identifiers says that a type of the documents is about IDs.
 	identifiers bool
 }
@@ -91,7 +94,9 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 	}
+	b.merge()
 	b.combine()
+	b.opened, b.prefix = roots[0].open, roots[0].name.Space
 	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
 }
@@ -126,9 +131,14 @@ func (b *Bundle) Names() []string {
 // Texts returns the texts of the bundle, the schema first, with the locations of these texts in their references.
 func (b *Bundle) Texts(location func(index int) string) [][]byte {
 	var texts [][]byte
-	for _, d := range b.documents {
+	for i, d := range b.documents {
 		var text []byte
 		at := 0
+		if i == 0 {
+			at = b.opened
+			text = append(text, d.text[:at]...)
+			text = append(text, b.includes(location)...)
+		}
 		for _, r := range d.references {
 			target := r.target
 			if together, several := b.combined[r.namespace]; several && r.imports {
@@ -163,8 +173,25 @@ func (b *Bundle) combination(namespace string, location func(index int) string) 
 	return []byte(text.String())
 }
 
-// combine finds the namespaces that several documents are imported for.
+// includes are elements for the schema itself that include what others import for its own namespace. libxml2 would skip
+// such an import, because it has read a schema of that namespace.
+func (b *Bundle) includes(location func(index int) string) string {
+	element := "include"
+	if b.prefix != "" {
+		element = b.prefix + ":include"
+	}
+	var text strings.Builder
+	for _, target := range b.imported(b.documents[0].namespace) {
+		if target > 0 {
+			text.WriteString("<" + element + ` schemaLocation="` + location(target) + `"/>`)
+		}
+	}
+	return text.String()
+}
+
+// combine finds the namespaces that several documents are imported for. The schema itself includes those of its own.
 func (b *Bundle) combine() {
+	b.combined[b.documents[0].namespace] = 0
 	for _, d := range b.documents {
 		for _, r := range d.references {
 			if _, known := b.combined[r.namespace]; r.imports && !known && len(b.imported(r.namespace)) > 1 {
