@@ -44,15 +44,15 @@ var rephrasings = []rephrasing{
 	say(facet+` The value '(.*)' must be greater than '(.*)'\.`, `$1 is not more than $2`),
 	say(facet+` The value '(.*)' must be less than '(.*)'\.`, `$1 is not less than $2`),
 	say(
-		facet+` The value .* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
 		`has a length of $1, at most $2 allowed`,
 	),
 	say(
-		facet+` The value .* has a length of '(.*)'; this underruns .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this underruns .* '(.*)'\.`,
 		`has a length of $1, at least $2 needed`,
 	),
 	say(
-		facet+` The value .* has a length of '(.*)'; this differs from .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this differs from .* '(.*)'\.`,
 		`has a length of $1, $2 needed`,
 	),
 	say(`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is not a valid $2`),
@@ -106,10 +106,24 @@ func readComplaint(line string) (*complaint, bool) {
 	return one, true
 }
 
+// goOn adds a line to the sentence of a complaint: a value may have line breaks. What says why stands at the end.
+func (c *complaint) goOn(line string) {
+	switch {
+	case c.sentence == "":
+	case c.tail == "" && len(c.sentence)+len(line) < maxLintLine:
+		c.sentence += " " + line
+	default:
+		c.tail = line
+	}
+}
+
 // phrase fills in the message of a complaint about an element.
 func (c *complaint) phrase() {
 	if c.sentence == "" {
 		return
+	}
+	if c.tail != "" {
+		c.sentence += cutMark + c.tail
 	}
 	about := "<" + c.subject + ">"
 	if c.attribute != "" {
@@ -118,10 +132,17 @@ func (c *complaint) phrase() {
 	c.finding.Message = engine.ClipTo(about+" "+plainWords(c.sentence), engine.MaxMessage)
 }
 
+// maxValue is how much of a long value stands before what is wrong with it, in characters.
+const maxValue = 200
+
 func plainWords(sentence string) string {
 	for _, r := range rephrasings {
 		if at := r.sentence.FindStringSubmatchIndex(sentence); at != nil {
 			words := string(r.sentence.ExpandString(nil, r.words, sentence, at))
+			if len(at) > 2 && !strings.HasSuffix(r.words, "$1") {
+				value := sentence[at[2]:at[3]]
+				words = strings.Replace(words, value, engine.ClipTo(value, maxValue), 1)
+			}
 			if strings.Contains(sentence, "Expected is") {
 				words = namespacePrefix.ReplaceAllString(words, "")
 			}

@@ -270,7 +270,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		})
 		return r, nil
 	}
-	r.begin, r.end = attributeValue(d.text[n.start:n.open], "schemaLocation")
+	r.begin, r.end = xmltext.AttributeValue(d.text[n.start:n.open], "schemaLocation")
 	r.begin, r.end = r.begin+n.start, r.end+n.start
 	r.target = b.find(resolve(d.address, written))
 	if r.target < 0 || r.target == 0 && d.address == base {

@@ -1,8 +1,8 @@
 package xsd
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 )
 
 // merge lets references lead to one of several documents that are the same. A file is often reached by several
@@ -12,11 +12,11 @@ func (b *Bundle) merge() {
 	first := b.firsts(func(i int) string { return string(b.documents[i].text) })
 	for {
 		next := b.firsts(func(i int) string {
-			key := strconv.Itoa(first[i])
+			key := []int{first[i]}
 			for _, r := range b.documents[i].references {
-				key += " " + strconv.Itoa(first[r.target])
+				key = append(key, first[r.target])
 			}
-			return key
+			return fmt.Sprint(key)
 		})
 		if slices.Equal(first, next) {
 			break
