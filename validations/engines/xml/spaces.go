@@ -13,9 +13,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
-// libxml2 refuses two sorts of values of built-in types that XML Schema allows: dates, times and sized integers with
-// white space around them, and integers of more than 24 digits. It accepts the first from types that are derived from
-// these. The engine answers such complaints with a second check of a document in which the values are written in
+// libxml2 refuses two sorts of values that XML Schema allows: dates, times and sized integers with white space around
+// them, unless their type has facets, and numbers of more than 24 digits. A type that keeps white space accepts any text
+// but for its facets, so xmllint says of no such value that it is none of its type. The engine answers such complaints with a second check of a document in which the values are written in
 // another way: without the white space, and with a short number.
 
 // valuePlace is a value that xmllint refuses: where it says that it is, and the value without white space around it.
@@ -25,9 +25,9 @@ type valuePlace struct {
 }
 
 var (
-	invalidBuiltIn = regexp.MustCompile(`^'(?s:(.*))' is not a valid value of the atomic type 'xs:(\w+)'\.$`)
-	invalidName    = regexp.MustCompile(`^The QName value '(?s:(\s.*|.*\s))' has no corresponding namespace`)
-	plainNumber    = regexp.MustCompile(`^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$`)
+	invalidAtom = regexp.MustCompile(`^'(?s:(.*))' is not a valid value of the (?:local )?atomic type(?: '(.*)')?\.$`)
+	invalidName = regexp.MustCompile(`^The QName value '(?s:(\s.*|.*\s))' has no corresponding namespace`)
+	plainNumber = regexp.MustCompile(`^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$`)
 )
 
 // maxDigits is how many digits of a number libxml2 reads.
@@ -38,7 +38,8 @@ const maxAcceptable = 250_000
 
 // unlimited are the types whose values may have any number of digits.
 var unlimited = []string{
-	"decimal", "integer", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger",
+	"xs:decimal", "xs:integer", "xs:nonNegativeInteger", "xs:positiveInteger", "xs:nonPositiveInteger",
+	"xs:negativeInteger",
 }
 
 // acceptable returns the place of a value if xmllint may refuse it only because of how it is written.
@@ -48,13 +49,13 @@ func (c *complaint) acceptable() (valuePlace, bool) {
 		place.value = strings.Clone(strings.TrimSpace(found[1]))
 		return place, true
 	}
-	found := invalidBuiltIn.FindStringSubmatch(c.sentence)
+	found := invalidAtom.FindStringSubmatch(c.sentence)
 	if found == nil {
 		return place, false
 	}
 	place.value = strings.Clone(strings.TrimSpace(found[1]))
 	isLong := slices.Contains(unlimited, found[2]) && hasManyDigits(place.value) &&
-		(found[2] == "decimal" || !strings.Contains(place.value, "."))
+		(found[2] == "xs:decimal" || !strings.Contains(place.value, "."))
 	return place, place.value != found[1] || isLong
 }
 

@@ -59,6 +59,19 @@ func TestSpaceThatCounts(t *testing.T) {
 	same(t, []brief{{"xml.schema", "/a/s/v", 2, 4, 0, "<v> has a length of 5, at most 3 allowed"}}, briefs(report))
 }
 
+func TestSpaceAroundValuesOfDerivedTypes(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:simpleType name="day"><xs:restriction base="xs:date"/>
+		</xs:simpleType><xs:element name="a"><xs:complexType><xs:sequence><xs:element name="b" type="day"/>
+		<xs:element name="c"><xs:complexType><xs:simpleContent><xs:extension base="day"/></xs:simpleContent>
+		</xs:complexType></xs:element><xs:element name="d"><xs:simpleType><xs:restriction base="day"/></xs:simpleType>
+		</xs:element></xs:sequence></xs:complexType></xs:element>`)))
+	text := "<a><b>\n2024-02-29\n</b><c> 2024-02-29</c><d>2024-02-29\n</d></a>"
+	same(t, []brief{}, briefs(run(t, engine, []byte(text), xmlType)))
+	text = "<a><b>\n2024-02-30\n</b><c> 2024-02-29</c><d>2024-02-29\n</d></a>"
+	same(t, 1, run(t, engine, []byte(text), xmlType).Errors)
+}
+
 func TestNumbersOfManyDigits(t *testing.T) {
 	t.Parallel()
 	const key = `<xs:key name="k"><xs:selector xpath="b"/><xs:field xpath="@b"/></xs:key>`
