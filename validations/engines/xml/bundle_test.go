@@ -145,6 +145,19 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 			"<b> 700 is more than 100",
 		},
 		{
+			"CopiesOfOneFile",
+			inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="b.xsd"/>
+				<xs:import namespace="urn:c" schemaLocation="c.xsd"/><xs:element name="a" xmlns:c="urn:c"
+				type="c:percent"/>`),
+			map[string]string{
+				"b.xsd": inNamespace("urn:b", percent),
+				"c.xsd": inNamespace("urn:c", `<xs:import namespace="urn:b" schemaLocation="http://x.example/b.xsd"/>
+					<xs:simpleType name="percent"><xs:restriction xmlns:b="urn:b" base="b:percent"/></xs:simpleType>`),
+				"http://x.example/b.xsd": inNamespace("urn:b", "<!-- a copy -->"+percent),
+			},
+			`<a xmlns="urn:a">7</a>`, `<a xmlns="urn:a">700</a>`, "<a> 700 is more than 100",
+		},
+		{
 			"FilesThatIncludeEachOther",
 			xsd(`<xs:include schemaLocation="b.xsd"/><xs:element name="a" type="percent"/>`),
 			map[string]string{

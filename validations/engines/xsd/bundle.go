@@ -39,6 +39,8 @@ type document struct {
 	name, address, namespace string
 	text                     []byte
 	references               []reference
+	// declared are the names that it declares itself, without a namespace.
+	declared map[globalName]bool
 }
 
 // reference is a part of a schema that names another one.
@@ -202,18 +204,28 @@ func (b *Bundle) combine() {
 	}
 }
 
-// imported are the documents that are imported for a namespace.
+// imported are the documents that are imported for a namespace. Of copies that declare the same, the first one counts.
 func (b *Bundle) imported(namespace string) []int {
 	var targets []int
+	declared := map[globalName]bool{}
+	if namespace == b.documents[0].namespace {
+		targets = append(targets, 0)
+		maps.Copy(declared, b.documents[0].declared)
+	}
 	for _, d := range b.documents {
 		for _, r := range d.references {
-			if r.imports && r.namespace == namespace {
-				targets = append(targets, r.target)
+			if !r.imports || r.namespace != namespace || slices.Contains(targets, r.target) {
+				continue
 			}
+			names := b.documents[r.target].declared
+			if slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(n globalName) bool { return declared[n] }) {
+				continue
+			}
+			targets = append(targets, r.target)
+			maps.Copy(declared, names)
 		}
 	}
-	slices.Sort(targets)
-	return slices.Compact(targets)
+	return targets
 }
 
 // read checks that the document is a schema.
@@ -229,6 +241,12 @@ func (d *document) read(limits engine.Limits) (*node, *engine.ReadError) {
 		return nil, engine.ReadErrorAt(codeInvalid, message, root.start)
 	}
 	d.namespace, _ = root.attribute("targetNamespace")
+	d.declared = map[globalName]bool{}
+	for _, child := range root.children {
+		if key, named := child.global(""); named {
+			d.declared[key] = true
+		}
+	}
 	return root, nil
 }
 
