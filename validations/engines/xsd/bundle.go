@@ -1,6 +1,7 @@
 package xsd
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"maps"
@@ -233,6 +234,12 @@ func (d *document) read(limits engine.Limits) (*node, *engine.ReadError) {
 	// A schema comes as part of a JSON text, so it is UTF-8 whatever its declaration says.
 	xmltext.BlankDeclaration(d.text)
 	root, fault := readTree(d.text, limits)
+	if fault == nil {
+		if plain := withPlainPatterns(d.text, root); !bytes.Equal(plain, d.text) {
+			d.text = plain
+			root, fault = readTree(d.text, limits)
+		}
+	}
 	if fault != nil {
 		return nil, fault
 	}
