@@ -30,8 +30,10 @@ type complaint struct {
 	line      int
 	element   string
 	attribute string
-	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints.
+	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints. The
+	// space is the namespace of the subject.
 	subject  string
+	space    string
 	sentence string
 	// tail is the last line of a sentence that is too long to be kept.
 	tail    string

@@ -14,9 +14,10 @@ import (
 )
 
 // libxml2 refuses two sorts of values that XML Schema allows: dates, times and sized integers with white space around
-// them, unless their type has facets, and numbers of more than 24 digits. A type that keeps white space accepts any text
-// but for its facets, so xmllint says of no such value that it is none of its type. The engine answers such complaints with a second check of a document in which the values are written in
-// another way: without the white space, and with a short number.
+// them, unless their type has facets, and numbers of more than 24 digits. A type that keeps white space accepts any
+// text but for its facets, so xmllint says of no such value that it is none of its type. The engine answers such
+// complaints with a second check of a document in which the values are written in another way: without the white
+// space, and with a short number.
 
 // valuePlace is a value that xmllint refuses: where it says that it is, and the value without white space around it.
 type valuePlace struct {

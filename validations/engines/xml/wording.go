@@ -12,7 +12,7 @@ import (
 var (
 	lintLine    = regexp.MustCompile(`^-:(\d+): (?:element (\S+): )?([A-Za-z ]+?) : (.*)$`)
 	lintSubject = regexp.MustCompile(
-		`^Element '(?:\{[^}]*\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`)
+		`^Element '(?:\{([^}]*)\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`)
 	namespacePrefix = regexp.MustCompile(`\{[^}]*\}`)
 )
 
@@ -98,11 +98,11 @@ func readComplaint(line string) (*complaint, bool) {
 		one.finding.Message = engine.ClipTo(found[4], engine.MaxMessage)
 		return one, true
 	}
-	if strings.HasPrefix(subject[3], "Warning: ") {
+	if strings.HasPrefix(subject[4], "Warning: ") {
 		// These are about the validator itself, and follow a complaint about the value.
 		return nil, false
 	}
-	one.subject, one.attribute, one.sentence = subject[1], subject[2], subject[3]
+	one.space, one.subject, one.attribute, one.sentence = subject[1], subject[2], subject[3], subject[4]
 	return one, true
 }
 
@@ -129,7 +129,23 @@ func (c *complaint) phrase() {
 	if c.attribute != "" {
 		about = "attribute " + c.attribute + " of " + about
 	}
-	c.finding.Message = engine.ClipTo(about+" "+plainWords(c.sentence), engine.MaxMessage)
+	words := plainWords(c.sentence)
+	if _, others, expects := strings.Cut(c.sentence, "Expected is"); expects {
+		if strings.Contains(others, "}"+c.subject+" ") {
+			// The name alone would not say what is wrong.
+			about += " of " + namespaceWords(c.space)
+		} else {
+			words = namespacePrefix.ReplaceAllString(words, "")
+		}
+	}
+	c.finding.Message = engine.ClipTo(about+" "+words, engine.MaxMessage)
+}
+
+func namespaceWords(namespace string) string {
+	if namespace == "" {
+		return "no namespace"
+	}
+	return "the namespace " + namespace
 }
 
 // maxValue is how much of a long value stands before what is wrong with it, in characters.
@@ -142,9 +158,6 @@ func plainWords(sentence string) string {
 			if len(at) > 2 && !strings.HasSuffix(r.words, "$1") {
 				value := sentence[at[2]:at[3]]
 				words = strings.Replace(words, value, engine.ClipTo(value, maxValue), 1)
-			}
-			if strings.Contains(sentence, "Expected is") {
-				words = namespacePrefix.ReplaceAllString(words, "")
 			}
 			return words
 		}

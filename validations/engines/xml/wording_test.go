@@ -40,3 +40,20 @@ func TestComplaintsAboutLongTexts(t *testing.T) {
 		})
 	}
 }
+
+func TestElementsOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, inNamespace("urn:a", `<xs:element name="a"><xs:complexType>
+		<xs:sequence><xs:element name="b"/><xs:element name="c"/></xs:sequence></xs:complexType></xs:element>`)))
+	tests := map[string]string{
+		`<a xmlns="urn:a"><b xmlns="urn:b"/></a>`:         "<b> of the namespace urn:b is not expected here, but {urn:a}b",
+		`<p:a xmlns:p="urn:a"><b/><p:c/></p:a>`:           "<b> of no namespace is not expected here, but {urn:a}b",
+		`<a xmlns="urn:a"><c xmlns="urn:b"/><b/></a>`:     "<c> is not expected here, but b",
+		`<a xmlns="urn:a"><b/></a>`:                       "<a> lacks an element: c",
+		`<a xmlns="urn:a"><b/><c/><b xmlns="urn:b"/></a>`: "<b> is not expected here",
+	}
+	for text, want := range tests {
+		report := run(t, engine, []byte(text), xmlType)
+		same(t, want, report.Findings[0].Message)
+	}
+}
