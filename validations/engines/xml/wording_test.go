@@ -46,7 +46,8 @@ func TestElementsOfAnotherNamespace(t *testing.T) {
 	engine := compile(t, engines.KindXML, xmlStep(t, inNamespace("urn:a", `<xs:element name="a"><xs:complexType>
 		<xs:sequence><xs:element name="b"/><xs:element name="c"/></xs:sequence></xs:complexType></xs:element>`)))
 	tests := map[string]string{
-		`<a xmlns="urn:a"><b xmlns="urn:b"/></a>`:         "<b> of the namespace urn:b is not expected here, but {urn:a}b",
+		`<a xmlns="urn:a"><b xmlns="urn:b"/></a>`: "" +
+			"<b> of the namespace urn:b is not expected here, but {urn:a}b",
 		`<p:a xmlns:p="urn:a"><b/><p:c/></p:a>`:           "<b> of no namespace is not expected here, but {urn:a}b",
 		`<a xmlns="urn:a"><c xmlns="urn:b"/><b/></a>`:     "<c> is not expected here, but b",
 		`<a xmlns="urn:a"><b/></a>`:                       "<a> lacks an element: c",
