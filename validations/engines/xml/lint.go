@@ -115,8 +115,8 @@ func (x xmllint) run(ctx context.Context, schema [][]byte, document []byte, line
 	return 0, fmt.Errorf("run xmllint: %w", err)
 }
 
-// feed starts the child, bounds it before it has anything to do, and gives it the schema and the document. Texts of more
-// than 10 MB are huge to it; the engine has its own limits, and its reader expands no entity.
+// feed starts the child, bounds it before it has anything to do, and gives it the schema and the document. Texts of
+// more than 10 MB are huge to it; the engine has its own limits, and its reader expands no entity.
 func (x xmllint) feed(ctx context.Context, schema [][]byte, document []byte, line func(string)) error {
 	schemaIn, schemaOut, err := os.Pipe()
 	if err != nil {
