@@ -28,6 +28,9 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	const percent = `<xs:simpleType name="percent"><xs:restriction base="xs:int">` +
 		`<xs:maxInclusive value="100"/></xs:restriction></xs:simpleType>`
+	importedBack := inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="b.xsd"/>`+percent+
+		`<xs:element name="a"><xs:complexType><xs:sequence xmlns:b="urn:b"><xs:element ref="b:b"/></xs:sequence>
+		</xs:complexType></xs:element>`)
 	tests := []struct {
 		name, schema string
 		schemas      map[string]string
@@ -93,6 +96,66 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 				<xs:element name="a" type="percent"/>`),
 			map[string]string{"percent.xsd": xsd(percent)},
 			"<a>7</a>", "<a>3</a>", "<a> 3 is less than 5",
+		},
+		{
+			"TheFirstSchemaByItsName", importedBack,
+			map[string]string{"a.xsd": importedBack, "b.xsd": inNamespace("urn:b", `
+				<xs:import namespace="urn:a" schemaLocation="a.xsd"/>
+				<xs:element name="b" xmlns:a="urn:a" type="a:percent"/>`)},
+			`<a xmlns="urn:a"><b xmlns="urn:b">7</b></a>`, `<a xmlns="urn:a"><b xmlns="urn:b">700</b></a>`,
+			"<b> 700 is more than 100",
+		},
+		{
+			"OneFileByTwoAddresses",
+			xsd(`<xs:include schemaLocation="../types/a.xsd"/><xs:include schemaLocation="../types/b.xsd"/>
+				<xs:element name="a" type="percent"/>`),
+			map[string]string{
+				"../types/a.xsd":                 xsd(`<xs:include schemaLocation="percent.xsd"/>`),
+				"../types/b.xsd":                 xsd(`<xs:include schemaLocation="../../folder/types/percent.xsd"/>`),
+				"../types/percent.xsd":           xsd(`<xs:include schemaLocation="no.xsd"/>` + percent),
+				"../../folder/types/percent.xsd": xsd(`<xs:include schemaLocation="no.xsd"/>` + percent),
+				"../types/no.xsd":                xsd(``),
+				"../../folder/types/no.xsd":      xsd(``),
+			},
+			"<a>7</a>", "<a>700</a>", "<a> 700 is more than 100",
+		},
+		{
+			"EqualTextsThatReferToOthers",
+			xsd(`<xs:include schemaLocation="a/all.xsd"/><xs:include schemaLocation="b/all.xsd"/>
+				<xs:element name="a" type="percent"/><xs:element name="other" type="flag"/>`),
+			map[string]string{
+				"a/all.xsd":  xsd(`<xs:include schemaLocation="type.xsd"/>`),
+				"b/all.xsd":  xsd(`<xs:include schemaLocation="type.xsd"/>`),
+				"a/type.xsd": xsd(percent),
+				"b/type.xsd": xsd(`<xs:simpleType name="flag"><xs:restriction base="xs:boolean"/></xs:simpleType>`),
+			},
+			"<a>7</a>", "<a>700</a>", "<a> 700 is more than 100",
+		},
+		{
+			"ImportsOfTheNamespaceOfTheSchemaItself",
+			inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="b.xsd"/><xs:element name="a">
+				<xs:complexType><xs:sequence xmlns:b="urn:b"><xs:element ref="b:b"/></xs:sequence>
+				</xs:complexType></xs:element>`),
+			map[string]string{
+				"percent.xsd": inNamespace("urn:a", percent),
+				"b.xsd": inNamespace("urn:b", `<xs:import namespace="urn:a" schemaLocation="percent.xsd"/>
+					<xs:element name="b" xmlns:a="urn:a" type="a:percent"/>`),
+			},
+			`<a xmlns="urn:a"><b xmlns="urn:b">7</b></a>`, `<a xmlns="urn:a"><b xmlns="urn:b">700</b></a>`,
+			"<b> 700 is more than 100",
+		},
+		{
+			"CopiesOfOneFile",
+			inNamespace("urn:a", `<xs:import namespace="urn:b" schemaLocation="b.xsd"/>
+				<xs:import namespace="urn:c" schemaLocation="c.xsd"/><xs:element name="a" xmlns:c="urn:c"
+				type="c:percent"/>`),
+			map[string]string{
+				"b.xsd": inNamespace("urn:b", percent),
+				"c.xsd": inNamespace("urn:c", `<xs:import namespace="urn:b" schemaLocation="http://x.example/b.xsd"/>
+					<xs:simpleType name="percent"><xs:restriction xmlns:b="urn:b" base="b:percent"/></xs:simpleType>`),
+				"http://x.example/b.xsd": inNamespace("urn:b", "<!-- a copy -->"+percent),
+			},
+			`<a xmlns="urn:a">7</a>`, `<a xmlns="urn:a">700</a>`, "<a> 700 is more than 100",
 		},
 		{
 			"FilesThatIncludeEachOther",

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -51,8 +52,11 @@ const (
 	exitOutOfMemory   = 9
 )
 
-// maxLintLine is how much of one line of the child's output is kept.
+// maxLintLine is how much of the beginning and of the end of one line of the child's output is kept.
 const maxLintLine = 4096
+
+// cutMark stands for what is left out.
+const cutMark = "…"
 
 // killDelay is how long the pipes of a killed child are still read.
 const killDelay = time.Second
@@ -111,14 +115,16 @@ func (x xmllint) run(ctx context.Context, schema [][]byte, document []byte, line
 	return 0, fmt.Errorf("run xmllint: %w", err)
 }
 
-// feed starts the child, bounds it before it has anything to do, and gives it the schema and the document.
+// feed starts the child, bounds it before it has anything to do, and gives it the schema and the document. Texts of
+// more than 10 MB are huge to it; the engine has its own limits, and its reader expands no entity.
 func (x xmllint) feed(ctx context.Context, schema [][]byte, document []byte, line func(string)) error {
 	schemaIn, schemaOut, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
 	//nolint:gosec // the program was looked up; nothing of a document or a schema is an argument
-	cmd := exec.CommandContext(ctx, x.path, "--nonet", "--nocatalogs", "--noout", "--schema", schemaLocation(0), "-")
+	cmd := exec.CommandContext(ctx, x.path,
+		"--nonet", "--nocatalogs", "--huge", "--noout", "--schema", schemaLocation(0), "-")
 	cmd.ExtraFiles = []*os.File{schemaIn}
 	cmd.Stdin = bytes.NewReader(document)
 	cmd.Env = []string{"LC_ALL=C"}
@@ -169,20 +175,41 @@ func startWith(cmd *exec.Cmd, texts [][]byte) error {
 	return err
 }
 
-// readLines calls line for each line, which it cuts when it is long.
+// readLines calls line for each line.
 func readLines(output io.Reader, line func(string)) error {
 	reader := bufio.NewReaderSize(output, maxLintLine)
 	for {
-		text, isCut, err := reader.ReadLine()
+		text, err := readLine(reader)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read the output of xmllint: %w", err)
 		}
-		line(string(text))
-		for isCut && err == nil {
-			_, isCut, err = reader.ReadLine()
+		line(text)
+	}
+}
+
+// readLine returns the next line. Of a long one it keeps the beginning and the end, where xmllint says what is wrong.
+func readLine(reader *bufio.Reader) (string, error) {
+	var line []byte
+	isLong := false
+	for {
+		piece, more, err := reader.ReadLine()
+		if err != nil && len(line) == 0 {
+			return "", err
+		}
+		line = append(line, piece...)
+		if len(line) > 3*maxLintLine {
+			line = slices.Delete(line, maxLintLine, len(line)-maxLintLine)
+			isLong = true
+		}
+		if !more {
+			break
 		}
 	}
+	if isLong {
+		line = slices.Insert(line, maxLintLine, []byte(cutMark)...)
+	}
+	return string(line), nil
 }

@@ -30,10 +30,14 @@ type complaint struct {
 	line      int
 	element   string
 	attribute string
-	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints.
+	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints. The
+	// space is the namespace of the subject.
 	subject  string
+	space    string
 	sentence string
-	finding  engine.Finding
+	// tail is the last line of a sentence that is too long to be kept.
+	tail    string
+	finding engine.Finding
 	// placed says that exactly one element fits, ambiguous that several do.
 	placed    bool
 	ambiguous bool
@@ -53,8 +57,13 @@ type complaints struct {
 	most     int
 	list     []*complaint
 	unlisted int
-	// last is the last line, which is xmllint's verdict.
-	last string
+	// open is the last complaint, to which lines may follow that belong to it.
+	open *complaint
+	// acceptable are the values that xmllint may refuse only because of how they are written.
+	acceptable map[valuePlace]int
+	// last is the last line, which is xmllint's verdict in the end, and continued says that it begins no complaint.
+	last      string
+	continued bool
 	// costly says that xmllint spoke of memory that ran out before it complained of the document.
 	costly bool
 }
@@ -147,19 +156,12 @@ func (s *schema) fault(line string) (engine.ConfigError, bool) {
 
 // check adds what a well-formed document fails.
 func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) error {
-	found, end, err := s.lintBySimplest(ctx, text)
+	found, err := s.lintDocument(ctx, text)
 	if err != nil {
 		return err
 	}
-	switch {
-	case end == lintOutOfTime:
-		return exhausted("needed more than %s of processor time", s.limits.MaxLintTime)
-	case found.last == gaveUp:
-		return exhausted("has a pattern or a content model that takes too much work")
-	case end == lintOutOfMemory, found.costly:
-		return exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
-	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
-		return fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
+	for _, one := range found.list {
+		one.phrase()
 	}
 	if fault := found.locate(text, s.limits); fault != nil {
 		return fmt.Errorf("read a document again: %w", fault)
@@ -178,6 +180,27 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	return ids.report(text, s.limits, c)
 }
 
+// lintDocument returns what xmllint complains of, if it comes to an end.
+func (s *schema) lintDocument(ctx context.Context, text []byte) (*complaints, error) {
+	found, end, err := s.lintBySimplest(ctx, text)
+	if err == nil && end == lintChecked && len(found.acceptable) > 0 {
+		found, end, err = s.lintRewritten(ctx, text, found.acceptable)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case end == lintOutOfTime:
+		return nil, exhausted("needed more than %s of processor time", s.limits.MaxLintTime)
+	case found.last == gaveUp:
+		return nil, exhausted("has a pattern or a content model that takes too much work")
+	case end == lintOutOfMemory, found.costly:
+		return nil, exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
+	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
+		return nil, fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
+	}
+	return found, nil
+}
+
 func exhausted(format string, values ...any) error {
 	return &engine.ExhaustedError{Reason: fmt.Sprintf(format, values...)}
 }
@@ -186,13 +209,34 @@ func exhausted(format string, values ...any) error {
 func (s *schema) lintBySimplest(ctx context.Context, text []byte) (*complaints, lintEnd, error) {
 	for {
 		form := s.form.Load()
-		found := &complaints{most: s.limits.MaxFindings}
+		found := &complaints{most: s.limits.MaxFindings, acceptable: map[valuePlace]int{}}
 		end, err := s.lint.run(ctx, s.forms[form], text, found.add)
+		found.finish()
 		if err != nil || end != lintSchemaInvalid || int(form) == len(s.forms)-1 {
 			return found, end, err
 		}
 		s.form.CompareAndSwap(form, form+1)
 	}
+}
+
+// lintRewritten checks a document with some of its values written in another way.
+func (s *schema) lintRewritten(
+	ctx context.Context, text []byte, refused map[valuePlace]int,
+) (*complaints, lintEnd, error) {
+	if len(refused) > maxAcceptable {
+		return nil, 0, exhausted("has more than %d values with white space around them", maxAcceptable)
+	}
+	rewritten, numbers, err := rewrite(text, refused, s.limits)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, end, err := s.lintBySimplest(ctx, rewritten)
+	if found != nil {
+		for _, one := range found.list {
+			one.sentence = numbers.Replace(one.sentence)
+		}
+	}
+	return found, end, err
 }
 
 // gaveUp is the verdict of xmllint on a document with a value that is too much work for its pattern.
@@ -201,7 +245,12 @@ const gaveUp = "- validation generated an internal error"
 // add reads one line of the output. Lines that are no complaint are parts of values with line breaks, or excerpts. A
 // value stands behind the complaint about it, so what is said before the first complaint is xmllint's own.
 func (c *complaints) add(line string) {
+	// The last line is the verdict, so a line belongs to a complaint only if another one follows it.
+	if c.open != nil && c.continued {
+		c.open.goOn(c.last)
+	}
 	c.last = line
+	c.continued = !lintLine.MatchString(line)
 	if len(c.list) == 0 {
 		for _, sign := range []string{"out of memory", "Memory allocation failed"} {
 			c.costly = c.costly || strings.Contains(line, sign)
@@ -210,16 +259,31 @@ func (c *complaints) add(line string) {
 	if strings.Contains(line, "Schemas validity error : Internal error: xmlSchema") {
 		return
 	}
+	if c.continued {
+		return
+	}
+	c.finish()
 	one, ok := readComplaint(line)
 	if !ok {
 		return
 	}
+	c.open = one
 	if len(c.list) >= c.most {
 		c.unlisted++
 		return
 	}
-	one.phrase()
 	c.list = append(c.list, one)
+}
+
+// finish looks at the last complaint, to which no line follows.
+func (c *complaints) finish() {
+	if c.open == nil {
+		return
+	}
+	if place, ok := c.open.acceptable(); ok && len(c.acceptable) <= maxAcceptable {
+		c.acceptable[place]++
+	}
+	c.open = nil
 }
 
 // locate fills in paths and columns where only one element fits the line and the name that xmllint gives.

@@ -12,7 +12,7 @@ import (
 var (
 	lintLine    = regexp.MustCompile(`^-:(\d+): (?:element (\S+): )?([A-Za-z ]+?) : (.*)$`)
 	lintSubject = regexp.MustCompile(
-		`^Element '(?:\{[^}]*\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`)
+		`^Element '(?:\{([^}]*)\})?([^']*)'(?:, attribute '(?:\{[^}]*\})?([^']*)')?: (.*)$`)
 	namespacePrefix = regexp.MustCompile(`\{[^}]*\}`)
 )
 
@@ -44,15 +44,15 @@ var rephrasings = []rephrasing{
 	say(facet+` The value '(.*)' must be greater than '(.*)'\.`, `$1 is not more than $2`),
 	say(facet+` The value '(.*)' must be less than '(.*)'\.`, `$1 is not less than $2`),
 	say(
-		facet+` The value .* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this exceeds .* '(.*)'\.`,
 		`has a length of $1, at most $2 allowed`,
 	),
 	say(
-		facet+` The value .* has a length of '(.*)'; this underruns .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this underruns .* '(.*)'\.`,
 		`has a length of $1, at least $2 needed`,
 	),
 	say(
-		facet+` The value .* has a length of '(.*)'; this differs from .* '(.*)'\.`,
+		facet+` The value.* has a length of '(.*)'; this differs from .* '(.*)'\.`,
 		`has a length of $1, $2 needed`,
 	),
 	say(`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is not a valid $2`),
@@ -98,12 +98,23 @@ func readComplaint(line string) (*complaint, bool) {
 		one.finding.Message = engine.ClipTo(found[4], engine.MaxMessage)
 		return one, true
 	}
-	if strings.HasPrefix(subject[3], "Warning: ") {
+	if strings.HasPrefix(subject[4], "Warning: ") {
 		// These are about the validator itself, and follow a complaint about the value.
 		return nil, false
 	}
-	one.subject, one.attribute, one.sentence = subject[1], subject[2], subject[3]
+	one.space, one.subject, one.attribute, one.sentence = subject[1], subject[2], subject[3], subject[4]
 	return one, true
+}
+
+// goOn adds a line to the sentence of a complaint: a value may have line breaks. What says why stands at the end.
+func (c *complaint) goOn(line string) {
+	switch {
+	case c.sentence == "":
+	case c.tail == "" && len(c.sentence)+len(line) < maxLintLine:
+		c.sentence += " " + line
+	default:
+		c.tail = line
+	}
 }
 
 // phrase fills in the message of a complaint about an element.
@@ -111,19 +122,42 @@ func (c *complaint) phrase() {
 	if c.sentence == "" {
 		return
 	}
+	if c.tail != "" {
+		c.sentence += cutMark + c.tail
+	}
 	about := "<" + c.subject + ">"
 	if c.attribute != "" {
 		about = "attribute " + c.attribute + " of " + about
 	}
-	c.finding.Message = engine.ClipTo(about+" "+plainWords(c.sentence), engine.MaxMessage)
+	words := plainWords(c.sentence)
+	if _, others, expects := strings.Cut(c.sentence, "Expected is"); expects {
+		if strings.Contains(others, "}"+c.subject+" ") {
+			// The name alone would not say what is wrong.
+			about += " of " + namespaceWords(c.space)
+		} else {
+			words = namespacePrefix.ReplaceAllString(words, "")
+		}
+	}
+	c.finding.Message = engine.ClipTo(about+" "+words, engine.MaxMessage)
 }
+
+func namespaceWords(namespace string) string {
+	if namespace == "" {
+		return "no namespace"
+	}
+	return "the namespace " + namespace
+}
+
+// maxValue is how much of a long value stands before what is wrong with it, in characters.
+const maxValue = 200
 
 func plainWords(sentence string) string {
 	for _, r := range rephrasings {
 		if at := r.sentence.FindStringSubmatchIndex(sentence); at != nil {
 			words := string(r.sentence.ExpandString(nil, r.words, sentence, at))
-			if strings.Contains(sentence, "Expected is") {
-				words = namespacePrefix.ReplaceAllString(words, "")
+			if len(at) > 2 && !strings.HasSuffix(r.words, "$1") {
+				value := sentence[at[2]:at[3]]
+				words = strings.Replace(words, value, engine.ClipTo(value, maxValue), 1)
 			}
 			return words
 		}

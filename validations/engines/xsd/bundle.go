@@ -1,6 +1,7 @@
 package xsd
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"maps"
@@ -26,6 +27,9 @@ type Bundle struct {
 	// combined has, for a namespace whose imports name several documents, the index of the one that includes them all.
 	combined map[string]int
 	inserts  []string
+	// opened is where the start tag of the schema itself ends, and prefix is that of its elements.
+	opened int
+	prefix string
 	// identifiers says that a type of the documents is about IDs.
 	identifiers bool
 }
@@ -36,6 +40,8 @@ type document struct {
 	name, address, namespace string
 	text                     []byte
 	references               []reference
+	// declared are the names that it declares itself, without a namespace.
+	declared map[globalName]bool
 }
 
 // reference is a part of a schema that names another one.
@@ -91,7 +97,9 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 	}
+	b.merge()
 	b.combine()
+	b.opened, b.prefix = roots[0].open, roots[0].name.Space
 	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
 }
@@ -126,9 +134,14 @@ func (b *Bundle) Names() []string {
 // Texts returns the texts of the bundle, the schema first, with the locations of these texts in their references.
 func (b *Bundle) Texts(location func(index int) string) [][]byte {
 	var texts [][]byte
-	for _, d := range b.documents {
+	for i, d := range b.documents {
 		var text []byte
 		at := 0
+		if i == 0 {
+			at = b.opened
+			text = append(text, d.text[:at]...)
+			text = append(text, b.includes(location)...)
+		}
 		for _, r := range d.references {
 			target := r.target
 			if together, several := b.combined[r.namespace]; several && r.imports {
@@ -163,8 +176,25 @@ func (b *Bundle) combination(namespace string, location func(index int) string) 
 	return []byte(text.String())
 }
 
-// combine finds the namespaces that several documents are imported for.
+// includes are elements for the schema itself that include what others import for its own namespace. libxml2 would skip
+// such an import, because it has read a schema of that namespace.
+func (b *Bundle) includes(location func(index int) string) string {
+	element := "include"
+	if b.prefix != "" {
+		element = b.prefix + ":include"
+	}
+	var text strings.Builder
+	for _, target := range b.imported(b.documents[0].namespace) {
+		if target > 0 {
+			text.WriteString("<" + element + ` schemaLocation="` + location(target) + `"/>`)
+		}
+	}
+	return text.String()
+}
+
+// combine finds the namespaces that several documents are imported for. The schema itself includes those of its own.
 func (b *Bundle) combine() {
+	b.combined[b.documents[0].namespace] = 0
 	for _, d := range b.documents {
 		for _, r := range d.references {
 			if _, known := b.combined[r.namespace]; r.imports && !known && len(b.imported(r.namespace)) > 1 {
@@ -175,18 +205,28 @@ func (b *Bundle) combine() {
 	}
 }
 
-// imported are the documents that are imported for a namespace.
+// imported are the documents that are imported for a namespace. Of copies that declare the same, the first one counts.
 func (b *Bundle) imported(namespace string) []int {
 	var targets []int
+	declared := map[globalName]bool{}
+	if namespace == b.documents[0].namespace {
+		targets = append(targets, 0)
+		maps.Copy(declared, b.documents[0].declared)
+	}
 	for _, d := range b.documents {
 		for _, r := range d.references {
-			if r.imports && r.namespace == namespace {
-				targets = append(targets, r.target)
+			if !r.imports || r.namespace != namespace || slices.Contains(targets, r.target) {
+				continue
 			}
+			names := b.documents[r.target].declared
+			if slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(n globalName) bool { return declared[n] }) {
+				continue
+			}
+			targets = append(targets, r.target)
+			maps.Copy(declared, names)
 		}
 	}
-	slices.Sort(targets)
-	return slices.Compact(targets)
+	return targets
 }
 
 // read checks that the document is a schema.
@@ -194,6 +234,12 @@ func (d *document) read(limits engine.Limits) (*node, *engine.ReadError) {
 	// A schema comes as part of a JSON text, so it is UTF-8 whatever its declaration says.
 	xmltext.BlankDeclaration(d.text)
 	root, fault := readTree(d.text, limits)
+	if fault == nil {
+		if plain := withPlainPatterns(d.text, root); !bytes.Equal(plain, d.text) {
+			d.text = plain
+			root, fault = readTree(d.text, limits)
+		}
+	}
 	if fault != nil {
 		return nil, fault
 	}
@@ -202,6 +248,12 @@ func (d *document) read(limits engine.Limits) (*node, *engine.ReadError) {
 		return nil, engine.ReadErrorAt(codeInvalid, message, root.start)
 	}
 	d.namespace, _ = root.attribute("targetNamespace")
+	d.declared = map[globalName]bool{}
+	for _, child := range root.children {
+		if key, named := child.global(""); named {
+			d.declared[key] = true
+		}
+	}
 	return root, nil
 }
 
@@ -243,7 +295,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		})
 		return r, nil
 	}
-	r.begin, r.end = attributeValue(d.text[n.start:n.open], "schemaLocation")
+	r.begin, r.end = xmltext.AttributeValue(d.text[n.start:n.open], "schemaLocation")
 	r.begin, r.end = r.begin+n.start, r.end+n.start
 	r.target = b.find(resolve(d.address, written))
 	if r.target < 0 || r.target == 0 && d.address == base {

@@ -81,21 +81,26 @@ func (d *declarations) add(key sourceKey) {
 
 func (d *declarations) addAll(nodes []*node, s *source) {
 	for _, n := range nodes {
-		local, named := n.attribute("name")
-		if !n.schema || !named {
+		key, named := n.global(s.namespace)
+		if !named {
 			continue
 		}
-		sort := n.name.Local
-		if n.is("simpleType", "complexType") {
-			sort = sortType
-		}
-		key := globalName{sort, xml.Name{Space: s.namespace, Local: local}}
 		found := &declaration{node: n, source: s}
 		if n.parent.is("redefine") {
 			found.original = d.global[key]
 		}
 		d.global[key] = found
 	}
+}
+
+// global returns the name of a global declaration.
+func (n *node) global(namespace string) (globalName, bool) {
+	local, named := n.attribute("name")
+	sort := n.name.Local
+	if n.is("simpleType", "complexType") {
+		sort = sortType
+	}
+	return globalName{sort, xml.Name{Space: namespace, Local: local}}, n.schema && named
 }
 
 // nameIn returns the name that an attribute of a node holds, such as type="t:zone".

@@ -5,7 +5,6 @@
 package xsd
 
 import (
-	"bytes"
 	"encoding/xml"
 	"slices"
 	"strings"
@@ -100,26 +99,4 @@ func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
 		return nil, fault
 	}
 	return top.children[0], nil
-}
-
-// attributeValue returns where the value of an attribute without a prefix stands in a start tag, with its quotes.
-func attributeValue(tag []byte, name string) (int, int) {
-	for at := 0; at < len(tag); {
-		equals := bytes.IndexByte(tag[at:], '=')
-		if equals < 0 {
-			break
-		}
-		found := bytes.TrimRight(tag[at:at+equals], " \t\r\n")
-		if space := bytes.LastIndexAny(found, " \t\r\n"); space >= 0 {
-			found = found[space+1:]
-		}
-		begin := at + equals + bytes.IndexAny(tag[at+equals:], `"'`)
-		length := bytes.IndexByte(tag[begin+1:], tag[begin])
-		end := begin + length + 2
-		if string(found) == name {
-			return begin, end
-		}
-		at = end
-	}
-	return 0, 0
 }
