@@ -16,10 +16,10 @@ const (
 	engineMemoryShare = 4
 	// heapShare is the part that the Go heap may take of a container's memory, less what is reserved for PostgreSQL.
 	heapShare = 0.9
-	// mostHeadroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when the
-	// heap has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a higher
-	// percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is left to
-	// operators.
+	// mostHeadroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when
+	// the heap has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a
+	// higher percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is
+	// left to operators.
 	mostHeadroom = 64 << 20
 	// headroomShare is the part of a small container's memory that is headroom.
 	headroomShare = 16
