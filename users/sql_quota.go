@@ -190,7 +190,8 @@ const chargeQuery = `WITH charged AS (
 		RETURNING org_id)
 	SELECT 1 / ((SELECT count(*) FROM charged) = 1)::int`
 
-// chargesQuery is chargeQuery for several counters.
+// chargesQuery is chargeQuery for several counters. The comparison of rows goes on to the later counters of the
+// organization, which are few (docs/adr/0013-plans-without-statistics.md).
 const chargesQuery = `WITH charged AS (
 		UPDATE usage_counters AS u SET used = u.used + c.runs
 		FROM unnest((SELECT $1::uuid[]), (SELECT $4::bigint[])) AS c (org_id, runs)

@@ -110,7 +110,7 @@ func (s *Service) listUpTo(
 ) ([]Run, error) {
 	comparison, order, from := cursor.Window()
 	query := s.selected(ctx, orgID, filter).Where("id "+comparison+" ?", from).
-		Order(filter.order(order)).Limit(cursor.Size + 1)
+		Order("id " + order).Limit(cursor.Size + 1)
 	switch {
 	case last == uuid.Nil:
 	case cursor.Backward:
@@ -129,13 +129,24 @@ func (s *Service) listUpTo(
 // and nothing but their index leads from this expression to them, so the planner has no other way.
 const unfinishedOrg = "CASE WHEN sweep_after IS NOT NULL THEN org_id END = ?"
 
+// workflowOfOrg selects the runs of one workflow. No index answers IS NOT DISTINCT FROM, so the planner cannot take the
+// primary key, in which it would read the organization's runs of all workflows.
+const workflowOfOrg = "workflow_id = ? AND org_id IS NOT DISTINCT FROM ?"
+
 // selected returns the organization's runs that the filter selects.
 func (s *Service) selected(ctx context.Context, orgID uuid.UUID, filter RunFilter) *gorm.DB {
-	organization := "org_id = ?"
-	if filter.unfinished() {
-		organization = unfinishedOrg
+	runs := s.db.Gorm.WithContext(ctx).Model(&Run{})
+	workflow, one := core.ParseID(filter.Workflow)
+	switch {
+	case filter.unfinished():
+		runs = runs.Where(unfinishedOrg, orgID)
+	case one:
+		runs = runs.Where(workflowOfOrg, workflow, orgID)
+		filter.Workflow = ""
+	default:
+		runs = runs.Where("org_id = ?", orgID)
 	}
-	return narrow(s.db.Gorm.WithContext(ctx).Model(&Run{}).Where(organization, orgID), filter)
+	return narrow(runs, filter)
 }
 
 // unfinished reports whether the filter selects nothing but runs that have not ended.
@@ -143,15 +154,7 @@ func (f RunFilter) unfinished() bool {
 	return f.State == string(StatePending) || f.State == string(StateRunning) || f.Result == string(ResultUnknown)
 }
 
-// order is by ids. The runs of one workflow are ordered by the workflow as well: no equality lets the planner drop
-// that, so it cannot use the index of the organization's runs, in which it would read the runs of all workflows.
-func (f RunFilter) order(direction string) string {
-	if _, one := core.ParseID(f.Workflow); one && !f.unfinished() {
-		return "workflow_id " + direction + ", id " + direction
-	}
-	return "id " + direction
-}
-
+// narrow compares what the filter wants run by run, but for the times.
 func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 	for column, value := range map[string]string{
 		"state = ?": filter.State, "result = ?": filter.Result, "source = ?": filter.Source,
@@ -177,7 +180,7 @@ func narrow(query *gorm.DB, filter RunFilter) *gorm.DB {
 		return query
 	}
 	if id, ok := core.ParseID(filter.Workflow); ok {
-		return query.Where("workflow_id BETWEEN ? AND ?", id, id)
+		return query.Where("workflow_id IS NOT DISTINCT FROM ?", id)
 	}
 	return query.Where("workflow_slug = ?", filter.Workflow)
 }
@@ -202,14 +205,15 @@ func (s *Service) CountNewer(
 
 // FindAll reads some runs of the organization. Runs that do not exist are not in the map.
 func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Run, error) {
-	texts := make([]string, len(ids))
+	orgs, texts := make([]string, len(ids)), make([]string, len(ids))
 	for i, id := range ids {
-		texts[i] = id.String()
+		orgs[i], texts[i] = orgID.String(), id.String()
 	}
 	var runs []Run
-	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`JOIN unnest(?::text::uuid[]) AS asked (id)
-		ON (validation_runs.org_id, validation_runs.id) BETWEEN (?::uuid, asked.id) AND (?::uuid, asked.id)`,
-		"{"+strings.Join(texts, ",")+"}", orgID, orgID).Find(&runs).Error
+	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`
+		JOIN unnest(?::text::uuid[], ?::text::uuid[]) AS asked (org_id, id)
+		ON validation_runs.org_id = ANY (ARRAY[asked.org_id]) AND validation_runs.id BETWEEN asked.id AND asked.id`,
+		"{"+strings.Join(orgs, ",")+"}", "{"+strings.Join(texts, ",")+"}").Find(&runs).Error
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
@@ -280,7 +284,7 @@ func (s *Service) lastScanned(
 	comparison, order, from := cursor.Window()
 	var last Run
 	err := s.selected(ctx, orgID, filter).Select("id").Where("id "+comparison+" ?", from).
-		Order(filter.order(order)).Offset(MaxScanned - 1).Take(&last).Error
+		Order("id " + order).Offset(MaxScanned - 1).Take(&last).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return uuid.Nil, nil
 	}
@@ -301,8 +305,9 @@ func (s *Service) addRunsOfKey(
 		return err
 	}
 	var started []Run
-	err = s.selected(ctx, orgID, filter).Where("id IN ? AND id < ?", ids, page.Stopped).
-		Order("id DESC").Limit(cursor.Size + 1 - len(page.Runs)).Find(&started).Error
+	runs := s.db.Gorm.WithContext(ctx).Model(&Run{}).
+		Where("org_id = ? AND id IN ? AND id < ?", orgID, ids, page.Stopped)
+	err = narrow(runs, filter).Order("id DESC").Limit(cursor.Size + 1 - len(page.Runs)).Find(&started).Error
 	if err != nil {
 		return fmt.Errorf("list the runs of a key: %w", err)
 	}

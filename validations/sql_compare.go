@@ -20,7 +20,7 @@ func (s *Service) previousOf(ctx context.Context, run Run, submission Submission
 	err := s.db.Pool.QueryRow(ctx, `
 		SELECT older.id FROM (
 			SELECT id, submission_id, result FROM validation_runs
-			WHERE org_id = $1 AND workflow_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4) AS older
+			WHERE workflow_id = $2 AND org_id IS NOT DISTINCT FROM $1 AND id < $3 ORDER BY id DESC LIMIT $4) AS older
 		CROSS JOIN LATERAL (
 			SELECT filename, sha256 FROM submissions WHERE org_id = $1 AND id = older.submission_id LIMIT 1) AS s
 		WHERE older.result IN ('PASS', 'FAIL') AND (s.filename = $5 AND s.filename <> '' OR s.sha256 = $6)

@@ -100,7 +100,7 @@ func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 	}
 	batch.Queue(`
 		UPDATE uploads AS u SET sweep_after = NULL FROM unnest($1::uuid[], $2::uuid[]) AS a (org_id, id)
-		WHERE (u.org_id, u.id) BETWEEN (a.org_id, a.id) AND (a.org_id, a.id)`, orgs, uploads)
+		WHERE u.org_id = ANY (ARRAY[a.org_id]) AND u.id BETWEEN a.id AND a.id`, orgs, uploads)
 }
 
 // IsUploadGone reports whether a run was refused because its upload was swept before the run could adopt it.
@@ -122,7 +122,7 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
 		SELECT s.id, s.content IS NOT NULL OR s.upload_id IS NOT NULL
 		FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
-		JOIN submissions AS s ON (s.org_id, s.id) BETWEEN (asked.org_id, asked.id) AND (asked.org_id, asked.id)
+		JOIN submissions AS s ON s.org_id = ANY (ARRAY[asked.org_id]) AND s.id BETWEEN asked.id AND asked.id
 		ORDER BY asked.org_id, asked.id FOR SHARE OF s`,
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}

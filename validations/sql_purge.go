@@ -78,7 +78,7 @@ const lockContents = `
 					WHERE x.org_id = v.org_id AND x.submission_id = v.submission_id AND x.rerun_of IS NOT NULL
 						AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept) LIMIT 1) IS NULL
 			ORDER BY ended_at OFFSET 0) AS r
-		JOIN submissions AS s ON (s.org_id, s.id) BETWEEN (r.org_id, r.submission_id) AND (r.org_id, r.submission_id)
+		JOIN submissions AS s ON s.org_id = ANY (ARRAY[r.org_id]) AND s.id BETWEEN r.submission_id AND r.submission_id
 		ORDER BY r.ended_at LIMIT $2
 		FOR NO KEY UPDATE OF s SKIP LOCKED) AS due
 	LIMIT $2`
@@ -94,20 +94,20 @@ const emptyContents = `
 				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff) LIMIT 1) IS NULL),
 	emptied AS (
 		UPDATE submissions AS s SET content = NULL, upload_id = NULL FROM due
-		WHERE (s.org_id, s.id) BETWEEN (due.org_id, due.submission_id) AND (due.org_id, due.submission_id)),
+		WHERE s.org_id = ANY (ARRAY[due.org_id]) AND s.id BETWEEN due.submission_id AND due.submission_id),
 	orphaned AS (
 		-- This reads the submissions as they were before the statement.
 		UPDATE uploads AS u SET sweep_after = now()
 		FROM due CROSS JOIN LATERAL (SELECT org_id, upload_id FROM submissions
 			WHERE org_id = due.org_id AND id = due.submission_id LIMIT 1) AS s
-		WHERE (u.org_id, u.id) BETWEEN (s.org_id, s.upload_id) AND (s.org_id, s.upload_id)),
+		WHERE u.org_id = ANY (ARRAY[s.org_id]) AND u.id BETWEEN s.upload_id AND s.upload_id),
 	sharing AS (
 		SELECT org_id, run_id FROM due
 		UNION ALL
 		SELECT x.org_id, x.id FROM due CROSS JOIN LATERAL (SELECT org_id, id FROM validation_runs
 			WHERE org_id = due.org_id AND submission_id = due.submission_id AND rerun_of IS NOT NULL OFFSET 0) AS x)
 	UPDATE validation_runs AS r SET content_purged_at = now() FROM sharing
-	WHERE (r.org_id, r.id) BETWEEN (sharing.org_id, sharing.run_id) AND (sharing.org_id, sharing.run_id)
+	WHERE r.org_id = ANY (ARRAY[sharing.org_id]) AND r.id BETWEEN sharing.run_id AND sharing.run_id
 		AND r.content_purged_at IS NULL`
 
 // dueContent is an expired document, with its first run.
@@ -151,13 +151,13 @@ const deleteFindings = `
 		LIMIT $2),
 	gone AS (
 		DELETE FROM findings AS f USING due
-		WHERE (f.org_id, f.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)),
+		WHERE f.org_id = ANY (ARRAY[due.org_id]) AND f.run_id BETWEEN due.id AND due.id),
 	forgotten AS (
 		-- An answer remains if its run was ended before its findings were stored.
 		UPDATE external_calls AS c SET answer = NULL FROM due
-		WHERE (c.org_id, c.run_id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id) AND c.answer IS NOT NULL)
+		WHERE c.org_id = ANY (ARRAY[due.org_id]) AND c.run_id BETWEEN due.id AND due.id AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
-	WHERE (r.org_id, r.id) BETWEEN (due.org_id, due.id) AND (due.org_id, due.id)`
+	WHERE r.org_id = ANY (ARRAY[due.org_id]) AND r.id BETWEEN due.id AND due.id`
 
 func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {

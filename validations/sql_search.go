@@ -18,12 +18,10 @@ import (
 const searchedRuns = 10_000
 
 // hasPart is the condition of runs whose key or document's name contains a text. No index answers it: a page scans a
-// bounded number of runs, and the next one goes on from there. The comparison of rows keeps the planner at the primary
-// key of the submissions.
-const hasPart = `(idempotency_key ILIKE ? OR EXISTS (SELECT FROM submissions AS named
-	WHERE (named.org_id, named.id) BETWEEN (validation_runs.org_id, validation_runs.submission_id)
-			AND (validation_runs.org_id, validation_runs.submission_id)
-		AND named.filename ILIKE ?))`
+// bounded number of runs, and the next one goes on from there. A scalar subquery is not turned, like EXISTS, into a
+// hash of all submissions.
+const hasPart = `(idempotency_key ILIKE ? OR (SELECT named.filename ILIKE ? FROM submissions AS named
+	WHERE named.org_id = validation_runs.org_id AND named.id = validation_runs.submission_id LIMIT 1))`
 
 // likeText makes a text stand for itself in a pattern.
 var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

@@ -23,9 +23,6 @@ const (
 	topRules     = 5
 )
 
-// The statements compare and order by the workflow as if there could be several. By an equality the planner would take
-// the index of all the organization's runs for as good a way, and look at each for a workflow that has none.
-
 // RecentResults reads the results of the newest runs of each workflow, newest first and at most count of each. A run
 // that has not ended has ResultUnknown.
 func (s *Service) RecentResults(
@@ -34,8 +31,8 @@ func (s *Service) RecentResults(
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT w.id, newest.result FROM unnest($2::uuid[]) AS w (id)
 		CROSS JOIN LATERAL (SELECT id, result FROM validation_runs
-			WHERE org_id = $1 AND workflow_id BETWEEN w.id AND w.id
-			ORDER BY workflow_id DESC, id DESC LIMIT $3) AS newest
+			WHERE workflow_id = w.id AND org_id IS NOT DISTINCT FROM $1
+			ORDER BY id DESC LIMIT $3) AS newest
 		ORDER BY newest.id DESC`, orgID, workflowIDs, count)
 	if err != nil {
 		return nil, fmt.Errorf("read the results of workflows: %w", err)
@@ -70,8 +67,8 @@ func (s *Service) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID,
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH newest AS (
 			SELECT (created_at AT TIME ZONE 'UTC')::date AS day, result FROM validation_runs
-			WHERE org_id = $1 AND workflow_id BETWEEN $2 AND $2 AND id >= $3
-			ORDER BY workflow_id DESC, id DESC LIMIT $4),
+			WHERE workflow_id = $2 AND org_id IS NOT DISTINCT FROM $1 AND id >= $3
+			ORDER BY id DESC LIMIT $4),
 		today AS (SELECT (now() AT TIME ZONE 'UTC')::date AS day)
 		SELECT d.day::date, count(*) FILTER (WHERE newest.result = 'PASS'),
 			count(*) FILTER (WHERE newest.result = 'FAIL'),
@@ -106,8 +103,8 @@ type FailingRule struct {
 func (s *Service) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID) ([]FailingRule, int64, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH newest AS (
-			SELECT id, result FROM validation_runs WHERE org_id = $1 AND workflow_id BETWEEN $2 AND $2
-			ORDER BY workflow_id DESC, id DESC LIMIT $3),
+			SELECT id, result FROM validation_runs WHERE workflow_id = $2 AND org_id IS NOT DISTINCT FROM $1
+			ORDER BY id DESC LIMIT $3),
 		failed AS (SELECT id FROM newest WHERE result = 'FAIL' ORDER BY id DESC LIMIT $4),
 		found AS (
 			SELECT failed.id, f.rule, min(f.message) AS message FROM failed

@@ -93,7 +93,7 @@ const writeSteps = `
 			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
 				started_at, ended_at, completed, result, category, error, number)
-		WHERE (r.org_id, r.id) BETWEEN (e.org_id, e.run_id) AND (e.org_id, e.run_id)
+		WHERE r.org_id = ANY (ARRAY[e.org_id]) AND r.id BETWEEN e.run_id AND e.run_id
 			AND r.epoch = e.epoch AND r.state = 'RUNNING' AND r.recovery_point = e.ordinal
 		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
 	written AS (
@@ -221,8 +221,8 @@ func queueAnswerRemoval(batch *db.Batch, ends []stepEnd) {
 			AS e (org_id, step_run_id, run_id, ordinal)
 		CROSS JOIN LATERAL (SELECT org_id, run_id, ordinal FROM step_runs
 			WHERE org_id = e.org_id AND run_id = e.run_id AND ordinal = e.ordinal AND id = e.step_run_id LIMIT 1) AS s
-		WHERE (c.org_id, c.run_id, c.ordinal)
-			BETWEEN (s.org_id, s.run_id, s.ordinal) AND (s.org_id, s.run_id, s.ordinal)`,
+		WHERE c.org_id = ANY (ARRAY[s.org_id]) AND c.run_id BETWEEN s.run_id AND s.run_id
+			AND c.ordinal BETWEEN s.ordinal AND s.ordinal`,
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }),
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).RunID }),

@@ -230,7 +230,12 @@ func (s *stage) wantFewReads(tb testing.TB, most int64, do func()) {
 func (s *stage) crowd(tb testing.TB) {
 	tb.Helper()
 	run := coretest.One[uuid.UUID](tb, s.DB, `SELECT run_id FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
-	s.multiply(tb, run,
+	s.multiply(tb, run, time.Now().Add(-time.Hour), historyOf()...)
+}
+
+// historyOf are statements that add rows like those of a run.
+func historyOf() []string {
+	return []string{
 		fixture.Multiplied("submissions",
 			`one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
@@ -242,7 +247,7 @@ func (s *stage) crowd(tb testing.TB) {
 		fixture.Multiplied("request_log", `one.run_id = $1::uuid AND one.code = '' AND NOT one.replayed`,
 			`, 'key', 'history-' || n`),
 		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
-	)
+	}
 }
 
 // crowdOfOthers adds runs and keys to another organization that are not finished.
@@ -251,7 +256,7 @@ func (s *stage) crowdOfOthers(tb testing.TB) {
 	run := coretest.One[uuid.UUID](tb, s.DB,
 		`SELECT validation_run_id FROM idempotency_keys WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	other := `, 'org_id', '` + s.Tiny.ID.String() + `'`
-	s.multiply(tb, run,
+	s.multiply(tb, run, time.Now().Add(-time.Hour),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`, other+`, 'submission_id', `+fixture.IDOfRow+
 			`, 'idempotency_key_id', `+fixture.IDOfRow+`, 'created_at', `+fixture.MadeAt+
 			`, 'state', 'PENDING', 'result', 'UNKNOWN', 'error_category', '', 'error_count', 0, 'ended_at', NULL,
@@ -263,20 +268,20 @@ func (s *stage) crowdOfOthers(tb testing.TB) {
 	)
 }
 
-// multiply inserts copies of a run's rows without checks of foreign keys, on a connection of its own.
-func (s *stage) multiply(tb testing.TB, run uuid.UUID, statements ...string) {
+// multiply inserts copies of a run's rows, the last one of the time until, without checks of foreign keys, on a
+// connection of its own.
+func (s *stage) multiply(tb testing.TB, run uuid.UUID, until time.Time, statements ...string) {
 	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer func() { _ = conn.Close(tb.Context()) }() // Nothing is lost with it.
-	now := time.Now().Add(-time.Hour)
 	if _, err := conn.Exec(tb.Context(), `SET session_replication_role = replica`); err != nil {
 		tb.Fatal(err)
 	}
 	for _, statement := range statements {
-		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, now); err != nil {
+		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, until); err != nil {
 			tb.Fatalf("%s: %v", statement, err)
 		}
 	}
@@ -291,8 +296,8 @@ type tableRead struct {
 	whole, rows int64
 }
 
-// tableReads reads what the connections of the pool have counted so far, without ending them and their plans.
-func (s *stage) tableReads(tb testing.TB) map[string]tableRead {
+// flushCounts makes visible what the connections of the pool have counted so far, without ending them and their plans.
+func (s *stage) flushCounts(tb testing.TB) {
 	tb.Helper()
 	for _, conn := range s.DB.Pool.AcquireAllIdle(tb.Context()) {
 		_, err := conn.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`)
@@ -301,6 +306,12 @@ func (s *stage) tableReads(tb testing.TB) map[string]tableRead {
 			tb.Fatal(err)
 		}
 	}
+}
+
+// tableReads is what was read of each table so far.
+func (s *stage) tableReads(tb testing.TB) map[string]tableRead {
+	tb.Helper()
+	s.flushCounts(tb)
 	rows, err := s.DB.Pool.Query(tb.Context(), `
 		SELECT t.relname::text, t.seq_scan, sum(i.idx_tup_read)::bigint
 		FROM pg_stat_user_tables AS t JOIN pg_stat_user_indexes AS i ON i.relid = t.relid
