@@ -16,7 +16,7 @@ import (
 )
 
 // Headroom is what the served process keeps free of garbage collections.
-const Headroom = headroom
+const Headroom = mostHeadroom
 
 // Measured collects what a scrape of the process tells, and returns what it has measured and what answers the scrape.
 func (p *Project) Measured(ctx context.Context) (*metrics.Metrics, http.Handler, error) {
@@ -84,3 +84,6 @@ func AllTenantTables() []string {
 func PurgeTenants(ctx context.Context, database *db.DB) (int64, error) {
 	return purgeTenants(ctx, database)
 }
+
+// HeadroomWithin is what the served process keeps free of garbage collections under a limit of its memory.
+func HeadroomWithin(limit int64) int64 { return headroomWithin(limit) }

@@ -240,7 +240,7 @@ func limitsOfServers() []statedLimit {
 			"workflows/start/sql_lock_timeout.go", "shortLockTimeout", `"SET LOCAL lock_timeout = '200ms'"`,
 			"configuration", "for 200 ms",
 		},
-		{"config/serve.go", "headroom", "32 << 20", "performance", "A reserve of 32 MiB"},
+		{"config/memory.go", "mostHeadroom", "64 << 20", "performance", "A reserve of 64 MiB"},
 		{"config/metrics.go", "gaugesInterval", "10 * time.Second", "metrics", "are read every 10 seconds"},
 		{"config/sql_tenants.go", "remnantPeriod", "7 * 24 * time.Hour", "operators", "for a week"},
 		{"config/commands_keys.go", "keyListLimit", "1000", "idempotency", "`list` ends after 1000 keys"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -15,6 +16,13 @@ const (
 	engineMemoryShare = 4
 	// heapShare is the part that the Go heap may take of a container's memory, less what is reserved for PostgreSQL.
 	heapShare = 0.9
+	// mostHeadroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when
+	// the heap has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a
+	// higher percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is
+	// left to operators.
+	mostHeadroom = 64 << 20
+	// headroomShare is the part of a small container's memory that is headroom.
+	headroomShare = 16
 	// unlimited is less than what the first version of control groups has for no limit, a number of pages near 2^63.
 	unlimited = 1 << 60
 )
@@ -27,6 +35,17 @@ func defaultEngineMemory() int64 {
 	}
 	return int64(min(limit/engineMemoryShare, mostEngineMemory))
 }
+
+// headroom is how far the heap of this process may grow between two garbage collections, beyond what is in use.
+func headroom() int64 {
+	limit := debug.SetMemoryLimit(-1) // A negative limit asks for the one of GOMEMLIMIT.
+	if container, err := memlimit.FromCgroup(); err == nil && container <= unlimited {
+		limit = min(limit, int64(container))
+	}
+	return headroomWithin(limit)
+}
+
+func headroomWithin(limit int64) int64 { return min(limit/headroomShare, mostHeadroom) }
 
 // limitMemory makes the garbage collector keep within the memory of the container, unless GOMEMLIMIT says otherwise or
 // there is no limit.

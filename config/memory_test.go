@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"math"
 	"net/url"
 	"testing"
 
@@ -48,5 +49,18 @@ func TestAHugeMemoryLimitIsNoLimit(t *testing.T) {
 	_, err := config.MemoryBesides(t.Context(), 1<<63-4096, database, 10, true)
 	if !errors.Is(err, memlimit.ErrNoLimit) {
 		t.Errorf("error = %v, want %v", err, memlimit.ErrNoLimit)
+	}
+}
+
+func TestASmallContainerKeepsItsMemoryForItsHeap(t *testing.T) {
+	t.Parallel()
+	const mebibyte = 1 << 20
+	for limit, want := range map[int64]int64{
+		128 * mebibyte: 8 * mebibyte, 512 * mebibyte: 32 * mebibyte, 4096 * mebibyte: 64 * mebibyte,
+		math.MaxInt64: 64 * mebibyte,
+	} {
+		if got := config.HeadroomWithin(limit); got != want {
+			t.Errorf("headroom within %d bytes = %d, want %d", limit, got, want)
+		}
 	}
 }

@@ -71,15 +71,9 @@ func (o serveOptions) open(ctx context.Context, settings Settings, log *slog.Log
 	return openMigrated(ctx, settings, log)
 }
 
-// headroom is how far the heap grows between two garbage collections, beyond what is in use. Go collects when the heap
-// has doubled, so a service with a small heap would collect many times a second. GOGC cannot say this: a
-// higher percentage would multiply the memory of large documents, too. GOMEMLIMIT depends on the machine, and is left
-// to operators.
-const headroom = 32 << 20
-
 func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
 	// The ballast counts as in use. It is never touched, so it takes address space but no memory.
-	ballast := make([]byte, headroom)
+	ballast := make([]byte, headroom())
 	defer runtime.KeepAlive(ballast)
 	settings, log, err := p.settings(ctx)
 	if err != nil {

@@ -39,10 +39,12 @@ func knownCaller(h tokenHolder) Caller {
 // organization renews the tag in its transaction, so an unchanged tag proves that nothing has changed.
 func (h tokenHolder) lookUpTag(loader *db.Loader) *db.Future[*bool] {
 	return db.Lookup(loader, func(row pgx.CollectableRow) (bool, error) {
-		var tag uuid.UUID
-		var now time.Time
-		err := row.Scan(&tag, &now)
-		return tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(now)), err
+		var current struct {
+			tag uuid.UUID
+			now time.Time
+		}
+		err := row.Scan(&current.tag, &current.now)
+		return current.tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(current.now)), err
 	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", knownCaller(h).Param)
 }
 

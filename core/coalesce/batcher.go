@@ -53,12 +53,12 @@ type Batcher[T, R any] struct {
 	waitingWeight int
 }
 
-// member is a caller. Its result may be read when done is closed.
+// member is a caller. When called is closed, it either leads a batch or has its result.
 type member[T, R any] struct {
 	item   T
 	weight int
-	leads  chan struct{}
-	done   chan struct{}
+	called chan struct{}
+	leads  bool
 	result R
 	err    error
 }
@@ -74,19 +74,17 @@ func New[T, R any](
 // Do has the work done for the item, alone or together with others, and returns its result. A caller whose
 // context ends leaves as long as its turn has not come; after that Do returns when the work is done.
 func (c *Batcher[T, R]) Do(ctx context.Context, item T) (R, error) {
-	m := &member[T, R]{
-		item: item, weight: c.weigh(item), leads: make(chan struct{}), done: make(chan struct{}),
-	}
+	m := &member[T, R]{item: item, weight: c.weigh(item), called: make(chan struct{})}
 	if !c.join(m) {
 		return m.result, ErrOverloaded
 	}
 	canceled := ctx.Done()
 	for {
 		select {
-		case <-m.leads:
-			c.lead(ctx, m)
-			return m.result, m.err
-		case <-m.done:
+		case <-m.called:
+			if m.leads {
+				c.lead(ctx, m)
+			}
 			return m.result, m.err
 		case <-canceled:
 			if c.leave(m) {
@@ -129,7 +127,8 @@ func (c *Batcher[T, R]) begin() {
 	c.working++
 	first := c.waiting[0]
 	c.dequeue(0, 1)
-	close(first.leads)
+	first.leads = true
+	close(first.called)
 }
 
 // leave removes a caller whose turn has not come.
@@ -157,7 +156,9 @@ func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 			} else {
 				m.err = errLeaderGone
 			}
-			close(m.done)
+			if m != leader {
+				close(m.called)
+			}
 		}
 		c.handOver(!inTime())
 	}()

@@ -1,6 +1,10 @@
 package db
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -23,4 +27,90 @@ func IDColumn[R any](rows []R, id func(*R) *uuid.UUID) pgtype.FlatArray[pgtype.U
 		}
 		return pgtype.UUID{}
 	})
+}
+
+// registerColumns makes columns of ids, texts and bytes travel as they are in memory.
+func registerColumns(types *pgtype.Map) {
+	for _, name := range []string{"_uuid", "_text", "_bytea"} {
+		array, ok := types.TypeForName(name)
+		if !ok {
+			continue
+		}
+		if codec, ok := array.Codec.(*pgtype.ArrayCodec); ok {
+			types.RegisterType(&pgtype.Type{Name: name, OID: array.OID, Codec: columnCodec{codec}})
+		}
+	}
+}
+
+// columnCodec writes columns of ids, texts and bytes directly. The embedded codec would look up how to write each
+// value, and allocate memory for it.
+type columnCodec struct {
+	*pgtype.ArrayCodec
+}
+
+// PlanEncode returns how a value is written.
+func (c columnCodec) PlanEncode( //nolint:ireturn // pgx demands it
+	types *pgtype.Map, oid uint32, format int16, value any,
+) pgtype.EncodePlan {
+	if format == pgtype.BinaryFormatCode {
+		switch element := c.ElementType.OID; value.(type) {
+		case pgtype.FlatArray[pgtype.UUID]:
+			if element == pgtype.UUIDOID {
+				return columnPlan[pgtype.FlatArray[pgtype.UUID], pgtype.UUID]{element: element, add: addID}
+			}
+		case []string:
+			if element == pgtype.TextOID {
+				return columnPlan[[]string, string]{element: element, add: addText}
+			}
+		case [][]byte:
+			if element == pgtype.ByteaOID {
+				return columnPlan[[][]byte, []byte]{element: element, add: addBytes}
+			}
+		}
+	}
+	return c.ArrayCodec.PlanEncode(types, oid, format, value)
+}
+
+// columnPlan writes an array as array_recv of PostgreSQL reads it.
+type columnPlan[C ~[]V, V any] struct {
+	element uint32
+	// add appends the bytes of a value; false stands for NULL.
+	add func(buf []byte, value *V) ([]byte, bool)
+}
+
+// Encode appends a column: its header, and each value behind its length.
+func (p columnPlan[C, V]) Encode(array any, buf []byte) ([]byte, error) {
+	column, ok := array.(C)
+	if !ok {
+		return nil, fmt.Errorf("write a %T as a column", array)
+	}
+	// The server finds out itself whether there are NULLs.
+	const dimensions, flags, lowerBound, lengthOfNull, lengthSize = 1, 0, 1, math.MaxUint32, 4
+	length := uint32(len(column)) //nolint:gosec // PostgreSQL takes no message of 4 GiB
+	for _, number := range [...]uint32{dimensions, flags, p.element, length, lowerBound} {
+		buf = binary.BigEndian.AppendUint32(buf, number)
+	}
+	for i := range column {
+		begin := len(buf)
+		buf = binary.BigEndian.AppendUint32(buf, lengthOfNull)
+		added, known := p.add(buf, &column[i])
+		if !known {
+			continue
+		}
+		buf = added
+		binary.BigEndian.PutUint32(buf[begin:], uint32(len(buf)-begin-lengthSize)) //nolint:gosec // as above
+	}
+	return buf, nil
+}
+
+func addID(buf []byte, id *pgtype.UUID) ([]byte, bool) {
+	return append(buf, id.Bytes[:]...), id.Valid
+}
+
+func addText(buf []byte, text *string) ([]byte, bool) {
+	return append(buf, *text...), true
+}
+
+func addBytes(buf []byte, bytes *[]byte) ([]byte, bool) {
+	return append(buf, *bytes...), *bytes != nil
 }

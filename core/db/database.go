@@ -81,6 +81,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pgxConfig.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pgxConfig.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		registerIDs(conn.TypeMap())
+		registerColumns(conn.TypeMap())
 		if cfg.Pooled {
 			return nil
 		}

@@ -168,27 +168,31 @@ func (q *question) arguments() []any {
 
 func (q *question) answer(rows pgx.Rows, failures []error) error {
 	defer rows.Close()
+	var number int
+	row := &answerRow{Rows: rows}
 	for rows.Next() {
-		var number int
 		place := rows.FieldDescriptions()[0]
 		err := rows.Conn().TypeMap().Scan(place.DataTypeOID, place.Format, rows.RawValues()[0], &number)
 		if err != nil {
 			return fmt.Errorf("read whose row it is: %w", err)
 		}
 		asked := number - 1
-		if err := q.asked[asked].scan(answerRow{rows}); err != nil {
+		if err := q.asked[asked].scan(row); err != nil {
 			failures[q.by[asked]] = err
 		}
 	}
 	return rows.Err()
 }
 
-// answerRow is a row without its first column, which says whose it is.
+// answerRow is a row without its first column, which says whose it is. All rows of an answer share one.
 type answerRow struct {
 	pgx.Rows
+
+	dest []any
 }
 
 // Scan reads the columns of the look-up's own query.
-func (r answerRow) Scan(dest ...any) error {
-	return r.Rows.Scan(append(make([]any, 1, 1+len(dest)), dest...)...)
+func (r *answerRow) Scan(dest ...any) error {
+	r.dest = append(append(r.dest[:0], nil), dest...)
+	return r.Rows.Scan(r.dest...)
 }

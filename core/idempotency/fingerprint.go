@@ -14,6 +14,12 @@ const FingerprintVersion int16 = 2
 // Digest is a SHA-256.
 type Digest [32]byte
 
+// ScanBytes reads a digest from the database. It is the driver's interface for values that need no copy.
+func (d *Digest) ScanBytes(bytes []byte) error {
+	copy(d[:], bytes)
+	return nil
+}
+
 // Option is one option of a request that changes what is done. An option that was not given is not listed, so that a
 // new option leaves the fingerprints of requests without it as they are.
 type Option struct {
@@ -112,8 +118,11 @@ func (r Request) optionsDigest() Digest {
 type encoding []byte
 
 func encode(kind string) encoding {
-	return encoding(nil).add("simplevalidations.fingerprint", kind)
+	return make(encoding, 0, usualEncoding).add("simplevalidations.fingerprint", kind)
 }
+
+// usualEncoding is enough for what is digested, unless texts of the client are long.
+const usualEncoding = 512
 
 func (e encoding) add(name, value string) encoding {
 	e = binary.BigEndian.AppendUint64(e, uint64(len(name)))

@@ -55,33 +55,34 @@ type Identity struct {
 	key      string
 }
 
+// scannedRecord is a row of recordColumns. It is one value, because what is scanned into is allocated variable by
+// variable.
+type scannedRecord struct {
+	Record
+
+	subject     *uuid.UUID
+	lockSeconds float64
+	status      *int
+	headers     *ResponseHeaders
+	body        []byte
+}
+
 // scanRecord reads a row of recordColumns. The response is absent until the key is finished.
 func scanRecord(row pgx.CollectableRow) (Record, error) {
-	var (
-		r                             Record
-		sum, target, content, options []byte
-		subject                       *uuid.UUID
-		lockSeconds                   float64
-		status                        *int
-		headers                       *ResponseHeaders
-		body                          []byte
-	)
-	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &r.Fingerprint.Version,
-		&sum, &target, &content, &options, &r.RequestID, &subject, &r.Point, &r.Epoch, &r.Expired,
-		&r.ExpiresAt, &lockSeconds, &status, &headers, &body)
+	var r scannedRecord
+	sums := &r.Fingerprint
+	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &sums.Version,
+		&sums.Sum, &sums.Target, &sums.Content, &sums.Options, &r.RequestID, &r.subject, &r.Point, &r.Epoch, &r.Expired,
+		&r.ExpiresAt, &r.lockSeconds, &r.status, &r.headers, &r.body)
 	if err != nil {
-		return r, fmt.Errorf("read a key: %w", err)
+		return r.Record, fmt.Errorf("read a key: %w", err)
 	}
-	copy(r.Fingerprint.Sum[:], sum)
-	copy(r.Fingerprint.Target[:], target)
-	copy(r.Fingerprint.Content[:], content)
-	copy(r.Fingerprint.Options[:], options)
-	r.LockTTL = core.Seconds(lockSeconds)
-	if subject != nil {
-		r.Subject = *subject
+	r.LockTTL = core.Seconds(r.lockSeconds)
+	if r.subject != nil {
+		r.Subject = *r.subject
 	}
-	if status != nil && headers != nil {
-		r.Response = Response{Status: *status, Headers: *headers, Body: body}
+	if r.status != nil && r.headers != nil {
+		r.Response = Response{Status: *r.status, Headers: *r.headers, Body: r.body}
 	}
-	return r, nil
+	return r.Record, nil
 }
