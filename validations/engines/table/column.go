@@ -57,7 +57,7 @@ var columnTypes = map[columnType]string{
 	typeAny:       "",
 	typeDuration:  "is not a valid duration",
 	typeGeoJSON:   "is not valid GeoJSON",
-	typeList:      "is not a list of the items that the schema wants",
+	typeList:      "is not a list of the items that the schema describes",
 }
 
 // column is what one column must satisfy.
@@ -298,11 +298,11 @@ func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
 	switch {
 	case c.kind == typeInteger && outOfRange(value.text):
-		words = "is beyond the 64 bits of an integer; the type number takes it, rounded"
+		words = "does not fit into a 64-bit integer; the type number accepts it, rounded"
 	case c.kind == typeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.text)):
-		words += `; list it in "missingValues" if it means that there is none`
+		words += `; list it in "missingValues" if it stands for a missing value`
 	case c.kind == typeNumber && outOfRange(value.text):
-		words = "is beyond the range of numbers, about 1.8e308"
+		words = "is outside the range of numbers, about ±1.8e308"
 	case c.kind == typeString:
 		words = "is not a string"
 		if stringFormats[c.format] != nil {

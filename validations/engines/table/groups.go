@@ -106,7 +106,7 @@ func (r *run) recall(i int) bool {
 	}
 	if !r.budget.take(int64(cost)) {
 		past.stopped, past.rows = true, nil
-		r.notEvaluated(rule.id, "the table has too many groups: the memory for them is spent")
+		r.notEvaluated(rule.id, "the table has too many groups: the memory for them is used up")
 		return false
 	}
 	return ok

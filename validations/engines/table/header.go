@@ -35,7 +35,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	}
 	if isText {
 		if found := r.likelyDelimiter(); found != "" {
-			message := "the columns look separated by " + found + "; set delimiter in the dialect of the step"
+			message := "the columns seem to be separated by " + found + "; set delimiter in the dialect of the step"
 			r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
 			return true, nil
 		}

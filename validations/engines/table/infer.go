@@ -155,7 +155,7 @@ func headerNames(records source) ([]string, error) {
 	for _, f := range records.fields() {
 		name := string(f.text)
 		if name == "" || slices.Contains(names, name) {
-			return nil, fmt.Errorf("line %d: every column needs a name of its own", records.at())
+			return nil, fmt.Errorf("line %d: every column needs a unique name", records.at())
 		}
 		names = append(names, name)
 	}

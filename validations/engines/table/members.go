@@ -49,9 +49,9 @@ func misplaced(at string) engine.ConfigError {
 	switch {
 	case engine.HasMember(reflect.TypeFor[constraints](), name):
 		fault.Meant = "constraints"
-		fault.Detail = `belongs into "constraints", where it is checked`
+		fault.Detail = `belongs in "constraints", where it is checked`
 	case fault.Meant != "":
-		fault.Detail += ` It belongs into "constraints"`
+		fault.Detail += ` It belongs in "constraints"`
 	}
 	return fault
 }

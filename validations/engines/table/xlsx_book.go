@@ -58,7 +58,7 @@ func openWorkbook(
 	}
 	main, ok := partOf(root, relatedWorkbook)
 	if !ok {
-		return nil, malformedWorkbook(errors.New("it names no workbook; is it another kind of file of Office?"))
+		return nil, malformedWorkbook(errors.New("it contains no workbook; is it another kind of Office file?"))
 	}
 	parts, err := b.related(ctx, main)
 	if err != nil {

@@ -34,7 +34,7 @@ func Write(to io.Writer, content []byte) (err error) {
 	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)),
 		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return fmt.Errorf("it is no Parquet file: %w", err)
+		return fmt.Errorf("it is not a Parquet file: %w", err)
 	}
 	if err := checkCompression(file); err != nil {
 		return err
