@@ -446,7 +446,7 @@ func within(o *operand) operator {
 			return s.misfit("a date or a date-time")
 		}
 		return s.judge(!found.time.Before(from) && !found.time.After(to), func() string {
-			return text + " is outside of the period"
+			return text + " is outside the period"
 		})
 	}
 }

@@ -53,7 +53,7 @@ func (m *meter) charge(work int64) bool {
 	m.charges++
 	switch {
 	case m.left < 0:
-		m.exhaust("not evaluated: checking this document by this schema costs too much")
+		m.exhaust("not evaluated: checking this document against this schema takes too much work")
 	case m.charges%contextCheckEvery == 0 && m.ended() != nil:
 		m.stopped = true
 	}

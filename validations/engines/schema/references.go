@@ -56,11 +56,11 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 	case fragment == "", strings.HasPrefix(fragment, "/") && leadsSomewhere(value, fragment):
 		return "", ""
 	case strings.HasPrefix(fragment, "/"):
-		return codeRef, "the reference " + quoted + " leads nowhere: there is nothing at " + engine.Clip(fragment)
+		return codeRef, "the reference " + quoted + " cannot be resolved: there is nothing at " + engine.Clip(fragment)
 	case r.anchors[address+"#"+fragment]:
 		return "", ""
 	default:
-		return codeRef, "the reference " + quoted + " leads nowhere: there is no anchor " + engine.Quote(fragment)
+		return codeRef, "the reference " + quoted + " cannot be resolved: there is no anchor " + engine.Quote(fragment)
 	}
 }
 
