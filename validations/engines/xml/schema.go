@@ -159,7 +159,7 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	case end == lintOutOfMemory, found.costly:
 		return exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
 	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
-		return fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
+		return fmt.Errorf("xmllint ended with %d without a verdict on the document", end)
 	}
 	if fault := found.locate(text, s.limits); fault != nil {
 		return fmt.Errorf("read a document again: %w", fault)
@@ -230,7 +230,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
 		if one.line >= lastLintLine {
-			one.finding.Message += fmt.Sprintf(" (behind line %d, where xmllint stops counting)", lastLintLine-1)
+			one.finding.Message += fmt.Sprintf(" (after line %d, where xmllint stops counting)", lastLintLine-1)
 			continue
 		}
 		key := lintPlace{one.line, one.element}

@@ -50,9 +50,9 @@ func anchor(path *node) *Mistake {
 			if s.test.kind == anyKind && len(s.predicates) == 0 {
 				continue
 			}
-			return mistake("a pattern has no other axes than child and attribute")
+			return mistake("a pattern may use only the axes child and attribute")
 		default:
-			return mistake("a pattern has no other axes than child and attribute")
+			return mistake("a pattern may use only the axes child and attribute")
 		}
 	}
 	if !path.absolute {

@@ -69,7 +69,7 @@ func ReadBundle(
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
 		if address == "" || b.find(address) >= 0 {
-			detail := "the name of a schema is the address in references to it, and " + engine.Quote(name) + " is none"
+			detail := "schemas are named by the address that refers to them, and " + engine.Quote(name) + " is not an address"
 			if address != "" {
 				detail = engine.Quote(name) + " is the address of another schema of this step"
 			}
@@ -232,7 +232,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	element := "<" + xmltext.Written(n.name) + ">"
 	switch {
 	case n.is("override"):
-		message := element + " is of XML Schema 1.1, and this is 1.0"
+		message := element + " is a feature of XML Schema 1.1; only 1.0 is supported"
 		return r, engine.ReadErrorAt(codeReference, message, n.start)
 	case !given && r.imports:
 		// The namespace alone says which of the schemas is meant.
@@ -247,7 +247,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	r.begin, r.end = r.begin+n.start, r.end+n.start
 	r.target = b.find(resolve(d.address, written))
 	if r.target < 0 || r.target == 0 && d.address == base {
-		message := element + " names " + engine.Quote(written) + `, which is none of the "schemas" of this step`
+		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
 		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
 			message += "; did you mean " + meant + "?"
 		}

@@ -12,7 +12,7 @@ import (
 func (p *parser) class(opened int) (set, error) {
 	p.depth++
 	if p.depth > maxGroups {
-		return nil, p.fault("classes are nested too deep")
+		return nil, p.fault("classes are nested too deeply")
 	}
 	negative := p.take('^')
 	if p.next() == ']' {
