@@ -130,7 +130,7 @@ func (r *reader) parts(n *xpath.Node, parts ...part) map[string][]*xpath.Node {
 			continue
 		}
 		if place < last {
-			r.refuse(child, faultStructure, "<%s> stands behind <%s>, but before it is its place in <%s>",
+			r.refuse(child, faultStructure, "<%s> must come before <%s> in <%s>",
 				child.Local(), parts[last].name, n.Local())
 		}
 		last = max(last, place)
@@ -164,7 +164,7 @@ func (r *reader) elements(n *xpath.Node) []*xpath.Node {
 		case child.Kind == xpath.Element:
 			found = append(found, child)
 		case child.Kind == xpath.Text && strings.TrimSpace(child.Value()) != "":
-			r.refuse(n, faultStructure, "the text %s does not belong into <%s>",
+			r.refuse(n, faultStructure, "the text %s is not allowed in <%s>",
 				engine.Quote(strings.TrimSpace(child.Value())), n.Local())
 		}
 	}

@@ -62,7 +62,7 @@ func (r *reader) read() *Fault {
 			}
 			return r.expect(';')
 		default:
-			return r.misplaced(word, "DATA; or "+wordEnd+"; must stand here")
+			return r.misplaced(word, "DATA; or "+wordEnd+"; is expected here")
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (r *reader) expect(want byte) *Fault {
 		return fault
 	}
 	if r.scanner.peek() != int(want) {
-		return r.scanner.malformed("%q must stand here: %s", string(want), r.scanner.found())
+		return r.scanner.malformed("%q is expected here: %s", string(want), r.scanner.found())
 	}
 	r.scanner.at++
 	return nil
@@ -119,7 +119,7 @@ func (r *reader) readHeader() *Fault {
 		return fault
 	}
 	if word != wordHeader {
-		return r.misplaced(word, "HEADER; must stand here")
+		return r.misplaced(word, "HEADER; is expected here")
 	}
 	if fault := r.expect(';'); fault != nil {
 		return fault
@@ -134,7 +134,7 @@ func (r *reader) readHeader() *Fault {
 		case wordEndSec:
 			return r.expect(';')
 		case "":
-			return r.misplaced(word, "an entry of the header must stand here")
+			return r.misplaced(word, "an entry of the header is expected here")
 		}
 		r.kept = r.kept[:0]
 		if fault := r.parameters(&r.kept); fault != nil {
@@ -182,7 +182,7 @@ func (r *reader) data() *Fault {
 			return fault
 		}
 		if word != wordEndSec {
-			return r.misplaced(word, "an instance, as in #1=, or ENDSEC; must stand here")
+			return r.misplaced(word, "an instance, as in #1=, or ENDSEC; is expected here")
 		}
 		return r.expect(';')
 	}
@@ -203,7 +203,7 @@ func (r *reader) instance() *Fault {
 	}
 	r.keyword = r.scanner.word(r.keyword[:0])
 	if len(r.keyword) == 0 {
-		return r.scanner.malformed("the name of one class must stand here: %s", r.scanner.found())
+		return r.scanner.malformed("the name of one class is expected here: %s", r.scanner.found())
 	}
 	upper(r.keyword)
 	class, keep := r.choose(r.keyword)
@@ -253,7 +253,7 @@ func (r *reader) parameters(keep *[]byte) *Fault {
 		return fault
 	}
 	if s.peek() != '(' {
-		return s.malformed(`"(" must stand here: %s`, s.found())
+		return s.malformed(`"(" is expected here: %s`, s.found())
 	}
 	p := &parameters{reader: r, keep: keep}
 	for {
@@ -293,7 +293,7 @@ func (p *parameters) next() *Fault {
 	case b == atEnd || b == ';':
 		return s.malformed("a list is not closed: %s", s.found())
 	case p.full:
-		return s.malformed(`"," or ")" must stand here: %s`, s.found())
+		return s.malformed(`"," or ")" is expected here: %s`, s.found())
 	case b == '(':
 		return p.open()
 	}
@@ -335,7 +335,7 @@ func (p *parameters) word() *Fault {
 	at := s.place()
 	first := s.window[s.at]
 	if !isWord[first] {
-		return s.malformed("a value must stand here: %s", s.found())
+		return s.malformed("a value is expected here: %s", s.found())
 	}
 	r := p.reader
 	r.keyword = s.word(r.keyword[:0])
