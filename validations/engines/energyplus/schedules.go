@@ -162,7 +162,7 @@ func (r *modelRun) checkCompact(o *modelObject) {
 	case last == nil:
 		c.fail(nil, "the schedule has no values")
 	case c.wantsValue:
-		c.fail(last, "a value is missing behind this time")
+		c.fail(last, "a value is missing after this time")
 	case c.until != minutesPerDay:
 		c.fail(last, "the day does not end with Until: 24:00")
 	case c.through != 0 && c.through != lastDay:
@@ -204,7 +204,7 @@ func (c *compactSchedule) read(f *modelField) {
 
 func (c *compactSchedule) readThrough(f *modelField, date string) {
 	if c.until != minutesPerDay {
-		c.fail(f, "the day before does not end with Until: 24:00")
+		c.fail(f, "the preceding day does not end with Until: 24:00")
 		return
 	}
 	c.hasDays = false
@@ -219,7 +219,7 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 		}
 		day = month*perMonth + ofMonth
 		if day <= c.through && c.through != lastDay {
-			c.fail(f, engine.Quote(date)+" is not behind the date before")
+			c.fail(f, engine.Quote(date)+" is not after the preceding date")
 			return
 		}
 	}
@@ -232,7 +232,7 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 
 func (c *compactSchedule) readDays(f *modelField, days string) {
 	if c.until != minutesPerDay {
-		c.fail(f, "the day before does not end with Until: 24:00")
+		c.fail(f, "the preceding day does not end with Until: 24:00")
 		return
 	}
 	known := false
@@ -254,7 +254,7 @@ func (c *compactSchedule) readTime(f *modelField, text string) {
 	case minute < 0:
 		c.fail(f, engine.Quote(f.text)+" is not a time of day")
 	case minute < c.until%minutesPerDay:
-		c.fail(f, engine.Quote(f.text)+" is not behind the time before")
+		c.fail(f, engine.Quote(f.text)+" is not after the preceding time")
 	default:
 		c.until, c.wantsValue = minute, true
 	}
@@ -292,7 +292,7 @@ func (r *modelRun) checkIntervals(o *modelObject) {
 		case minute < 0:
 			found.message = engine.Quote(f.text) + " is not a time of day"
 		case minute < before:
-			found.message = engine.Quote(f.text) + " is not behind the time before"
+			found.message = engine.Quote(f.text) + " is not after the preceding time"
 		default:
 			before = minute
 			continue

@@ -59,7 +59,7 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 	switch {
 	case !stated:
 		found.check, found.code = checkVersionMissing, "version_missing"
-		found.message = "the model does not state its version of EnergyPlus; it is checked as one of " + latest
+		found.message = "the model does not state its version of EnergyPlus; it is checked as version " + latest
 	case version == "":
 		found.message = "this is not a version of EnergyPlus, such as 23.2"
 	case !allowed:
