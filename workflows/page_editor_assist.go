@@ -119,8 +119,8 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 		return a.refuseEditor(c, page, err)
 	}
 	page.Draft.Text = text
-	page.Notice = "The YAML was written from the sample and demands what every value of it has. " +
-		"Read it before you save it: a sample cannot tell what other documents may have."
+	page.Notice = "The YAML was written from the sample and requires what all of its values have in common. " +
+		"Read it before you save it: a sample does not show what other documents may contain."
 	return a.renderEditor(c, http.StatusOK, page)
 }
 
