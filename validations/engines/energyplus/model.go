@@ -27,7 +27,7 @@ type model struct {
 	// written are the objects of an IDF, source is the document of an epJSON.
 	written []idfObject
 	source  *tree.Tree
-	// brokenAt is the offset of what is no UTF-8, -1 where all is.
+	// brokenAt is the offset of the first invalid UTF-8, or -1.
 	brokenAt int
 }
 

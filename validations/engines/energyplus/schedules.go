@@ -260,7 +260,7 @@ func (c *compactSchedule) readTime(f *modelField, text string) {
 	}
 }
 
-// minuteOf is the minute of the day at a time such as 8:30, -1 where there is no such time.
+// minuteOf is the minute of the day at a time such as 8:30, or -1 for an invalid time.
 func minuteOf(text string) int {
 	match := clockTime.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
 	if match == nil {

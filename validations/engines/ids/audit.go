@@ -298,7 +298,7 @@ func (t valueType) bases() []string {
 	}
 }
 
-// auditValue looks for a value that none of the types can have.
+// auditValue refuses a value that no type can have.
 func (r *reader) auditValue(n *xpath.Node, what string, value *constraint, types []valueType) {
 	names := []string{}
 	isCompared := false

@@ -156,7 +156,7 @@ func (r *reader) refuseUnknown(child, n *xpath.Node, parts []part) {
 		engine.Clip(child.Written()), n.Local(), engine.NotAllowed(child.Local(), names))
 }
 
-// elements are the elements in an element, which has no text of its own.
+// elements are the child elements of an element without text.
 func (r *reader) elements(n *xpath.Node) []*xpath.Node {
 	var found []*xpath.Node
 	for _, child := range n.Children() {

@@ -21,7 +21,7 @@ type verdict int
 const (
 	verdictHolds verdict = iota
 	verdictFails
-	// verdictOpen means that the operator does not fit the value, which is no pass.
+	// verdictOpen means that the operator does not support the value, which never counts as a pass.
 	verdictOpen
 )
 

@@ -178,7 +178,7 @@ type spot struct {
 	object map[string]any
 }
 
-// walk visits all objects of a resource that can be schemas. Values that documents are compared with are none.
+// walk visits all objects of a resource that can be schemas; values that documents are compared with cannot.
 func walk(one resource, draft string, visit func(s spot)) {
 	identity := identityOf(one.value, draft)
 	var inside func(value any, tokens []string, base string)
@@ -259,7 +259,7 @@ func (i identity) idOf(value any) string {
 	return id
 }
 
-// addressWithin resolves a reference and drops its fragment. It returns "" where the reference is none.
+// addressWithin resolves a reference and drops its fragment. It returns "" for an invalid reference.
 func addressWithin(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil {

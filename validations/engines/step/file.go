@@ -151,7 +151,7 @@ func (f *File) tooLarge(at Place) *Fault {
 	return &Fault{"step.too_large", message, at}
 }
 
-// index makes the instances ready to be found. It returns a number that two instances have, nil where there is none.
+// index prepares the look-up of instances. It returns a number that two instances share, or nil.
 func (f *File) index() *uint64 {
 	slices.SortFunc(f.runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	for i := 1; i < len(f.runs); i++ {

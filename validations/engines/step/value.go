@@ -56,7 +56,7 @@ func (v Value) Kind() Kind {
 	}
 }
 
-// Empty says whether there is not a value: the parameter is missing, $ or *.
+// Empty reports whether there is no value: the parameter is missing, $ or *.
 func (v Value) Empty() bool {
 	return v.Kind() <= Derived
 }

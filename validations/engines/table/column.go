@@ -70,7 +70,7 @@ type column struct {
 	numbers     *numberFormat
 	trueValues  []string
 	falseValues []string
-	// typeCode is the code of a value that is none of the type.
+	// typeCode is the code of a value of the wrong type.
 	typeCode  string
 	required  bool
 	unique    bool
@@ -293,7 +293,7 @@ func failedFormula(c *column, value cell) string {
 	return c.name + " has no value: its formula ended with " + engine.Quote(value.text)
 }
 
-// wrongType is the wording for a value that is none of the type.
+// wrongType is the message about a value of the wrong type.
 func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
 	switch {
@@ -312,7 +312,7 @@ func wrongType(c *column, value cell) string {
 	return c.name + " " + engine.Quote(value.text) + " " + words
 }
 
-// outOfRange reports whether a text which is not a value of its column is a number.
+// outOfRange reports whether a text that its column refuses is a number nevertheless.
 func outOfRange(text string) bool {
 	_, whole := strconv.ParseInt(text, 10, 64)
 	_, decimal := strconv.ParseFloat(text, 64)

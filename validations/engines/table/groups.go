@@ -78,7 +78,7 @@ type history struct {
 }
 
 // recall gives the current row rule the row before as the variable previous, and keeps the current row for the next. It
-// answers false where there is none, because the rule says nothing about the first row of a group.
+// returns false for the first row of a group, to which the rule does not apply.
 func (r *run) recall(i int) bool {
 	rule, past := &r.engine.rowRules[i], &r.histories[i]
 	if len(rule.previous) == 0 {

@@ -25,7 +25,7 @@ type run struct {
 	cells []cell
 	// starts are the offsets of the columns' cells in the current record.
 	starts []int
-	// variables are what expressions on rows see. The map of the row is filled anew for each row.
+	// variables are what expressions on rows see. The map of the row is refilled for each row.
 	variables map[string]any
 	shown     map[string]any
 

@@ -69,7 +69,7 @@ func say(sentence, words string) rephrasing {
 	return rephrasing{regexp.MustCompile("^(?s:" + sentence + ")$"), words}
 }
 
-// readComplaint takes one line of output. It answers false where the line is no complaint. A complaint about an element
+// readComplaint takes one line of output. It returns false if the line is not a complaint. A complaint about an element
 // has no message before phrase.
 func readComplaint(line string) (*complaint, bool) {
 	found := lintLine.FindStringSubmatch(line)

@@ -224,7 +224,7 @@ func (b *Bundle) refer(d *document, n *node) *engine.ReadError {
 	return nil
 }
 
-// reference reads what an element refers to. The target is below 0 if it refers to nothing that has to be read.
+// reference reads what an element refers to. The target is below 0 if nothing has to be read.
 func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) {
 	r := reference{target: -1, imports: n.is("import")}
 	r.namespace, _ = n.attribute("namespace")
@@ -277,7 +277,7 @@ func (d *document) fault(code string, line, column int, words string) engine.Con
 	return fault
 }
 
-// resolve returns the address of a reference, or "" if it is none.
+// resolve returns the address of a reference, or "" if it is invalid.
 func resolve(from, reference string) string {
 	within, err := url.Parse(from)
 	if err != nil || strings.TrimSpace(reference) == "" {

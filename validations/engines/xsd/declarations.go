@@ -10,7 +10,7 @@ type source struct {
 	root *node
 	// namespace is the target namespace: that of the document, or of the document which includes it.
 	namespace string
-	// adopted says that the document has no namespace of its own, so its names without a namespace are in namespace.
+	// adopted says that the document has no target namespace, so its names without a namespace are in namespace.
 	adopted bool
 }
 
