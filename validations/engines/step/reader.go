@@ -21,12 +21,12 @@ type reader struct {
 	keyword, kept []byte
 	// wordAt is where the last word of a section stands.
 	wordAt Place
-	// sought is a number of which the second instance ends the reading.
+	// sought is a number whose second instance ends the reading.
 	sought *uint64
 	seen   bool
 }
 
-// The words that part a file.
+// The words that begin and end the sections of a file.
 const (
 	wordBegin  = "ISO-10303-21"
 	wordEnd    = "END-ISO-10303-21"
@@ -67,7 +67,7 @@ func (r *reader) read() *Fault {
 	}
 }
 
-// opening reads what every file begins with.
+// opening reads the beginning of a file, which is the same in all files.
 func (r *reader) opening() *Fault {
 	mark := []byte(engine.BOM)
 	if r.scanner.peek() == int(mark[0]) && bytes.HasPrefix(r.scanner.window, mark) {
@@ -83,7 +83,7 @@ func (r *reader) opening() *Fault {
 	return r.expect(';')
 }
 
-// word reads a word in upper case; it is empty where none stands here.
+// word reads a word in upper case; it is empty if the next byte does not begin one.
 func (r *reader) word() (string, *Fault) {
 	if fault := r.scanner.skipSpace(); fault != nil {
 		return "", fault
@@ -92,7 +92,7 @@ func (r *reader) word() (string, *Fault) {
 	return string(bytes.ToUpper(r.scanner.word(nil))), nil
 }
 
-// misplaced is the fault of the last word, where another must stand.
+// misplaced is the fault of the last word if another one is expected.
 func (r *reader) misplaced(word, wanted string) *Fault {
 	found := engine.Quote(word) + " is found"
 	if word == "" {
@@ -101,7 +101,7 @@ func (r *reader) misplaced(word, wanted string) *Fault {
 	return &Fault{"step.malformed", wanted + ": " + found, r.wordAt}
 }
 
-// expect reads one character behind white space.
+// expect skips white space and reads one character.
 func (r *reader) expect(want byte) *Fault {
 	if fault := r.scanner.skipSpace(); fault != nil {
 		return fault
@@ -221,7 +221,7 @@ func (r *reader) instance() *Fault {
 	return r.file.keep(id, class, r.kept, at)
 }
 
-// name reads the name of an instance and notes its number.
+// name reads the name of an instance and records its number.
 func (r *reader) name(at Place) (uint64, *Fault) {
 	r.keyword = r.scanner.word(r.keyword[:0])
 	id, err := strconv.ParseUint(string(r.keyword[1:]), 10, 64)
@@ -246,7 +246,7 @@ func upper(word []byte) {
 	}
 }
 
-// parameters reads a list of values in parentheses. It appends them, without spaces and comments, where keep is given.
+// parameters reads a list of values in parentheses. If keep is not nil, it appends them without spaces and comments.
 func (r *reader) parameters(keep *[]byte) *Fault {
 	s := r.scanner
 	if fault := s.skipSpace(); fault != nil {
@@ -281,7 +281,7 @@ type parameters struct {
 	full, fresh, typed bool
 }
 
-// next reads a value or what stands between values.
+// next reads a value, or what separates two values.
 func (p *parameters) next() *Fault {
 	s := p.reader.scanner
 	b := s.peek()
@@ -356,7 +356,7 @@ func (p *parameters) word() *Fault {
 	return nil
 }
 
-// isPlain says whether a word is a number, a reference, an enumeration, or an empty value.
+// isPlain reports whether a word is a number, a reference, an enumeration, or an empty value.
 func isPlain(word []byte) bool {
 	switch word[0] {
 	case '$', '*':

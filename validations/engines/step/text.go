@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode returns what a text between quotes means. Bytes that are not UTF-8 are read as ISO 8859-1, which old programs
+// decode returns the value of a quoted text. Bytes that are not UTF-8 are read as ISO 8859-1, which old programs
 // write. An invalid escape stands for itself.
 func decode(raw []byte) string {
 	if !utf8.Valid(raw) {
