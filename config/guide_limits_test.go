@@ -132,7 +132,7 @@ func limitsOfEngines() []statedLimit {
 		{limits, "MaxAttributes", "1000", "validators/xml", "more than 1,000 attributes of one element"},
 		{limits, "MaxSchemaBytes", "mebibyte", "validators/json_schema", "at most 1 MiB and 10,000 sub-schemas"},
 		{limits, "MaxSubSchemas", "10_000", "validators/json_schema", "at most 1 MiB and 10,000 sub-schemas"},
-		{limits, "MaxSchemaWork", "100_000_000", "validators/json_schema", "more than 100,000,000 evaluations of keywords"},
+		{limits, "MaxSchemaWork", "100_000_000", "validators/json_schema", "100,000,000 evaluations of keywords"},
 		{limits, "MaxPatternSteps", "10_000_000", "validators/json_schema", "more than 10,000,000 steps"},
 		{limits, "MaxLintTime", "20 * time.Second", "validators/xml", "20 seconds of processor time and 1 GiB"},
 		{limits, "MaxLintBytes", "1024 * mebibyte", "validators/xml", "20 seconds of processor time and 1 GiB"},
@@ -148,7 +148,7 @@ func limitsOfEngines() []statedLimit {
 		{limits, "MaxSharedBytes", "64 * mebibyte", "validators/table", "kept in memory and may have 64 MiB"},
 		{limits, "MaxRules", "100", "validators/rules", "at most 100 rules"},
 		{limits, "MaxRuleChars", "2000", "validators/expressions", "at most 2,000 characters"},
-		{limits, "MaxPatternChars", "2000", "validators/rules", "an expression or a pattern has at most 2,000 characters"},
+		{limits, "MaxPatternChars", "2000", "validators/rules", "or a pattern has at most 2,000 characters"},
 		{
 			weights, "jsonWeight", "weight{perByte: 80, values: 256 * mebibyte}",
 			"tenants", "| JSON | 80 bytes | 4 bytes and 256 MiB |",
