@@ -53,7 +53,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 	case cmd.Context().Err() != nil:
 		return interrupted(cmd.Context(), err)
 	case errors.Is(err, errUnknownType):
-		return cli.Misuse("%s: %v; set --content-type if the file name does not tell the type", name, err)
+		return cli.Misuse("%s: %v; set --content-type if the type cannot be derived from the file name", name, err)
 	default:
 		return cli.Misuse("%s: %v", name, err)
 	}

@@ -223,7 +223,7 @@ func TestStartRefusesOtherTypes(t *testing.T) {
 		},
 		"OfNoName": {
 			file("a", ""), "The workflow does not accept application/octet-stream. It accepts text/csv. " +
-				"Declare the type of the document, or give it a file name with an ending that tells it.",
+				"Declare the type of the document, or give it a file name with the right extension.",
 		},
 		"OfAnyBody": {
 			table.WithBody("application/x-www-form-urlencoded", "a"), "The workflow does not accept " +

@@ -162,7 +162,7 @@ func TestDrafts(t *testing.T) {
 	}
 
 	refused, _ := s.sent(t, http.StatusBadRequest, html, meters(t, "minimum: 0", "minimum: 7"), "draft", nil)
-	fixture.Shows(t, refused, "The draft was changed meanwhile.", "minimum: 7")
+	fixture.Shows(t, refused, "The draft was changed in the meantime.", "minimum: 7")
 	s.sent(t, http.StatusSeeOther, refused, meters(t, "minimum: 0", "minimum: 7"), "draft", nil)
 	fixture.Shows(t, s.editor(t), "minimum: 7")
 
@@ -207,7 +207,7 @@ func TestColumnsForm(t *testing.T) {
 	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), meters(t), "columns", url.Values{
 		"t0.0.was": {"another"}, "t0.0.name": {"x"}, "t0.0.type": {"string"},
 	})
-	fixture.Shows(t, html, "The YAML has other columns than the form had.")
+	fixture.Shows(t, html, "The columns of the YAML are not those of the form.")
 	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), "a: [", "columns", nil)
 	fixture.Shows(t, html, "1 error:")
 }
