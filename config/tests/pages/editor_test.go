@@ -173,7 +173,7 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("version = %d, want %d: the draft was published", got, number+1)
 	}
 	conflict, _ := s.sent(t, http.StatusBadRequest, stale, meters(t, "minimum: 0", "minimum: 9"), "", nil)
-	fixture.Shows(t, conflict, "was saved meanwhile", "See what has changed")
+	fixture.Shows(t, conflict, "was saved in the meantime", "See what has changed")
 	diff := s.Visit(t, http.StatusOK, fixture.Page(linkOf(t, conflict, "See what has changed"), s.author(t)))
 	fixture.Shows(t, diff, "minimum: 8", `<tr class="ok">`, `<tr class="fail">`)
 
