@@ -102,8 +102,8 @@ func (c candidate) mayBeLinked() error {
 			"the provider. Ask the operator of the service to unlink it.")
 	case !c.confirmed:
 		return core.NewError(core.CodePermissionDenied, "There is an account with your address that was made with a "+
-			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the address by mail, or "+
-			"ask the operator of the service.")
+			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the "+
+			"address by mail, or ask the operator of the service.")
 	default:
 		return nil
 	}

@@ -200,7 +200,8 @@ func (a *App) applyColumns(c echo.Context, principal core.Principal, page editor
 	switch {
 	case errors.Is(err, errColumnsMoved):
 		return a.refuseEditor(c, page, core.InvalidPayload(
-			"The columns of the YAML are not those of the form. The form now shows those of the YAML: change them again."))
+			"The columns of the YAML are not those of the form. The form now shows those of the YAML: change "+
+				"them again."))
 	case err != nil:
 		return a.checkSample(c, principal, page) // The text is no YAML, so its faults are shown.
 	}

@@ -193,7 +193,8 @@ func TestModelChecks(t *testing.T) {
 		{
 			"Repeated", `{}`, complete("building,A;\n"),
 			[]brief{{
-				"energyplus.repeated_object", "/Building/B", 3, 46, 0, "a model may have only one object of the class Building",
+				"energyplus.repeated_object", "/Building/B", 3, 46, 0, "a model may have only one object of the " +
+					"class Building",
 			}},
 		},
 		{

@@ -62,14 +62,17 @@ func TestHostileModels(t *testing.T) {
 			"EpJSONDepth", "m.epJSON", strings.Repeat(`{"a":`, 100_000),
 			brief{"json.depth", "", 1, 1001, 0, "nested deeper than 200 levels"},
 		},
-		{"List", "m.epJSON", `[]`, brief{"energyplus.malformed", "", 1, 1, 0, "a model must be an object whose members are classes"}},
+		{"List", "m.epJSON", `[]`, brief{"energyplus.malformed", "", 1, 1, 0, "a model must be an object whose " +
+			"members are classes"}},
 		{
 			"ClassIsList", "m.epJSON", "{\"Zone\":\n[]}",
-			brief{"energyplus.malformed", "/Zone", 2, 1, 0, "a class must be an object whose members are named objects"},
+			brief{"energyplus.malformed", "/Zone", 2, 1, 0, "a class must be an object whose members are named " +
+				"objects"},
 		},
 		{
 			"ObjectIsText", "m.epJSON", `{"Zone": {"A": "B"}}`,
-			brief{"energyplus.malformed", "/Zone/A", 1, 16, 0, "an object must be a JSON object whose members are its fields"},
+			brief{"energyplus.malformed", "/Zone/A", 1, 16, 0, "an object must be a JSON object whose members " +
+				"are its fields"},
 		},
 	}
 	engine := compile(t, engines.KindEnergyPlus, `{}`)

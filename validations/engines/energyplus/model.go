@@ -111,7 +111,8 @@ func epJSONModel(t *tree.Tree) (*model, *engine.Finding) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
 			if _, ok := objects[name].(map[string]any); !ok {
-				return nil, m.misshapen([]string{class, name}, "an object must be a JSON object whose members are its fields")
+				return nil, m.misshapen([]string{class, name}, "an object must be a JSON object whose members "+
+					"are its fields")
 			}
 		}
 	}

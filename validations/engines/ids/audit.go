@@ -356,7 +356,8 @@ func (r *reader) auditCardinality(n *xpath.Node, q *requirement) {
 		r.auditOptional(n, q.facet)
 	case prohibited:
 		if f, ok := q.facet.(*propertyFacet); ok && f.dataType != "" {
-			r.refuse(n, faultCardinality, "a prohibited <property> must not have a dataType: the property must be absent, whatever its type")
+			r.refuse(n, faultCardinality, "a prohibited <property> must not have a dataType: the property must "+
+				"be absent, whatever its type")
 		}
 	default:
 		r.refuse(n, faultCardinality, "the cardinality %s is not one of required, optional and prohibited",

@@ -69,7 +69,8 @@ func TestCardinalitiesOfSpecifications(t *testing.T) {
 	const slab = "#1=IFCSLAB('g',$,'S',$,$,$,$,$,$);"
 	const required, optional, prohibited = `maxOccurs="unbounded"`, `minOccurs="0" maxOccurs="unbounded"`,
 		`minOccurs="0" maxOccurs="0"`
-	missing := `ids.required: Walls: the model has no object that it applies to (class "IFCWALL"), but at least one is ` +
+	missing := `ids.required: Walls: the model has no object that it applies to (class "IFCWALL"), ` +
+		`but at least one is ` +
 		`required. Hint: Draw one.`
 	unnamed := `ids.attribute: IfcWall #1 has no attribute "Name" with a value [Walls]. Hint: Draw one.`
 	for _, tt := range []struct{ occurs, requirements, model, want string }{
@@ -164,7 +165,8 @@ func TestManyFindingsAreFolded(t *testing.T) {
 		t.Fatalf("errors = %d, listed = %d", report.Errors, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, `S: attribute "Name" ids.attribute failed 250 times in total; 150 of the failures are not listed individually`,
+	same(t, `S: attribute "Name" ids.attribute failed 250 times in total; `+
+		`150 of the failures are not listed individually`,
 		last.Message)
 }
 

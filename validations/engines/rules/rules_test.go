@@ -358,7 +358,8 @@ func TestRulesFold(t *testing.T) {
 	same(t, 202, len(report.Findings))
 	same(t, []brief{
 		{
-			"rule.r", "", 0, 0, 0, "/v/* rule.r failed 5000 times in total; 4900 of the failures are not listed individually, " +
+			"rule.r", "", 0, 0, 0, "/v/* rule.r failed 5000 times in total; 4900 of the failures are not listed " +
+				"individually, " +
 				"as at /v/200, /v/202, /v/204",
 		},
 		{

@@ -21,7 +21,8 @@ const (
 )
 
 // tooManyFailures ends a check. The failures up to there are reported.
-const tooManyFailures = "not fully evaluated: the document violates the schema so often that further failures are not counted"
+const tooManyFailures = "not fully evaluated: the document violates the schema so often that further failures " +
+	"are not counted"
 
 // errNotCounted stands for all that is not evaluated any more.
 var errNotCounted = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}

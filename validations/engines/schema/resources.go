@@ -94,7 +94,8 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	}
 	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		detail := "schemas are named by the address that refers to them, and " + engine.Quote(name) + " is not an address"
+		detail := "schemas are named by the address that refers to them, and " +
+			"" + engine.Quote(name) + " is not an address"
 		if taken || one.address == base {
 			detail = engine.Quote(name) + " is the address of another schema of this step"
 		}

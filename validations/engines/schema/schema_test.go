@@ -84,7 +84,8 @@ func TestSchemaKeywords(t *testing.T) {
 			"ItemsFalse", `{"prefixItems": [true], "items": false}`, `[1]`, `[1, 2]`, "schema.items", "/1",
 			"not allowed here",
 		},
-		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`, "schema.contains", "", `no item matches "contains"`},
+		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`,
+			"schema.contains", "", `no item matches "contains"`},
 		{
 			"MinContains", `{"contains": {"type": "null"}, "minContains": 2}`, `[null, null]`, `[null]`,
 			"schema.minContains", "", `1 item matches "contains", at least 2 needed`,
@@ -390,7 +391,8 @@ func TestSchemaFoldsWhatFailsOften(t *testing.T) {
 			report.Errors, report.Truncated, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, "/items schema.type failed 5000 times in total; 4900 of the failures are not listed individually", last.Message)
+	same(t, "/items schema.type failed 5000 times in total; 4900 of the failures are not listed "+
+		"individually", last.Message)
 	same(t, 5000, last.Count)
 	same(t, true, last.Truncated)
 }

@@ -147,7 +147,8 @@ func TestFaults(t *testing.T) {
 			"step.malformed 4:1 the file has no DATA section",
 		},
 		"Truncated": {
-			head + "#1=A(1);\n", `step.malformed 5:1 an instance, as in #1=, or ENDSEC; is expected here: the file ends`,
+			head + "#1=A(1);\n",
+			`step.malformed 5:1 an instance, as in #1=, or ENDSEC; is expected here: the file ends`,
 		},
 		"NoEnd": {
 			head + "ENDSEC;\n", `step.malformed 5:1 DATA; or END-ISO-10303-21; is expected here: the file ends`,

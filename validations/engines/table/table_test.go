@@ -376,7 +376,8 @@ func TestTableFoldsWhatFailsOften(t *testing.T) {
 			report.Errors, report.Truncated, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, "v csv.type.integer failed 5000 times in total; 4900 of the failures are not listed individually", last.Message)
+	same(t, "v csv.type.integer failed 5000 times in total; 4900 of the failures are not listed "+
+		"individually", last.Message)
 	same(t, []int{101, 102, 103, 104, 105, 106, 107, 108, 109, 110}, last.SampleRows)
 	same(t, 5000, last.Count)
 }

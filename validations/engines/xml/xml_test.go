@@ -131,7 +131,8 @@ func TestWellFormedness(t *testing.T) {
 			"Encoding", `<?xml version="1.0" encoding="EBCDIC"?><a/>`, "xml.encoding", 1, 1,
 			`the encoding "EBCDIC" is not supported; use utf-8, utf-16, iso-8859-1 or windows-1252`,
 		},
-		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not valid in its encoding, or contains NUL"},
+		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not valid in its encoding, or " +
+			"contains NUL"},
 		{"NUL", "<a>\x00</a>", "xml.encoding", 1, 4, "the text is not valid in its encoding, or contains NUL"},
 		{
 			"UTF16WithoutMark", `<?xml version="1.0" encoding="UTF-16"?><a/>`, "xml.encoding", 1, 1,
@@ -247,7 +248,8 @@ func TestXMLSchemasThatAreRefused(t *testing.T) {
 		},
 		{
 			"Redefine", xsd(`<xs:redefine schemaLocation="file:///etc/passwd"/>`), "schema.ref",
-			`line 1, column 56: <xs:redefine> names "file:///etc/passwd", which is not among the "schemas" of this step`,
+			`line 1, column 56: <xs:redefine> names "file:///etc/passwd", ` +
+				`which is not among the "schemas" of this step`,
 		},
 		{
 			"ImportUnderAnotherPrefix",

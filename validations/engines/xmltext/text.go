@@ -70,7 +70,8 @@ func toUTF8(content []byte, encoding string) ([]byte, *engine.ReadError) {
 	}
 	decode, known := engine.DecoderFor(encoding)
 	if !known {
-		message := fmt.Sprintf("the encoding %s is not supported; use %s", engine.Quote(encoding), engine.KnownEncodings)
+		message := fmt.Sprintf("the encoding %s is not supported; use "+
+			"%s", engine.Quote(encoding), engine.KnownEncodings)
 		return nil, &engine.ReadError{Code: "xml.encoding", Message: message}
 	}
 	text, err := io.ReadAll(decode(bytes.NewReader(content)))

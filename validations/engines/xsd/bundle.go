@@ -69,7 +69,8 @@ func ReadBundle(
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
 		if address == "" || b.find(address) >= 0 {
-			detail := "schemas are named by the address that refers to them, and " + engine.Quote(name) + " is not an address"
+			detail := "schemas are named by the address that refers to them, and " +
+				"" + engine.Quote(name) + " is not an address"
 			if address != "" {
 				detail = engine.Quote(name) + " is the address of another schema of this step"
 			}
