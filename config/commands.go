@@ -122,8 +122,8 @@ func (p Program) Command() *cobra.Command {
 func groupCommands(root *cobra.Command) {
 	const clients, operators, alone = "clients", "operators", "alone"
 	root.AddGroup(&cobra.Group{ID: clients, Title: "Commands that call a service:"},
-		&cobra.Group{ID: operators, Title: "Commands that operate one:"},
-		&cobra.Group{ID: alone, Title: "Commands that need none:"})
+		&cobra.Group{ID: operators, Title: "Commands that operate a service:"},
+		&cobra.Group{ID: alone, Title: "Commands that need no service:"})
 	groups := map[string]string{
 		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
 		"user": operators, "idempotency": operators, "secrets": operators, "signing-secret": operators,

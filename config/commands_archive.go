@@ -18,7 +18,7 @@ func (p Program) exportOrgCommand() *cobra.Command {
 		Use:   "export SLUG",
 		Short: "Write an organization to standard output, to move or copy it",
 		Long: "Write a suspended organization with its workflows, runs, documents, findings, keys, tokens, members\n" +
-			"and audit records to standard output, as JSON Lines. org import makes it anew in another installation.\n" +
+			"and audit records to standard output, as JSON Lines. org import recreates it in another installation.\n" +
 			"With --live the organization may be in use; such a copy cannot be imported.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,11 +50,10 @@ func (p Program) importOrgCommand() *cobra.Command {
 	var dryRun bool
 	command := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Make an organization of another installation here",
-		Long: "Make the organization of an archive here, or of standard input if FILE is -. It is suspended: " +
-			"look at\n" +
-			"it, then call org resume. Users who have no account here get one without a password. If it is\n" +
-			"interrupted, call it again with the same archive.",
+		Short: "Import an organization from another installation",
+		Long: "Import the organization from an archive, or from standard input if FILE is -. It stays\n" +
+			"suspended until you run org resume. Users without an account get one without a password. If the\n" +
+			"import is interrupted, run it again with the same archive.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := p.openArchive(args[0])

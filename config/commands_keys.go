@@ -269,7 +269,7 @@ func (p Program) explain(
 		accepts := workflow.Definition.Accepts
 		mediaType, known := mediatype.OfFile(asked.file, accepts)
 		if !known {
-			return &UsageError{Reason: fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
+			return &UsageError{Reason: fmt.Sprintf("%s seems to have another type than the workflow accepts (%s); "+
 				"if not, set --content-type", asked.file, strings.Join(accepts, ", "))}
 		}
 		// What a workflow takes has no part in a fingerprint, unless the name says nothing.

@@ -41,10 +41,10 @@ func (p Program) lostRunsCommand() *cobra.Command {
 	var keys, org string
 	command := &cobra.Command{
 		Use:   "lost --log FILE... | --keys FILE --org SLUG",
-		Short: "After a restore, list the runs that clients were told of and that are gone",
-		Long: "After a restore to an earlier time, list the runs that clients were told of and that are not in the\n" +
-			"database any more. What clients were told is in the log of the service (SV_LOG_FORMAT=json), or " +
-			"clients\nname the keys of their requests, one a line. A file named - is standard input.",
+		Short: "After a restore, list the runs that clients know about but that are gone",
+		Long: "After a restore to an earlier time, list the runs that clients know about but that are no longer in\n" +
+			"the database. They are taken from the log of the service (SV_LOG_FORMAT=json), or from a list of the\n" +
+			"keys of the clients' requests, one per line. A file named - is standard input.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -14,8 +14,9 @@ func (p Program) migrateCommand() *cobra.Command {
 	group := &cobra.Command{Use: "migrate", Short: "Migrate the database schema"}
 	group.AddCommand(&cobra.Command{
 		Use: "up", Short: "Apply pending migrations",
-		Long: "Apply pending migrations, beside running processes of this release and of the one before. Of several\n" +
-			"at once one migrates and the others wait for it. It may be interrupted, and be called again.",
+		Long: "Apply pending migrations, while processes of this release and of the previous one may be running. If\n" +
+			"several commands run at once, one migrates and the others wait. The command may be interrupted and\n" +
+			"run again.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withOpen(cmd.Context(), openBackend, p.migrateUp)

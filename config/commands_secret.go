@@ -21,8 +21,8 @@ func (p Program) showSecretsCommand() *cobra.Command {
 	var org, validator string
 	command := &cobra.Command{
 		Use: "show --org SLUG", Short: "Print the signing secrets of an organization's external validators",
-		Long: "Print the signing secrets of the external validators that the organization's workflows call, one a\n" +
-			"line behind its origin. With --validator print the secret of that one and nothing else.",
+		Long: "Print the signing secrets of the external validators that the organization's workflows call, one\n" +
+			"per line after its origin. With --validator print only the secret of that validator.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withTenant(cmd.Context(), org, func(
@@ -70,7 +70,7 @@ func (p Program) rotateSecretCommand() *cobra.Command {
 	var org string
 	command := &cobra.Command{
 		Use:   "rotate --org SLUG",
-		Short: "Replace the signing secrets of an organization's validators; the old ones stay good for 24 hours",
+		Short: "Replace the signing secrets of an organization's validators; the old ones remain valid for 24 hours",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withTenant(cmd.Context(), org, func(
@@ -88,7 +88,7 @@ func (p Program) rotateSecretCommand() *cobra.Command {
 }
 
 func (p Program) secretsCommand() *cobra.Command {
-	group := &cobra.Command{Use: "secrets", Short: "Look after the encryption of secrets in the database"}
+	group := &cobra.Command{Use: "secrets", Short: "Manage the encryption of secrets in the database"}
 	group.AddCommand(&cobra.Command{
 		Use: "rotate", Short: "Encrypt all stored secrets under the first key of SV_SECRET_KEY", Args: noArgs,
 		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the\n" +

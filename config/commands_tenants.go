@@ -22,8 +22,8 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 		Use:   "delete SLUG|ID",
 		Short: "Delete a suspended organization with everything that belongs to it",
 		Long: "Delete a suspended organization with its workflows, runs, documents, findings, keys, tokens, members\n" +
-			"and audit records. Users stay. It works in batches beside a running service. If it is interrupted,\n" +
-			"call it again. Runs that have not ended are deleted with the rest.",
+			"and audit records. Users are kept. The command works in batches while the service runs. If it is\n" +
+			"interrupted, run it again. Runs that have not ended are deleted, too.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {

@@ -148,11 +148,7 @@ func NewProject(
 	if p.validations, err = newValidations(p, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.workflows, err = workflows.New(p.workflowService, p.userService, starter, waiters, guard,
-		runLimiter(settings, client, log), check,
-		body.DefaultLimits(settings.MaxBodyBytes), settings.Address(), p.validations, p.prefetches,
-		execution.NewSamples(ratelimit.NewLocal("samples", samplesPerSecond, samplesBurst)))
-	if err != nil {
+	if p.workflows, err = newWorkflows(p, starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
 	if err := p.installViews(check); err != nil {
@@ -167,6 +163,18 @@ func newValidations(p *Project, check *core.Validator) (*web.App, error) {
 		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: p.settings.Address(),
 		Callbacks: withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
 		Proven: p.users.Proven,
+	})
+}
+
+func newWorkflows(
+	p *Project, starter *start.Starter, guard *idempotency.Guard, check *core.Validator,
+) (*workflows.App, error) {
+	return workflows.New(workflows.Deps{
+		Service: p.workflowService, Usage: p.userService, Starter: starter, Waiters: p.waiters, Guard: guard,
+		Limiter: runLimiter(p.settings, p.redis, p.log), Validator: check,
+		Limits: body.DefaultLimits(p.settings.MaxBodyBytes), Address: p.settings.Address(), RunPages: p.validations,
+		Prefetches: p.prefetches,
+		Samples:    execution.NewSamples(ratelimit.NewLocal("samples", samplesPerSecond, samplesBurst)),
 	})
 }
 

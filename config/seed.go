@@ -76,7 +76,7 @@ func demoTenants() []demoTenant {
 func (p Program) seedCommand() *cobra.Command {
 	var demo, asJSON, resetPassword bool
 	command := &cobra.Command{
-		Use: "seed --demo", Short: "Fill the database with the demonstration", Args: noArgs,
+		Use: "seed --demo", Short: "Fill the database with demo data", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !demo {
 				return &UsageError{Reason: "say what to seed: simplevalidations seed --demo"}

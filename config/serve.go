@@ -45,10 +45,10 @@ func (p Program) serveCommand() *cobra.Command {
 			return p.logFailure(cmd.Context(), p.serve(cmd.Context(), parts, o))
 		},
 	}
-	command.Flags().StringSliceVar(&o.only, "only", nil, "run some of the parts: web, worker, scheduler")
+	command.Flags().StringSliceVar(&o.only, "only", nil, "run only these roles: web, worker, scheduler")
 	command.Flags().StringVar(&o.migrate, "migrate", migrateOn,
 		"whether to apply pending migrations first; off refuses to start while there are any")
-	command.Flags().BoolVar(&o.demo, "demo", false, "seed the demonstration and print how to use it")
+	command.Flags().BoolVar(&o.demo, "demo", false, "seed the demo and print how to use it")
 	return command
 }
 

@@ -63,7 +63,8 @@ func createOrgCommand(open Open) *cobra.Command {
 
 func setQuotaCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "set-quota SLUG RUNS", Short: "Set the runs a month (a number or unlimited)", Args: cobra.ExactArgs(2),
+		Use: "set-quota SLUG RUNS", Short: "Set the monthly quota of runs (a number or unlimited)",
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			quota, err := parseQuota(args[1])
 			if err != nil {

@@ -174,7 +174,8 @@ func auditCommand(open Open) *cobra.Command {
 			})
 		},
 	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug (default: all, and what belongs to none)")
+	command.Flags().StringVar(&org, "org", "",
+		"the organization's slug (default: all, including records without an organization)")
 	command.Flags().StringVar(&since, "since", "", "the time of the first record, like 2026-01-31T00:00:00Z")
 	command.Flags().BoolVar(&withoutStarts, "without-starts", false, "leave out the starts of runs")
 	return command

@@ -11,8 +11,8 @@ func linkPasswordCommand(open Open) *cobra.Command {
 	life := 24 * time.Hour
 	command := &cobra.Command{
 		Use: "link-password EMAIL", Short: "Print a link with which a user sets a new password",
-		Long: "Print a link with which a user sets a new password. It works once, and ends when a new one is\n" +
-			"made. Where mail is set up, the user gets the link by mail, too.",
+		Long: "Print a link with which a user sets a new password. It works once, until a new link is\n" +
+			"created. If mail is configured, the user gets the link by mail, too.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {

@@ -84,7 +84,7 @@ func (a Account) state() string {
 
 func suspendCommand(open Open) *cobra.Command {
 	return suspensionCommand(open, &cobra.Command{
-		Use: "suspend SLUG", Short: "Let the members of an organization only read",
+		Use: "suspend SLUG", Short: "Suspend an organization, so that its members can only read",
 	}, (*Service).Suspend, "suspended")
 }
 

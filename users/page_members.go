@@ -166,7 +166,7 @@ func (a *App) revokeInvitationForm(c echo.Context, principal core.Principal) err
 	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
-	return toMembers(c, principal, "The invitation is revoked, and its link leads nowhere.")
+	return toMembers(c, principal, "The invitation is revoked, and its link no longer works.")
 }
 
 // changeMemberForm is POST /app/orgs/{org}/members/{id}/role/.

@@ -101,9 +101,9 @@ func (c candidate) mayBeLinked() error {
 		return core.NewError(core.CodePermissionDenied, "The account with your address belongs to another account of "+
 			"the provider. Ask the operator of the service to unlink it.")
 	case !c.confirmed:
-		return core.NewError(core.CodePermissionDenied, "There is an account with your address, made with a link, and "+
-			"nobody has shown yet to whom it belongs. Use \"Forgotten password\" to confirm the address by mail, or "+
-			"ask the operator of the service.")
+		return core.NewError(core.CodePermissionDenied, "There is an account with your address that was made with a "+
+			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the "+
+			"address by mail, or ask the operator of the service.")
 	default:
 		return nil
 	}

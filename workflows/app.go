@@ -57,12 +57,28 @@ type UsageReader interface {
 	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
 }
 
+// Deps are what the app needs.
+type Deps struct {
+	Service *Service
+	Usage   UsageReader
+	Starter *start.Starter
+	Waiters *execution.Waiters
+	Guard   *idempotency.Guard
+	// Limiter bounds how fast an organization starts runs.
+	Limiter   start.RunLimiter
+	Validator *core.Validator
+	Limits    body.Limits
+	// Address is the URL of the service, for snippets and files that are used elsewhere.
+	Address  string
+	RunPages RunPages
+	// Prefetches are filled with the look-ups that starts make together with that of their caller's token.
+	Prefetches users.Prefetches
+	// Samples checks sample documents by unsaved definitions.
+	Samples *execution.Samples
+}
+
 // New makes the app.
-func New(
-	service *Service, usage UsageReader, starter *start.Starter, waiters *execution.Waiters, guard *idempotency.Guard,
-	limit start.RunLimiter, check *core.Validator, limits body.Limits, address string, runPages RunPages,
-	prefetches users.Prefetches, samples *execution.Samples,
-) (*App, error) {
+func New(deps Deps) (*App, error) {
 	set, err := pages.Parse(templates, "templates/workflows")
 	if err != nil {
 		return nil, fmt.Errorf("parse the pages of workflows: %w", err)
@@ -71,16 +87,16 @@ func New(
 	if err != nil {
 		return nil, err
 	}
-	files.checks = service.checks
-	versions, err := newVersionCache(service)
+	files.checks = deps.Service.checks
+	versions, err := newVersionCache(deps.Service)
 	if err != nil {
 		return nil, err
 	}
 	return &App{
-		service: service, usage: usage, runs: service.runs, starter: starter,
-		starts: start.NewAPI(starter, versions, waiters, limit, limits),
-		guard:  guard, check: check, limits: limits, address: address, runPages: runPages, pages: set, files: files,
-		prefetches: prefetches, samples: samples,
+		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, starter: deps.Starter,
+		starts: start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
+		guard:  deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
+		pages: set, files: files, prefetches: deps.Prefetches, samples: deps.Samples,
 	}, nil
 }
 

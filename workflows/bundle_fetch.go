@@ -60,7 +60,7 @@ func (s source) at(reference string) (source, error) {
 		return source{path: filepath.Join(filepath.Dir(s.path), filepath.FromSlash(target.Path))}, nil
 	}
 	if target.Scheme != "https" && target.Scheme != "http" {
-		return source{}, fmt.Errorf("%s is neither a file beside it nor an address of the web", target)
+		return source{}, fmt.Errorf("%s is neither a relative path nor a web address", target)
 	}
 	return source{address: target}, nil
 }

@@ -127,7 +127,7 @@ func TestBundleRefusesIncludes(t *testing.T) {
 	if _, err := allowed.Bundle(t.Context(), path("remote.yaml")); err != nil {
 		t.Errorf("bundle what includes from its own host = %v", err)
 	}
-	const want = "neither a file beside it nor an address of the web"
+	const want = "neither a relative path nor a web address"
 	if _, err := allowed.Bundle(t.Context(), path("steal.yaml")); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("bundle what includes a file of this machine = %v, want %q", err, want)
 	}

@@ -268,7 +268,7 @@ func TestBundleFetchesFromAllowedHosts(t *testing.T) {
 		{"loop.yaml", local(host), "redirects more than 5 times"},
 		{"none.yaml", local(host), "the answer is 404 Not Found"},
 		{"steal.yaml", local(host), "what was fetched may not refer to files"},
-		{"file.yaml", local(host), "neither a file beside it nor an address of the web"},
+		{"file.yaml", local(host), "neither a relative path nor a web address"},
 		// Without the operator's leave no private network is reached, whatever the host is called.
 		{"part.yaml", NewBundler([]string{host}, silent), external.ErrAddress.Error()},
 	} {

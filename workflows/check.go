@@ -171,7 +171,7 @@ func (c *checking) typeOf(definition validations.Definition, name string) (strin
 	}
 	mediaType, known := mediatype.OfFile(name, definition.Accepts)
 	if !known {
-		return "", misuse(fmt.Sprintf("%s seems to be of another type than the workflow takes (%s); "+
+		return "", misuse(fmt.Sprintf("%s seems to have another type than the workflow accepts (%s); "+
 			"if not, set --content-type", name, strings.Join(definition.Accepts, ", ")))
 	}
 	return mediaType, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
-	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
 // byOrg is the context of a member of an organization.
@@ -24,7 +23,7 @@ func byOrg(tb testing.TB, org uuid.UUID) context.Context {
 func TestChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	service := NewService(nil, nil, core.NewValidator())
-	app, err := New(service, nil, new(start.Starter), nil, nil, nil, nil, body.Limits{}, "", nil, nil, nil)
+	app, err := New(Deps{Service: service, Starter: new(start.Starter)})
 	if err != nil {
 		t.Fatal(err)
 	}

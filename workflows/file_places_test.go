@@ -54,7 +54,7 @@ func TestFaultsInTextsHaveTheLinesOfTheFile(t *testing.T) {
 		},
 		"BrokenIDS": {
 			stepFile("ids", block("ids", "<ids>\n  <info>\n</ids>")),
-			"14:9 /steps/0/config/ids </ids> stands",
+			"14:9 /steps/0/config/ids </ids> appears",
 		},
 		"JSON": {
 			stepFile("json_schema", parts+"\"type\": 1\n          }"),

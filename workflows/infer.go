@@ -23,8 +23,8 @@ func inferCommand() *cobra.Command {
 		Short: "Write a first workflow file from a sample document",
 		Long: `Write a first workflow file from a sample document, to standard output.
 
-The file demands what every value of the sample has: types, columns and members that are never missing. What a sample
-cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
+The file requires what all values of the sample have in common: types, columns and members that are never missing. What
+a sample cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
 
 Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema.
 XML gets a step that checks only that it is well-formed. Nothing is sent anywhere.`,
@@ -53,7 +53,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 	case cmd.Context().Err() != nil:
 		return interrupted(cmd.Context(), err)
 	case errors.Is(err, errUnknownType):
-		return cli.Misuse("%s: %v; set --content-type if the file name does not tell the type", name, err)
+		return cli.Misuse("%s: %v; set --content-type if the type cannot be derived from the file name", name, err)
 	default:
 		return cli.Misuse("%s: %v", name, err)
 	}

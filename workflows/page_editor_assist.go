@@ -57,7 +57,7 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 		}
 	case actionPublish:
 	}
-	return a.refuseEditor(c, page, core.InvalidPayload("The form has no button of that name. Reload the page."))
+	return a.refuseEditor(c, page, core.InvalidPayload("The form has no such button. Reload the page."))
 }
 
 // checkSample checks the text, and the sample if there is one. Nothing is stored.
@@ -85,7 +85,7 @@ func (a *App) checkSample(c echo.Context, principal core.Principal, page editorP
 		page.Checked = &sampleView{
 			Pill: pages.NewPill("warn", "Not checked"),
 			Note: "The workflow accepts " + strings.Join(file.Accepts, ", ") +
-				", and the name of the sample says otherwise.",
+				", and the file name of the sample has another type.",
 		}
 		if known {
 			page.Checked.Note = "The workflow has no steps, so nothing is checked."
@@ -106,7 +106,7 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 	ctx := c.Request().Context()
 	if page.Draft.Sample == "" || page.Draft.SampleName == "" {
 		return a.refuseEditor(c, page, core.InvalidPayload(
-			"Paste a sample document and give its file name, such as readings.csv, which tells its type."))
+			"Paste a sample document and give its file name, such as readings.csv, from which its type is derived."))
 	}
 	sample := engines.NewDocument([]byte(page.Draft.Sample),
 		mediatype.Sent{Filename: page.Draft.SampleName}.Types()[0], page.Draft.SampleName)
@@ -119,8 +119,8 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 		return a.refuseEditor(c, page, err)
 	}
 	page.Draft.Text = text
-	page.Notice = "The YAML was written from the sample and demands what every value of it has. " +
-		"Read it before you save it: a sample cannot tell what other documents may have."
+	page.Notice = "The YAML was written from the sample and requires what all of its values have in common. " +
+		"Read it before you save it: a sample does not show what other documents may contain."
 	return a.renderEditor(c, http.StatusOK, page)
 }
 
@@ -200,7 +200,8 @@ func (a *App) applyColumns(c echo.Context, principal core.Principal, page editor
 	switch {
 	case errors.Is(err, errColumnsMoved):
 		return a.refuseEditor(c, page, core.InvalidPayload(
-			"The YAML has other columns than the form had. The form now shows those of the YAML: change them again."))
+			"The columns of the YAML are not those of the form. The form now shows those of the YAML: change "+
+				"them again."))
 	case err != nil:
 		return a.checkSample(c, principal, page) // The text is no YAML, so its faults are shown.
 	}

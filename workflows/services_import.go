@@ -106,7 +106,7 @@ func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file Fil
 			saved = fmt.Sprintf("Version %d", current.Number)
 		}
 		return Version{}, "", core.InvalidPayload(saved +
-			" was saved meanwhile. Look at what has changed. Saving again replaces it by this text.",
+			" was saved in the meantime. Look at what has changed. Saving again replaces it with this text.",
 		).Because(errEditedMeanwhile)
 	}
 	return revise(ctx, tx, current, file)

@@ -60,7 +60,7 @@ func snippetsOf(version Version, address string) ([]snippet, error) {
 	}
 	return []snippet{
 		{
-			"curl", "TOKEN is an API token. The same command again is answered with the same run.",
+			"curl", "TOKEN is an API token. If you repeat the command, you get the same run.",
 			fill(curlSnippet, keys[0]),
 		},
 		{"Command line", "Waits for the findings. SV_TOKEN is an API token.", fill(commandSnippet, keys[1])},

@@ -61,7 +61,7 @@ func (s *Service) saveDraft(
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, core.InvalidPayload(
-			"The draft was changed meanwhile. Nothing was saved: saving it again replaces it by this text.",
+			"The draft was changed in the meantime. Nothing was saved: saving it again replaces it with this text.",
 		).Because(errDraftedMeanwhile)
 	}
 	if err != nil {

@@ -14,16 +14,16 @@ func bundleWorkflowCommand() *cobra.Command {
 	var hosts []string
 	command := &cobra.Command{
 		Use:   "bundle FILE",
-		Short: "Put the schemas that a workflow file names into it, without a server",
-		Long: `Put the schemas that a workflow file names into it, without a server.
+		Short: "Embed the schema files that a workflow file names, without a server",
+		Long: `Embed the schema files that a workflow file names, without a server.
 
-A step may name a file instead of a schema, as in "schema: ./site.schema.json": a step of the type json_schema, xml,
-schematron or table, and one of the type ids as in "ids: ./site.ids". The command replaces the name by the file, and
-adds all that the schema refers to ($ref; xs:include, xs:import, xs:redefine) under "schemas". What a Schematron schema
-includes (include; extends with href) is put in the place of the element that includes it.
+Steps of the types json_schema, xml, schematron and table may name a file instead of a schema, as in
+"schema: ./site.schema.json", and steps of the type ids as in "ids: ./site.ids". The command replaces the name with the
+content of the file, and adds all files that the schema refers to ($ref; xs:include, xs:import, xs:redefine) under
+"schemas". In a Schematron schema an inclusion (include; extends with href) is replaced with what it includes.
 
-Files are read beside the file that refers to them. Addresses are fetched from the hosts of --allow-host alone, over
-HTTPS and from public networks; what they redirect to must be allowed as well.`,
+Relative paths are resolved against the file that contains them. URLs are fetched only from the hosts of --allow-host,
+over HTTPS and from public networks; redirects must lead to allowed hosts, too.`,
 		Example: "  simplevalidations workflows bundle site.yaml -o site.bundled.yaml\n" +
 			"  simplevalidations workflows bundle site.yaml --allow-host json.schemastore.org > site.bundled.yaml",
 		Args: cobra.ExactArgs(1),

@@ -48,7 +48,7 @@ func membersCommand(s Env) *cobra.Command {
 				}
 				return "revoked " + args[0], api.RevokeInvitation(ctx, id)
 			}),
-		action(s, "leave", "End one's own membership in the token's organization", 0,
+		action(s, "leave", "End your own membership in the token's organization", 0,
 			func(ctx context.Context, api *client.Client, _ []string) (string, error) {
 				return "you are no longer a member", api.Leave(ctx)
 			}),
@@ -84,7 +84,7 @@ func inviteCommand(s Env) *cobra.Command {
 		})
 	flags := command.Flags()
 	flags.StringVar(&draft.Role, "role", "", "owner, admin, author, executor or viewer")
-	flags.StringVar(&draft.Name, "name", "", "what to call the person until the invitation is accepted")
+	flags.StringVar(&draft.Name, "name", "", "the person's name until the invitation is accepted")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	_ = command.MarkFlagRequired("role") // The flag is there: it was defined above.
 	formats.CompleteFlag(command, "role", core.Roles()...)
@@ -93,16 +93,16 @@ func inviteCommand(s Env) *cobra.Command {
 
 // invitationsCommand is about the caller's own invitations.
 func invitationsCommand(s Env) *cobra.Command {
-	group := &cobra.Command{Use: "invitations", Short: "List, accept and decline one's own invitations"}
+	group := &cobra.Command{Use: "invitations", Short: "List, accept and decline your own invitations"}
 	group.AddCommand(
 		listing[client.Invitation]{
-			short: "List what the token's user is invited to", read: (*client.Client).OwnInvitations,
+			short: "List the invitations of the token's user", read: (*client.Client).OwnInvitations,
 			header: []string{"ID", "ORGANIZATION", "ROLE", "EXPIRES"},
 			row: func(i client.Invitation) []string {
 				return []string{i.ID, i.Org.Slug, i.Role, i.ExpiresAt.Format(time.RFC3339)}
 			},
 		}.command(s),
-		action(s, "accept ID", "Become a member of the organization that invites", 1,
+		action(s, "accept ID", "Become a member of the organization that sent the invitation", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				accepted, err := api.AcceptInvitation(ctx, args[0])
 				return "you are " + accepted.Role + " of " + accepted.Org.Slug, err

@@ -15,7 +15,7 @@ import (
 )
 
 func requestsCommand(s Env) *cobra.Command {
-	group := &cobra.Command{Use: "requests", Short: "Look up requests, also those that were refused"}
+	group := &cobra.Command{Use: "requests", Short: "Look up requests, including those that were refused"}
 	group.AddCommand(listRequestsCommand(s), showRequestCommand(s))
 	return group
 }

@@ -245,7 +245,7 @@ func (r *running) typeOf(name string) (string, error) {
 	}
 	mediaType, known := mediatype.OfFile(name, r.workflow.Accepts)
 	if !known {
-		return "", misuse("%s seems to be of another type than the workflow takes (%s); if not, set --content-type",
+		return "", misuse("%s seems to have another type than the workflow accepts (%s); if not, set --content-type",
 			name, formats.Clean(accepts))
 	}
 	if len(mediatype.OfName(name)) > 0 {

@@ -195,7 +195,7 @@ func cancelRunCommand(s Env) *cobra.Command {
 
 func rerunCommand(s Env) *cobra.Command {
 	var key string
-	command := action(s, "rerun RUN", "Start a new run on the document of an earlier one, and print its id", 1,
+	command := action(s, "rerun RUN", "Start a new run with the document of an earlier one, and print its id", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
 			started, err := api.Rerun(ctx, args[0], key)
 			return started.Run.ID, err

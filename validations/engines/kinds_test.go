@@ -48,7 +48,7 @@ func TestDescribe(t *testing.T) {
 			{Subject: "c", Expression: "/z: not_null"},
 		}},
 		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Promise{
-			{Words: "the document is well-formed XML"}, {Words: "it is valid by the XML Schema of this step"},
+			{Words: "the document is well-formed XML"}, {Words: "it is valid against the XML Schema of this step"},
 		}},
 		"Schematron": {engines.KindSchematron, `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'>` +
 			`<pattern><rule context='a'><assert id='b' test='c'>No <name/></assert>` +
@@ -82,7 +82,7 @@ func TestDescribe(t *testing.T) {
 		"EnergyPlus": {engines.KindEnergyPlus, `{"versions":["23.1","23.2"],"required_objects":[["A","B"]],
 			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Promise{
 			{Words: "the model is for EnergyPlus 23.1, 23.2"},
-			{Subject: "A or B", Words: "there is an object of it"},
+			{Subject: "A or B", Words: "the model has an object of this class"},
 			{Subject: "lit", Expression: "counts['Lights'] > 0"},
 		}},
 		"HTTP": {engines.KindHTTP, `{"url":"https://checks.example/"}`, []engines.Promise{

@@ -251,7 +251,7 @@ func TestRealXMLSchemasOfSeveralFiles(t *testing.T) {
 	same(t, engines.ConfigError{
 		Pointer: "/schema", Code: "schema.ref",
 		Detail: `line 27, column 5: <xs:import> names "spdx.SNAPSHOT.xsd", ` +
-			`which is none of the "schemas" of this step`,
+			`which is not among the "schemas" of this step`,
 	}, fault)
 	schemas := map[string]string{"spdx.SNAPSHOT.xsd": string(sbom["res/schema/spdx.SNAPSHOT.xsd"])}
 	step, err := json.Marshal(map[string]any{

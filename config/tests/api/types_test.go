@@ -219,11 +219,11 @@ func TestStartRefusesOtherTypes(t *testing.T) {
 		},
 		"OfTheName": {
 			file("a.json", ""), "The workflow does not accept application/json. It accepts text/csv. " +
-				"The type is that of the file name's ending; declare another one if the name is wrong.",
+				"The type is derived from the file extension; declare another one if the name is wrong.",
 		},
 		"OfNoName": {
 			file("a", ""), "The workflow does not accept application/octet-stream. It accepts text/csv. " +
-				"Declare the type of the document, or give it a file name with an ending that tells it.",
+				"Declare the type of the document, or give it a file name with the right extension.",
 		},
 		"OfAnyBody": {
 			table.WithBody("application/x-www-form-urlencoded", "a"), "The workflow does not accept " +

@@ -123,7 +123,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"WrongFormat":    {"@good.csv -w @table.yaml --format yaml", 2, "", "it is one of text, json"},
 		"WrongOutput":    {"@good.csv -w @table.yaml --output @x.bin", 2, "", "FORMAT="},
 		"WrongThreshold": {"@good.csv -w @table.yaml --fail-on info", 2, "", "--fail-on"},
-		"WrongType":      {"@bad.json -w @table.yaml", 2, "", "seems to be of another type"},
+		"WrongType":      {"@bad.json -w @table.yaml", 2, "", "seems to have another type"},
 		"RefusedType":    {"@good.csv -w @table.yaml --content-type a/b", 2, "", "does not accept a/b"},
 		"GivenType":      {"@bad.json -w @table.yaml --content-type text/csv", 1, "csv.header", ""},
 		"NoFolder":       {"@good.csv -w @table.yaml --output @no/x.json", 2, "", "there is no folder"},

@@ -162,7 +162,7 @@ func TestDrafts(t *testing.T) {
 	}
 
 	refused, _ := s.sent(t, http.StatusBadRequest, html, meters(t, "minimum: 0", "minimum: 7"), "draft", nil)
-	fixture.Shows(t, refused, "The draft was changed meanwhile.", "minimum: 7")
+	fixture.Shows(t, refused, "The draft was changed in the meantime.", "minimum: 7")
 	s.sent(t, http.StatusSeeOther, refused, meters(t, "minimum: 0", "minimum: 7"), "draft", nil)
 	fixture.Shows(t, s.editor(t), "minimum: 7")
 
@@ -173,7 +173,7 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("version = %d, want %d: the draft was published", got, number+1)
 	}
 	conflict, _ := s.sent(t, http.StatusBadRequest, stale, meters(t, "minimum: 0", "minimum: 9"), "", nil)
-	fixture.Shows(t, conflict, "was saved meanwhile", "See what has changed")
+	fixture.Shows(t, conflict, "was saved in the meantime", "See what has changed")
 	diff := s.Visit(t, http.StatusOK, fixture.Page(linkOf(t, conflict, "See what has changed"), s.author(t)))
 	fixture.Shows(t, diff, "minimum: 8", `<tr class="ok">`, `<tr class="fail">`)
 
@@ -207,7 +207,7 @@ func TestColumnsForm(t *testing.T) {
 	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), meters(t), "columns", url.Values{
 		"t0.0.was": {"another"}, "t0.0.name": {"x"}, "t0.0.type": {"string"},
 	})
-	fixture.Shows(t, html, "The YAML has other columns than the form had.")
+	fixture.Shows(t, html, "The columns of the YAML are not those of the form.")
 	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), "a: [", "columns", nil)
 	fixture.Shows(t, html, "1 error:")
 }

@@ -183,7 +183,7 @@ func TestOpenID(t *testing.T) {
 		p.WithPassword(t)
 		p.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = $1`, fixture.VisitorEmail)
 		wantRefused(t, p.come(t, claimant{subject: "v", email: fixture.VisitorEmail}), http.StatusForbidden,
-			"nobody has shown yet to whom it belongs")
+			"the address has not been confirmed yet")
 		if n := coretest.One[int64](t, p.DB, `SELECT count(*) FROM identities`); n != 0 {
 			t.Errorf("identities = %d, want 0", n)
 		}

@@ -179,7 +179,7 @@ func TestEditWorkflow(t *testing.T) {
 	stale := edited(t, html, written("legacy-import", "name"))
 	stale.Fields[0][1] = newFormKey(t)
 	refused := s.Visit(t, http.StatusBadRequest, stale.To(t, address, author))
-	fixture.Shows(t, refused, "Version 2 was saved meanwhile.", "required: [name]")
+	fixture.Shows(t, refused, "Version 2 was saved in the meantime.", "required: [name]")
 	s.Visit(t, http.StatusSeeOther, edited(t, refused, written("legacy-import", "name")).To(t, address, author))
 	same := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	s.Visit(t, http.StatusSeeOther, edited(t, same, written("legacy-import", "name")).To(t, address, author))
@@ -211,7 +211,7 @@ func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
 	stale := edited(t, html, renamed("Second"))
 	stale.Fields[0][1] = newFormKey(t)
 	refused := s.Visit(t, http.StatusBadRequest, stale.To(t, address, author))
-	fixture.Shows(t, refused, "The name or the description was saved meanwhile.", "name: Second")
+	fixture.Shows(t, refused, "The name or the description was saved in the meantime.", "name: Second")
 	s.Visit(t, http.StatusSeeOther, edited(t, refused, renamed("Second")).To(t, address, author))
 }
 

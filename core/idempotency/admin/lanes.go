@@ -175,7 +175,7 @@ func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string)
 		made.Text = "The same request again. It got the first answer, and nothing was done twice."
 	case r.Code == core.CodeKeyInProgress:
 		made.Course = courseWaiting
-		made.Text = "The same request again, before the first one was answered. It was told to wait and retry."
+		made.Text = "The same request again, before the first one was answered. The client was asked to wait and retry."
 	case r.Code == core.CodeKeyReused:
 		made.Course, made.Differs = courseRefused, differing(r.Problem)
 		made.Text = "A different request with the same key. It was refused, so that no client gets the answer to " +

@@ -20,7 +20,7 @@ type Pattern struct {
 	program *program
 }
 
-// Check says why a text is no expression that Compile takes; nil where it is one.
+// Check says why Compile would refuse a text, or returns nil.
 func Check(source string, limits engine.Limits) error {
 	if len(source) > limits.MaxPatternChars {
 		return tooLong(limits)
@@ -41,8 +41,8 @@ func tooLong(limits engine.Limits) error {
 	return fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
 }
 
-// Compile compiles an expression. What is no expression of ECMA-262 may still be one of RE2, as (?i)a is. What is
-// neither is read as browsers read expressions without the flag u, as far as that gives one meaning.
+// Compile compiles a pattern. A pattern that is invalid in ECMA-262 may be one of RE2, as (?i)a is. Otherwise it is
+// read as browsers read patterns without the flag u, if that is unambiguous.
 func Compile(source string, limits engine.Limits) (*Pattern, error) {
 	if len(source) > limits.MaxPatternChars {
 		return nil, tooLong(limits)
@@ -72,7 +72,7 @@ func (p *Pattern) String() string {
 	return p.source
 }
 
-// Linear returns the pattern for RE2 that means the same, false where there is none.
+// Linear returns an equivalent pattern for RE2, or false if there is none.
 func (p *Pattern) Linear() (engine.Pattern, bool) {
 	if p.linear == nil {
 		return engine.Pattern{}, false

@@ -183,7 +183,7 @@ func (m *machine) note(i *instruction, at int) {
 	}
 }
 
-// decide reports whether a loop has one more round. A round beyond the least that takes nothing leads nowhere.
+// decide reports whether a loop has one more round. An optional round that consumes nothing is not repeated.
 func (m *machine) decide(l *loop, at int) (int, int, bool) {
 	count := m.values[l.count]
 	switch {
@@ -202,7 +202,7 @@ func (m *machine) decide(l *loop, at int) (int, int, bool) {
 	}
 }
 
-// character returns the character at a place or before it, and how far it leads: 0 where there is none.
+// character returns the character at an offset or before it, and its length, which is 0 at the end of the text.
 func (m *machine) character(at int, backwards bool) (rune, int) {
 	if backwards {
 		c, size := utf8.DecodeLastRuneInString(m.text[:at])

@@ -237,7 +237,7 @@ func (p *parser) quantified(part node, repeatable bool, first int) (any, error) 
 	return found, nil
 }
 
-// quantifier reads the bounds of a repetition, nil where there is none.
+// quantifier reads the bounds of a repetition. It returns nil if nothing is repeated.
 func (p *parser) quantifier() (*repeat, error) {
 	switch {
 	case p.take("*"):
@@ -247,7 +247,7 @@ func (p *parser) quantifier() (*repeat, error) {
 	case p.take("?"):
 		return &repeat{least: 0, most: 1}, nil
 	case p.next() != '{' || !p.isQuantifier():
-		return nil, nil //nolint:nilnil // no quantifier is no fault
+		return nil, nil //nolint:nilnil // a missing quantifier is not a fault
 	}
 	p.at++
 	least, _ := p.count()

@@ -14,7 +14,7 @@ const (
 	// opSave stores the place in a register.
 	opSave
 	opAssert
-	// opLook runs what follows up to b as an expression of its own, then goes on at b.
+	// opLook runs the instructions up to b as a separate expression, then continues at b.
 	opLook
 	// opRefer takes what a group has captured.
 	opRefer

@@ -6,7 +6,7 @@ import (
 )
 
 // propertyTables are the characters of a property, as \p{...} names it; false where it is not known here. That takes in
-// properties of code points that are not assigned, because the tables of the standard library have none of these.
+// properties of code points that are not assigned, because the tables of the standard library leave these out.
 func propertyTables(written string) ([]*unicode.RangeTable, bool) {
 	name, value, valued := strings.Cut(written, "=")
 	if valued {

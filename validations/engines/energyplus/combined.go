@@ -150,7 +150,7 @@ func (r *modelRun) checkDateTexts(o *modelObject) {
 		if _, kind := readDate(f.text); kind == notDate {
 			r.find(modelFinding{
 				check: checkValues, code: "field_type", object: o, field: f,
-				message: engine.Quote(f.text) + " is no date, such as 12/31 or 2nd Sunday in March",
+				message: engine.Quote(f.text) + " is not a date, such as 12/31 or 2nd Sunday in March",
 			})
 		}
 	}
@@ -195,7 +195,7 @@ func (r *modelRun) checkShares(o *modelObject, pairs [][2]string, mustLeave bool
 func (r *modelRun) checkScheduleFile(o *modelObject) {
 	const hours, leapHours = 8760, 8784
 	if n, has := o.value("number_of_hours_of_data"); has && n != 0 && n != hours && n != leapHours {
-		message := fmt.Sprintf("%g hours are no year; use %d or %d", n, hours, leapHours)
+		message := fmt.Sprintf("%g hours are not a year; use %d or %d", n, hours, leapHours)
 		r.findValue(o, "number_of_hours_of_data", message)
 	}
 	if n, has := o.value("minutes_per_item"); has && n >= 1 && n <= minutesPerHour && minutesPerHour%int(n) != 0 {

@@ -55,12 +55,12 @@ func TestCombinedValues(t *testing.T) {
 		{
 			"SpecialDay", "RunPeriodControl:SpecialDays,D,Mardi Gras,1,Holiday;", "field_type",
 			"RunPeriodControl:SpecialDays/D/start_date",
-			`"Mardi Gras" is no date, such as 12/31 or 2nd Sunday in March`,
+			`"Mardi Gras" is not a date, such as 12/31 or 2nd Sunday in March`,
 		},
 		{
 			"SummerTime", "RunPeriodControl:DaylightSavingTime,Last Sunday in March,31 November;", "field_type",
 			"RunPeriodControl:DaylightSavingTime/end_date",
-			`"31 November" is no date, such as 12/31 or 2nd Sunday in March`,
+			`"31 November" is not a date, such as 12/31 or 2nd Sunday in March`,
 		},
 		{
 			"Glazing", glazing + ".8,.1,.3,.9,.1,.1,0,.84,.84,.9;", "field_range",
@@ -76,7 +76,7 @@ func TestCombinedValues(t *testing.T) {
 		{
 			"FileOfNoYear", "Schedule:File,S,,a.csv,1,0,8761;", "field_range",
 			"Schedule:File/S/number_of_hours_of_data",
-			"8761 hours are no year; use 8760 or 8784",
+			"8761 hours are not a year; use 8760 or 8784",
 		},
 		{
 			"FileOffHour", "Schedule:File,S,,a.csv,1,0,8760,,,25;", "field_range", "Schedule:File/S/minutes_per_item",

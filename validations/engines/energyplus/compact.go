@@ -44,7 +44,7 @@ func (r *modelRun) checkCompact(o *modelObject, step int) {
 			continue
 		}
 		if f.group != group {
-			c.fail(f, "the field before this is blank")
+			c.fail(f, "the preceding field is blank")
 			return
 		}
 		group++
@@ -66,7 +66,7 @@ func (c *compactSchedule) finish(last *modelField) {
 	c.checkCovered()
 	switch {
 	case c.wantsValue:
-		c.fail(last, "a value is missing behind this time")
+		c.fail(last, "a value is missing after this time")
 	case c.until < minutesPerDay:
 		c.fail(last, "the day does not end with Until: 24:00")
 	case c.through != lastDay:
@@ -119,7 +119,7 @@ func (c *compactSchedule) failWord(f *modelField) {
 
 func (c *compactSchedule) readThrough(f *modelField, date string) {
 	if c.until < minutesPerDay {
-		c.fail(f, "the day before does not end with Until: 24:00")
+		c.fail(f, "the preceding day does not end with Until: 24:00")
 		return
 	}
 	c.checkCovered()
@@ -131,7 +131,7 @@ func (c *compactSchedule) readThrough(f *modelField, date string) {
 	case c.through == lastDay && day == lastDay:
 		c.fail(f, "the year has ended with Through: 12/31 before")
 	case c.through != lastDay && day <= c.through:
-		c.fail(f, engine.Quote(date)+" is not behind the date before")
+		c.fail(f, engine.Quote(date)+" is not after the preceding date")
 	case c.through != lastDay:
 		c.through = day
 	}
@@ -148,7 +148,7 @@ func (c *compactSchedule) checkCovered() {
 
 func (c *compactSchedule) readDays(f *modelField) {
 	if c.until < minutesPerDay {
-		c.fail(f, "the day before does not end with Until: 24:00")
+		c.fail(f, "the preceding day does not end with Until: 24:00")
 		return
 	}
 	if c.date == nil {

@@ -49,7 +49,7 @@ func (r *modelRun) checkDay(o *modelObject, month, day *modelField) {
 	inYear, isMonth := month.number()
 	ofMonth, isDay := day.number()
 	isMonth = isMonth && inYear >= 1 && inYear <= 12 && inYear == math.Trunc(inYear)
-	// What is not a month, or above 31, is out of the range of its field.
+	// Invalid months and days above 31 are reported by the range of their field.
 	if !isMonth || !isDay || ofMonth <= float64(daysOf(int(inYear))) || ofMonth > 31 {
 		return
 	}

@@ -63,7 +63,7 @@ func TestSampleModels(t *testing.T) {
 			},
 			{
 				"energyplus.duplicate_name", "/Material:NoMass/BRICK", 31, 1, 0,
-				`the name "BRICK" is that of another Material in line 23`,
+				`the name "BRICK" is already used by another Material in line 23`,
 			},
 			{
 				"energyplus.unknown_material", "/Construction/Wall/layer_2", 38, 3, 0,
@@ -172,7 +172,7 @@ func TestModelChecks(t *testing.T) {
 			[]brief{
 				{
 					Code:    "energyplus.version_missing",
-					Message: "the model does not state its version of EnergyPlus; it is checked as one of 9.3",
+					Message: "the model does not state its version of EnergyPlus; it is checked as version 9.3",
 				},
 				{"energyplus.unknown_class", "/Space", 1, 1, 0, `EnergyPlus 9.3 has no class "Space"`},
 			},
@@ -193,7 +193,8 @@ func TestModelChecks(t *testing.T) {
 		{
 			"Repeated", `{}`, complete("building,A;\n"),
 			[]brief{{
-				"energyplus.repeated_object", "/Building/B", 3, 46, 0, "a model has one object of the class Building",
+				"energyplus.repeated_object", "/Building/B", 3, 46, 0, "a model may have only one object of the " +
+					"class Building",
 			}},
 		},
 		{
@@ -201,7 +202,7 @@ func TestModelChecks(t *testing.T) {
 				"Schedule:Compact,ALWAYS,,Through: 12/31,For: AllDays,Until: 24:00,1;"),
 			[]brief{{
 				"energyplus.duplicate_name", "/Schedule:Compact/ALWAYS", 2, 1, 0,
-				`the name "ALWAYS" is that of another Schedule:Constant in line 1`,
+				`the name "ALWAYS" is already used by another Schedule:Constant in line 1`,
 			}},
 		},
 		{

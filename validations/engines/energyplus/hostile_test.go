@@ -19,11 +19,11 @@ func TestHostileModels(t *testing.T) {
 	}{
 		{
 			"Unterminated", "m.idf", "Version,23.2;\r\n  Building,A,\r\n 0",
-			brief{"energyplus.malformed", "", 2, 3, 0, "the object Building is not ended by a semicolon"},
+			brief{"energyplus.malformed", "", 2, 3, 0, "the object Building does not end with a semicolon"},
 		},
 		{
 			"UnterminatedClass", "m.idf", "Version",
-			brief{"energyplus.malformed", "", 1, 1, 0, `a comma or a semicolon is missing behind "Version"`},
+			brief{"energyplus.malformed", "", 1, 1, 0, `a comma or a semicolon is missing after "Version"`},
 		},
 		{
 			"NoCommaBehindAClass", "m.idf", "1\n2;",
@@ -48,7 +48,7 @@ func TestHostileModels(t *testing.T) {
 		},
 		{
 			"Binary", "m.idf", "\x89PNG\r\n\x1a\n\x00",
-			brief{"energyplus.malformed", "", 3, 1, 0, "the file holds NUL, which no text does"},
+			brief{"energyplus.malformed", "", 3, 1, 0, "the file contains NUL, so it is not a text"},
 		},
 		{
 			"XMLThatSaysIDF", "m.idf", "<a>,</a>",
@@ -74,14 +74,17 @@ func TestHostileModels(t *testing.T) {
 			"EpJSONDepth", "m.epJSON", strings.Repeat(`{"a":`, 100_000),
 			brief{"json.depth", "", 1, 1001, 0, "nested deeper than 200 levels"},
 		},
-		{"List", "m.epJSON", `[]`, brief{"energyplus.malformed", "", 1, 1, 0, "a model is an object of classes"}},
+		{"List", "m.epJSON", `[]`, brief{"energyplus.malformed", "", 1, 1, 0, "a model must be an object whose " +
+			"members are classes"}},
 		{
 			"ClassIsList", "m.epJSON", "{\"Zone\":\n[]}",
-			brief{"energyplus.malformed", "/Zone", 2, 1, 0, "a class is an object of named objects"},
+			brief{"energyplus.malformed", "/Zone", 2, 1, 0, "a class must be an object whose members are named " +
+				"objects"},
 		},
 		{
 			"ObjectIsText", "m.epJSON", `{"Zone": {"A": "B"}}`,
-			brief{"energyplus.malformed", "/Zone/A", 1, 16, 0, "an object has its fields as members"},
+			brief{"energyplus.malformed", "/Zone/A", 1, 16, 0, "an object must be a JSON object whose members " +
+				"are its fields"},
 		},
 	}
 	engine := compile(t, engines.KindEnergyPlus, `{}`)

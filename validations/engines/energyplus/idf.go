@@ -48,7 +48,7 @@ const maxClassChars = 100
 // readIDF returns the objects of a model, or the first fault.
 func readIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.ReadError) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
-		return nil, malformedIDF(at, "the file holds NUL, which no text does")
+		return nil, malformedIDF(at, "the file contains NUL, so it is not a text")
 	}
 	r := &idfReader{text: string(text), limits: limits}
 	for {
@@ -85,7 +85,7 @@ func (r *idfReader) object() *engine.ReadError {
 			return fault
 		}
 		if end == 0 {
-			message := fmt.Sprintf("the object %s is not ended by a semicolon", engine.Clip(class.text))
+			message := fmt.Sprintf("the object %s does not end with a semicolon", engine.Clip(class.text))
 			return malformedIDF(class.offset, message)
 		}
 		r.fields++
@@ -110,7 +110,7 @@ func checkClass(class idfToken, end byte) *engine.ReadError {
 	case len(class.text) > maxClassChars || strings.IndexFunc(class.text, notOfClass) >= 0:
 		return malformedIDF(class.offset, engine.Quote(class.text)+" is not a class of EnergyPlus")
 	case end == 0:
-		return malformedIDF(class.offset, "a comma or a semicolon is missing behind "+engine.Quote(class.text))
+		return malformedIDF(class.offset, "a comma or a semicolon is missing after "+engine.Quote(class.text))
 	default:
 		return nil
 	}

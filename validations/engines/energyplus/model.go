@@ -27,7 +27,7 @@ type model struct {
 	// written are the objects of an IDF, source is the document of an epJSON.
 	written []idfObject
 	source  *tree.Tree
-	// brokenAt is the offset of what is no UTF-8, -1 where all is.
+	// brokenAt is the offset of the first invalid UTF-8, or -1.
 	brokenAt int
 }
 
@@ -116,16 +116,17 @@ func epJSONModel(t *tree.Tree) (*model, *engine.Finding) {
 	m := &model{format: formatEpJSON, lines: t.Lines, source: t, brokenAt: -1}
 	classes, ok := t.Value.(map[string]any)
 	if !ok {
-		return nil, m.misshapen(nil, "a model is an object of classes")
+		return nil, m.misshapen(nil, "a model must be an object whose members are classes")
 	}
 	for _, class := range slices.Sorted(maps.Keys(classes)) {
 		objects, ok := classes[class].(map[string]any)
 		if !ok {
-			return nil, m.misshapen([]string{class}, "a class is an object of named objects")
+			return nil, m.misshapen([]string{class}, "a class must be an object whose members are named objects")
 		}
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
 			if _, ok := objects[name].(map[string]any); !ok {
-				return nil, m.misshapen([]string{class, name}, "an object has its fields as members")
+				return nil, m.misshapen([]string{class, name}, "an object must be a JSON object whose members "+
+					"are its fields")
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (r *modelRun) checkRequired() {
 		if first[o.key] && o.spec != nil && o.spec.Unique {
 			r.find(modelFinding{
 				check: checkRequiredObjects, code: "repeated_object", object: o,
-				message: "a model has one object of the class " + o.spec.Name,
+				message: "a model may have only one object of the class " + o.spec.Name,
 			})
 		}
 		first[o.key] = true
@@ -157,7 +157,7 @@ func (r *modelRun) checkNames() {
 }
 
 func (r *modelRun) duplicate(name string, other *modelObject) string {
-	message := fmt.Sprintf("the name %s is that of another %s", engine.Quote(name), engine.Clip(other.class))
+	message := fmt.Sprintf("the name %s is already used by another %s", engine.Quote(name), engine.Clip(other.class))
 	if r.model.format == formatIDF {
 		message += fmt.Sprintf(" in line %d", r.model.lines.Line(other.offset))
 	}

@@ -32,7 +32,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"NoLastValue", "Compact,S,," + year + "Until: 24:00", "S/data/2/field", 49,
-			"a value is missing behind this time",
+			"a value is missing after this time",
 		},
 		{
 			"NoLastHour", "Compact,S,," + year + "Until: 23:00,1", "S/data/3/field", 62,
@@ -40,11 +40,11 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"NoLastHourBeforeDays", "Compact,S,," + year + "Until: 23:00,1,For: AllOtherDays,Until: 24:00,1",
-			"S/data/4/field", 64, "the day before does not end with Until: 24:00",
+			"S/data/4/field", 64, "the preceding day does not end with Until: 24:00",
 		},
 		{
 			"NoLastHourBeforeDate", "Compact,S,,Through: 6/30,For: AllDays,Until: 9:00,1," + year + "Until: 24:00,1",
-			"S/data/4/field", 62, "the day before does not end with Until: 24:00",
+			"S/data/4/field", 62, "the preceding day does not end with Until: 24:00",
 		},
 		{
 			"NoLastDay", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1", "S/data/3/field", 61,
@@ -57,7 +57,7 @@ func TestSchedules(t *testing.T) {
 		{
 			"DaysOutOfOrder", "Compact,S,,Through: 6/30,For: AllDays,Until: 24:00,1,Through: 5/31",
 			"S/data/4/field", 63,
-			`"5/31" is not behind the date before`,
+			`"5/31" is not after the preceding date`,
 		},
 		{
 			"NoSuchDays", "Compact,S,,Through: 12/31,For: Someone,Until: 24:00,1", "S/data/1/field", 36,
@@ -69,7 +69,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"TimesOutOfOrder", "Compact,S,," + year + "Until: 9:00,1,Until: 8:00,1", "S/data/4/field", 63,
-			`"Until: 8:00" is not behind the time before`,
+			`"Until: 8:00" is not after the preceding time`,
 		},
 		{
 			"NoSuchWord", "Compact,S,," + year + "Up to 24:00,1", "S/data/2/field", 49,
@@ -77,7 +77,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"IntervalsOutOfOrder", "Day:Interval,S,,No,9:00,1,8:00,0,24:00,1", "S/data/1/time", 36,
-			`"8:00" is not behind the time before`,
+			`"8:00" is not after the preceding time`,
 		},
 		{"NoSuchTimeOfInterval", "Day:Interval,S,,No,9h,1,24:00,1", "S/data/0/time", 29, `"9h" is not a time of day`},
 		{
@@ -98,7 +98,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"DayTwice", "Compact,S,," + year + "Until: 24:00,1,Until: 8:00,1,Until: 24:00,1", "S/data/4/field", 64,
-			`"Until: 8:00" is not behind the time before`,
+			`"Until: 8:00" is not after the preceding time`,
 		},
 		{
 			"WeekdayAsDate", "Compact,S,,Through: 3rd Sunday in March,For: AllDays,Until: 24:00,1",
@@ -110,7 +110,7 @@ func TestSchedules(t *testing.T) {
 		},
 		{
 			"BlankField", "Compact,S,," + year + ",Until: 24:00,1", "S/data/3/field", 50,
-			"the field before this is blank",
+			"the preceding field is blank",
 		},
 		{
 			"Interpolation", "Compact,S,," + year + "Interpolate: Yes,Until: 24:00,1", "S/data/2/field", 49,

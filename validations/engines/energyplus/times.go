@@ -90,7 +90,7 @@ func (c *dayClock) advance(f *modelField, text string, interpolated bool) string
 	case minute < 0:
 		return engine.Quote(f.text) + " is not a time of day"
 	case min(minute, minutesPerDay) < c.until:
-		return engine.Quote(f.text) + " is not behind the time before"
+		return engine.Quote(f.text) + " is not after the preceding time"
 	case minute > minutesPerDay:
 		c.warn(f, engine.Quote(f.text)+" is behind the end of the day; EnergyPlus takes 24:00")
 	case c.step > 0 && minute%c.step != 0 && !interpolated && c.offStep == nil:

@@ -43,8 +43,8 @@ func (r *modelRun) readVersion() (bool, error) {
 	return known, nil
 }
 
-// judgeVersion reports a version that is missing, that is none, or that is not allowed. It is always an error where the
-// model cannot be checked.
+// judgeVersion reports a version that is missing, invalid or not allowed. It is always an error if the model cannot be
+// checked.
 func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 	found := modelFinding{check: checkVersion, code: "version_unsupported"}
 	if r.dictionary == nil {
@@ -59,7 +59,7 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 	switch {
 	case !stated:
 		found.check, found.code = checkVersionMissing, "version_missing"
-		found.message = "the model does not state its version of EnergyPlus; it is checked as one of " + latest
+		found.message = "the model does not state its version of EnergyPlus; it is checked as version " + latest
 	case version == "":
 		found.message = "this is not a version of EnergyPlus, such as 23.2"
 	case !allowed:
@@ -73,8 +73,8 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 	r.find(found)
 }
 
-// statedVersion is the version that the model says it is for, as "23.2", and whether it says any. What is no version is
-// empty.
+// statedVersion returns the version that the model names, such as "23.2", and whether it names one. An invalid version
+// is empty.
 func (m *model) statedVersion() (string, bool) {
 	text := ""
 	for _, o := range m.written {

@@ -130,7 +130,8 @@ func (c *Collector) tally(key CheckKey) *tally {
 func (t *tally) fold() Finding {
 	f := t.first
 	subject := strings.TrimSpace(t.key.Path + " " + t.key.Code)
-	f.Message = fmt.Sprintf("%s failed %d times in all, %d of them not listed one by one", subject, t.total, t.folded)
+	f.Message = fmt.Sprintf("%s failed %d times in total; %d of the failures are not listed "+
+		"individually", subject, t.total, t.folded)
 	if len(t.samplePaths) > 0 {
 		f.Message += ", as at " + ClipTo(strings.Join(t.samplePaths, ", "), MaxMessage)
 	}

@@ -27,7 +27,7 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 		if errors.Is(err, jsonv2.ErrUnknownName) {
 			return []ConfigError{UnknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
-		detail := fmt.Sprintf("a JSON %s does not fit here", kindName(semantic.JSONKind))
+		detail := fmt.Sprintf("a JSON %s is not allowed here", kindName(semantic.JSONKind))
 		return Refuse(string(semantic.JSONPointer), codeType, detail)
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {

@@ -35,7 +35,7 @@ func DecoderFor(name string) (func(io.Reader) io.Reader, bool) {
 	}
 }
 
-// decodeUTF16 reads UTF-16 in the order of bytes that its mark says. What is no character becomes NUL, which every
+// decodeUTF16 reads UTF-16 in the order of bytes that its mark says. An invalid character becomes NUL, which every
 // reader refuses: the library's U+FFFD would be taken for text.
 func decodeUTF16(r io.Reader) io.Reader {
 	replaced := runes.Map(func(char rune) rune {
@@ -61,7 +61,7 @@ func TrimBOM(content []byte) []byte {
 	return content
 }
 
-// BadTextAt returns the offset of the first NUL or invalid UTF-8, -1 where there is none.
+// BadTextAt returns the offset of the first NUL or invalid UTF-8, or -1.
 func BadTextAt(raw []byte) int {
 	at := slices.Index(raw, 0)
 	if utf8.Valid(raw) {

@@ -92,7 +92,7 @@ type Report struct {
 	Truncated bool
 }
 
-// ExhaustedError says that a check used up what it may use of a resource, so there is no verdict on the document.
+// ExhaustedError says that a check has used up its share of a resource, so there is no verdict on the document.
 type ExhaustedError struct {
 	// Reason says what the check needed, as in "needed more than 20s of processor time".
 	Reason string

@@ -34,7 +34,7 @@ func CompilePattern(source string, limits Limits) (Pattern, error) {
 
 // CompileWholePattern compiles a pattern that the whole of a text must match, as those of XML Schema and Table Schema.
 func CompileWholePattern(source string, limits Limits) (Pattern, error) {
-	// The source is compiled on its own first: "a)(b" is no pattern, though it would be one between brackets.
+	// The source is compiled alone first: "a)(b" is not a pattern, although it would be one between brackets.
 	if _, err := CompilePattern(source, limits); err != nil {
 		return Pattern{}, err
 	}

@@ -222,7 +222,7 @@ func IndexedName(call ast.CallExpr) (string, bool) {
 // so that two lists can be joined: the estimate is for clear messages, the limit at run time bounds what is larger.
 type sizes struct{}
 
-// EstimateSize answers the size of what is not written in the expression itself.
+// EstimateSize returns the size of values that are not literals of the expression.
 func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	if node.ComputedSize() != nil {
 		return nil

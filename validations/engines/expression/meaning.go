@@ -18,7 +18,7 @@ var foreign = []struct{ names, words string }{
 		`now|today|NOW|TODAY|Date|date|datetime`,
 		`there is no $: a rule has no clock; write timestamp('2026-03-01T06:00:00Z')`,
 	},
-	{`None|nil|NULL|Null|undefined|NaN`, `there is not a value $; use null`},
+	{`None|nil|NULL|Null|undefined|NaN`, `there is no value $; use null`},
 	{`True|TRUE|False|FALSE`, `there is no $; use true or false`},
 	{`toLowerCase|lower|lowercase|downcase|LOWER`, `there is no function $; use x.lowerAscii()`},
 	{`toUpperCase|upper|uppercase|upcase|UPPER`, `there is no function $; use x.upperAscii()`},
@@ -61,7 +61,7 @@ var foreign = []struct{ names, words string }{
 	{`concat|CONCAT`, `there is no function $; use x + y`},
 	{
 		`self|this|it|item|root|document|data`,
-		`there is no variable $; value is what the path leads to, doc the whole document`,
+		`there is no variable $; value is the value at the path, doc the whole document`,
 	},
 	{
 		`all|exists|exists_one|filter|map|sortBy|existsOne`,
@@ -94,7 +94,7 @@ func typeMistakes() []rephrasing {
 		say(`found no matching overload for '_\?_:_' applied to .*`, `what stands before ? must be true or false`),
 		say(
 			`found no matching overload for '@in' applied to .*`,
-			`"in" wants a list or an object on its right, as in x in [1, 2]`,
+			`"in" needs a list or an object on its right, as in x in [1, 2]`,
 		),
 		say(`found no matching overload for '_\[_\]' applied to '\((.+), .+\)'`, `$1 has no elements`),
 		say(`found no matching overload for '(!|-)_' applied to '\((.+)\)'`, `$1 does not take $2`),

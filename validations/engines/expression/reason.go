@@ -18,8 +18,8 @@ var reasons = []struct{ beginning, words string }{
 	{"index out of range: ", "the text has no character $"},
 	{"invalid substring range", "a part of a text ends before it begins"},
 	{"cannot slice", "the list does not have this part"},
-	{"lists.range: size must be", "lists.range wants a number that is not negative"},
-	{"lists.range: size", "lists.range wants a smaller number"},
+	{"lists.range: size must be", "lists.range needs a number that is not negative"},
+	{"lists.range: size", "lists.range needs a smaller number"},
 	{"division by zero", "it divides by zero"},
 	{"modulus by zero", "it divides by zero"},
 	{"return error for overflow", "a number is too large"},
@@ -32,7 +32,7 @@ var reasons = []struct{ beginning, words string }{
 	{"type conversion error", "a value cannot be converted"},
 	{"list elements must be comparable", "a list of objects cannot be sorted; use x.sortBy(i, i.name)"},
 	{"list elements must have the same type", "a list with values of several types cannot be sorted"},
-	{"got '", "a loop wants a list or an object"},
+	{"got '", "a loop needs a list or an object"},
 	{"unknown time zone", "there is no time zone$"},
 }
 

@@ -14,7 +14,7 @@ type idiom struct {
 	words string
 }
 
-// idioms are the signs and words that are looked for. The first one in the expression is told.
+// idioms are the signs and words that are looked for. The first one in the expression is reported.
 func idioms() []idiom {
 	return []idiom{
 		sign("‘’“”„«»`", `write texts between straight quotes, as in 'A'`),
@@ -138,7 +138,7 @@ func syntaxMistake(c code, at int, message string) (int, string) {
 	return at, "the expression cannot be read from here on"
 }
 
-// token quotes a part of an expression, where it has no quotes of its own.
+// token quotes a part of an expression, unless it has quotes already.
 func token(text string) string {
 	if strings.ContainsAny(text, `"'`) {
 		return engine.Clip(text)

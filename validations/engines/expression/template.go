@@ -42,7 +42,7 @@ func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 		}
 		end := strings.IndexByte(rest, '}')
 		if rest[at] == '}' || end < 0 {
-			return nil, errors.New("a brace is not closed or not opened; write it twice to mean itself")
+			return nil, errors.New("a brace has no counterpart; double it to write a brace")
 		}
 		compiled, err := c.compile(env, rest[at+1:end])
 		if err != nil {

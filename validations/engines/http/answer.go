@@ -95,7 +95,7 @@ func isForeignCode(code string) bool {
 		strings.Trim(code, nameChars+".") == ""
 }
 
-// Read turns the answer of the service into a report. An error means that the answer is none: it says what is wrong
+// Read turns the answer of the service into a report. An error means that the answer is invalid: it says what is wrong
 // with it, in words for the author of the workflow.
 func (h *Engine) Read(body []byte) (engine.Report, error) {
 	if len(body) > MaxAnswerBytes {

@@ -127,7 +127,7 @@ func urlFault(text string) string {
 	case err != nil || !isWeb(address.Scheme):
 		return "use an absolute address that begins with https://"
 	case address.User != nil:
-		return "leave out user and password: everybody who may see the workflow would see them"
+		return "leave out user and password: everyone who may see the workflow would see them"
 	case strings.Contains(text, "#"):
 		return "leave out the fragment"
 	case !isHost(address.Hostname()) || !isPort(address):
@@ -173,7 +173,7 @@ func isPort(address *url.URL) bool {
 func checkHeaders(headers map[string]string) []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	if len(headers) > maxHTTPHeaders {
-		detail := fmt.Sprintf("there may be %d headers", maxHTTPHeaders)
+		detail := fmt.Sprintf("at most %d headers are allowed", maxHTTPHeaders)
 		faults = append(faults, engine.NewConfigError(engine.Pointer("headers"), "http.headers", detail))
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -195,7 +195,7 @@ func headerFault(name, value string) string {
 		return "is set by the service itself"
 	case slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
 		func(word string) bool { return strings.Contains(lower, word) }):
-		return "looks like a secret, which everybody who may see the workflow would see; verify the signature instead"
+		return "looks like a secret, which everyone who may see the workflow would see; verify the signature instead"
 	default:
 		return ""
 	}
@@ -224,12 +224,12 @@ func checkParameters(parameters json.RawMessage) []engine.ConfigError {
 func checkSeverities(severities map[string]engine.Severity) []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	if len(severities) > maxSeverities {
-		detail := fmt.Sprintf("there may be %d of them", maxSeverities)
+		detail := fmt.Sprintf("at most %d are allowed", maxSeverities)
 		faults = append(faults, engine.NewConfigError(engine.Pointer("severities"), "http.severities", detail))
 	}
 	for _, code := range slices.Sorted(maps.Keys(severities)) {
 		if !isForeignCode(code) || !isSeverity(severities[code]) {
-			detail := "give a code of the validator's, without external., one of ERROR, WARNING and INFO"
+			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
 			at := engine.Pointer("severities", code)
 			faults = append(faults, engine.NewConfigError(at, "http.severities", detail))
 		}

@@ -92,7 +92,7 @@ func (r *reader) audit(n *xpath.Node, f facet, classes []classSet) {
 		r.work.left = maxAudit
 		r.refusals = maxFaults
 		r.faults = append(r.faults, engine.NewConfigError("/ids", "ids.too_large",
-			"the audit of the text costs too much"))
+			"checking the IDS takes too much work"))
 	}
 }
 
@@ -156,7 +156,7 @@ func (r *reader) auditPredefined(n *xpath.Node, f *entityFacet, set classSet) {
 	}
 	for _, l := range f.predefined.values {
 		if !slices.Contains(values, l.text) {
-			r.refuse(n, faultClass, "the class %s of %s has no predefined type %s, and none of its own making",
+			r.refuse(n, faultClass, "the class %s of %s has no predefined type %s and allows no user-defined one",
 				f.name, set.schema.Name, engine.Quote(l.text))
 		}
 	}
@@ -298,7 +298,7 @@ func (t valueType) bases() []string {
 	}
 }
 
-// auditValue looks for a value that none of the types can have.
+// auditValue refuses a value that no type can have.
 func (r *reader) auditValue(n *xpath.Node, what string, value *constraint, types []valueType) {
 	names := []string{}
 	isCompared := false
@@ -356,7 +356,8 @@ func (r *reader) auditCardinality(n *xpath.Node, q *requirement) {
 		r.auditOptional(n, q.facet)
 	case prohibited:
 		if f, ok := q.facet.(*propertyFacet); ok && f.dataType != "" {
-			r.refuse(n, faultCardinality, "a prohibited <property> has no dataType: it must not be there at all")
+			r.refuse(n, faultCardinality, "a prohibited <property> must not have a dataType: the property must "+
+				"be absent, whatever its type")
 		}
 	default:
 		r.refuse(n, faultCardinality, "the cardinality %s is not one of required, optional and prohibited",

@@ -43,7 +43,7 @@ func (r *run) reportModel() {
 	}
 	slices.Sort(keywords)
 	for _, keyword := range keywords {
-		message := fmt.Sprintf("not evaluated: %s has no class %s, of which the model has %s",
+		message := fmt.Sprintf("not evaluated: %s has no class %s, but the model has %s of it",
 			m.schema.Name, engine.Quote(keyword), engine.Plural(m.unknown[keyword], "object", "objects"))
 		f := engine.Failure("step.class", message)
 		f.Count = m.unknown[keyword]
@@ -91,7 +91,7 @@ func (r *run) check(s *specification) {
 		}
 	}
 	if !found && s.cardinality == required && m.work.err == nil {
-		message := fmt.Sprintf("%s: the model has no object that it is for (%s), and at least one is required%s",
+		message := fmt.Sprintf("%s: the model has no object that it applies to (%s), but at least one is required%s",
 			s.label(), s.applicability(), hint(s.instructions))
 		f := engine.Failure("ids.required", engine.ClipTo(message, engine.MaxMessage))
 		f.AssertionID = s.id()

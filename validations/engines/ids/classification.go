@@ -27,7 +27,7 @@ func (f *classificationFacet) holds(c *check, object int, as cardinality) bool {
 	}
 }
 
-// explain notes why none of the classifications will do, and returns false.
+// explain records why no classification matches, and returns false.
 func (f *classificationFacet) explain(c *check, classifications []assigned) bool {
 	var codes []string
 	inSystem := false
@@ -64,7 +64,7 @@ func codesNote(codes []string) string {
 	return " as " + listed(quoted)
 }
 
-// classifications are those of an object, and those of its type by systems that the object has none of.
+// classifications are those of an object, and those of its type by systems that the object does not use.
 func (m *model) classifications(object int) []assigned {
 	var found []assigned
 	for _, e := range m.from(ofClassification, object) {

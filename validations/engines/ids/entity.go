@@ -57,7 +57,7 @@ func (m *model) hasType(object int, class *ifc.Class) bool {
 	return false
 }
 
-// typeOf is the object that says what an object has in common with others, false where there is none.
+// typeOf returns the type object of an object, or false if it has none.
 func (m *model) typeOf(object int) (int, bool) {
 	m.work.spend(1)
 	for _, e := range m.from(ofType, object) {

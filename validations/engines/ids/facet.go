@@ -115,7 +115,7 @@ func relations() []string {
 func (r *reader) readFacet(n *xpath.Node, to *requirement) facet {
 	r.facets++
 	if r.facets == maxFacets+1 {
-		r.refuse(n, "ids.too_large", "the text has more than %d facets", maxFacets)
+		r.refuse(n, "ids.too_large", "the IDS has more than %d facets", maxFacets)
 	}
 	var known []string
 	switch n.Local() {

@@ -119,7 +119,7 @@ type work struct {
 // checkEvery is how much work is done between two looks at the context.
 const checkEvery = 1 << 20
 
-// spend takes work. It returns false once there is none left.
+// spend charges work. It returns false when the budget is used up.
 func (w *work) spend(units int) bool {
 	if w.err != nil {
 		return false

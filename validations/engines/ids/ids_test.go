@@ -69,7 +69,8 @@ func TestCardinalitiesOfSpecifications(t *testing.T) {
 	const slab = "#1=IFCSLAB('g',$,'S',$,$,$,$,$,$);"
 	const required, optional, prohibited = `maxOccurs="unbounded"`, `minOccurs="0" maxOccurs="unbounded"`,
 		`minOccurs="0" maxOccurs="0"`
-	missing := `ids.required: Walls: the model has no object that it is for (class "IFCWALL"), and at least one is ` +
+	missing := `ids.required: Walls: the model has no object that it applies to (class "IFCWALL"), ` +
+		`but at least one is ` +
 		`required. Hint: Draw one.`
 	unnamed := `ids.attribute: IfcWall #1 has no attribute "Name" with a value [Walls]. Hint: Draw one.`
 	for _, tt := range []struct{ occurs, requirements, model, want string }{
@@ -147,7 +148,7 @@ func TestFaultsOfModels(t *testing.T) {
 	report := check(t, ids, "#1=IFCWALL('g',$,'W',$,$,$,$,$,$);", "#2=IFCRELASSOCIATESMATERIAL('h',$,$,$,(#1,#8),#9);",
 		"#3=IFCRABBIT($);", "#4=IFCRABBIT($);")
 	same(t, []brief{
-		{"step.class", "", 0, 0, 0, `not evaluated: IFC4 has no class "IFCRABBIT", of which the model has 2 objects`},
+		{"step.class", "", 0, 0, 0, `not evaluated: IFC4 has no class "IFCRABBIT", but the model has 2 objects of it`},
 		{"step.reference", "h", 9, 1, 0, "IfcRelAssociatesMaterial #2 refers to #8, which is not in the file"},
 		{"step.reference", "h", 9, 1, 0, "IfcRelAssociatesMaterial #2 refers to #9, which is not in the file"},
 	}, briefs(report))
@@ -164,7 +165,8 @@ func TestManyFindingsAreFolded(t *testing.T) {
 		t.Fatalf("errors = %d, listed = %d", report.Errors, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, `S: attribute "Name" ids.attribute failed 250 times in all, 150 of them not listed one by one`,
+	same(t, `S: attribute "Name" ids.attribute failed 250 times in total; `+
+		`150 of the failures are not listed individually`,
 		last.Message)
 }
 

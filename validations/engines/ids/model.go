@@ -159,7 +159,7 @@ func schemaOf(h step.Header) (string, *step.Fault) {
 	return name, nil
 }
 
-// maxUnknown is how many keywords that the schema lacks are told apart.
+// maxUnknown is how many different keywords are counted that the schema lacks.
 const maxUnknown = 100
 
 // chooser keeps the instances of the planned classes.

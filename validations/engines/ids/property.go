@@ -89,7 +89,7 @@ func (f *propertyFacet) accepts(c *check, p property, set string) bool {
 	return c.explains && f.explain(c, p, engine.Quote(p.name)+" in "+engine.Quote(set))
 }
 
-// explain notes why none of the values of a property will do, and returns false.
+// explain records why no value of a property matches, and returns false.
 func (f *propertyFacet) explain(c *check, p property, where string) bool {
 	var values, types []string
 	for v := range p.values {

@@ -44,11 +44,11 @@ func TestRefusedTexts(t *testing.T) {
 			"the attribute a of <value> is not allowed",
 		},
 		"Text": {
-			attribute(`<name>«Name»</name>x`), "ids.structure", `the text "x" does not belong into <attribute>`,
+			attribute(`<name>«Name»</name>x`), "ids.structure", `the text "x" is not allowed in <attribute>`,
 		},
 		"Order": {
 			attribute(`<value>«x»</value><name>«Name»</name>`), "ids.structure",
-			"<name> stands behind <value>, but before it is its place in <attribute>",
+			"<name> must come before <value> in <attribute>",
 		},
 		"Second": {
 			attribute(`<name>«Name»</name><name>«Tag»</name>`), "ids.structure", "<attribute> has a second <name>",
@@ -88,7 +88,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"Requirements": {
 			occurs(`minOccurs="0" maxOccurs="0"`, "<requirements>"+named+"</requirements>"), "ids.cardinality",
-			"a prohibited specification has no requirements",
+			"a prohibited specification must not have requirements",
 		},
 		"Nothing": {
 			occurs(`maxOccurs="unbounded"`, "<requirements/>"), "ids.structure", "<requirements> has no requirement",
@@ -167,7 +167,7 @@ func TestRefusedTexts(t *testing.T) {
 			"the pattern is empty",
 		},
 		"NoRestriction": {
-			attribute(`<name>«Name»</name><value>{{}}</value>`), "ids.value", "the restriction restricts nothing",
+			attribute(`<name>«Name»</name><value>{{}}</value>`), "ids.value", "the restriction is empty",
 		},
 		"Base": {
 			attribute(`<name>«Name»</name><value><xs:restriction base="xs:token"><xs:length ` +
@@ -192,7 +192,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"RestrictionNS": {
 			attribute(`<name>«Name»</name><value>{{<length value="1"/>}}</value>`), "ids.structure",
-			"<length> does not belong into a restriction",
+			"<length> is not allowed in a restriction",
 		},
 		"WithoutValue": {
 			attribute(`<name>«Name»</name><value>{{<xs:length/>}}</value>`), "ids.structure",
@@ -236,7 +236,7 @@ func TestRefusedTexts(t *testing.T) {
 		},
 		"Prohibited": {
 			property(` cardinality="prohibited" dataType="IFCLABEL"`, ""), "ids.cardinality",
-			"a prohibited <property> has no dataType",
+			"a prohibited <property> must not have a dataType",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

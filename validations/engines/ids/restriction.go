@@ -82,7 +82,7 @@ func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 	for _, child := range r.elements(n) {
 		if child.Namespace() != namespaceXS || child.Local() == "annotation" {
 			if child.Namespace() != namespaceXS {
-				r.refuse(child, faultStructure, "<%s> does not belong into a restriction", engine.Clip(child.Written()))
+				r.refuse(child, faultStructure, "<%s> is not allowed in a restriction", engine.Clip(child.Written()))
 			}
 			continue
 		}
@@ -96,7 +96,7 @@ func (r *reader) readRestriction(n *xpath.Node, c *constraint) {
 		r.readLimit(child, value, c)
 	}
 	if !found {
-		r.refuse(n, faultValue, "the restriction restricts nothing")
+		r.refuse(n, faultValue, "the restriction is empty")
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *reader) readPattern(n *xpath.Node, source string, c *constraint) {
 		return
 	}
 	if r.patterns += compiled.Work(""); r.patterns > maxPatterns {
-		r.refuse(n, "ids.too_large", "the patterns of the text are too large together")
+		r.refuse(n, "ids.too_large", "the patterns of the IDS are too large in total")
 		return
 	}
 	c.patterns = append(c.patterns, pattern{source, compiled})

@@ -166,12 +166,12 @@ func (r *reader) readOccurs(n *xpath.Node) cardinality {
 func (r *reader) readRequirements(n *xpath.Node, s *specification, classes []classSet) {
 	r.attributes(n, "description")
 	if s.cardinality == prohibited && len(r.elements(n)) > 0 {
-		r.refuse(n, faultCardinality, "a prohibited specification has no requirements: its objects must not be there "+
-			"at all")
+		r.refuse(n, faultCardinality, "a prohibited specification must not have requirements, because the objects "+
+			"that it applies to must not exist")
 		return
 	}
 	if len(r.elements(n)) == 0 {
-		r.refuse(n, faultStructure, "<requirements> has no requirement: leave it out, or say what is required")
+		r.refuse(n, faultStructure, "<requirements> has no requirement: leave the element out, or add a requirement")
 	}
 	for _, child := range r.elements(n) {
 		if child.Namespace() != namespaceText || !slices.Contains(facetNames(), child.Local()) {

@@ -130,7 +130,7 @@ func (r *reader) parts(n *xpath.Node, parts ...part) map[string][]*xpath.Node {
 			continue
 		}
 		if place < last {
-			r.refuse(child, faultStructure, "<%s> stands behind <%s>, but before it is its place in <%s>",
+			r.refuse(child, faultStructure, "<%s> must come before <%s> in <%s>",
 				child.Local(), parts[last].name, n.Local())
 		}
 		last = max(last, place)
@@ -156,7 +156,7 @@ func (r *reader) refuseUnknown(child, n *xpath.Node, parts []part) {
 		engine.Clip(child.Written()), n.Local(), engine.NotAllowed(child.Local(), names))
 }
 
-// elements are the elements in an element, which has no text of its own.
+// elements are the child elements of an element without text.
 func (r *reader) elements(n *xpath.Node) []*xpath.Node {
 	var found []*xpath.Node
 	for _, child := range n.Children() {
@@ -164,7 +164,7 @@ func (r *reader) elements(n *xpath.Node) []*xpath.Node {
 		case child.Kind == xpath.Element:
 			found = append(found, child)
 		case child.Kind == xpath.Text && strings.TrimSpace(child.Value()) != "":
-			r.refuse(n, faultStructure, "the text %s does not belong into <%s>",
+			r.refuse(n, faultStructure, "the text %s is not allowed in <%s>",
 				engine.Quote(strings.TrimSpace(child.Value())), n.Local())
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/step"
 )
 
-// isEmpty says whether a value says nothing: there is none, or it is an empty text, an empty list, or unknown.
+// isEmpty reports whether a value is missing, an empty text, an empty list, or unknown.
 func (m *model) isEmpty(v step.Value, of string) bool {
 	if name, inside := v.Typed(); name != "" {
 		return m.isEmpty(inside, name)
@@ -30,7 +30,7 @@ func (m *model) isEmpty(v step.Value, of string) bool {
 	}
 }
 
-// scalar makes a value of a type comparable, in units of SI. A unit of its own comes before that of the model.
+// scalar makes a value comparable, in units of SI. The value's own unit takes precedence over that of the model.
 func (m *model) scalar(v step.Value, of string, unit step.Value) scalar {
 	if name, inside := v.Typed(); name != "" {
 		of, v = name, inside

@@ -127,7 +127,7 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 	return reason
 }
 
-// sizeHint is for those who ask for the length of a list or a text as other languages do.
+// sizeHint helps users who ask for the length of a list or a text as in other languages.
 func sizeHint(value any, name string) string {
 	switch value.(type) {
 	case []any, string:

@@ -161,7 +161,7 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		}},
 		{"NoNumber", "double(doc.texts[0]) > 1", []string{"not evaluated: a text is not a number"}},
 		{"ByZero", "1 / size(doc.empty) == 1", []string{"not evaluated: it divides by zero"}},
-		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{"not evaluated: a loop wants a list or an object"}},
+		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{"not evaluated: a loop needs a list or an object"}},
 		{"Substring", "'abc'.substring(2, 9) == ''", []string{"not evaluated: the text has no character 9"}},
 		{"JoinOfNumbers", "doc.n.join(',') == ''", []string{
 			"not evaluated: it does not fit the types of the values, or a value is missing",

@@ -191,7 +191,7 @@ func (o *operand) member() treePath {
 func (o *operand) single(text, at string) treePath {
 	path := o.compiler.path(text, at)
 	if !path.single() {
-		o.compiler.Fault(at, "a path below an element has no star")
+		o.compiler.Fault(at, "a path below an element must not contain a star")
 	}
 	return path
 }

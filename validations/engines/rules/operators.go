@@ -21,7 +21,7 @@ type verdict int
 const (
 	verdictHolds verdict = iota
 	verdictFails
-	// verdictOpen means that the operator does not fit the value, which is no pass.
+	// verdictOpen means that the operator does not support the value, which never counts as a pass.
 	verdictOpen
 )
 
@@ -446,7 +446,7 @@ func within(o *operand) operator {
 			return s.misfit("a date or a date-time")
 		}
 		return s.judge(!found.time.Before(from) && !found.time.After(to), func() string {
-			return text + " is outside of the period"
+			return text + " is outside the period"
 		})
 	}
 }

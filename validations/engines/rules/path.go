@@ -143,7 +143,7 @@ func (w *walker) walkEach(value any, i int) error {
 		return nil
 	}
 	if w.textual {
-		// An element that occurs once is no list in XML's tree, yet it is the only one of its name.
+		// An element that occurs once is not a list in XML's tree, but it is the only one of its name.
 		return w.walk(value, i+1)
 	}
 	return w.found(treePlace{w.tokens, value, placeClosed})

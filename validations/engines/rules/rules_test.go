@@ -139,7 +139,7 @@ func TestRuleOperators(t *testing.T) {
 		{`"operator": "within", "value": ["2026-01-01", "2026-12-31"]`, `{"v": "2026-12-31T23:59:59Z"}`, ""},
 		{
 			`"operator": "within", "value": ["2026-01-01", "2026-12-31T12:00:00Z"]`, `{"v": "2026-12-31T12:00:01Z"}`,
-			"2026-12-31T12:00:01Z is outside of the period",
+			"2026-12-31T12:00:01Z is outside the period",
 		},
 		{
 			`"operator": "within", "value": ["2026-01-01", "2026-12-31"]`, number,
@@ -358,12 +358,13 @@ func TestRulesFold(t *testing.T) {
 	same(t, 202, len(report.Findings))
 	same(t, []brief{
 		{
-			"rule.r", "", 0, 0, 0, "/v/* rule.r failed 5000 times in all, 4900 of them not listed one by one, " +
+			"rule.r", "", 0, 0, 0, "/v/* rule.r failed 5000 times in total; 4900 of the failures are not listed " +
+				"individually, " +
 				"as at /v/200, /v/202, /v/204",
 		},
 		{
-			"rule.r", "", 0, 0, 0, "/v/* (not evaluated) rule.r failed 5000 times in all, " +
-				"4900 of them not listed one by one, as at /v/201, /v/203, /v/205",
+			"rule.r", "", 0, 0, 0, "/v/* (not evaluated) rule.r failed 5000 times in total; " +
+				"4900 of the failures are not listed individually, as at /v/201, /v/203, /v/205",
 		},
 	}, briefs(report)[200:])
 	same(t, 5000, report.Findings[200].Count)

@@ -118,7 +118,7 @@ func TestHostileXMLOfRules(t *testing.T) {
 			"Encoding", `<?xml version="1.0" encoding="utf-7"?><a/>`,
 			brief{
 				"xml.encoding", "", 1, 1, 0,
-				`the encoding "utf-7" is not read; use utf-8, utf-16, iso-8859-1 or windows-1252`,
+				`the encoding "utf-7" is not supported; use utf-8, utf-16, iso-8859-1 or windows-1252`,
 			},
 		},
 		{

@@ -99,7 +99,7 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 	}
 	compiled := &compiledSchema{root: roots[0], meter: m, byLocation: map[string]*jsonschema.Schema{}}
 	for _, address := range s.dynamic {
-		// What looks like an anchor may stand in an example, where it is no schema and need not compile.
+		// What looks like an anchor may be part of an example, which need not compile.
 		if anchored, err := compiler.Compile(address); err == nil {
 			roots = append(roots, anchored)
 		}
@@ -132,7 +132,7 @@ func (s *schemaSource) compileFault(err error, limits engine.Limits) *engine.Con
 	return fault("/schema", "schema.invalid", engine.ClipTo(detail, 4*engine.MaxQuoted))
 }
 
-// brokenPattern is the fault of the first pattern that is none. The library does not say which name of
+// brokenPattern returns the fault of the first invalid pattern. The library does not say which name of
 // patternProperties it means.
 func (s *schemaSource) brokenPattern(limits engine.Limits) *engine.ConfigError {
 	var found *engine.ConfigError

@@ -13,7 +13,7 @@ func Describe(config json.RawMessage) []engine.Promise {
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	// What is not an object has none of these, and then nothing is said of it.
+	// Other schemas have none of these members and get no promise.
 	var schema struct {
 		Title       string          `json:"title"`
 		Description string          `json:"description"`

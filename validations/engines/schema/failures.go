@@ -21,7 +21,8 @@ const (
 )
 
 // tooManyFailures ends a check. The failures up to there are reported.
-const tooManyFailures = "not evaluated to the end: the document fails the schema so often that the rest is not counted"
+const tooManyFailures = "not fully evaluated: the document violates the schema so often that further failures " +
+	"are not counted"
 
 // errNotCounted stands for all that is not evaluated any more.
 var errNotCounted = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}

@@ -53,7 +53,7 @@ func (m *meter) charge(work int64) bool {
 	m.charges++
 	switch {
 	case m.left < 0:
-		m.exhaust("not evaluated: checking this document by this schema costs too much")
+		m.exhaust("not evaluated: checking this document against this schema takes too much work")
 	case m.charges%contextCheckEvery == 0 && m.ended() != nil:
 		m.stopped = true
 	}
@@ -101,7 +101,7 @@ func (p *meteredPattern) MatchString(text string) bool {
 	return !p.meter.charge(work/patternWorkShare) || linear.RE.MatchString(text)
 }
 
-// search charges the steps as they are made, since nobody knows before how many it takes.
+// search charges the steps as they are made, because their number is not known in advance.
 func (p *meteredPattern) search(text string) bool {
 	verdict := p.pattern.Search(text, p.limits.MaxPatternSteps, func(steps int64) bool {
 		return p.meter.ended == nil || p.meter.charge(steps/stepShare)

@@ -51,7 +51,7 @@ func TestHostileSchemas(t *testing.T) {
 		engine := compile(t, engines.KindJSONSchema, schemaStep(`{"$ref": "#/$defs/a",
 			"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`))
 		report := run(t, engine, []byte(`1`), "application/json")
-		same(t, []brief{{"schema.ref", "", 1, 1, 0, "the schema refers to itself without end here"}}, briefs(report))
+		same(t, []brief{{"schema.ref", "", 1, 1, 0, "the schema refers to itself endlessly here"}}, briefs(report))
 	})
 
 	// Every level of the document doubles the work, so without a meter these would take longer than the universe.
@@ -76,7 +76,7 @@ func TestHostileSchemas(t *testing.T) {
 				report := run(t, engine, deep, "application/json")
 				same(t, []brief{{
 					"schema.not_evaluated", "", 0, 0, 0,
-					"not evaluated: checking this document by this schema costs too much",
+					"not evaluated: checking this document against this schema takes too much work",
 				}}, briefs(report))
 			}
 			same(t, 0, run(t, engine, []byte(`{"a": {"a": 1}}`), "application/json").Errors)

@@ -29,15 +29,15 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"LoneSurrogate", `["\ud800"]`, "",
-			brief{"json.malformed", "", 1, 3, 0, "a string holds half of a surrogate pair"},
+			brief{"json.malformed", "", 1, 3, 0, "a string contains half of a surrogate pair"},
 		},
 		{
 			"HugeNumber", "[1,\n1e400]", "",
-			brief{"json.number_range", "", 2, 1, 0, "1e400 is out of the range of numbers"},
+			brief{"json.number_range", "", 2, 1, 0, "1e400 is outside the range of numbers"},
 		},
 		{
 			"TinyNumber", "1e-999999999", "",
-			brief{"json.number_range", "", 1, 1, 0, "1e-999999999 is out of the range of numbers"},
+			brief{"json.number_range", "", 1, 1, 0, "1e-999999999 is outside the range of numbers"},
 		},
 		{"NotANumber", "[NaN]", "", brief{"json.malformed", "", 1, 2, 0, `"N" is not expected here`}},
 		{"NUL", "[1,\x00]", "", brief{"json.malformed", "", 1, 4, 0, "\"\ufffd\" is not expected here"}},
@@ -47,7 +47,7 @@ func TestHostileTrees(t *testing.T) {
 		{"Empty", "", "", brief{"json.malformed", "", 1, 1, 0, "the document ends too early"}},
 		{
 			"TwoDocuments", "{}\n{}", "",
-			brief{"json.malformed", "", 2, 1, 0, "something follows the end of the document"},
+			brief{"json.malformed", "", 2, 1, 0, "there is more text after the end of the document"},
 		},
 		{"TrailingComma", "[1,]", "", brief{"json.malformed", "", 1, 3, 0, `"," is not expected here`}},
 		{
@@ -75,7 +75,7 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"YAMLTwoDocuments", "a: 1\n---\nb: 1", "application/yaml",
-			brief{"yaml.documents", "", 1, 1, 0, "the file holds more than one document"},
+			brief{"yaml.documents", "", 1, 1, 0, "the file contains more than one document"},
 		},
 		{
 			"YAMLComplexName", "? [a]\n: 1", "application/yaml",
@@ -95,7 +95,7 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"YAMLInvalidUTF8", "a: 1\nb: \xff", "application/yaml",
-			brief{"yaml.invalid_utf8", "", 2, 4, 0, "the text is not valid UTF-8, or holds NUL"},
+			brief{"yaml.invalid_utf8", "", 2, 4, 0, "the text is not valid UTF-8, or contains NUL"},
 		},
 		{
 			"YAMLTag", "a: !!int x", "application/yaml",

@@ -61,7 +61,7 @@ const annotations = ` $comment $defs $vocabulary contentEncoding contentMediaTyp
 
 	$dynamicDefaults author comment comments copyright fileMatch id license name since unit units url version `
 
-// isAnnotation reports whether a member of a schema is there for somebody else. Names with a mark of their own are.
+// isAnnotation reports whether a member of a schema is meant for other programs, as prefixed names are.
 func isAnnotation(name string) bool {
 	known := slices.Contains(strings.Fields(annotations), name)
 	return known || strings.HasPrefix(name, "x-") || strings.ContainsAny(name, ":@/_ ") || name == ""
@@ -95,7 +95,7 @@ func within(name string, value any) []inner {
 	return found
 }
 
-// draftOf returns the place of a draft in drafts, by its name or its address; -1 if it is none.
+// draftOf returns the index of a draft in drafts, by its name or its address, or -1 if it is unknown.
 func draftOf(name, address string) int {
 	if address != "" {
 		name = ""

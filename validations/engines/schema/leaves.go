@@ -76,7 +76,7 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 	return found
 }
 
-// stopped reports whether a failure is none of the document's, but where the meter has ended the check.
+// stopped reports whether a failure comes from the meter that ended the check, and not from the document.
 func stopped(e *jsonschema.ValidationError) bool {
 	format, ok := e.ErrorKind.(*kind.Format)
 	return ok && errors.Is(format.Err, errStopped)

@@ -91,14 +91,18 @@ func describeArray(_ any, e *jsonschema.ValidationError) (string, string) {
 	case *kind.AdditionalItems:
 		return "additionalItems", engine.Plural(k.Count, "item", "items") + " too many"
 	case *kind.Contains:
-		return "contains", "no item is as wanted"
+		return "contains", `no item matches "contains"`
 	case *kind.MinContains:
-		return "minContains", fmt.Sprintf("%d items are as wanted, at least %d are needed", len(k.Got), k.Want)
+		return "minContains", fmt.Sprintf("%s \"contains\", at least %d needed", matching(len(k.Got)), k.Want)
 	case *kind.MaxContains:
-		return "maxContains", fmt.Sprintf("%d items are as described, at most %d are allowed", len(k.Got), k.Want)
+		return "maxContains", fmt.Sprintf("%s \"contains\", at most %d allowed", matching(len(k.Got)), k.Want)
 	default:
 		return "", ""
 	}
+}
+
+func matching(items int) string {
+	return engine.Plural(items, "item matches", "items match")
 }
 
 func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
@@ -111,7 +115,7 @@ func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
 		}
 		return "oneOf", "matches none of the allowed forms" + closest(e)
 	case *kind.Not:
-		return "not", "matches what is excluded"
+		return "not", `matches the schema that "not" excludes`
 	case *kind.DependentRequired:
 		return "dependentRequired", needs(k.Prop, k.Missing)
 	case *kind.Dependency:
@@ -124,7 +128,7 @@ func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
 func describeOther(_ any, e *jsonschema.ValidationError) (string, string) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.RefCycle:
-		return "ref", "the schema refers to itself without end here"
+		return "ref", "the schema refers to itself endlessly here"
 	case *kind.ContentEncoding:
 		return "contentEncoding", "not encoded in " + k.Want
 	case *kind.ContentMediaType:

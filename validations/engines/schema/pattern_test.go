@@ -69,7 +69,7 @@ func TestSchemaPatternsThatNeverEnd(t *testing.T) {
 	same(t, []brief{
 		{
 			"schema.not_evaluated", "", 0, 0, 0,
-			"not evaluated: checking this document by this schema costs too much",
+			"not evaluated: checking this document against this schema takes too much work",
 		},
 	}, briefs(report))
 }

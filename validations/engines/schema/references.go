@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// brokenReference is the fault of the first reference that leads nowhere, nil where there is none.
+// brokenReference returns the fault of the first reference that cannot be resolved, or nil.
 func (r *resources) brokenReference(draft string) *engine.ConfigError {
 	var found *engine.ConfigError
 	known := map[string]bool{}
@@ -56,11 +56,11 @@ func (r *resources) checkReference(keyword, written, base string, known map[stri
 	case fragment == "", strings.HasPrefix(fragment, "/") && leadsSomewhere(value, fragment):
 		return "", ""
 	case strings.HasPrefix(fragment, "/"):
-		return codeRef, "the reference " + quoted + " leads nowhere: there is nothing at " + engine.Clip(fragment)
+		return codeRef, "the reference " + quoted + " cannot be resolved: there is nothing at " + engine.Clip(fragment)
 	case r.anchors[address+"#"+fragment]:
 		return "", ""
 	default:
-		return codeRef, "the reference " + quoted + " leads nowhere: there is no anchor " + engine.Quote(fragment)
+		return codeRef, "the reference " + quoted + " cannot be resolved: there is no anchor " + engine.Quote(fragment)
 	}
 }
 
@@ -85,7 +85,7 @@ var draftAddresses = []string{
 	"http://json-schema.org/draft-04/schema#",
 }
 
-// codeRef is the code of a reference that leads nowhere.
+// codeRef is the code of a reference that cannot be resolved.
 const codeRef = "schema.ref"
 
 // nameOf is under which name a schema is put beside the others: its address, or the way to it from the schema.

@@ -94,7 +94,8 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	}
 	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		detail := "the name of a schema is the address in references to it, and " + engine.Quote(name) + " is none"
+		detail := "schemas are named by the address that refers to them, and " +
+			"" + engine.Quote(name) + " is not an address"
 		if taken || one.address == base {
 			detail = engine.Quote(name) + " is the address of another schema of this step"
 		}
@@ -178,7 +179,7 @@ type spot struct {
 	object map[string]any
 }
 
-// walk visits all objects of a resource that can be schemas. Values that documents are compared with are none.
+// walk visits all objects of a resource that can be schemas; values that documents are compared with cannot.
 func walk(one resource, draft string, visit func(s spot)) {
 	identity := identityOf(one.value, draft)
 	var inside func(value any, tokens []string, base string)
@@ -259,7 +260,7 @@ func (i identity) idOf(value any) string {
 	return id
 }
 
-// addressWithin resolves a reference and drops its fragment. It returns "" where the reference is none.
+// addressWithin resolves a reference and drops its fragment. It returns "" for an invalid reference.
 func addressWithin(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil {

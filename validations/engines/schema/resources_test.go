@@ -91,7 +91,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 		},
 		{
 			"NothingThere", `{"schema": {"$ref": "b#/$defs/x"}, "schemas": {"b": {"$defs": {"y": {}}}}}`,
-			"schema.ref", "/schema/$ref", `the reference "b#/$defs/x" leads nowhere: there is nothing at /$defs/x`,
+			"schema.ref", "/schema/$ref", `the reference "b#/$defs/x" cannot be resolved: there is nothing at /$defs/x`,
 		},
 		{
 			"NoSchema", `{"schema": {}, "schemas": {"b": 1}}`, "schema.type", "/schemas/b",

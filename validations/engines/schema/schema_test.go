@@ -84,14 +84,15 @@ func TestSchemaKeywords(t *testing.T) {
 			"ItemsFalse", `{"prefixItems": [true], "items": false}`, `[1]`, `[1, 2]`, "schema.items", "/1",
 			"not allowed here",
 		},
-		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`, "schema.contains", "", "no item is as wanted"},
+		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`,
+			"schema.contains", "", `no item matches "contains"`},
 		{
 			"MinContains", `{"contains": {"type": "null"}, "minContains": 2}`, `[null, null]`, `[null]`,
-			"schema.minContains", "", "1 items are as wanted, at least 2 are needed",
+			"schema.minContains", "", `1 item matches "contains", at least 2 needed`,
 		},
 		{
 			"MaxContains", `{"contains": {"type": "null"}, "maxContains": 1}`, `[null]`, `[null, null]`,
-			"schema.maxContains", "", "2 items are as described, at most 1 are allowed",
+			"schema.maxContains", "", `2 items match "contains", at most 1 allowed`,
 		},
 		{"Required", `{"required": ["a"]}`, `{"a": 1}`, `{}`, "schema.required", "", "missing property 'a'"},
 		{
@@ -161,7 +162,7 @@ func TestSchemaKeywords(t *testing.T) {
 			"OneOf", `{"oneOf": [{"minimum": 1}, {"minimum": 2}]}`, `1`, `2`,
 			"schema.oneOf", "", "matches forms 0 and 1, only one may match",
 		},
-		{"Not", `{"not": {"type": "null"}}`, `1`, `null`, "schema.not", "", "matches what is excluded"},
+		{"Not", `{"not": {"type": "null"}}`, `1`, `null`, "schema.not", "", `matches the schema that "not" excludes`},
 		{"IfThen", `{"if": {"minimum": 5}, "then": {"maximum": 7}}`, `6`, `8`, "schema.maximum", "", "8 is over 7"},
 		{"IfElse", `{"if": {"minimum": 5}, "else": {"minimum": 3}}`, `4`, `2`, "schema.minimum", "", "2 is under 3"},
 		{
@@ -390,7 +391,8 @@ func TestSchemaFoldsWhatFailsOften(t *testing.T) {
 			report.Errors, report.Truncated, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, "/items schema.type failed 5000 times in all, 4900 of them not listed one by one", last.Message)
+	same(t, "/items schema.type failed 5000 times in total; 4900 of the failures are not listed "+
+		"individually", last.Message)
 	same(t, 5000, last.Count)
 	same(t, true, last.Truncated)
 }

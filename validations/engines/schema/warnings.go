@@ -40,7 +40,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 		one := &read.list[i]
 		object, _ := one.value.(map[string]any)
 		address, _ := object["$schema"].(string)
-		// A schema of a dialect of its own may have any keywords.
+		// A schema of a custom dialect may have any keywords.
 		if draft := draftOf(c.Draft, address); draft >= 0 {
 			d.doubt(one, one.value, nil, draft)
 		}

@@ -180,7 +180,7 @@ func (c *compiler) collect(n *xpath.Node) {
 }
 
 // insertIt says what to do with a file that a schema includes.
-const insertIt = "insert its content here, or let this do it: simplevalidations workflows bundle"
+const insertIt = "insert its content here, or run: simplevalidations workflows bundle"
 
 // refuseInclude refuses what would read another file.
 func (c *compiler) refuseInclude(n *xpath.Node) {

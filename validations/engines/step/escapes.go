@@ -6,7 +6,7 @@ import "bytes"
 // quote neither ends the text nor is doubled.
 type escapes byte
 
-// What the next byte of a text is read as.
+// The states: what the next byte of a text is read as.
 const (
 	plain escapes = iota
 	// escaped bytes follow a backslash.
@@ -44,7 +44,7 @@ func (e *escapes) follow(part []byte) {
 	}
 }
 
-// after is what the byte behind this one is read as.
+// after returns what the byte after this one is read as.
 func (e *escapes) after(b byte) escapes {
 	switch *e {
 	case plain:

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// File has the instances of a file that were kept.
+// File holds the instances of a file that were kept.
 type File struct {
 	// instances are in the order of the file, in blocks, so that none of them is ever copied.
 	instances [][]Instance
@@ -16,9 +16,9 @@ type File struct {
 	texts [][]byte
 	// runs are the numbers of all instances, kept or not.
 	runs []run
-	// byID orders the instances by their numbers; nil where the file has them in that order.
+	// byID orders the instances by their numbers; it is nil if the file has that order.
 	byID []int32
-	// limit is how much memory the file may take, and budget what is left of it.
+	// limit is how much memory the instances may take, and budget what is left of it.
 	limit, budget int64
 }
 
@@ -38,7 +38,7 @@ type Instance struct {
 	Class uint16
 }
 
-// run is numbers that follow each other.
+// run is a range of consecutive numbers.
 type run struct{ first, last uint64 }
 
 // The memory that parts of a file take. Lists of runs are copied when they grow, and count twice.
@@ -69,7 +69,7 @@ func (f *File) Parameters(i *Instance) Value {
 	return f.texts[i.block][i.start : i.start+i.size]
 }
 
-// Find returns the place of the instance with a number, false where none was kept.
+// Find returns the index of the instance with a number, or false if it was not kept.
 func (f *File) Find(id uint64) (int, bool) {
 	at := sort.Search(f.count, func(i int) bool { return f.At(f.ranked(i)).ID >= id })
 	if at == f.count {
@@ -79,7 +79,7 @@ func (f *File) Find(id uint64) (int, bool) {
 	return at, f.At(at).ID == id
 }
 
-// ranked returns the place of the instance that is the i-th by its number.
+// ranked returns the index of the instance with the i-th smallest number.
 func (f *File) ranked(i int) int {
 	if f.byID == nil {
 		return i
@@ -87,18 +87,18 @@ func (f *File) ranked(i int) int {
 	return int(f.byID[i])
 }
 
-// Has says whether the file has an instance with a number, kept or not.
+// Has reports whether the file has an instance with a number, kept or not.
 func (f *File) Has(id uint64) bool {
 	at := sort.Search(len(f.runs), func(i int) bool { return f.runs[i].last >= id })
 	return at < len(f.runs) && f.runs[at].first <= id
 }
 
-// Held is about how much memory the file takes.
+// Held is the approximate memory that the instances take.
 func (f *File) Held() int64 {
 	return f.limit - f.budget
 }
 
-// add notes the number of an instance.
+// add records the number of an instance.
 func (f *File) add(id uint64, at Place) *Fault {
 	if last := len(f.runs) - 1; last >= 0 && f.runs[last].last+1 == id {
 		f.runs[last].last = id
@@ -151,7 +151,7 @@ func (f *File) tooLarge(at Place) *Fault {
 	return &Fault{"step.too_large", message, at}
 }
 
-// index makes the instances ready to be found. It returns a number that two instances have, nil where there is none.
+// index prepares the look-up of instances. It returns a number that two instances share, or nil.
 func (f *File) index() *uint64 {
 	slices.SortFunc(f.runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	for i := 1; i < len(f.runs); i++ {

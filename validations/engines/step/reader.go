@@ -21,12 +21,12 @@ type reader struct {
 	keyword, kept []byte
 	// wordAt is where the last word of a section stands.
 	wordAt Place
-	// sought is a number of which the second instance ends the reading.
+	// sought is a number whose second instance ends the reading.
 	sought *uint64
 	seen   bool
 }
 
-// The words that part a file.
+// The words that begin and end the sections of a file.
 const (
 	wordBegin  = "ISO-10303-21"
 	wordEnd    = "END-ISO-10303-21"
@@ -62,12 +62,12 @@ func (r *reader) read() *Fault {
 			}
 			return r.expect(';')
 		default:
-			return r.misplaced(word, "DATA; or "+wordEnd+"; must stand here")
+			return r.misplaced(word, "DATA; or "+wordEnd+"; is expected here")
 		}
 	}
 }
 
-// opening reads what every file begins with.
+// opening reads the beginning of a file, which is the same in all files.
 func (r *reader) opening() *Fault {
 	mark := []byte(engine.BOM)
 	if r.scanner.peek() == int(mark[0]) && bytes.HasPrefix(r.scanner.window, mark) {
@@ -83,7 +83,7 @@ func (r *reader) opening() *Fault {
 	return r.expect(';')
 }
 
-// word reads a word in upper case; it is empty where none stands here.
+// word reads a word in upper case; it is empty if the next byte does not begin one.
 func (r *reader) word() (string, *Fault) {
 	if fault := r.scanner.skipSpace(); fault != nil {
 		return "", fault
@@ -92,7 +92,7 @@ func (r *reader) word() (string, *Fault) {
 	return string(bytes.ToUpper(r.scanner.word(nil))), nil
 }
 
-// misplaced is the fault of the last word, where another must stand.
+// misplaced is the fault of the last word if another one is expected.
 func (r *reader) misplaced(word, wanted string) *Fault {
 	found := engine.Quote(word) + " is found"
 	if word == "" {
@@ -101,13 +101,13 @@ func (r *reader) misplaced(word, wanted string) *Fault {
 	return &Fault{"step.malformed", wanted + ": " + found, r.wordAt}
 }
 
-// expect reads one character behind white space.
+// expect skips white space and reads one character.
 func (r *reader) expect(want byte) *Fault {
 	if fault := r.scanner.skipSpace(); fault != nil {
 		return fault
 	}
 	if r.scanner.peek() != int(want) {
-		return r.scanner.malformed("%q must stand here: %s", string(want), r.scanner.found())
+		return r.scanner.malformed("%q is expected here: %s", string(want), r.scanner.found())
 	}
 	r.scanner.at++
 	return nil
@@ -119,7 +119,7 @@ func (r *reader) readHeader() *Fault {
 		return fault
 	}
 	if word != wordHeader {
-		return r.misplaced(word, "HEADER; must stand here")
+		return r.misplaced(word, "HEADER; is expected here")
 	}
 	if fault := r.expect(';'); fault != nil {
 		return fault
@@ -134,7 +134,7 @@ func (r *reader) readHeader() *Fault {
 		case wordEndSec:
 			return r.expect(';')
 		case "":
-			return r.misplaced(word, "an entry of the header must stand here")
+			return r.misplaced(word, "an entry of the header is expected here")
 		}
 		r.kept = r.kept[:0]
 		if fault := r.parameters(&r.kept); fault != nil {
@@ -182,7 +182,7 @@ func (r *reader) data() *Fault {
 			return fault
 		}
 		if word != wordEndSec {
-			return r.misplaced(word, "an instance, as in #1=, or ENDSEC; must stand here")
+			return r.misplaced(word, "an instance, as in #1=, or ENDSEC; is expected here")
 		}
 		return r.expect(';')
 	}
@@ -203,7 +203,7 @@ func (r *reader) instance() *Fault {
 	}
 	r.keyword = r.scanner.word(r.keyword[:0])
 	if len(r.keyword) == 0 {
-		return r.scanner.malformed("the name of one class must stand here: %s", r.scanner.found())
+		return r.scanner.malformed("the name of one class is expected here: %s", r.scanner.found())
 	}
 	upper(r.keyword)
 	class, keep := r.choose(r.keyword)
@@ -221,7 +221,7 @@ func (r *reader) instance() *Fault {
 	return r.file.keep(id, class, r.kept, at)
 }
 
-// name reads the name of an instance and notes its number.
+// name reads the name of an instance and records its number.
 func (r *reader) name(at Place) (uint64, *Fault) {
 	r.keyword = r.scanner.word(r.keyword[:0])
 	id, err := strconv.ParseUint(string(r.keyword[1:]), 10, 64)
@@ -246,14 +246,14 @@ func upper(word []byte) {
 	}
 }
 
-// parameters reads a list of values in parentheses. It appends them, without spaces and comments, where keep is given.
+// parameters reads a list of values in parentheses. If keep is not nil, it appends them without spaces and comments.
 func (r *reader) parameters(keep *[]byte) *Fault {
 	s := r.scanner
 	if fault := s.skipSpace(); fault != nil {
 		return fault
 	}
 	if s.peek() != '(' {
-		return s.malformed(`"(" must stand here: %s`, s.found())
+		return s.malformed(`"(" is expected here: %s`, s.found())
 	}
 	p := &parameters{reader: r, keep: keep}
 	for {
@@ -281,7 +281,7 @@ type parameters struct {
 	full, fresh, typed bool
 }
 
-// next reads a value or what stands between values.
+// next reads a value, or what separates two values.
 func (p *parameters) next() *Fault {
 	s := p.reader.scanner
 	b := s.peek()
@@ -293,7 +293,7 @@ func (p *parameters) next() *Fault {
 	case b == atEnd || b == ';':
 		return s.malformed("a list is not closed: %s", s.found())
 	case p.full:
-		return s.malformed(`"," or ")" must stand here: %s`, s.found())
+		return s.malformed(`"," or ")" is expected here: %s`, s.found())
 	case b == '(':
 		return p.open()
 	}
@@ -335,7 +335,7 @@ func (p *parameters) word() *Fault {
 	at := s.place()
 	first := s.window[s.at]
 	if !isWord[first] {
-		return s.malformed("a value must stand here: %s", s.found())
+		return s.malformed("a value is expected here: %s", s.found())
 	}
 	r := p.reader
 	r.keyword = s.word(r.keyword[:0])
@@ -356,7 +356,7 @@ func (p *parameters) word() *Fault {
 	return nil
 }
 
-// isPlain says whether a word is a number, a reference, an enumeration, or an empty value.
+// isPlain reports whether a word is a number, a reference, an enumeration, or an empty value.
 func isPlain(word []byte) bool {
 	switch word[0] {
 	case '$', '*':

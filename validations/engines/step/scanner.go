@@ -14,10 +14,10 @@ import (
 // windowSize is how much of a file is in memory while it is read.
 const windowSize = 256 << 10
 
-// atEnd is what peek returns behind the last byte.
+// atEnd is what peek returns after the last byte.
 const atEnd = -1
 
-// scanner reads the bytes of a file through a window and knows their lines.
+// scanner reads the bytes of a file through a window and keeps track of lines.
 type scanner struct {
 	ctx    context.Context //nolint:containedctx // The scanner lives as long as one call of Read.
 	source io.ReaderAt
@@ -87,7 +87,7 @@ func (s *scanner) malformed(format string, values ...any) *Fault {
 	return s.fault("step.malformed", fmt.Sprintf(format, values...))
 }
 
-// found says what stands at the next place, for messages.
+// found describes the next character, for messages.
 func (s *scanner) found() string {
 	if s.peek() == atEnd {
 		return "the file ends"
@@ -96,7 +96,7 @@ func (s *scanner) found() string {
 	return engine.Quote(string(char)) + " is found"
 }
 
-// pass moves behind bytes of the window that may have ends of lines and characters of several bytes.
+// pass skips bytes of the window, which may include line breaks and multi-byte characters.
 func (s *scanner) pass(n int) {
 	for i, b := range s.window[s.at : s.at+n] {
 		switch {
@@ -110,7 +110,7 @@ func (s *scanner) pass(n int) {
 	s.at += n
 }
 
-// skipSpace moves behind white space and comments.
+// skipSpace skips white space and comments.
 func (s *scanner) skipSpace() *Fault {
 	for {
 		switch b := s.peek(); {
@@ -146,7 +146,7 @@ func (s *scanner) skipComment() *Fault {
 	}
 }
 
-// skipText moves behind a quoted text whose quote is next. It appends the text with its quotes where keep is given.
+// skipText skips a quoted text that begins here. If keep is not nil, it appends the text with its quotes.
 func (s *scanner) skipText(keep *[]byte) *Fault {
 	begin := s.place()
 	quote := s.window[s.at]
@@ -175,7 +175,7 @@ func (s *scanner) skipText(keep *[]byte) *Fault {
 	}
 }
 
-// take moves behind bytes of the window and appends them where keep is given.
+// take skips bytes of the window, and appends them if keep is not nil.
 func (s *scanner) take(n int, keep *[]byte) {
 	if keep != nil {
 		*keep = append(*keep, s.window[s.at:s.at+n]...)
@@ -202,7 +202,7 @@ func (s *scanner) word(to []byte) []byte {
 // maxWord is the length up to which a keyword or a number is kept.
 const maxWord = 256
 
-// isWord says which bytes are part of keywords, numbers, references and enumerations.
+// isWord marks the bytes of keywords, numbers, references and enumerations.
 //
 //nolint:gochecknoglobals // It is a constant of a type for which Go has none.
 var isWord = func() [256]bool {

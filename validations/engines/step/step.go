@@ -11,25 +11,25 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// Place is where something stands in a file. Lines and columns count from 1.
+// Place is a position in a file. Lines and columns count from 1.
 type Place struct {
 	Offset       int64
 	Line, Column int
 }
 
-// Fault is what makes a file unreadable.
+// Fault is the reason why a file cannot be read.
 type Fault struct {
 	Code    string
 	Message string
 	At      Place
 }
 
-// Finding is the fault as an error in the document.
+// Finding returns the fault as a finding of severity ERROR.
 func (f *Fault) Finding(source io.ReaderAt, limits engine.Limits) engine.Finding {
 	return Locate(engine.Failure(f.Code, f.Message), source, f.At, limits)
 }
 
-// Locate fills in where a finding is, with the line around it.
+// Locate fills in the position of a finding and its line as the excerpt.
 func Locate(f engine.Finding, source io.ReaderAt, at Place, limits engine.Limits) engine.Finding {
 	f.Line, f.Column = at.Line, at.Column
 	// A character has up to four bytes.
@@ -37,7 +37,7 @@ func Locate(f engine.Finding, source io.ReaderAt, at Place, limits engine.Limits
 	reach := int64(widest * limits.MaxExcerpt)
 	begin := max(0, at.Offset-reach)
 	window := make([]byte, at.Offset+reach-begin)
-	// The end of the file may lie in the window. What cannot be read leaves the excerpt empty.
+	// The window may extend beyond the end of the file. If it cannot be read, the excerpt stays empty.
 	n, _ := source.ReadAt(window, begin)
 	window = window[:n]
 	split := min(int(at.Offset-begin), n)
@@ -58,11 +58,11 @@ func Locate(f engine.Finding, source io.ReaderAt, at Place, limits engine.Limits
 	return f
 }
 
-// Header is what the header of a file says.
+// Header holds the facts of a file's header.
 type Header struct {
-	// Schemas are the names of the schemas that the instances are of.
+	// Schemas are the names of the schemas of the instances.
 	Schemas []string
-	// At is where the schemas are named.
+	// At is the position of these names.
 	At Place
 }
 
@@ -70,7 +70,7 @@ type Header struct {
 // each instance, with a keyword in upper case that is valid only meanwhile.
 type Chooser func(keyword []byte) (class uint16, keep bool)
 
-// Begin is called behind the header and returns what is kept of the rest. Its fault ends the reading.
+// Begin is called after the header and returns which instances are kept. Its fault ends the reading.
 type Begin func(h Header) (Chooser, *Fault)
 
 // Read reads a file and keeps the instances that are chosen. The fault says what is wrong with the file, the error why

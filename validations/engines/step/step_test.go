@@ -141,35 +141,36 @@ func TestFaults(t *testing.T) {
 		"JSON": {
 			`{"a":1}`, `step.malformed 1:1 a STEP physical file begins with ISO-10303-21; (ISO 10303-21): "{" is found`,
 		},
-		"NoHeader": {"ISO-10303-21;DATA;", `step.malformed 1:14 HEADER; must stand here: "DATA" is found`},
+		"NoHeader": {"ISO-10303-21;DATA;", `step.malformed 1:14 HEADER; is expected here: "DATA" is found`},
 		"NoData": {
 			strings.Replace(head, "DATA;", "", 1) + "END-ISO-10303-21;",
 			"step.malformed 4:1 the file has no DATA section",
 		},
 		"Truncated": {
-			head + "#1=A(1);\n", `step.malformed 5:1 an instance, as in #1=, or ENDSEC; must stand here: the file ends`,
+			head + "#1=A(1);\n",
+			`step.malformed 5:1 an instance, as in #1=, or ENDSEC; is expected here: the file ends`,
 		},
 		"NoEnd": {
-			head + "ENDSEC;\n", `step.malformed 5:1 DATA; or END-ISO-10303-21; must stand here: the file ends`,
+			head + "ENDSEC;\n", `step.malformed 5:1 DATA; or END-ISO-10303-21; is expected here: the file ends`,
 		},
 		"OpenText":    {head + "#1=A('a);\n" + foot, "step.malformed 4:6 this text is never closed"},
 		"OpenComment": {head + "/* a\n" + foot, "step.malformed 4:1 this comment is never closed"},
 		"Slash":       {head + "#1=A(/);" + foot, `step.malformed 4:6 "/" begins a comment only before "*"`},
 		"OpenList":    {head + "#1=A((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
 		"SkippedOpen": {head + "#1=B((1,2);\n" + foot, `step.malformed 4:11 a list is not closed: ";" is found`},
-		"NoComma":     {head + "#1=A(1 2);\n" + foot, `step.malformed 4:8 "," or ")" must stand here: "2" is found`},
+		"NoComma":     {head + "#1=A(1 2);\n" + foot, `step.malformed 4:8 "," or ")" is expected here: "2" is found`},
 		"TwoCommas":   {head + "#1=A(1,,2);\n" + foot, `step.malformed 4:8 a value is missing: "," is found`},
 		"LastComma":   {head + "#1=A(1,);\n" + foot, `step.malformed 4:8 a value is missing: ")" is found`},
 		"FirstComma":  {head + "#1=A(,1);\n" + foot, `step.malformed 4:6 a value is missing: "," is found`},
-		"NoSemicolon": {head + "#1=A(1)\n#2=A(1);" + foot, `step.malformed 5:1 ";" must stand here: "#" is found`},
+		"NoSemicolon": {head + "#1=A(1)\n#2=A(1);" + foot, `step.malformed 5:1 ";" is expected here: "#" is found`},
 		"TypeOnly": {
 			head + "#1=A(IFCLABEL);" + foot, `step.malformed 4:14 "(" must follow the name of a type: ")" is found`,
 		},
 		"NoKeyword": {
-			head + "#1=;" + foot, `step.malformed 4:4 the name of one class must stand here: ";" is found`,
+			head + "#1=;" + foot, `step.malformed 4:4 the name of one class is expected here: ";" is found`,
 		},
 		"TwoClasses": {
-			head + "#1=(A()B());" + foot, `step.malformed 4:4 the name of one class must stand here: "(" is found`,
+			head + "#1=(A()B());" + foot, `step.malformed 4:4 the name of one class is expected here: "(" is found`,
 		},
 		"NoNumber": {head + "#x=A();" + foot, `step.malformed 4:1 "#x" is not a name of an instance, as #12 is`},
 		"HugeNumber": {
@@ -179,7 +180,7 @@ func TestFaults(t *testing.T) {
 		"WrongReference": {head + "#1=A(#);" + foot, `step.malformed 4:6 "#" is not a value`},
 		"WrongEnum":      {head + "#1=A(.T);" + foot, `step.malformed 4:6 ".T" is not a value`},
 		"NUL": {
-			head + "#1=A(\x00);" + foot, "step.malformed 4:6 a value must stand here: \"\ufffd\" is found",
+			head + "#1=A(\x00);" + foot, "step.malformed 4:6 a value is expected here: \"\ufffd\" is found",
 		},
 		"LongWord": {
 			head + "#1=A(" + strings.Repeat("9", 1000) + ");" + foot,
@@ -194,7 +195,7 @@ func TestFaults(t *testing.T) {
 		"Deep":        {head + "#1=A(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
 		"SkippedDeep": {head + "#1=B(" + deep, "step.depth 4:205 nested deeper than 200 levels"},
 		"Characters": {
-			head + "/* ééé */ #1=A(ß);" + foot, `step.malformed 4:16 a value must stand here: "ß" is found`,
+			head + "/* ééé */ #1=A(ß);" + foot, `step.malformed 4:16 a value is expected here: "ß" is found`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

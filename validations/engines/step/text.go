@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode returns what a text between quotes means. Bytes that are not UTF-8 are read as ISO 8859-1, which old programs
-// write. An escape that is none stands for itself.
+// decode returns the value of a quoted text. Bytes that are not UTF-8 are read as ISO 8859-1, which old programs
+// write. An invalid escape stands for itself.
 func decode(raw []byte) string {
 	if !utf8.Valid(raw) {
 		raw, _ = charmap.ISO8859_1.NewDecoder().Bytes(raw) // All bytes are characters of ISO 8859-1.
@@ -40,7 +40,7 @@ type decoder struct {
 	page byte
 }
 
-// escape reads the escape that a text begins with and returns its length. What is none stands for itself.
+// escape reads the escape that a text begins with and returns its length. An invalid one stands for itself.
 func (d *decoder) escape(raw []byte) int {
 	length := 0
 	switch {
@@ -127,7 +127,7 @@ func hexadecimal(digits []byte) (rune, bool) {
 	return rune(code), true
 }
 
-// pageOf is a part of ISO 8859: A is the first. It is nil where there is none.
+// pageOf returns a part of ISO 8859, of which A is the first, or nil.
 func pageOf(letter byte) *charmap.Charmap {
 	switch letter {
 	case 'A':

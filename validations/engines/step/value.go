@@ -56,12 +56,12 @@ func (v Value) Kind() Kind {
 	}
 }
 
-// Empty says whether there is not a value: the parameter is missing, $ or *.
+// Empty reports whether there is no value: the parameter is missing, $ or *.
 func (v Value) Empty() bool {
 	return v.Kind() <= Derived
 }
 
-// Elements iterates over the values of a list. Other values have none.
+// Elements iterates over the values of a list. Other values have no elements.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != List {
@@ -72,13 +72,13 @@ func (v Value) Elements() iter.Seq[Value] {
 			if !yield(v[at:end]) {
 				return
 			}
-			// The character behind a value is a comma, or the end of the list.
+			// The character after a value is a comma, or the end of the list.
 			at = end
 		}
 	}
 }
 
-// Element returns the n-th value of a list, from 0; the zero value where the list has fewer.
+// Element returns the n-th value of a list, from 0, or the zero value if the list is shorter.
 func (v Value) Element(n int) Value {
 	for element := range v.Elements() {
 		if n == 0 {
@@ -89,7 +89,7 @@ func (v Value) Element(n int) Value {
 	return nil
 }
 
-// valueEnd is the length of the value that a text begins with.
+// valueEnd returns the length of the value at the beginning of a text.
 func valueEnd(text []byte) int {
 	depth := 0
 	for at := 0; at < len(text); at++ {
@@ -112,7 +112,7 @@ func valueEnd(text []byte) int {
 	return len(text)
 }
 
-// quotedEnd is the place of the quote that closes the one at a place. A doubled quote opens the text again.
+// quotedEnd returns the offset of the closing quote. A doubled quote does not close a text.
 func quotedEnd(text []byte, at int) int {
 	quote := text[at]
 	var inside escapes
@@ -128,7 +128,7 @@ func quotedEnd(text []byte, at int) int {
 	}
 }
 
-// Typed parts a value into the name of its type, in upper case, and the value. The name of others is empty.
+// Typed splits a value into the name of its type, in upper case, and the value. Other values have an empty name.
 func (v Value) Typed() (string, Value) {
 	if v.Kind() != Typed {
 		return "", v
@@ -141,7 +141,7 @@ func (v Value) Typed() (string, Value) {
 	return "", nil
 }
 
-// Text returns the text of a text, the name of an enumeration, and what else is written as it is.
+// Text returns a text without its quotes, the name of an enumeration, and other values as they are written.
 func (v Value) Text() string {
 	switch v.Kind() {
 	case Text:

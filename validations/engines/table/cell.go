@@ -16,7 +16,7 @@ type cell struct {
 	whole     int64
 	truth     bool
 	when      time.Time
-	// missing says that there is not a value, broken that there is one but it is none of the column's type.
+	// missing says that the value is missing, broken that it does not have the type of the column.
 	missing bool
 	broken  bool
 }

@@ -164,7 +164,7 @@ func (r *run) ruleTarget(rule *rowRule) (string, int) {
 	return r.engine.columns[rule.column].name, r.starts[rule.column]
 }
 
-// anyBroken reports whether a rule would judge a value that is none of its column's type.
+// anyBroken reports whether a rule would read a value that does not have its column's type.
 func (r *run) anyBroken(columns []int) bool {
 	return slices.ContainsFunc(columns, func(i int) bool { return r.cells[i].broken })
 }

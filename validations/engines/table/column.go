@@ -57,7 +57,7 @@ var columnTypes = map[columnType]string{
 	typeAny:       "",
 	typeDuration:  "is not a valid duration",
 	typeGeoJSON:   "is not valid GeoJSON",
-	typeList:      "is not a list of the items that the schema wants",
+	typeList:      "is not a list of the items that the schema describes",
 }
 
 // column is what one column must satisfy.
@@ -70,7 +70,7 @@ type column struct {
 	numbers     *numberFormat
 	trueValues  []string
 	falseValues []string
-	// typeCode is the code of a value that is none of the type.
+	// typeCode is the code of a value of the wrong type.
 	typeCode  string
 	required  bool
 	unique    bool
@@ -293,16 +293,16 @@ func failedFormula(c *column, value cell) string {
 	return c.name + " has no value: its formula ended with " + engine.Quote(value.text)
 }
 
-// wrongType is the wording for a value that is none of the type.
+// wrongType is the message about a value of the wrong type.
 func wrongType(c *column, value cell) string {
 	words := columnTypes[c.kind]
 	switch {
 	case c.kind == typeInteger && outOfRange(value.text):
-		words = "is beyond the 64 bits of an integer; the type number takes it, rounded"
+		words = "does not fit into a 64-bit integer; the type number accepts it, rounded"
 	case c.kind == typeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.text)):
-		words += `; list it in "missingValues" if it means that there is none`
+		words += `; list it in "missingValues" if it stands for a missing value`
 	case c.kind == typeNumber && outOfRange(value.text):
-		words = "is beyond the range of numbers, about 1.8e308"
+		words = "is outside the range of numbers, about ±1.8e308"
 	case c.kind == typeString:
 		words = "is not a string"
 		if stringFormats[c.format] != nil {
@@ -312,7 +312,7 @@ func wrongType(c *column, value cell) string {
 	return c.name + " " + engine.Quote(value.text) + " " + words
 }
 
-// outOfRange reports whether a text which is not a value of its column is a number.
+// outOfRange reports whether a text that its column refuses is a number nevertheless.
 func outOfRange(text string) bool {
 	_, whole := strconv.ParseInt(text, 10, 64)
 	_, decimal := strconv.ParseFloat(text, 64)

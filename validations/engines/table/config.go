@@ -213,7 +213,7 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []eng
 	for i, field := range schema.Fields {
 		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
 		if field.Name == "" || names[field.Name] {
-			faults = append(faults, engine.NewConfigError(at+"/name", "schema.name", "a field needs a name of its own"))
+			faults = append(faults, engine.NewConfigError(at+"/name", "schema.name", "a field needs a unique name"))
 		}
 		names[field.Name] = true
 		c, found := compileColumn(field, at, limits)

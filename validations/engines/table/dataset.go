@@ -59,7 +59,7 @@ func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) 
 		}
 	}
 	if slices.ContainsFunc(judged.aggregates, func(a aggregate) bool { return a.spread != nil && a.spread.stopped }) {
-		r.notEvaluated(rule.id, "the memory for percentiles is spent")
+		r.notEvaluated(rule.id, "the memory for percentiles is used up")
 		return nil
 	}
 	variables := r.datasetVariables(rule, judged)
@@ -98,7 +98,7 @@ func (r *run) datasetObstacle(i int) string {
 		return "it needs the column " + engine.Clip(lacking) + ", which is missing"
 	}
 	if len(rule.group) > 0 && r.groups[i].stopped {
-		return "the table has too many groups: the memory for them is spent"
+		return "the table has too many groups: the memory for them is used up"
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ type history struct {
 }
 
 // recall gives the current row rule the row before as the variable previous, and keeps the current row for the next. It
-// answers false where there is none, because the rule says nothing about the first row of a group.
+// returns false for the first row of a group, to which the rule does not apply.
 func (r *run) recall(i int) bool {
 	rule, past := &r.engine.rowRules[i], &r.histories[i]
 	if len(rule.previous) == 0 {
@@ -106,7 +106,7 @@ func (r *run) recall(i int) bool {
 	}
 	if !r.budget.take(int64(cost)) {
 		past.stopped, past.rows = true, nil
-		r.notEvaluated(rule.id, "the table has too many groups: the memory for them is spent")
+		r.notEvaluated(rule.id, "the table has too many groups: the memory for them is used up")
 		return false
 	}
 	return ok

@@ -35,7 +35,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	}
 	if isText {
 		if found := r.likelyDelimiter(); found != "" {
-			message := "the columns look separated by " + found + "; set delimiter in the dialect of the step"
+			message := "the columns seem to be separated by " + found + "; set delimiter in the dialect of the step"
 			r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
 			return true, nil
 		}
@@ -110,7 +110,7 @@ func (r *run) checkHeader(names []field) {
 	}
 }
 
-// assign gives each field of the file the column of its name. It returns the names that are none of a column.
+// assign gives each field of the file the column of its name. It returns the names that no column has.
 func (r *run) assign(names []field) []field {
 	unknown := []field{}
 	for i, field := range names {
@@ -134,7 +134,7 @@ func (r *run) assign(names []field) []field {
 	return unknown
 }
 
-// findUnknown reports a name that is none of a column, with the one of the missing columns that may be meant.
+// findUnknown reports a name that no column has, and suggests a similar missing column.
 func (r *run) findUnknown(name field, missing []string) {
 	text := string(name.text)
 	message := engine.Clip(text) + " is " + engine.NotAllowed(text, missing)
@@ -153,7 +153,7 @@ func (r *run) checkOrder(names []field) {
 	}
 }
 
-// checkMembers reports the names of a record's members that are none of a column, each once.
+// checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
 	records, isKeyed := r.records.(keyed)
 	if !isKeyed || r.engine.match.allowsUnknown() {

@@ -131,7 +131,7 @@ func (e *Engine) sampleNames(ctx context.Context, doc engine.Document) ([]string
 	return names, nil
 }
 
-// sampleFault is why the current record is none of a table, if it is not.
+// sampleFault says why the current record cannot be part of a table, or returns nil.
 func sampleFault(records source, err error) error {
 	if text, isText := records.(*csvReader); isText && foreignFormat(text.raw) != "" {
 		return errors.New("it looks like " + foreignFormat(text.raw))
@@ -155,7 +155,7 @@ func headerNames(records source) ([]string, error) {
 	for _, f := range records.fields() {
 		name := string(f.text)
 		if name == "" || slices.Contains(names, name) {
-			return nil, fmt.Errorf("line %d: every column needs a name of its own", records.at())
+			return nil, fmt.Errorf("line %d: every column needs a unique name", records.at())
 		}
 		names = append(names, name)
 	}
@@ -249,7 +249,7 @@ func (g *guess) add(f field, line int) {
 	}
 }
 
-// fits reports whether a value is one of the type. Digits with a zero before them name something, and 1 is no truth.
+// fits reports whether a value is one of the type. Digits with a leading zero are identifiers, and 1 is not a boolean.
 func (c *candidate) fits(f field, text string) bool {
 	if f.native == nativeText {
 		switch {

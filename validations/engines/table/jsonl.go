@@ -140,7 +140,7 @@ func (r *jsonLines) readObject() error {
 	return &rowError{code: "csv.malformed", message: message, offset: at}
 }
 
-// cmpError is the error, or one with the words where there is none.
+// cmpError returns the error, or a new one with the words if it is nil.
 func cmpError(err error, words string) error {
 	if err != nil {
 		return err

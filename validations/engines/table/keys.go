@@ -199,7 +199,7 @@ func (r *run) checkReferences() {
 
 func (r *run) stopReferences(state *references, key foreignKey) {
 	state.stopped, state.open = true, nil
-	limited := "references were looked for up to here only: the memory for it is spent"
+	limited := "references were checked only up to here: the memory for them is used up"
 	at := key.columns[0]
 	r.find(r.engine.columns[at].name, r.starts[at], engine.Finding{Code: "csv.limit.unique", Message: limited})
 }

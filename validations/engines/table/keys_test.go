@@ -150,7 +150,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	} {
 		config := `{"schema": {"fields": [{"name": "id"}, {"name": "parent"}]}, ` + rule + `}`
 		engine := compileWithin(t, engines.KindTable, config, limits)
-		message := "not evaluated: the table has too many groups: the memory for them is spent"
+		message := "not evaluated: the table has too many groups: the memory for them is used up"
 		report := run(t, engine, []byte(rows.String()), "text/csv")
 		same(t, []brief{{Code: "rule." + id, Message: message}}, briefs(report))
 	}

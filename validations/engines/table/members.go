@@ -11,10 +11,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// furtherMembers are those of a schema that this engine does not know.
+// furtherMembers are the members of a schema that this engine does not know.
 type furtherMembers map[string]json.RawMessage
 
-// annotations are members that publishers of schemas use beside those of the specification. They check nothing.
+// annotations are members that publishers use in addition to those of the specification. They check nothing.
 var annotations = map[string]bool{
 	"author": true, "categoriesOrdered": true, "comment": true, "comments": true, "contact": true, "countryCode": true,
 	"countrycode": true, "contributor": true, "datapackage": true, "floatNumber": true, "id": true, "image": true,
@@ -23,8 +23,7 @@ var annotations = map[string]bool{
 	"units": true, "updated": true, "uri": true, "url": true,
 }
 
-// slips refuses the members of an object whose names are nearly those of others: a check that is misspelt would let
-// wrong tables pass.
+// slips refuses members whose names resemble those of known members: a misspelt check would let wrong tables pass.
 func slips(further furtherMembers, of any, at string) []engine.ConfigError {
 	var faults []engine.ConfigError
 	for _, name := range slices.Sorted(maps.Keys(further)) {
@@ -42,16 +41,16 @@ func slips(further furtherMembers, of any, at string) []engine.ConfigError {
 	return faults
 }
 
-// misplaced is the fault of a constraint that stands in a field itself.
+// misplaced is the fault of a constraint that is a direct member of a field.
 func misplaced(at string) engine.ConfigError {
 	fault := engine.UnknownMember(at, reflect.TypeFor[constraints]())
 	name := at[strings.LastIndexByte(at, '/')+1:]
 	switch {
 	case engine.HasMember(reflect.TypeFor[constraints](), name):
 		fault.Meant = "constraints"
-		fault.Detail = `belongs into "constraints", where it is checked`
+		fault.Detail = `belongs in "constraints", where it is checked`
 	case fault.Meant != "":
-		fault.Detail += ` It belongs into "constraints"`
+		fault.Detail += ` It belongs in "constraints"`
 	}
 	return fault
 }
@@ -66,7 +65,7 @@ func (s *schemaConfig) slips() []engine.ConfigError {
 	return faults
 }
 
-// maxWarnings bounds the doubts about one step.
+// maxWarnings bounds the warnings about one step.
 const maxWarnings = 20
 
 // Warnings says which members of the schema of a step check nothing although they may seem to.
@@ -89,7 +88,7 @@ func Warnings(config json.RawMessage) []engine.ConfigError {
 
 const codeUnknownMember = "schema.unknown_member"
 
-// doubtful are the members that no specification knows.
+// doubtful returns the members that no specification knows.
 func doubtful(further furtherMembers, at string) []engine.ConfigError {
 	var doubts []engine.ConfigError
 	for _, name := range slices.Sorted(maps.Keys(further)) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// levelBytes is about what one level of a spread takes in memory.
+	// levelBytes is the approximate memory of one level of a spread.
 	levelBytes = 32
 	// mantissaBits are those of a number behind its first digit, and fewestBits those that a spread keeps at least, so
 	// that no level is more than a thousandth beside its values.
@@ -44,8 +44,8 @@ type percentile struct {
 	percent float64
 }
 
-// spread counts how often a column has each number. Once its memory is spent it counts numbers together that differ in
-// their last bits only.
+// spread counts how often a column has each number. Once its memory is used up, it counts numbers together that differ
+// only in their last bits.
 type spread struct {
 	counts map[uint64]int
 	total  int
@@ -76,7 +76,7 @@ func (s *spread) add(number float64) {
 	s.total++
 }
 
-// coarsen leaves out so many bits that half of the levels are one with others, or as many as it may. It answers whether
+// coarsen drops enough bits to merge half of the levels with others, or as many as it may. It reports whether
 // that gave memory back.
 func (s *spread) coarsen() bool {
 	levels := slices.Sorted(maps.Keys(s.counts))
@@ -115,7 +115,7 @@ func (s *spread) values(wanted []percentile, values map[string]any) {
 	}
 }
 
-// ranked is the number that so many others stand before, in ascending order.
+// ranked returns the number that has so many others before it, in ascending order.
 func (s *spread) ranked(levels []uint64, before int) float64 {
 	for _, level := range levels {
 		if before -= s.counts[level]; before < 0 {
@@ -125,7 +125,7 @@ func (s *spread) ranked(levels []uint64, before int) float64 {
 	return math.NaN()
 }
 
-// ascending are the bits of a number, changed so that they are in the order of the numbers.
+// ascending returns the bits of a number, changed so that they sort like the numbers.
 func ascending(number float64) uint64 {
 	// Adding zero makes -0 and 0 one number.
 	pattern := math.Float64bits(number + 0)
@@ -165,7 +165,7 @@ func (c *ruleCompiler) percentiles(column *column, e *expression.Expression, at 
 	return found
 }
 
-// noAggregate says what rules can read of a column instead.
+// noAggregate suggests what rules can read of a column instead.
 func noAggregate(name string, known []string, of *column) string {
 	words := "columns." + of.name + " has no " + engine.Quote(name)
 	if of.numeric() {

@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// Records reads the rows of a table as a step reads them, for those who want to look at the table.
+// Records reads the rows of a table as a step reads them, to display the table.
 type Records struct {
 	reader *csvReader
 	// Columns are the names of the columns: the header's, or the schema's if the table has no header.
@@ -57,7 +57,7 @@ func OpenRecords(source io.Reader, config json.RawMessage, doc engine.Document) 
 	return records, nil
 }
 
-// Next reads a record that is no blank line. The error is io.EOF at the end of the table, and where nothing more can be
+// Next reads a record that is not blank. The error is io.EOF at the end of the table, and where nothing more can be
 // read of it.
 func (r *Records) Next() (Record, error) {
 	for {

@@ -227,12 +227,12 @@ func (c *ruleCompiler) datasetColumns(e *expression.Expression, counts map[strin
 	}
 	for _, name := range e.Reads("counts").Names {
 		if _, declared := counts[name]; !declared {
-			c.Fault(at, "the rule declares no count "+engine.Quote(name))
+			c.Fault(at, "counts does not define "+engine.Quote(name))
 		}
 	}
 	used := e.Reads("columns")
 	if used.Whole {
-		c.Fault(at, "name the columns that are meant, as in columns.NAME.sum")
+		c.Fault(at, "name the column, as in columns.NAME.sum")
 	}
 	found := []int{}
 	for _, name := range used.Names {

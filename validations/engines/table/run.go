@@ -25,7 +25,7 @@ type run struct {
 	cells []cell
 	// starts are the offsets of the columns' cells in the current record.
 	starts []int
-	// variables are what expressions on rows see. The map of the row is filled anew for each row.
+	// variables are what expressions on rows see. The map of the row is refilled for each row.
 	variables map[string]any
 	shown     map[string]any
 
@@ -295,7 +295,7 @@ func (r *run) checkDuplicate(s *seen, i int, code string, message func(line int)
 	line, remembered := s.first(r.key, r.records.at())
 	switch {
 	case !remembered:
-		limited := "duplicates were looked for up to here only: the memory for it is spent"
+		limited := "duplicates were detected only up to here: the memory for them is used up"
 		r.find(name, r.starts[i], engine.Finding{Code: "csv.limit.unique", Message: limited})
 	case line > 0:
 		f := engine.Finding{Code: code}

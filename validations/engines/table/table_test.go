@@ -34,13 +34,13 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"NumberNaN", "number", ``,
 			[]string{"0"},
 			"NaN", "csv.type.number",
-			`v "NaN" is not a number; list it in "missingValues" if it means that there is none`,
+			`v "NaN" is not a number; list it in "missingValues" if it stands for a missing value`,
 		},
 		{
 			"NumberTooLarge", "number", ``,
 			[]string{"1e308"},
 			"1e400", "csv.type.number",
-			`v "1e400" is beyond the range of numbers, about 1.8e308`,
+			`v "1e400" is outside the range of numbers, about ±1.8e308`,
 		},
 		{
 			"Integer", "integer", ``,
@@ -58,7 +58,7 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"IntegerTooLarge", "integer", ``,
 			[]string{"0"},
 			"9223372036854775808", "csv.type.integer",
-			`v "9223372036854775808" is beyond the 64 bits of an integer; the type number takes it, rounded`,
+			`v "9223372036854775808" does not fit into a 64-bit integer; the type number accepts it, rounded`,
 		},
 		{
 			"Boolean", "boolean", ``,
@@ -113,7 +113,7 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"IntegerOfManyDigits", "integer", ``,
 			[]string{"0"},
 			"9999999999999999999999", "csv.type.integer",
-			`v "9999999999999999999999" is beyond the 64 bits of an integer; the type number takes it, rounded`,
+			`v "9999999999999999999999" does not fit into a 64-bit integer; the type number accepts it, rounded`,
 		},
 		{
 			"PatternWithoutAnchors", "string", `"pattern": "[0-9]{2}"`,
@@ -298,7 +298,7 @@ func TestTableDialects(t *testing.T) {
 		{
 			"OtherDelimiter", `{}`, "\"a;b\"\nx;1\n", "text/csv", []brief{{
 				"csv.header.delimiter", "", 1, 1, 0,
-				"the columns look separated by semicolons; set delimiter in the dialect of the step",
+				"the columns seem to be separated by semicolons; set delimiter in the dialect of the step",
 			}},
 		},
 		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
@@ -376,7 +376,8 @@ func TestTableFoldsWhatFailsOften(t *testing.T) {
 			report.Errors, report.Truncated, len(report.Findings))
 	}
 	last := report.Findings[100]
-	same(t, "v csv.type.integer failed 5000 times in all, 4900 of them not listed one by one", last.Message)
+	same(t, "v csv.type.integer failed 5000 times in total; 4900 of the failures are not listed "+
+		"individually", last.Message)
 	same(t, []int{101, 102, 103, 104, 105, 106, 107, 108, 109, 110}, last.SampleRows)
 	same(t, 5000, last.Count)
 }

@@ -111,7 +111,7 @@ func layoutOf(format string) (string, error) {
 			continue
 		}
 		if !isLiteral(format, i) {
-			return "", fmt.Errorf("%q cannot stand between directives", format[i:i+1])
+			return "", fmt.Errorf("%q is not allowed between directives", format[i:i+1])
 		}
 		layout.WriteByte(format[i])
 	}

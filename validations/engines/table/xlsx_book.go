@@ -58,7 +58,7 @@ func openWorkbook(
 	}
 	main, ok := partOf(root, relatedWorkbook)
 	if !ok {
-		return nil, malformedWorkbook(errors.New("it names no workbook; is it another kind of file of Office?"))
+		return nil, malformedWorkbook(errors.New("it contains no workbook; is it another kind of Office file?"))
 	}
 	parts, err := b.related(ctx, main)
 	if err != nil {
@@ -83,7 +83,7 @@ func openWorkbook(
 	return b, nil
 }
 
-// noWorkbook says what a file is that is no ZIP archive.
+// noWorkbook says what a file is if it is not a ZIP archive.
 func noWorkbook(content io.ReaderAt, err error) error {
 	var head [2]byte
 	if _, readErr := content.ReadAt(head[:], 0); readErr != nil && !errors.Is(readErr, io.EOF) {
@@ -342,7 +342,7 @@ func isTimeCode(code string) bool {
 		case 'd', 'D', 'm', 'M', 'y', 'Y', 'h', 'H', 's', 'S':
 			return true
 		case 'G', 'g':
-			// General is no era.
+			// General is not an era.
 			if strings.HasPrefix(strings.ToLower(code[i:]), "general") {
 				i += len("general") - 1
 			}

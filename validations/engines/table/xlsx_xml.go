@@ -47,7 +47,7 @@ func newXMLParts(ctx context.Context, content io.Reader, maxToken int) *xmlParts
 	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
 }
 
-// token returns the next token, io.EOF after the last one, and *rowError for what is no XML.
+// token returns the next token, io.EOF after the last one, and *rowError if it is not XML.
 func (p *xmlParts) token() (xml.Token, error) {
 	p.source.left = p.source.limit
 	token, err := p.decoder.Token()

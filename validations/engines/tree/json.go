@@ -36,7 +36,7 @@ func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	case err != nil:
 		return nil, r.fault(err)
 	default:
-		return nil, engine.ReadErrorAt("json.malformed", "something follows the end of the document", end)
+		return nil, engine.ReadErrorAt("json.malformed", "there is more text after the end of the document", end)
 	}
 	return &Tree{
 		Value:  value,
@@ -112,7 +112,7 @@ func (r *jsonReader) array(depth int) (any, error) {
 
 func (r *jsonReader) number(literal string, start int) (any, error) {
 	if !engine.NumberInRange(literal) {
-		message := engine.Clip(literal) + " is out of the range of numbers"
+		message := engine.Clip(literal) + " is outside the range of numbers"
 		return nil, engine.ReadErrorAt("json.number_range", message, start)
 	}
 	return json.Number(literal), nil
@@ -144,7 +144,7 @@ func (r *jsonReader) fault(err error) *engine.ReadError {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), fault.At.Offset >= len(r.text):
 		fault.Message = "the document ends too early"
 	case strings.Contains(err.Error(), "surrogate"):
-		fault.Message = "a string holds half of a surrogate pair"
+		fault.Message = "a string contains half of a surrogate pair"
 	case strings.Contains(err.Error(), "UTF-8"):
 		fault.Code = "json.invalid_utf8"
 		fault.Message = "the text is not valid UTF-8"

@@ -34,7 +34,7 @@ const (
 
 func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 	if at := engine.BadTextAt(text); at >= 0 {
-		message := "the text is not valid UTF-8, or holds NUL"
+		message := "the text is not valid UTF-8, or contains NUL"
 		return nil, engine.ReadErrorAt("yaml.invalid_utf8", message, at)
 	}
 	if values := countIndicators(text) / 2; values > limits.MaxValues {
@@ -49,7 +49,7 @@ func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 		if err != nil {
 			return nil, yamlFault(err)
 		}
-		return nil, &engine.ReadError{Code: "yaml.documents", Message: "the file holds more than one document"}
+		return nil, &engine.ReadError{Code: "yaml.documents", Message: "the file contains more than one document"}
 	}
 	root := document.Content[0]
 	numberLines(root, linesOfParser(text))

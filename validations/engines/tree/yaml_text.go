@@ -49,7 +49,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
 // Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
-// where there is none. Both count from 1.
+// if that does not exist. Both count from 1.
 func (t YAMLText) Place(at string) (int, int) {
 	node := t.node(at)
 	return node.Line, node.Column
@@ -90,7 +90,7 @@ func (t YAMLText) node(at string) *yaml.Node {
 	return node
 }
 
-// childNode returns the member or the item of that name, nil where there is none.
+// childNode returns the member or the item of that name, or nil.
 func childNode(node *yaml.Node, token string) *yaml.Node {
 	node = aliased(node)
 	if node.Kind == yaml.SequenceNode {

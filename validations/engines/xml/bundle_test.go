@@ -198,7 +198,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			engines.ConfigError{
 				Pointer: "/schema", Code: "schema.ref",
 				Detail: `line 1, column 56: <xs:include> names "types.xsd", ` +
-					`which is none of the "schemas" of this step; did you mean type.xsd?`,
+					`which is not among the "schemas" of this step; did you mean type.xsd?`,
 			},
 		},
 		{
@@ -207,7 +207,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			engines.ConfigError{
 				Pointer: "/schemas/types.xsd", Code: "schema.ref",
 				Detail: `types.xsd, line 2, column 1: <xs:include> names "file:///etc/passwd", ` +
-					`which is none of the "schemas" of this step`,
+					`which is not among the "schemas" of this step`,
 			},
 		},
 		{
@@ -225,7 +225,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			map[string]string{"types.xsd": "<a>\n</b>"},
 			engines.ConfigError{
 				Pointer: "/schemas/types.xsd", Code: "xml.malformed",
-				Detail: "types.xsd, line 2, column 1: </b> stands where <a> of line 1 must be closed",
+				Detail: "types.xsd, line 2, column 1: </b> appears where <a> of line 1 must be closed",
 			},
 		},
 		{
@@ -241,7 +241,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 			map[string]string{"types.xsd": xsd("")},
 			engines.ConfigError{
 				Pointer: "/schema", Code: "schema.ref",
-				Detail: "line 1, column 56: <xs:override> is of XML Schema 1.1, and this is 1.0",
+				Detail: "line 1, column 56: <xs:override> is a feature of XML Schema 1.1; only 1.0 is supported",
 			},
 		},
 		{

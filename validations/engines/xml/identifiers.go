@@ -21,14 +21,14 @@ type identifiers struct {
 	open   []*typed
 	named  map[string]holder
 	uses   []use
-	// most is how many references may wait for the IDs that they refer to.
+	// most is how many references may wait for IDs that come later.
 	most   int
 	faults []identifierFault
-	// repeats are the messages about attributes whose ID another attribute has, which xmllint has found.
+	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
 	repeats map[repeat]string
 }
 
-// repeat is an attribute as xmllint says where it is: the line in which the start tag ends, and local names.
+// repeat identifies an attribute as xmllint does: by local names and the line in which the start tag ends.
 type repeat struct {
 	line               int
 	element, attribute string
@@ -41,7 +41,7 @@ type typed struct {
 	text    strings.Builder
 }
 
-// holder is the element where an ID stands, by its offset, and whether it is the value of an attribute.
+// holder is the offset of the element that has an ID, and whether the ID is the value of an attribute.
 type holder struct {
 	element     int
 	inAttribute bool
@@ -59,7 +59,7 @@ type identifierFault struct {
 	message string
 }
 
-// readIdentifiers reads the IDs of a document and what refers to them. Most schemas know of none, and it returns nil.
+// readIdentifiers reads the IDs of a document and the references to them. It returns nil if the schema has no IDs.
 func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	if !s.bundle.HasIdentifiers() {
 		return nil, nil //nolint:nilnil // there is nothing to check
@@ -155,14 +155,14 @@ func (x *identifiers) follow(token xml.Token, _ int) {
 	}
 }
 
-// value notes an ID or references to IDs.
+// value records an ID or references to IDs.
 func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xmltext.Element) {
 	if kind == xsd.Plain {
 		return
 	}
 	ids := strings.Fields(value)
 	if kind != xsd.References && len(ids) != 1 {
-		// It is not a name, which xmllint has found.
+		// It is not a name, which xmllint reports.
 		return
 	}
 	for _, id := range ids {
@@ -175,7 +175,7 @@ func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xml
 	}
 }
 
-// name notes where an ID stands.
+// name records the place of an ID.
 func (x *identifiers) name(u use, e *xmltext.Element) {
 	first, known := x.named[u.id]
 	if !known {
@@ -191,7 +191,7 @@ func (x *identifiers) name(u use, e *xmltext.Element) {
 	x.faults = append(x.faults, identifierFault{u, message})
 }
 
-// String is where a reference stands, in words.
+// String describes the place of a reference.
 func (u use) String() string {
 	if u.attribute == "" {
 		return "<" + u.name + ">"

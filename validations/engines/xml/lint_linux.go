@@ -16,7 +16,7 @@ func confine(pid int, memory uint64, processor time.Duration) error {
 	seconds := uint64(math.Ceil(processor.Seconds()))
 	limits := map[int]unix.Rlimit{
 		unix.RLIMIT_AS: {Cur: memory, Max: memory},
-		// The first limit ends the child by a signal of its own, SIGXCPU, the second one kills it.
+		// The first limit ends the child with SIGXCPU, which identifies the cause; the second one kills it.
 		unix.RLIMIT_CPU:   {Cur: seconds, Max: seconds + 1},
 		unix.RLIMIT_CORE:  {},
 		unix.RLIMIT_FSIZE: {},

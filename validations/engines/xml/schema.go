@@ -294,7 +294,7 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
 		if one.line >= lastLintLine {
-			one.finding.Message += fmt.Sprintf(" (behind line %d, where xmllint stops counting)", lastLintLine-1)
+			one.finding.Message += fmt.Sprintf(" (after line %d, where xmllint stops counting)", lastLintLine-1)
 			continue
 		}
 		key := lintPlace{one.line, one.element}

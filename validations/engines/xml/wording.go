@@ -35,8 +35,8 @@ var rephrasings = []rephrasing{
 	say(`No matching global declaration available for the validation root\.`, `is not a root element of the schema`),
 	say(`The attribute '(.*)' is required but missing\.`, `lacks the attribute $1`),
 	say(`The attribute '(.*)' is not allowed\.`, `is not allowed`),
-	say(`Character content .*is not allowed.*`, `may hold no text`),
-	say(`Element content is not allowed.*`, `may hold no elements`),
+	say(`Character content .*is not allowed.*`, `must not contain text`),
+	say(`Element content is not allowed.*`, `must not contain elements`),
 	say(`\[facet 'pattern'\] The value '(.*)' is not accepted by the pattern '(.*)'\.`, `"$1" does not match $2`),
 	say(`\[facet 'enumeration'\] The value '(.*)' is not an element of the set \{(.*)\}\.`, `"$1" is not one of $2`),
 	say(facet+` The value '(.*)' is less than the minimum value allowed \('(.*)'\)\.`, `$1 is less than $2`),
@@ -61,7 +61,7 @@ var rephrasings = []rephrasing{
 	say(`Duplicate key-sequence (\[.*\]) in .* `+identity+`\.`, `repeats $1, which the key $2 allows once`),
 	say(
 		`No match found for key-sequence (\[.*\]) of keyref '(?:{.*})?(.*)'\.`,
-		`refers by $2 to $1, which is not there`,
+		`refers by $2 to $1, which does not exist`,
 	),
 }
 
@@ -69,7 +69,7 @@ func say(sentence, words string) rephrasing {
 	return rephrasing{regexp.MustCompile("^(?s:" + sentence + ")$"), words}
 }
 
-// readComplaint takes one line of output. It answers false where the line is no complaint. A complaint about an element
+// readComplaint takes one line of output. It returns false if the line is not a complaint. A complaint about an element
 // has no message before phrase.
 func readComplaint(line string) (*complaint, bool) {
 	found := lintLine.FindStringSubmatch(line)

@@ -103,7 +103,7 @@ func Describe(config json.RawMessage) []engine.Promise {
 	}
 	promises := []engine.Promise{{Words: "the document is well-formed XML"}}
 	if c.Schema != "" {
-		promises = append(promises, engine.Promise{Words: "it is valid by the XML Schema of this step"})
+		promises = append(promises, engine.Promise{Words: "it is valid against the XML Schema of this step"})
 	}
 	return promises
 }

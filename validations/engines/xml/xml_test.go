@@ -101,14 +101,14 @@ func TestWellFormedness(t *testing.T) {
 		line, column         int
 		message              string
 	}{
-		{"Mismatch", "<a>\n <b>\n</a>", "xml.malformed", 3, 1, "</a> stands where <b> of line 2 must be closed"},
+		{"Mismatch", "<a>\n <b>\n</a>", "xml.malformed", 3, 1, "</a> appears where <b> of line 2 must be closed"},
 		{"Unclosed", "<a>\n<b/>\n", "xml.malformed", 3, 1, "the document ends too early: <a> of line 1 is not closed"},
 		{"Stray", "<a/></b>", "xml.malformed", 1, 5, "</b> closes nothing"},
 		{"TwoRoots", "<a/>\n<b/>", "xml.malformed", 2, 1, "a second root element: a document has one"},
 		{"TextOutside", "<a/>\n x", "xml.malformed", 2, 2, "text stands outside of the root element"},
 		{"Empty", "", "xml.malformed", 1, 1, "the document has no element"},
 		{"OnlyComment", "<!-- -->", "xml.malformed", 1, 9, "the document has no element"},
-		{"EndsInTag", "<a>\n  <b c=", "xml.malformed", 2, 3, "the document ends within this"},
+		{"EndsInTag", "<a>\n  <b c=", "xml.malformed", 2, 3, "the document ends in the middle of this"},
 		{"TwiceTheAttribute", `<a><b c="1" c="2"/></a>`, "xml.malformed", 1, 4, "<b> has the attribute c twice"},
 		{
 			"TwiceByNamespace", `<a xmlns:p="u" xmlns:q="u" p:c="1" q:c="2"/>`, "xml.malformed", 1, 1,
@@ -129,10 +129,11 @@ func TestWellFormedness(t *testing.T) {
 		{"LessThan", "<a>1 < 2</a>", "xml.malformed", 1, 6, "not valid XML: expected element name after <"},
 		{
 			"Encoding", `<?xml version="1.0" encoding="EBCDIC"?><a/>`, "xml.encoding", 1, 1,
-			`the encoding "EBCDIC" is not read; use utf-8, utf-16, iso-8859-1 or windows-1252`,
+			`the encoding "EBCDIC" is not supported; use utf-8, utf-16, iso-8859-1 or windows-1252`,
 		},
-		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not in its encoding, or holds NUL"},
-		{"NUL", "<a>\x00</a>", "xml.encoding", 1, 4, "the text is not in its encoding, or holds NUL"},
+		{"InvalidUTF8", "<a>\n\xff</a>", "xml.encoding", 2, 1, "the text is not valid in its encoding, or " +
+			"contains NUL"},
+		{"NUL", "<a>\x00</a>", "xml.encoding", 1, 4, "the text is not valid in its encoding, or contains NUL"},
 		{
 			"UTF16WithoutMark", `<?xml version="1.0" encoding="UTF-16"?><a/>`, "xml.encoding", 1, 1,
 			"the declaration says UTF-16, but the text has no byte order mark of UTF-16",
@@ -200,7 +201,7 @@ func TestHostileXML(t *testing.T) {
 		},
 		{
 			"Binary", "\x89PNG\r\n\x1a\n",
-			brief{"xml.encoding", "", 1, 1, 0, "the text is not in its encoding, or holds NUL"},
+			brief{"xml.encoding", "", 1, 1, 0, "the text is not valid in its encoding, or contains NUL"},
 		},
 		{
 			"Size", strings.Repeat(" ", 17<<20),
@@ -238,22 +239,23 @@ func TestXMLSchemasThatAreRefused(t *testing.T) {
 	}{
 		{
 			"Include", xsd("\n" + `<xs:include schemaLocation="/etc/passwd"/>`), "schema.ref",
-			`line 2, column 1: <xs:include> names "/etc/passwd", which is none of the "schemas" of this step`,
+			`line 2, column 1: <xs:include> names "/etc/passwd", which is not among the "schemas" of this step`,
 		},
 		{
 			"Import", xsd(`<xs:import namespace="urn:x" schemaLocation="http://127.0.0.1:1/x.xsd"/>`), "schema.ref",
 			`line 1, column 56: <xs:import> names "http://127.0.0.1:1/x.xsd", ` +
-				`which is none of the "schemas" of this step`,
+				`which is not among the "schemas" of this step`,
 		},
 		{
 			"Redefine", xsd(`<xs:redefine schemaLocation="file:///etc/passwd"/>`), "schema.ref",
-			`line 1, column 56: <xs:redefine> names "file:///etc/passwd", which is none of the "schemas" of this step`,
+			`line 1, column 56: <xs:redefine> names "file:///etc/passwd", ` +
+				`which is not among the "schemas" of this step`,
 		},
 		{
 			"ImportUnderAnotherPrefix",
 			xsd(`<x:import xmlns:x="http://www.w3.org/2001/XMLSchema" schemaLocation="file:///etc/passwd"/>`),
 			"schema.ref",
-			`line 1, column 56: <x:import> names "file:///etc/passwd", which is none of the "schemas" of this step`,
+			`line 1, column 56: <x:import> names "file:///etc/passwd", which is not among the "schemas" of this step`,
 		},
 		{
 			"DTD", `<!DOCTYPE a SYSTEM "file:///etc/passwd">` + xsd(""), "xml.dtd",
@@ -405,7 +407,7 @@ func TestLinesThatXMLLintDoesNotCount(t *testing.T) {
 	document := "<a>" + strings.Repeat("\n<b>1</b>", 65_532) + "\n<b>x</b>\n<b>1</b>\n<b>y</b>\n<b>z</b><b>1</b>\n</a>"
 	same(t, []brief{
 		{"xml.schema", "/a/b[65533]", 65_534, 1, 0, `<b> "x" is not a valid integer`},
-		{"xml.schema", "", 0, 0, 0, `<b> "y" is not a valid integer (behind line 65534, where xmllint stops counting)`},
-		{"xml.schema", "", 0, 0, 0, `<b> "z" is not a valid integer (behind line 65534, where xmllint stops counting)`},
+		{"xml.schema", "", 0, 0, 0, `<b> "y" is not a valid integer (after line 65534, where xmllint stops counting)`},
+		{"xml.schema", "", 0, 0, 0, `<b> "z" is not a valid integer (after line 65534, where xmllint stops counting)`},
 	}, briefs(run(t, engine, []byte(document), xmlType)))
 }

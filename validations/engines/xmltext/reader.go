@@ -203,7 +203,7 @@ func (r *Reader) close(tag xml.EndElement, start int) *engine.ReadError {
 	}
 	e := r.Open[len(r.Open)-1]
 	if e.Name != tag.Name {
-		message := fmt.Sprintf("</%s> stands where <%s> of line %d must be closed",
+		message := fmt.Sprintf("</%s> appears where <%s> of line %d must be closed",
 			engine.Clip(Written(tag.Name)), engine.Clip(Written(e.Name)), r.line(e.Start))
 		return malformed(start, message)
 	}
@@ -234,7 +234,7 @@ func (r *Reader) fault(err error, start int) *engine.ReadError {
 	case !ok:
 		return malformed(at, "not valid XML: "+engine.Clip(err.Error()))
 	case strings.HasPrefix(syntax.Msg, "unexpected EOF"):
-		return malformed(start, "the document ends within this")
+		return malformed(start, "the document ends in the middle of this")
 	case strings.HasPrefix(syntax.Msg, "invalid character entity"):
 		entity := strings.TrimPrefix(syntax.Msg, "invalid character entity ")
 		entity = strings.TrimSuffix(entity, " (no semicolon)")

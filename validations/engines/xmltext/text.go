@@ -56,7 +56,7 @@ func Decode(content []byte) ([]byte, *engine.ReadError) {
 		return content, fault
 	}
 	if at := engine.BadTextAt(text); at >= 0 {
-		message := "the text is not in its encoding, or holds NUL"
+		message := "the text is not valid in its encoding, or contains NUL"
 		return text, engine.ReadErrorAt("xml.encoding", message, at)
 	}
 	blank(text[:len(declared)])
@@ -70,12 +70,13 @@ func toUTF8(content []byte, encoding string) ([]byte, *engine.ReadError) {
 	}
 	decode, known := engine.DecoderFor(encoding)
 	if !known {
-		message := fmt.Sprintf("the encoding %s is not read; use %s", engine.Quote(encoding), engine.KnownEncodings)
+		message := fmt.Sprintf("the encoding %s is not supported; use "+
+			"%s", engine.Quote(encoding), engine.KnownEncodings)
 		return nil, &engine.ReadError{Code: "xml.encoding", Message: message}
 	}
 	text, err := io.ReadAll(decode(bytes.NewReader(content)))
 	if err != nil {
-		return nil, &engine.ReadError{Code: "xml.encoding", Message: "the text is not in its encoding"}
+		return nil, &engine.ReadError{Code: "xml.encoding", Message: "the text is not valid in its encoding"}
 	}
 	return text, nil
 }

@@ -114,7 +114,7 @@ type span struct {
 	least, most float64
 }
 
-// rangeOf ignores what is no number, since that compares false with everything. A set without numbers is a span of NaN.
+// rangeOf ignores NaN, because it compares false with everything. A set without numbers is a span of NaN.
 func (s *Scope) rangeOf(v Value) span {
 	found := span{math.NaN(), math.NaN()}
 	for _, n := range v.nodes {

@@ -74,7 +74,7 @@ func (f function) check(n *node) *Mistake {
 	}
 }
 
-// text evaluates an argument, or the node itself where there is none.
+// text evaluates an argument; without one it takes the node itself.
 func (s *Scope) text(n *node, i int, at focus) string {
 	if i >= len(n.kids) {
 		return s.work.text(at.node)

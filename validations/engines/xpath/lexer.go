@@ -113,7 +113,7 @@ func nextToken(rest string, operator bool) (token, int, *Mistake) {
 	case first == '$':
 		length := nameLength(rest[1:])
 		if length == 0 {
-			return token{}, 0, mistake("a name is missing behind $")
+			return token{}, 0, mistake("a name is missing after $")
 		}
 		return token{kind: tokenVariable, text: rest[1 : length+1]}, length + 1, nil
 	}

@@ -1,7 +1,7 @@
 // Package xpath evaluates expressions of XPath 1.0 on XML documents in memory, within a bounded amount of work.
 //
 // It has the whole language but the namespace axis and id(), and current() of XSLT. Variables are given by the caller.
-// Why it is no library: decision 15 (docs/adr).
+// Decision 15 (docs/adr) says why this is not a library.
 package xpath
 
 import (

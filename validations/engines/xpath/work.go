@@ -39,7 +39,7 @@ func (w *Work) mayHold(size int) bool {
 	return w.err == nil
 }
 
-// spend takes work. It returns false once there is none left.
+// spend charges work. It returns false when the budget is used up.
 func (w *Work) spend(units int) bool {
 	if w.err != nil {
 		return false

@@ -50,9 +50,9 @@ func anchor(path *node) *Mistake {
 			if s.test.kind == anyKind && len(s.predicates) == 0 {
 				continue
 			}
-			return mistake("a pattern has no other axes than child and attribute")
+			return mistake("a pattern may use only the axes child and attribute")
 		default:
-			return mistake("a pattern has no other axes than child and attribute")
+			return mistake("a pattern may use only the axes child and attribute")
 		}
 	}
 	if !path.absolute {
@@ -142,7 +142,7 @@ func (n *Node) Children() []*Node {
 	return n.children
 }
 
-// Value is the text of a node that is no element.
+// Value is the text of a node that is not an element.
 func (n *Node) Value() string {
 	return n.value
 }
@@ -167,7 +167,7 @@ func (n *Node) Order() int32 {
 	return n.order
 }
 
-// NameLength is the length of the name at the start of a text, 0 where there is none.
+// NameLength is the length of the name at the start of a text, or 0.
 func NameLength(text string) int {
 	return simpleNameLength(text)
 }

@@ -75,7 +75,8 @@ func ReadBundle(
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
 		if address == "" || b.find(address) >= 0 {
-			detail := "the name of a schema is the address in references to it, and " + engine.Quote(name) + " is none"
+			detail := "schemas are named by the address that refers to them, and " +
+				"" + engine.Quote(name) + " is not an address"
 			if address != "" {
 				detail = engine.Quote(name) + " is the address of another schema of this step"
 			}
@@ -276,7 +277,7 @@ func (b *Bundle) refer(d *document, n *node) *engine.ReadError {
 	return nil
 }
 
-// reference reads what an element refers to. The target is below 0 if it refers to nothing that has to be read.
+// reference reads what an element refers to. The target is below 0 if nothing has to be read.
 func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) {
 	r := reference{target: -1, imports: n.is("import")}
 	r.namespace, _ = n.attribute("namespace")
@@ -284,7 +285,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	element := "<" + xmltext.Written(n.name) + ">"
 	switch {
 	case n.is("override"):
-		message := element + " is of XML Schema 1.1, and this is 1.0"
+		message := element + " is a feature of XML Schema 1.1; only 1.0 is supported"
 		return r, engine.ReadErrorAt(codeReference, message, n.start)
 	case !given && r.imports:
 		// The namespace alone says which of the schemas is meant.
@@ -299,7 +300,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	r.begin, r.end = r.begin+n.start, r.end+n.start
 	r.target = b.find(resolve(d.address, written))
 	if r.target < 0 || r.target == 0 && d.address == base {
-		message := element + " names " + engine.Quote(written) + `, which is none of the "schemas" of this step`
+		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
 		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
 			message += "; did you mean " + meant + "?"
 		}
@@ -329,7 +330,7 @@ func (d *document) fault(code string, line, column int, words string) engine.Con
 	return fault
 }
 
-// resolve returns the address of a reference, or "" if it is none.
+// resolve returns the address of a reference, or "" if it is invalid.
 func resolve(from, reference string) string {
 	within, err := url.Parse(from)
 	if err != nil || strings.TrimSpace(reference) == "" {

@@ -10,15 +10,15 @@ type source struct {
 	root *node
 	// namespace is the target namespace: that of the document, or of the document which includes it.
 	namespace string
-	// adopted says that the document has no namespace of its own, so its names without a namespace are in namespace.
+	// adopted says that the document has no target namespace, so its names without a namespace are in namespace.
 	adopted bool
 }
 
-// declaration is an element of a schema that declares or defines something, with the source that it stands in.
+// declaration is an element of a schema that declares or defines something, with its source.
 type declaration struct {
 	*node
 	source *source
-	// original is what a redefinition replaces and may refer to by its own name.
+	// original is the declaration that a redefinition replaces and may refer to by its own name.
 	original *declaration
 }
 
@@ -51,7 +51,7 @@ func (b *Bundle) declare() *declarations {
 	return d
 }
 
-// add adds what a document declares, after what it refers to: a redefinition replaces that.
+// add adds the declarations of a document after those that it refers to, because a redefinition replaces them.
 func (d *declarations) add(key sourceKey) {
 	if d.read[key] {
 		return
@@ -124,7 +124,8 @@ func (s *source) resolve(n *node, written string) xml.Name {
 	return name
 }
 
-// referred returns what a node refers to by an attribute, or nil. A redefinition means the original by its own name.
+// referred returns the declaration that an attribute of a node names, or nil. In a redefinition its own name means
+// the original.
 func (d *declarations) referred(n *node, s *source, sort, attribute string) *declaration {
 	name, given := s.nameIn(n, attribute)
 	if !given {

@@ -39,7 +39,7 @@ func readParticle(n *node) *particle {
 	}
 	least, ok := occurrences(n, "minOccurs")
 	most, alsoOK := occurrences(n, "maxOccurs")
-	// A particle that may not occur is none at all, and what declares a prefix cannot be moved.
+	// A particle that must not occur has no effect, and one that declares a prefix cannot be moved.
 	if !ok || !alsoOK || most == 0 || most != unbounded && least > most || declaresPrefix(n) {
 		return p
 	}

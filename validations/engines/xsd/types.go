@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Identifier says what the values of a type are to the IDs of a document.
+// Identifier says whether the values of a type are IDs or references to IDs.
 type Identifier int
 
 // The sorts of values.
@@ -28,7 +28,7 @@ type Model struct {
 	declared *declarations
 	types    map[*node]*Type
 	work     int
-	// anything is the type of elements that have no other: their elements and attributes are the global ones.
+	// anything is the default type of elements, whose children and attributes are the global ones.
 	anything *Type
 	// unchecked is the type of elements that nothing checks.
 	unchecked *Type
@@ -36,14 +36,14 @@ type Model struct {
 
 // Type is the type of an element.
 type Type struct {
-	// Content is what the text of an element without children is.
+	// Content classifies the text of an element without children.
 	Content    Identifier
 	elements   map[xml.Name]*declaration
 	attributes map[xml.Name]Identifier
-	// base has further elements where extended is true, and further attributes in any case.
+	// base has further elements if extended is true, and further attributes in any case.
 	base     *Type
 	extended bool
-	// skips says that a wildcard of the type lets elements in which nothing checks.
+	// skips says that a wildcard of the type allows elements without checking them.
 	skips bool
 }
 
@@ -60,7 +60,7 @@ func NewModel(b *Bundle) *Model {
 	}
 }
 
-// HasIdentifiers reports whether a type of the bundle is about IDs. Most schemas have none.
+// HasIdentifiers reports whether a type of the bundle is about IDs. Most schemas have no such type.
 func (b *Bundle) HasIdentifiers() bool {
 	return b.identifiers
 }
@@ -79,7 +79,7 @@ func mentionsIdentifier(n *node) bool {
 	return slices.ContainsFunc(n.children, mentionsIdentifier)
 }
 
-// Exhausted reports whether the model has looked at too many declarations. What it says from then on may be wrong.
+// Exhausted reports whether the model has visited too many declarations. Its later answers may be wrong.
 func (m *Model) Exhausted() bool {
 	return m.work > maxWork
 }
@@ -105,7 +105,7 @@ func (m *Model) Child(parent *Type, name, declared xml.Name) *Type {
 	return m.typeOf(found)
 }
 
-// lets reports whether the type or one that it extends has elements in it which nothing checks.
+// lets reports whether the type, or one that it extends, allows elements without checking them.
 func (t *Type) lets() bool {
 	for ; t != nil; t = t.base {
 		if t.skips {
@@ -131,7 +131,7 @@ func (m *Model) elementOf(t *Type, name xml.Name) *declaration {
 	return nil
 }
 
-// Attribute says what the value of an attribute of an element is.
+// Attribute classifies the value of an attribute of an element.
 func (m *Model) Attribute(t *Type, name xml.Name) Identifier {
 	if t == m.unchecked {
 		return Plain
@@ -143,7 +143,7 @@ func (m *Model) Attribute(t *Type, name xml.Name) Identifier {
 		}
 	}
 	if name.Space == "" {
-		// Global attributes without a namespace are only let in by wildcards, which rarely check them.
+		// Only wildcards allow global attributes without a namespace, and they rarely check them.
 		return Plain
 	}
 	if global := m.declared.global[globalName{"attribute", name}]; global != nil {
@@ -188,7 +188,7 @@ func (m *Model) typeOf(d *declaration) *Type {
 	return m.anything
 }
 
-// maxHeads bounds chains of substitution groups and of simple types, which a schema that compiles has no circles of.
+// maxHeads bounds chains of substitution groups and of simple types, although schemas that compile have no cycles.
 const maxHeads = 100
 
 // defined returns a type by its definition.
@@ -244,7 +244,7 @@ func (m *Model) readPart(t *Type, part *declaration, seen map[*node]bool) {
 	}
 }
 
-// derive notes the base of a type.
+// derive records the base of a type.
 func (m *Model) derive(t *Type, derivation *declaration) {
 	name, _ := derivation.source.nameIn(derivation.node, "base")
 	if name.Space == Namespace {

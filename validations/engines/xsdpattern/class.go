@@ -12,7 +12,7 @@ import (
 func (p *parser) class(opened int) (set, error) {
 	p.depth++
 	if p.depth > maxGroups {
-		return nil, p.fault("classes are nested too deep")
+		return nil, p.fault("classes are nested too deeply")
 	}
 	negative := p.take('^')
 	if p.next() == ']' {
@@ -119,7 +119,7 @@ func (p *parser) escape() (set, bool, error) {
 	return set{c, c}, true, nil
 }
 
-// several are the characters that an escape stands for, nil where there is no such escape.
+// several returns the characters that an escape stands for, or nil for an unknown escape.
 func several(letter rune) set {
 	switch letter {
 	case 's':

@@ -128,7 +128,7 @@ func (p *parser) group() (int, error) {
 	}
 	p.depth++
 	if p.depth > maxGroups {
-		return 0, p.fault("groups are nested too deep")
+		return 0, p.fault("groups are nested too deeply")
 	}
 	p.linear.WriteString("(?:")
 	size, err := p.alternatives()

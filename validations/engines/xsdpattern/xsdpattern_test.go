@@ -94,8 +94,8 @@ func TestFaults(t *testing.T) {
 		"a{3,2}":                   "at character 2: a repetition is up to 1000, the least number before the most",
 		"a{2000}":                  "at character 2: a repetition is up to 1000, the least number before the most",
 		`[a-\d]`:                   "at character 6: a range in [] goes from one character to another",
-		strings.Repeat("(", 200):   "at character 102: groups are nested too deep",
-		strings.Repeat("[a-", 200): "at character 302: classes are nested too deep",
+		strings.Repeat("(", 200):   "at character 102: groups are nested too deeply",
+		strings.Repeat("[a-", 200): "at character 302: classes are nested too deeply",
 		"(a{200}){200}":            "at character 14: the pattern repeats too much",
 		strings.Repeat("a", 2001):  "the pattern is longer than 2000 characters",
 	} {

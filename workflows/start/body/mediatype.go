@@ -86,9 +86,9 @@ func RefuseType(body Body, accepts []string) error {
 		why = ". curl and others declare this type for any body. " +
 			"Set Content-Type to the type of the document, or X-Filename to its name"
 	case body.MediaType == mediatype.Binary:
-		why = ". Declare the type of the document, or give it a file name with an ending that tells it"
+		why = ". Declare the type of the document, or give it a file name with the right extension"
 	case len(body.OtherTypes) > 0:
-		why = ". The type is that of the file name's ending; declare another one if the name is wrong"
+		why = ". The type is derived from the file extension; declare another one if the name is wrong"
 	}
 	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not accept %s. It accepts %s%s.",
 		body.MediaType, strings.Join(accepts, ", "), why))

@@ -79,7 +79,7 @@ func cleanFilename(at core.FieldError, value string) (string, error) {
 		return "", invalid(at, "The file name is that of a folder.")
 	}
 	if strings.ContainsFunc(filename, cli.Misleads) {
-		return "", invalid(at, "Characters that turn the direction of writing, and those without a width, are not "+
+		return "", invalid(at, "Characters that change the direction of writing, and those without a width, are not "+
 			"allowed in the name of a file: they make it look like another one.")
 	}
 	return filename, checkText(at, "The file name", filename, maxFilenameLength, "")

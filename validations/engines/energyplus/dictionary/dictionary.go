@@ -59,7 +59,7 @@ type Field struct {
 	Minimum, Maximum Bound
 	// Units are those of the value, such as "W/m2-K"; empty where it has none.
 	Units string
-	// Default is the value of a blank field; empty where there is none.
+	// Default is the value of a blank field, or empty.
 	Default string
 	// Refers are the reference lists of which one must have the value. Gives are those that the value is added to.
 	Refers, Gives []string
@@ -146,7 +146,7 @@ func (d *Dictionary) Class(name string) *Class {
 	return d.byKey[strings.ToLower(name)]
 }
 
-// Find returns the place of the field with a name, -1 where there is none.
+// Find returns the index of the field with a name, or -1.
 func Find(fields []*Field, name string) int {
 	return slices.IndexFunc(fields, func(f *Field) bool { return f.Name == name })
 }

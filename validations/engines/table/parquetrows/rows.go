@@ -1,4 +1,4 @@
-// Package parquetrows writes the rows of a Parquet file as JSON, in a process of its own.
+// Package parquetrows writes the rows of a Parquet file as JSON, in a separate process.
 //
 // A footer says how much memory its reader takes, so a few hostile bytes could end the whole service. The process that
 // reads one has limits of memory and processor time, and nothing but that file.
@@ -34,7 +34,7 @@ func Write(to io.Writer, content []byte) (err error) {
 	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)),
 		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return fmt.Errorf("it is no Parquet file: %w", err)
+		return fmt.Errorf("it is not a Parquet file: %w", err)
 	}
 	if err := checkCompression(file); err != nil {
 		return err
@@ -53,7 +53,7 @@ func Write(to io.Writer, content []byte) (err error) {
 }
 
 // checkCompression refuses files that are compressed with LZ4. The library does not know the older one, and answers the
-// newer one with pages of zeros: it drops what the codec has decompressed into a buffer of its own.
+// newer one with pages of zeros: it drops what the codec has decompressed into its own buffer.
 func checkCompression(file *parquet.File) error {
 	for _, group := range file.Metadata().RowGroups {
 		for _, chunk := range group.Columns {
@@ -70,14 +70,14 @@ type column struct {
 	name string
 	// first is the number of its first leaf.
 	first int
-	// write writes a value of a column that is no list and no group; nil for the others.
+	// write writes a value of a column that is neither a list nor a group; it is nil for those.
 	write valueWriter
 }
 
 type writer struct {
 	schema  *parquet.Schema
 	columns []column
-	// isNested says that some column has to be put together from several leaves.
+	// isNested says that a column must be assembled from several leaves.
 	isNested bool
 	line     []byte
 }

@@ -108,7 +108,7 @@ func (r resource) table(file string) *table {
 	return t
 }
 
-// file is that of the data, or says why there is none.
+// file returns the file of the data, or the reason why there is none.
 func (r resource) file(beside string) (string, string) {
 	path, ok := r.Path.(string)
 	if list, several := r.Path.([]any); several && len(list) == 1 {
