@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	module  = "github.com/simplevalidations/simplevalidations"
-	testers = "core/coretest"
+	module   = "github.com/simplevalidations/simplevalidations"
+	coretest = "core/coretest"
 )
 
 // layer is a folder and the layers that its packages may import besides their own.
@@ -68,7 +68,7 @@ func layers() []layer {
 			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages"},
 		},
 		{
-			folder: testers,
+			folder: coretest,
 			may: []string{
 				"core", "core/client", "core/db", "core/embedded", "core/idempotency", "core/jobs", "core/metrics",
 				"docs", "migrations",
@@ -136,7 +136,7 @@ func layers() []layer {
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{
-			"config", testers, "tasks", "users", "validations", "validations/engines", "validations/execution",
+			"config", coretest, "tasks", "users", "validations", "validations/engines", "validations/execution",
 			"validations/web", "workflows",
 		}, foundation...)},
 		{folder: ".", may: []string{"config"}},
@@ -267,7 +267,7 @@ func checkImport(tb testing.TB, l layer, file, imported string) {
 		return
 	}
 	// The tests of config use its fixture, which imports config.
-	isShared := folder == testers || l.folder == "config" && folder == "config/tests"
+	isShared := folder == coretest || l.folder == "config" && folder == "config/tests"
 	if isShared && strings.HasSuffix(file, "_test.go") {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // caller tries to reach the service as soon as something is printed, and then ends it.
@@ -77,7 +77,7 @@ const doctorPause = 200 * time.Millisecond
 func TestServeReportsEveryPartAndLoop(t *testing.T) {
 	t.Parallel()
 	c := fixture.SetupConsole(t)
-	c.Environ = append(c.Environ, "SV_ADDR="+coretest.FreeAddress(t))
+	c.Environ = append(c.Environ, "SV_ADDR="+dbtest.FreeAddress(t))
 	ctx, stop := context.WithTimeout(t.Context(), fixture.Patience)
 	defer stop()
 	ended := make(chan int, 1)
