@@ -192,10 +192,17 @@ func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
 	backend := program.Count(tb, s.DB, `SELECT pid FROM pg_stat_activity
 		WHERE datname = current_database() AND state = 'idle in transaction' AND query NOT LIKE '%FROM staged_jobs%'`)
-	order := fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))
-	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
+	if err := d.make(fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))); err != nil {
 		tb.Errorf("order the disk to fail: %v", err)
 	}
+}
+
+// make gives an order, which the user of PostgreSQL can read whatever the umask of the tests is.
+func (d *failingDisk) make(order string) error {
+	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(d.order, 0o644)
 }
 
 // startOfServer is when the server's helpers began: all of them are new after a crash.
