@@ -12,7 +12,7 @@ LINT := bin/golangci-lint-$(LINT_VERSION)
 # PKG=./users/... narrows a target to some packages.
 PKG ?= ./...
 # How long the tests of one package may take. The slow ones have every page in a browser, one after the other.
-TIMEOUT = 15m
+TIMEOUT = 30m
 test-all: TIMEOUT = 1h
 # Tests wait more than they compute: for processes, leases and browsers. More of them at once fill the processors.
 PARALLEL = 4

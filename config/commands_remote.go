@@ -113,6 +113,7 @@ func (p Program) localChecks(ctx context.Context) []remote.Check {
 		}
 	}
 	if e.settings.RedisURL != "" {
+		tasks.LogRedisClient(newLog(e.settings, p.Stderr))
 		// Its address was read with the settings.
 		if queue, err := tasks.ParseRedisURL(string(e.settings.RedisURL)); err == nil {
 			e.redis = queue.Client()

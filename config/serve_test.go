@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // caller tries to reach the service as soon as something is printed, and then ends it.
@@ -76,11 +77,7 @@ const doctorPause = 200 * time.Millisecond
 func TestServeReportsEveryPartAndLoop(t *testing.T) {
 	t.Parallel()
 	c := fixture.SetupConsole(t)
-	taken := listen(t)
-	c.Environ = append(c.Environ, "SV_ADDR="+taken.Addr().String())
-	if err := taken.Close(); err != nil {
-		t.Fatal(err)
-	}
+	c.Environ = append(c.Environ, "SV_ADDR="+dbtest.FreeAddress(t))
 	ctx, stop := context.WithTimeout(t.Context(), fixture.Patience)
 	defer stop()
 	ended := make(chan int, 1)

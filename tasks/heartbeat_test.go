@@ -99,7 +99,8 @@ func TestHeartbeatKnowsWhoIsSilentAndWhatIsLate(t *testing.T) {
 	b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '10 minutes'`)
 	hung.Follow(tasks.Loop{Name: "sweeper", Interval: 5 * time.Second})
 	beat(t, hung)
-	b.exec(t, `UPDATE service_loops SET ended_at = now() - interval '26 seconds'`)
+	b.exec(t, `UPDATE service_loops SET ended_at = seen_at - interval '26 seconds'
+		FROM service_processes WHERE service_processes.id = process_id`)
 	found := wantProcesses(t, b.db, 2)
 	if found[0].SilentFor > 0 || found[1].SilentFor < 10*time.Minute {
 		t.Errorf("silent for %v, %v, want the second alone", found[0].SilentFor, found[1].SilentFor)

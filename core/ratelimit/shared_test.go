@@ -88,8 +88,8 @@ func TestSharedWithoutRedis(t *testing.T) {
 					t.Errorf("allowance = %+v, want the use allowed and nothing said: it fails open", got)
 				}
 			}
-			// Far above 20 ms for each, far below any timeout of the client.
-			if took := time.Since(began); took > uses*200*time.Millisecond {
+			// Far above 20 ms for each, also on a busy machine, and far below any timeout of the client.
+			if took := time.Since(began); took > uses*time.Second {
 				t.Errorf("%d uses took %s, want about 20 ms each", uses, took)
 			}
 			if got := strings.Count(log.String(), "\n"); got != 1 {

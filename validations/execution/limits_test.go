@@ -60,7 +60,7 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("ADefinitionCannotSetMore", func(t *testing.T) {
 		t.Parallel()
 		cfg := testConfig()
-		cfg.StepTimeout, cfg.RunTimeout = 20*time.Millisecond, 40*time.Millisecond
+		cfg.StepTimeout, cfg.RunTimeout = 200*time.Millisecond, 30*time.Second
 		b := setup(t, cfg)
 		job := b.startDefinition(t, validations.Definition{
 			TimeoutSeconds: 60,
@@ -68,7 +68,7 @@ func TestTimeLimits(t *testing.T) {
 		}, blocked)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(0), "")
-		if got, want := b.text(t, job), `Step "Step" took longer than 20ms.`; got != want {
+		if got, want := b.text(t, job), `Step "Step" took longer than 200ms.`; got != want {
 			t.Errorf("error = %q, want %q", got, want)
 		}
 	})
@@ -76,10 +76,11 @@ func TestTimeLimits(t *testing.T) {
 	t.Run("TheRunsLimitStopsAStep", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
-		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 1}, passing, blocked, panicking)
+		// The first step has to be done in this time, also on a busy machine.
+		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 3}, passing, blocked, panicking)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(1), "0 PASSED")
-		if got, want := b.text(t, job), `The run took longer than 1s; it was at step "Step".`; got != want {
+		if got, want := b.text(t, job), `The run took longer than 3s; it was at step "Step".`; got != want {
 			t.Errorf("error = %q, want %q", got, want)
 		}
 	})
@@ -120,7 +121,8 @@ func TestAnEngineThatIgnoresItsDeadlineIsAbandoned(t *testing.T) {
 func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
-	cfg.StepTimeout = 200 * time.Millisecond
+	// The good runs have to be done in this time, also on a busy machine.
+	cfg.StepTimeout = 2 * time.Second
 	b := setup(t, cfg)
 	poison := []jobs.Job{
 		b.start(t, panicking), b.start(t, deaf(t)), b.start(t, blocked), b.start(t, broken),
@@ -198,7 +200,7 @@ func TestAMissingDocumentIsNoFailure(t *testing.T) {
 func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()
-	cfg.StepTimeout = time.Second
+	cfg.StepTimeout = 3 * time.Second
 	b := setup(t, cfg)
 	b.executor.places = share.New(1, 0, 1)
 	var busy, most atomic.Int64

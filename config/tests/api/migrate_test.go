@@ -19,12 +19,12 @@ import (
 )
 
 // A migration waits for a backup that reads all tables, and the requests that come meanwhile do not wait for both: the
-// database ends a statement that waits for a lock for a second.
+// database ends a statement that waits for a lock for ten seconds, which is long beside what a migration takes.
 func TestMigrationUnderLoadBesideALongReader(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.DBLockTimeout = time.Second })
+	s := setup(t, func(settings *config.Settings) { settings.DBLockTimeout = 10 * time.Second })
 	name := pgx.Identifier{coretest.One[string](t, s.DB, `SELECT current_database()`)}.Sanitize()
-	s.Exec(t, `ALTER DATABASE `+name+` SET lock_timeout = '1s'`)
+	s.Exec(t, `ALTER DATABASE `+name+` SET lock_timeout = '10s'`)
 	s.DB.Pool.Reset() // New connections have the setting.
 	run := s.Started(t, s.Start(t, "first")).ID.String()
 	token := s.Harbour.Tokens.Owner

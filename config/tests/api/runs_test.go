@@ -141,7 +141,8 @@ func TestRunFilters(t *testing.T) {
 	}
 	s.Work(t)
 	runs["pending"] = s.Started(t, s.Start(t, "pending")).ID
-	begin := time.Now().Add(-20 * time.Second).UTC().Truncate(time.Second)
+	// It is before all of the runs, and no longer ago than their ids may differ from it.
+	begin := time.Now().Add(-50 * time.Second).UTC().Truncate(time.Second)
 	after := func(passed time.Duration) string { return begin.Add(passed).Format(time.RFC3339Nano) }
 	s.Exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["good"], begin)
 	s.Exec(t, `UPDATE validation_runs SET created_at = $2 WHERE id = $1`, runs["bad"], begin.Add(time.Second))

@@ -54,8 +54,8 @@ func TestStartWhileItsKeyIsInUse(t *testing.T) {
 		s := setup(t)
 		s.Started(t, s.Start(t, "phases"))
 		s.Exec(t, `UPDATE idempotency_keys SET recovery_point = 'reserved', response_status = NULL,
-			response_headers = NULL, response_body = NULL, locked_until = now() + interval '7.5 seconds'`)
-		wantRetryLater(t, s.Do(t, s.Start(t, "phases")), core.CodeKeyInProgress, 7, 8)
+			response_headers = NULL, response_body = NULL, locked_until = now() + interval '1 hour'`)
+		wantRetryLater(t, s.Do(t, s.Start(t, "phases")), core.CodeKeyInProgress, 3500, 3600)
 		s.Refused(t, core.CodeKeyReused, s.Start(t, "phases").WithBody("text/csv", "a\n"))
 		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
 	})

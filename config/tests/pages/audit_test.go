@@ -17,6 +17,7 @@ import (
 func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	s.stopClock(t)
 	calls := map[string]call{}
 	for name, row := range s.pageAccess(t) {
 		// Some end the session or the membership of who sends them.

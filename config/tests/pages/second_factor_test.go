@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pquerna/otp/totp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -21,6 +22,18 @@ import (
 type authenticator struct {
 	secret   string
 	recovery []string
+}
+
+// stopClock keeps the clock of the database at the last full minute. However long a test takes, no step of 30 seconds
+// ends between the code that it reads from the app and the answer to it.
+func (s *stage) stopClock(tb testing.TB) {
+	tb.Helper()
+	database := pgx.Identifier{coretest.One[string](tb, s.DB, `SELECT current_database()`)}.Sanitize()
+	present := coretest.One[string](tb, s.DB, `SELECT quote_literal(date_trunc('minute', now()))`)
+	s.Exec(tb, `CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE
+		AS $$ SELECT timestamptz `+present+` $$`)
+	s.Exec(tb, `ALTER DATABASE `+database+` SET search_path = public, pg_catalog`)
+	s.DB.Pool.Reset() // New connections have the setting.
 }
 
 // code is what the app shows at the time of the database, or some steps of 30 seconds away from it. The tests of an app
@@ -103,6 +116,7 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("IsAskedForBehindThePassword", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
+		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		step := s.passed(t)
 		s.Visit(t, http.StatusOK, fixture.Page("/app/sign-in/code/", ""))
@@ -128,6 +142,7 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("AcceptsOneCodeOnceFromTwoAtOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
+		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		code := s.code(t, app, 0)
 		calls := []call{entering(s.passed(t), code), entering(s.passed(t), code), entering(s.passed(t), code)}
@@ -139,6 +154,7 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("TakesEachRecoveryCodeOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
+		s.stopClock(t)
 		session := s.Session(t, s.WithPassword(t))
 		app := s.enrolled(t, session)
 		typed := strings.ToUpper(strings.ReplaceAll(app.recovery[0], "-", " "))
@@ -156,6 +172,7 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("LimitsGuesses", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
+		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		step := s.passed(t)
 		for range 5 {
@@ -183,6 +200,7 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("IsRemovedByItsUserAndByAdministrators", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
+		s.stopClock(t)
 		id := s.WithPassword(t)
 		session := s.Session(t, id)
 		remove := map[string]func(){
@@ -219,6 +237,7 @@ func TestSecondFactor(t *testing.T) {
 func TestSecondFactorOutlivesThePassword(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	s.stopClock(t)
 	id := s.WithPassword(t)
 	s.enrolled(t, s.Session(t, id))
 	waiting := s.passed(t)
@@ -234,6 +253,7 @@ func TestSecondFactorOutlivesThePassword(t *testing.T) {
 func TestSecretsOfSecondFactors(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	s.stopClock(t)
 	id := s.WithPassword(t)
 	app := s.enrolled(t, s.Session(t, id))
 	if coretest.One[bool](t, s.DB, `SELECT position($1::bytea IN sealed) > 0 FROM second_factors`, []byte(app.secret)) {

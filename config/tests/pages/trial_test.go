@@ -152,7 +152,7 @@ func TestTrialLeadsToTheOrganizationOfTheVisitor(t *testing.T) {
 
 func TestTrialKeepsToTheRateLimits(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.5 })
+	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.01 })
 	session := s.Visitor(t, core.RoleViewer)
 	form := fixture.Post(tryPages+"list-runs/", session, url.Values{})
 	fixture.Shows(t, s.Visit(t, http.StatusOK, form), "200 OK")

@@ -81,6 +81,8 @@ func start(tb testing.TB, chromium string) *Browser {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium),
+		// On a busy machine a start takes longer than the 20 seconds of chromedp.
+		chromedp.WSURLReadTimeout(patience),
 		// Whatever a page asks of another host fails, and the bar says so.
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 		chromedp.Flag("disable-component-update", true),

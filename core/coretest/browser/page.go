@@ -137,8 +137,8 @@ func (c *check) reportAll(what string, problems []string) {
 	}
 }
 
-// reloads is how often a page that moved while it was loaded is loaded again.
-const reloads = 2
+// reloads is how often a page that moved while it was loaded is loaded again, at most.
+const reloads = 10
 
 // layout is what scripts/layout.js finds.
 type layout struct {
@@ -157,7 +157,7 @@ func (c *check) laidOut() {
 	// On a busy machine a table may be painted before all of it has arrived. What the page moves itself, it moves at
 	// every load.
 	for range reloads {
-		if found.Shift == 0 || c.page.Then != nil {
+		if found.Shift == 0 {
 			break
 		}
 		c.open(c.page)

@@ -72,6 +72,7 @@ func newFailingDisk(tb testing.TB) *failingDisk {
 	if output, err := built.CombinedOutput(); err != nil {
 		tb.Fatalf("build the failing disk, which takes gcc: %v\n%s", err, output)
 	}
+	open(tb, library)
 	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
 		Dir: filepath.Join(dir, "postgres"), BinDir: d.wrap(tb, dir, library), Durable: true,
 		Log: slog.New(slog.NewTextHandler(tb.Output(), nil)),
@@ -109,14 +110,17 @@ func (d *failingDisk) wrap(tb testing.TB, dir, library string) string {
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		tb.Fatal(err)
 	}
+	open(tb, bin)
 	installed := installedBinaries(tb)
 	for name, environment := range map[string]string{
 		"initdb": "", "postgres": "LD_PRELOAD='" + library + "' FAILING_DISK='" + d.order + "' ",
 	} {
 		script := "#!/bin/sh\n" + environment + "exec '" + filepath.Join(installed, name) + "' \"$@\"\n"
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+		path := filepath.Join(bin, name)
+		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 			tb.Fatal(err)
 		}
+		open(tb, path)
 	}
 	return bin
 }
@@ -137,6 +141,14 @@ func openFolder(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return dir
+}
+
+// open lets the user of PostgreSQL read and execute a file, whatever the umask of the tests is.
+func open(tb testing.TB, path string) {
+	tb.Helper()
+	if err := os.Chmod(path, 0o755); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // installedBinaries asks the server of all other tests where it comes from.
@@ -180,10 +192,17 @@ func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
 	backend := program.Count(tb, s.DB, `SELECT pid FROM pg_stat_activity
 		WHERE datname = current_database() AND state = 'idle in transaction' AND query NOT LIKE '%FROM staged_jobs%'`)
-	order := fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))
-	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
+	if err := d.make(fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))); err != nil {
 		tb.Errorf("order the disk to fail: %v", err)
 	}
+}
+
+// make gives an order, which the user of PostgreSQL can read whatever the umask of the tests is.
+func (d *failingDisk) make(order string) error {
+	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(d.order, 0o644)
 }
 
 // startOfServer is when the server's helpers began: all of them are new after a crash.

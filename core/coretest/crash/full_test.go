@@ -21,8 +21,7 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	if err := database.CheckWritable(t.Context()); err != nil {
 		t.Fatalf("check = %v on a sound disk, want nil", err)
 	}
-	order := fmt.Sprintf("0 pwrite %d", int(syscall.ENOSPC))
-	if err := os.WriteFile(disk.order, []byte(order), 0o644); err != nil {
+	if err := disk.make(fmt.Sprintf("0 pwrite %d", int(syscall.ENOSPC))); err != nil {
 		t.Fatal(err)
 	}
 	if err := database.CheckWritable(t.Context()); !errors.Is(err, db.ErrFull) {

@@ -68,7 +68,7 @@ func newStage(tb testing.TB, f flow, settings ...string) *stage {
 		Installation: program.Install(tb, slices.Concat([]string{
 			"SV_BILLING_URL=" + listener.URL, "SV_BILLING_SECRET=" + secret,
 			"SV_KEY_LOCK=5m", "SV_RUN_LEASE=5m", "SV_RUN_SWEEP_AFTER=5m", "SV_COMPLETE_INTERVAL=100ms",
-			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=1s",
+			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=3s",
 			"SV_EXTERNAL_ALLOW=127.0.0.0/8",
 		}, f.settings, settings)...),
 		flow: f, billing: service,

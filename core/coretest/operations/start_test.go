@@ -83,6 +83,19 @@ func TestServeAwaitsTheDatabase(t *testing.T) {
 	})
 }
 
+func TestDoctorReportsRedisAndNothingBeside(t *testing.T) {
+	t.Parallel()
+	p := program.Launch(t, []string{"REDIS_URL=redis://" + coretest.FreeAddress(t), "SV_LOG_LEVEL=info"}, "", "doctor")
+	p.AwaitEnd(t)
+	if told := p.Stdout(); !strings.Contains(told, "ask Redis: dial tcp") {
+		t.Errorf("doctor = %s, want that Redis does not answer", told)
+	}
+	// What the client logs by itself has no form and no level.
+	if said := p.Stderr(); strings.Contains(said, "pool.go") {
+		t.Errorf("standard error = %s, want nothing of the client of Redis", said)
+	}
+}
+
 func awaitsDatabase(tb testing.TB, s *program.Process) {
 	tb.Helper()
 	program.Await(tb, "the process tries again", func() bool {

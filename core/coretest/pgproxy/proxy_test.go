@@ -379,9 +379,11 @@ func TestHooks(t *testing.T) {
 	t.Run("StallTheAnswer", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		b.strikeWith(pgproxy.Fault{After: func() { <-t.Context().Done() }})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
+		b.strikeWith(pgproxy.Fault{After: func() {
+			cancel()
+			<-t.Context().Done()
+		}})
 		if err := b.inTx(ctx, insertNote); !errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Errorf("err = %v, want one that says that nobody knows", err)
 		}
