@@ -39,9 +39,13 @@ var foreign = []struct{ names, words string }{
 	{`first|last|at|get`, `there is no function $; use x[0], or x[size(x) - 1] for the last one`},
 	{`mean|average|AVG`, `there is no function $; use avg(x)`},
 	{`median`, `there is no function $; use percentile(x, 50)`},
-	{`abs|ceil|floor|round|trunc|sqrt|sign|isNaN|fabs`, `there is no function $; use one of math, as in math.abs(x)`},
+	{
+		`abs|ceil|floor|round|trunc|sqrt|sign|isNaN|fabs|ABS|ROUND|CEILING|FLOOR|SQRT`,
+		`there is no function $; use one of math, as in math.abs(x)`,
+	},
 	{`Math|np|numpy`, `there is no $; the functions are math.abs, math.round, math.floor, math.ceil and others`},
-	{`pow|exp|log|log10|sin|cos`, `there is no function $`},
+	{`pow|POWER`, `there is no function $; multiply, as in x * x`},
+	{`exp|log|log10|sin|cos`, `there is no function $`},
 	{`float|Number|parseFloat|number|decimal|to_number`, `there is no function $; use double(x)`},
 	{`parseInt|integer|Int|to_int`, `there is no function $; use int(x)`},
 	{`str|String|toString|to_string|text`, `there is no function $; use string(x)`},
@@ -57,6 +61,8 @@ var foreign = []struct{ names, words string }{
 			`x.getHours() or x.getMinutes()`,
 	},
 	{`coalesce|ifnull|nvl|default|ifNull`, `there is no function $; write has(x.name) ? x.name : 0.0`},
+	{`AND|OR|NOT`, `there is no function $; write a && b, a || b, !a`},
+	{`keys|entries|items`, `there is no function $; the names of an object are x.map(k, k)`},
 	{`iif|iff|IF|cond`, `there is no function $; write condition ? a : b`},
 	{`concat|CONCAT`, `there is no function $; use x + y`},
 	{
@@ -95,6 +101,10 @@ func typeMistakes() []rephrasing {
 		say(
 			`found no matching overload for '@in' applied to .*`,
 			`"in" needs a list or an object on its right, as in x in [1, 2]`,
+		),
+		say(
+			`found no matching overload for '_(==|!=)_' applied to '\(list\(.*\), list\(.*\)\)'`,
+			`the elements of the two lists have different types`,
 		),
 		say(`found no matching overload for '_\[_\]' applied to '\((.+), .+\)'`, `$1 has no elements`),
 		say(`found no matching overload for '(!|-)_' applied to '\((.+)\)'`, `$1 does not take $2`),

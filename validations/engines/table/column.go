@@ -175,7 +175,7 @@ func (c *column) compileItems(field fieldConfig, at string) []engine.ConfigError
 		detail := "items are of the type string, integer, number, boolean, date, datetime or time"
 		return engine.Refuse(at+"/itemType", "schema.type", detail)
 	}
-	c.items = &column{kind: kind, times: timeFormat{fraction: true}, trueValues: defaultTrue, falseValues: defaultFalse}
+	c.items = &column{kind: kind, trueValues: defaultTrue, falseValues: defaultFalse}
 	return nil
 }
 

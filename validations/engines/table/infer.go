@@ -70,9 +70,11 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	return propose(guesses, dialect, rows)
 }
 
-// sampleColumns reads the names of the columns and the delimiter that separates them.
+// sampleColumns reads the names of the columns and the delimiter that separates them. A delimiter by which the header
+// cannot be read, as quotes and commas by a semicolon, leaves the choice to the others.
 func sampleColumns(ctx context.Context, doc engine.Document, limits engine.Limits) (dialectConfig, []string, error) {
 	dialect, most := dialectConfig{}, []string(nil)
+	var fault error
 	delimiters := []string{"", ";", "\t", "|"}
 	if formatOf(doc) != formatCSV {
 		delimiters = delimiters[:1]
@@ -80,12 +82,12 @@ func sampleColumns(ctx context.Context, doc engine.Document, limits engine.Limit
 	for _, delimiter := range delimiters {
 		e := &Engine{dialect: dialectConfig{Delimiter: delimiter}, limits: limits}
 		names, err := e.sampleNames(ctx, doc)
-		if err != nil {
-			return dialect, nil, err
+		if len(names) > max(len(most), 1) || delimiter == "" {
+			dialect, most, fault = e.dialect, names, err
 		}
-		if len(names) > len(most) {
-			dialect, most = e.dialect, names
-		}
+	}
+	if fault != nil {
+		return dialect, nil, fault
 	}
 	if len(most) == 0 {
 		return dialect, nil, errors.New("it has no columns")
@@ -136,6 +138,9 @@ func sampleFault(records source, err error) error {
 	if text, isText := records.(*csvReader); isText && foreignFormat(text.raw) != "" {
 		return errors.New("it looks like " + foreignFormat(text.raw))
 	}
+	if fault := new(rowError); errors.As(err, &fault) && records.at() > 0 {
+		return fmt.Errorf("line %d: %w", records.at(), err)
+	}
 	return err
 }
 
@@ -150,16 +155,18 @@ func newNames(known []string, members []field) []string {
 	return added
 }
 
+// headerNames answers all names also where one of them is wrong, because their number tells the delimiter.
 func headerNames(records source) ([]string, error) {
 	names := []string{}
+	var err error
 	for _, f := range records.fields() {
 		name := string(f.text)
 		if name == "" || slices.Contains(names, name) {
-			return nil, fmt.Errorf("line %d: every column needs a unique name", records.at())
+			err = fmt.Errorf("line %d: every column needs a unique name", records.at())
 		}
 		names = append(names, name)
 	}
-	return names, nil
+	return names, err
 }
 
 // newGuess has the candidates in the order of preference; every text is a string. Commas are decimal where semicolons
@@ -199,7 +206,7 @@ func readSample(ctx context.Context, records source, guesses []*guess) (int, err
 			return rows, nil
 		}
 		if err != nil {
-			return rows, err
+			return rows, sampleFault(records, err)
 		}
 		fields := records.fields()
 		if len(fields) != len(guesses) {

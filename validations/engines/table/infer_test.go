@@ -31,6 +31,17 @@ func TestInfer(t *testing.T) {
 				`"constraints":{"required":true}},{"name":"tag","type":"date","format":"%d.%m.%Y",` +
 				`"constraints":{"required":true}}]},"dialect":{"delimiter":";"}}`,
 		},
+		"Quotes": {
+			"\"a\",\"b; c\"\n\"1\",\"x\"\n", "text/csv",
+			`{"schema":{"fields":[{"name":"a","type":"integer","constraints":{"required":true}},` +
+				`{"name":"b; c","type":"string","constraints":{"required":true}}]}}`,
+		},
+		"QuotesAndSemicolons": {
+			"\"a\";\"b, c\"\n\"1,5\";\"x\"\n", "text/csv",
+			`{"schema":{"fields":[{"name":"a","type":"number","decimalChar":",","groupChar":".",` +
+				`"constraints":{"required":true}},{"name":"b, c","type":"string","constraints":{"required":true}}]},` +
+				`"dialect":{"delimiter":";"}}`,
+		},
 		"Objects": {
 			"{\"a\": 1, \"b\": [2]}\n{\"a\": 2.5, \"c\": null}\n", mediatype.JSONLines,
 			`{"schema":{"fields":[{"name":"a","type":"number","constraints":{"required":true}},` +
@@ -47,6 +58,24 @@ func TestInfer(t *testing.T) {
 			same(t, tt.config, string(inferred.Config))
 			same(t, []brief{}, briefs(run(t, compile(t, engines.KindTable, tt.config), []byte(tt.text), tt.mediaType)))
 		})
+	}
+}
+
+func TestInferFaults(t *testing.T) {
+	t.Parallel()
+	for text, fault := range map[string]string{
+		"":                     "it has no columns",
+		"a,b,a\n1,2,3\n":       "line 1: every column needs a name of its own",
+		"a;b;\n1;2;3\n":        "line 1: every column needs a name of its own",
+		"a,\"b\"c\n1,2\n":      "line 1: text follows the end of a quoted field",
+		"a,b\n1,2\n3,\"4\"5\n": "line 3: text follows the end of a quoted field",
+		"a,b\n1,2\n3\n":        "line 3 has 1 fields, the header has 2",
+	} {
+		document := engines.NewDocument([]byte(text), "text/csv", "")
+		_, err := table.Infer(t.Context(), document, engines.DefaultLimits())
+		if err == nil || err.Error() != "read the sample: "+fault {
+			t.Errorf("%q is said to have the fault %v", text, err)
+		}
 	}
 }
 

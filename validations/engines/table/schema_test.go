@@ -36,26 +36,49 @@ func TestTableSchemaTypes(t *testing.T) {
 	}{
 		{
 			"DatetimeWithoutZone", `"type": "datetime"`,
-			[]string{"2026-01-01T00:15:00", "2026-01-01T00:15:00.25", "2026-01-01T00:15:00-05:00"},
-			[]string{"2026-01-01 00:15:00", "2026-01-01T24:15:00", "2026-01-01T1:15:00", "2026-01-01T00:15"},
+			[]string{
+				"2026-01-01T00:15:00", "2026-01-01T00:15:00.25", "2026-01-01T00:15:00-05:00",
+				"2026-01-01T00:15:00+23:59",
+			},
+			[]string{
+				"2026-01-01 00:15:00", "2026-01-01T24:15:00", "2026-01-01T1:15:00", "2026-01-01T00:15",
+				"2026-01-01T00:15:00-24:00", "2026-01-01T00:15:00+01:60", "2026-01-01T00:15:00,5",
+			},
 			"is not a valid date-time",
 		},
 		{
 			"DatetimeByPattern", `"type": "datetime", "format": "%Y-%m-%d %H:%M:%S"`,
 			[]string{"2026-01-01 00:15:00", "2026-1-1 0:15:00"},
-			[]string{"2026-01-01T00:15:00", "2026-02-30 00:15:00", "2026-01-01 00:15:00.5", "2026-01-01 00:15:00Z"},
+			[]string{
+				"2026-01-01T00:15:00", "2026-02-30 00:15:00", "2026-01-01 00:15:00.5", "2026-01-01 00:15:00Z",
+				"2026-01-01 00:15:00.000", "2026-01-01 00:15:60", "2026-01-01 00:60:00", "2026-01-01 24:00:00",
+				"2026-01-01 00:15:00 ", "2026-01-01", "2026-00-01 00:15:00",
+			},
+			"is not a valid date-time",
+		},
+		{
+			"DatetimeOfLogs", `"type": "datetime", "format": "%Y-%m-%d %H:%M:%S,%f"`,
+			[]string{"2026-01-01 00:15:00,123", "2026-01-01  00:15:00,123456"},
+			[]string{"2026-01-01 00:15:00.123", "2026-01-01 00:15:00"},
 			"is not a valid date-time",
 		},
 		{
 			"DatetimeWithZoneAndFraction", `"type": "datetime", "format": "%d/%b/%Y:%H:%M:%S.%f %z"`,
 			[]string{"01/Jan/2026:00:15:00.5 +0100", "01/Jan/2026:00:15:00.25 -05:00", "01/Jan/2026:00:15:00.1 Z"},
-			[]string{"01/Jan/2026:00:15:00.5", "01/01/2026:00:15:00.5 +0100"},
+			[]string{
+				"01/Jan/2026:00:15:00.5", "01/01/2026:00:15:00.5 +0100", "01/Jan/2026:00:15:00 Z",
+				"01/Jan/2026:00:15:00,5 Z", "01/Jan/2026:00:15:00.5 +2400", "01/Jan/2026:00:15:00.5 +01:60",
+				"01/Jan/2026:00:15:00.5 +1", "01/Jan/2026:00:15:00.5 +01:0", "01/Jan/2026:00:15:00. Z",
+			},
 			"is not a valid date-time",
 		},
 		{
 			"DatetimeAny", `"type": "datetime", "format": "any"`,
-			[]string{"2026-01-01 00:15", "2026/1/1 12:15 PM", "2026-01-01T00:15:00+01:00", "1 January 2026 00:15:00"},
-			[]string{"01/02/2026 00:15", "yesterday"},
+			[]string{
+				"2026-01-01 00:15", "2026/1/1 12:15 pm", "2026-01-01T00:15:00+01:00", "1 January 2026 00:15:00",
+				"2026-01-01T00:15:00.5Z",
+			},
+			[]string{"01/02/2026 00:15", "yesterday", "2026-01-01 00:5", "2026-01-01 00:15:5", "2026-01-01 0:15 AM"},
 			"is not a valid date-time",
 		},
 		{
@@ -68,6 +91,18 @@ func TestTableSchemaTypes(t *testing.T) {
 			"DateWithoutSeparators", `"type": "date", "format": "%Y%m%d"`,
 			[]string{"20261231"},
 			[]string{"2026123", "2026-12-31"},
+			"is not a valid date",
+		},
+		{
+			"DateOfYear", `"type": "date", "format": "%Y-%j"`,
+			[]string{"2024-366", "2026-1", "2026-365"},
+			[]string{"2026-366", "2024-367", "2026-0", "2026"},
+			"is not a valid date",
+		},
+		{
+			"DateWithNames", `"type": "date", "format": "%a, %d %b %Y"`,
+			[]string{"Mon, 02 Jan 2026", "mon, 2 JAN 2026"},
+			[]string{"Monday, 2 Jan 2026", "Mon, 2 January 2026", "Mon, 29 Feb 2026", "Mon 2 Jan 2026"},
 			"is not a valid date",
 		},
 		{
@@ -90,8 +125,8 @@ func TestTableSchemaTypes(t *testing.T) {
 		},
 		{
 			"TimeByPattern", `"type": "time", "format": "%I:%M %p"`,
-			[]string{"7:00 AM", "12:30 PM"},
-			[]string{"13:00 PM", "07:00"},
+			[]string{"7:00 AM", "12:30 PM", "07:00 am"},
+			[]string{"13:00 PM", "07:00", "0:00 AM", "7:00AM", "7:00 XM"},
 			"is not a valid time",
 		},
 		{
@@ -100,7 +135,12 @@ func TestTableSchemaTypes(t *testing.T) {
 			[]string{"7 h"},
 			"is not a valid time",
 		},
-		{"Year", `"type": "year"`, []string{"2026", "-0044"}, []string{"26", "2026.5", "+2026"}, "is not a valid year"},
+		{
+			"Year", `"type": "year"`,
+			[]string{"2026", "-0044", "12026"},
+			[]string{"26", "2026.5", "+2026", "02026"},
+			"is not a valid year",
+		},
 		{
 			"YearMonth", `"type": "yearmonth"`,
 			[]string{"2026-12"},

@@ -2,7 +2,7 @@ package table
 
 import (
 	"errors"
-	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,29 +12,22 @@ import (
 
 // timeFormat reads times of one column.
 type timeFormat struct {
-	// layouts are those of the package time, tried in this order. Without any the default format is read.
-	layouts []string
-	// fraction says that seconds may have decimals; the package time takes them whatever the layout.
-	fraction bool
-}
-
-// directives are those of strptime, with the layouts that take one digit or two, and those for numbers without anything
-// between them.
-var directives = map[byte]struct{ loose, fixed string }{
-	'Y': {"2006", "2006"}, 'y': {"06", "06"}, 'm': {"1", "01"}, 'd': {"2", "02"}, 'j': {"002", "002"},
-	'H': {"15", "15"}, 'I': {"3", "03"}, 'M': {"4", "04"}, 'S': {"5", "05"}, 'p': {"PM", "PM"},
-	'b': {"Jan", "Jan"}, 'B': {"January", "January"}, 'a': {"Mon", "Mon"}, 'A': {"Monday", "Monday"},
+	// patterns are tried in this order. Without any the default format is read.
+	patterns []timePattern
+	// isAny wants minutes and seconds of two digits, although patterns take one.
+	isAny bool
 }
 
 // shortcuts are directives that stand for several others, as in the locale C.
 var shortcuts = strings.NewReplacer("%%", "%%", "%x", "%m/%d/%y", "%X", "%H:%M:%S", "%D", "%m/%d/%y", "%F", "%Y-%m-%d",
 	"%T", "%H:%M:%S", "%R", "%H:%M")
 
-// Layouts of the format any: those in which no other day or month can be meant.
+// Patterns of the format any: those in which no other day or month can be meant.
 var (
-	anyDate = []string{time.DateOnly, "2006/1/2", "20060102", "2 January 2006", "2 Jan 2006", "January 2, 2006"}
-	anyTime = []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM"}
-	zones   = []string{"", "Z07:00", "Z0700"}
+	anyDate = []string{"%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y"}
+	anyTime = []string{"%H:%M:%S", "%H:%M:%S.%f", "%H:%M", "%I:%M:%S %p", "%I:%M %p"}
+	// oneDigit is what a number of minutes or seconds looks like that has lost a digit.
+	oneDigit = regexp.MustCompile(`:\d(?:\D|$)`)
 )
 
 var errDirective = errors.New("use the directives %Y %y %m %d %j %b %B %a %A %H %I %M %S %f %p %z %x %X %D %F %R %T %%")
@@ -43,22 +36,15 @@ var errDirective = errors.New("use the directives %Y %y %m %d %j %b %B %a %A %H 
 func compileTimeFormat(kind columnType, format string) (timeFormat, error) {
 	switch format {
 	case "", "default":
-		return timeFormat{fraction: true}, nil
+		return timeFormat{}, nil
 	case "any":
-		return timeFormat{layouts: anyLayouts(kind), fraction: true}, nil
+		return timeFormat{patterns: anyPatterns(kind), isAny: true}, nil
 	}
 	if !strings.Contains(format, "%") {
 		return timeFormat{}, errors.New("use default, any, or a pattern such as %d.%m.%Y" + meantPattern(format))
 	}
-	layout, err := layoutOf(format)
-	if err != nil {
-		return timeFormat{}, err
-	}
-	compiled := timeFormat{layouts: []string{layout}, fraction: strings.Contains(format, "%f")}
-	if strings.Contains(layout, zones[2]) {
-		compiled.layouts = append(compiled.layouts, strings.Replace(layout, zones[2], zones[1], 1))
-	}
-	return compiled, nil
+	pattern, err := compileTimePattern(shortcuts.Replace(format))
+	return timeFormat{patterns: []timePattern{pattern}}, err
 }
 
 // meantPattern suggests a pattern of strptime for one that is written in another way, as DD.MM.YYYY is.
@@ -71,98 +57,39 @@ func meantPattern(format string) string {
 	return "; did you mean " + engine.Quote(meant) + "?"
 }
 
-func anyLayouts(kind columnType) []string {
-	if kind == typeDate {
-		return anyDate
-	}
-	if kind == typeTime {
-		return anyTime
-	}
-	var layouts []string
-	for _, date := range anyDate {
-		for _, between := range []string{"T", " "} {
-			for _, clock := range anyTime {
-				for _, zone := range zones {
-					layouts = append(layouts, date+between+clock+zone)
+func anyPatterns(kind columnType) []timePattern {
+	formats := anyDate
+	switch kind {
+	case typeDate:
+	case typeTime:
+		formats = anyTime
+	default:
+		formats = nil
+		for _, date := range anyDate {
+			for _, between := range []string{"T", " "} {
+				for _, clock := range anyTime {
+					formats = append(formats, date+between+clock, date+between+clock+"%z")
 				}
 			}
 		}
 	}
-	return layouts
-}
-
-// layoutOf turns a pattern of strptime into a layout of the package time.
-func layoutOf(format string) (string, error) {
-	format = shortcuts.Replace(format)
-	// The package time takes decimals behind seconds by itself.
-	format = strings.ReplaceAll(format, "%S.%f", "%S")
-	var layout strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] == '%' {
-			i++
-			if i == len(format) {
-				return "", errDirective
-			}
-			part, err := layoutPart(format, i)
-			if err != nil {
-				return "", err
-			}
-			layout.WriteString(part)
-			continue
-		}
-		if !isLiteral(format, i) {
-			return "", fmt.Errorf("%q is not allowed between directives", format[i:i+1])
-		}
-		layout.WriteByte(format[i])
+	patterns := make([]timePattern, len(formats))
+	for i, format := range formats {
+		patterns[i], _ = compileTimePattern(format)
 	}
-	return layout.String(), nil
-}
-
-// layoutPart is the layout of the directive whose letter is at an offset.
-func layoutPart(format string, i int) (string, error) {
-	switch format[i] {
-	case '%':
-		return "%", nil
-	case 'z':
-		return zones[2], nil
-	}
-	directive, known := directives[format[i]]
-	if !known {
-		return "", errDirective
-	}
-	// An underscore before a day would be read as a space in the layout.
-	before, behind := format[:i-1], format[i+1:]
-	if isDirective(before) || strings.HasSuffix(before, "_") || strings.HasPrefix(behind, "%") {
-		return directive.fixed, nil
-	}
-	return directive.loose, nil
-}
-
-// isLiteral reports whether a byte means itself in a layout: digits do not, nor words such as Jan or PM.
-func isLiteral(format string, i int) bool {
-	isLetter := func(at int) bool {
-		return at >= 0 && at < len(format) && (format[at]|0x20 >= 'a' && format[at]|0x20 <= 'z') &&
-			(at == 0 || format[at-1] != '%')
-	}
-	if isLetter(i) {
-		return !isLetter(i-1) && !isLetter(i+1)
-	}
-	return format[i] < '0' || format[i] > '9'
-}
-
-// isDirective reports whether a text ends with a directive.
-func isDirective(text string) bool {
-	return len(text) > 1 && text[len(text)-2] == '%'
+	return patterns
 }
 
 // parse reads a time. What has no zone is taken as UTC.
 func (f timeFormat) parse(kind columnType, text string) (time.Time, error) {
-	if f.layouts == nil {
+	if f.patterns == nil {
 		return parseDefaultTime(kind, text)
 	}
-	for _, layout := range f.layouts {
-		moment, err := time.Parse(layout, text)
-		if err == nil && (f.fraction || moment.Nanosecond() == 0) {
+	if f.isAny && oneDigit.MatchString(text) {
+		return time.Time{}, errNotOfType
+	}
+	for _, pattern := range f.patterns {
+		if moment, ok := pattern.parse(text); ok {
 			return moment, nil
 		}
 	}

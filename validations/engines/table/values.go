@@ -23,7 +23,7 @@ var errNotOfType = errors.New("not of the type")
 
 // Patterns of years, UUIDs, and of what may stand around a number that is not bare.
 var (
-	yearPattern = regexp.MustCompile(`^-?\d{4,9}$`)
+	yearPattern = regexp.MustCompile(`^-?(?:\d{4}|[1-9]\d{4,8})$`)
 	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	aroundPlain = regexp.MustCompile(`^[^0-9+\-.,]*(.*\d)\D*$`)
 )

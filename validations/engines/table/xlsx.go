@@ -280,7 +280,8 @@ func (r *xlsxReader) numeric(number float64, style cellStyle) field {
 		}
 	}
 	text := strconv.FormatFloat(number, 'g', -1, 64)
-	const plainBelow = 1e15
+	// Identifiers have 16 digits and more; larger numbers are written with an exponent everywhere.
+	const plainBelow = 1e21
 	if math.Abs(number) < plainBelow {
 		text = strconv.FormatFloat(number, 'f', -1, 64)
 	}

@@ -115,6 +115,7 @@ func TestCellsOfWorkbooks(t *testing.T) {
 		"YearMonth":         {`"type": "yearmonth"`, 46082, format("mmm yyyy"), ""},
 		"Zeros":             {`"constraints": {"pattern": "0[0-9]{4}"}`, 1067, format("00000"), ""},
 		"NumberAsText":      {`"constraints": {"pattern": "1067"}`, 1067, nil, ""},
+		"LongNumberAsText":  {`"constraints": {"pattern": "4111111111111110"}`, 4111111111111110, nil, ""},
 		"TenthOfText":       {`"constraints": {"pattern": "0\\.1"}`, 0.1, nil, ""},
 		"TextAsNumber":      {`"type": "number"`, "12.5", nil, ""},
 		"LargeInteger":      {`"type": "integer"`, 123456789012, nil, ""},

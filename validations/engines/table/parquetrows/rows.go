@@ -39,6 +39,9 @@ func Write(to io.Writer, content []byte) (err error) {
 	if err := checkCompression(file); err != nil {
 		return err
 	}
+	if err := checkDictionaries(file, content); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(to)
 	w := newWriter(file.Schema())
 	if err := w.header(out); err != nil {
