@@ -90,7 +90,9 @@ func layers() []layer {
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{
 			folder: "validations/engines/xsd",
-			may:    []string{"validations/engines/engine", "validations/engines/xmltext", "validations/engines/xsdpattern"},
+			may: []string{
+				"validations/engines/engine", "validations/engines/xmltext", "validations/engines/xsdpattern",
+			},
 		},
 		{
 			folder: "validations/engines/xpath",

@@ -202,7 +202,7 @@ func (r *modelRun) checkPair(b, other *bounded) {
 	r.compared[[2]*construction{b.made, other.made}] = true
 	r.compared[[2]*construction{other.made, b.made}] = true
 	made := b.object.field(madeOf)
-	message := engine.Quote(made.text) + " does not have the layers of the construction of " + name + " in reverse order"
+	message := engine.Quote(made.text) + " lacks the layers of the construction of " + name + " in reverse order"
 	difference := math.Abs(1/b.made.resistance - 1/other.made.resistance)
 	const same = 0.001
 	if difference > same {

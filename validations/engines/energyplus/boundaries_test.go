@@ -71,11 +71,11 @@ func TestBoundaries(t *testing.T) {
 		},
 		"OtherLayers": {
 			"Wall,Back,B", "Wall,Wood,B", "ERROR", inA + "/construction_name",
-			`"Wall" does not have the layers of the construction of "In B" in reverse order`,
+			`"Wall" lacks the layers of the construction of "In B" in reverse order`,
 		},
 		"SameLayers": {
 			"Wall,Back,B", "Wall,Wall,B", "WARNING", inA + "/construction_name",
-			`"Wall" does not have the layers of the construction of "In B" in reverse order`,
+			`"Wall" lacks the layers of the construction of "In B" in reverse order`,
 		},
 		"WindowInAdiabaticWall": {
 			"A,,Outdoors,,SunExposed", "A,,Adiabatic,,NoSun", "ERROR", window + "/building_surface_name",

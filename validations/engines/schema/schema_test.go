@@ -84,8 +84,10 @@ func TestSchemaKeywords(t *testing.T) {
 			"ItemsFalse", `{"prefixItems": [true], "items": false}`, `[1]`, `[1, 2]`, "schema.items", "/1",
 			"not allowed here",
 		},
-		{"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`,
-			"schema.contains", "", `no item matches "contains"`},
+		{
+			"Contains", `{"contains": {"type": "null"}}`, `[null]`, `[1]`,
+			"schema.contains", "", `no item matches "contains"`,
+		},
 		{
 			"MinContains", `{"contains": {"type": "null"}, "minContains": 2}`, `[null, null]`, `[null]`,
 			"schema.minContains", "", `1 item matches "contains", at least 2 needed`,

@@ -65,8 +65,8 @@ func TestInferFaults(t *testing.T) {
 	t.Parallel()
 	for text, fault := range map[string]string{
 		"":                     "it has no columns",
-		"a,b,a\n1,2,3\n":       "line 1: every column needs a name of its own",
-		"a;b;\n1;2;3\n":        "line 1: every column needs a name of its own",
+		"a,b,a\n1,2,3\n":       "line 1: every column needs a unique name",
+		"a;b;\n1;2;3\n":        "line 1: every column needs a unique name",
 		"a,\"b\"c\n1,2\n":      "line 1: text follows the end of a quoted field",
 		"a,b\n1,2\n3,\"4\"5\n": "line 3: text follows the end of a quoted field",
 		"a,b\n1,2\n3\n":        "line 3 has 1 fields, the header has 2",
