@@ -154,7 +154,7 @@ func TestServeWithoutMigrating(t *testing.T) {
 	const applied = "SELECT count(*) FROM goose_db_version"
 	before := program.Count(t, i.DB, applied)
 	plan := program.Execute(t, i.Settings, "", "migrate", "plan")
-	if !strings.HasPrefix(plan, "-- 000") || !strings.Contains(plan, "-- +goose Up") {
+	if !strings.HasPrefix(plan, "-- 00") || !strings.Contains(plan, "-- +goose Up") {
 		t.Errorf("plan = %s, want the file of the pending migration", plan)
 	}
 	if program.Count(t, i.DB, applied) != before {
