@@ -83,8 +83,8 @@ func purgeOrg(
 		began := time.Now()
 		tag, err := database.Pool.Exec(ctx, `
 			DELETE FROM request_log WHERE ctid = ANY (ARRAY(
-				SELECT ctid FROM request_log WHERE org_id = ANY (ARRAY[$1::uuid]) AND id < $2
-				ORDER BY org_id, id LIMIT $3))`, orgID, oldest, limits.Batch)
+				SELECT ctid FROM request_log WHERE org_id = $1 AND id < $2
+				ORDER BY id LIMIT $3))`, orgID, oldest, limits.Batch)
 		if err != nil {
 			return deleted, fmt.Errorf("purge requests: %w", err)
 		}
