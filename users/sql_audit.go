@@ -103,13 +103,8 @@ func (s *Service) userEmails(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	if err != nil {
 		return nil, fmt.Errorf("read the addresses of users: %w", err)
 	}
-	emails := make(map[uuid.UUID]string, len(ids))
-	var id uuid.UUID
-	var email string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &email}, func() error {
-		emails[id] = email
-		return nil
-	}); err != nil {
+	emails, err := readTexts(rows)
+	if err != nil {
 		return nil, fmt.Errorf("read the addresses of users: %w", err)
 	}
 	return emails, nil

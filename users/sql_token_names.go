@@ -49,14 +49,21 @@ func (s *Service) TokenLabels(ctx context.Context, orgID uuid.UUID, ids []uuid.U
 	if err != nil {
 		return nil, fmt.Errorf("read the labels of tokens: %w", err)
 	}
-	labels := make(map[uuid.UUID]string, len(ids))
-	var id uuid.UUID
-	var label string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &label}, func() error {
-		labels[id] = label
-		return nil
-	}); err != nil {
+	labels, err := readTexts(rows)
+	if err != nil {
 		return nil, fmt.Errorf("read the labels of tokens: %w", err)
 	}
 	return labels, nil
+}
+
+// readTexts reads rows of an id and a text.
+func readTexts(rows pgx.Rows) (map[uuid.UUID]string, error) {
+	texts := make(map[uuid.UUID]string)
+	var id uuid.UUID
+	var text string
+	_, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+		texts[id] = text
+		return nil
+	})
+	return texts, err
 }
