@@ -21,7 +21,7 @@ func (r *modelRun) checkCombined() {
 		case "runperiodcontrol:specialdays", "runperiodcontrol:daylightsavingtime":
 			r.checkDateTexts(o)
 		case "windowmaterial:glazing":
-			if kind := o.field("optical_data_type"); kind != nil && strings.EqualFold(kind.text, "SpectralAverage") {
+			if o.is("optical_data_type", "SpectralAverage") {
 				r.checkShares(o, glazingShares, false)
 			}
 		case "windowmaterial:shade":
