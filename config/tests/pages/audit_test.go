@@ -17,7 +17,6 @@ import (
 func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.stopClock(t)
 	calls := map[string]call{}
 	for name, row := range s.pageAccess(t) {
 		// Some end the session or the membership of who sends them.
@@ -85,7 +84,7 @@ func (s *stage) formsOfSecondFactors(tb testing.TB) map[string]call {
 func (s *stage) formsOfPeople(tb testing.TB) map[string]call {
 	tb.Helper()
 	const email = "owner@tiny-quota.example"
-	stranger, visitorID := s.Stranger(tb), s.WithPassword(tb)
+	stranger, visitorID := s.SessionOf(tb, email), s.WithPassword(tb)
 	password := url.Values{"current": {fixture.VisitorPassword}, "new": {"a new password"}, "again": {"a new password"}}
 	account := func(rest string) call {
 		return fixture.Post("/app/account/invitations/"+s.InvitedElsewhere(tb, email)+rest, stranger, nil)
@@ -94,8 +93,7 @@ func (s *stage) formsOfPeople(tb testing.TB) map[string]call {
 		return fixture.Post(s.LinkOf(tb, s.Invited(tb, email))+rest, session, fields)
 	}
 	chosen := url.Values{"name": {"Kim"}, "new": {"a new password"}, "again": {"a new password"}}
-	other := s.Session(tb, coretest.One[uuid.UUID](tb, s.DB,
-		`SELECT id FROM users WHERE email = 'executor@tiny-quota.example'`))
+	other := s.SessionOf(tb, "executor@tiny-quota.example")
 	return map[string]call{
 		// The calls are made in the order of their names, so the password is the new one.
 		"POST /app/sign-in/": fixture.SignIn(fixture.VisitorEmail, "a new password"),

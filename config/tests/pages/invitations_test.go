@@ -56,7 +56,7 @@ func TestInvitationLink(t *testing.T) {
 		other := s.Visitor(t, core.RoleViewer)
 		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, other)), "You are signed in as")
 		s.Visit(t, http.StatusNotFound, fixture.Post(link+"accept/", other, nil))
-		session := s.Stranger(t)
+		session := s.SessionOf(t, "owner@tiny-quota.example")
 		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, session)), "Accept</button>")
 		s.Visit(t, http.StatusSeeOther, fixture.Post(link+"accept/", session, nil))
 		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/", session))
@@ -130,7 +130,7 @@ func TestInvitationsOnThePages(t *testing.T) {
 	s.Visit(t, http.StatusNotFound, fixture.Page(link, ""))
 
 	// The invited person sees it on the account page. Nothing else has changed until it is accepted.
-	session := s.Stranger(t)
+	session := s.SessionOf(t, "owner@tiny-quota.example")
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)), "Organizations that invite you",
 		"Harbour Energy")
@@ -158,7 +158,7 @@ func (s *stage) leadsTo(tb testing.TB, session, want string) {
 func TestSignInLeadsToTheOrganizationUsedLast(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Stranger(t)
+	session := s.SessionOf(t, "owner@tiny-quota.example")
 	userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'owner@tiny-quota.example'`)
 	evil, err := s.Users.CreateOrganization(t.Context(), "aaa-evil", "AAA Evil", nil)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestStartLatency(t *testing.T) {
 	t.Run("CountsNoRunThatWasNotPaidFor", func(t *testing.T) {
 		t.Parallel()
 		billed, charging := fixture.SetupBilled(t)
-		s := &stage{billed}
+		s := &stage{Stage: billed}
 		s.Started(t, s.Start(t, "paid"))
 		charging.Script(billing.Decline)
 		s.Refused(t, core.CodePaymentRequired, s.Start(t, "declined"))

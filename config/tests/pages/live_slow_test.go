@@ -176,7 +176,7 @@ func TestLeavingALivePageIsNoWarningInABrowser(t *testing.T) {
 			t.Errorf("the service logs: %s", logged.String())
 		}
 	})
-	s := &stage{fixture.SetupLogged(t, slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{
+	s := &stage{Stage: fixture.SetupLogged(t, slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{
 		Level: slog.LevelWarn,
 	})))}
 	s.Waits(t)

@@ -19,7 +19,6 @@ func TestInvitedMemberInABrowser(t *testing.T) {
 	t.Parallel()
 	const email, password = "kim@b.example", "a long new password"
 	s := setup(t)
-	s.stopClock(t)
 	s.ExecutesLocally(t)
 	invited := s.Must(t, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner,
 		`{"email":"`+email+`","role":"executor"}`))

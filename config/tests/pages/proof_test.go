@@ -117,7 +117,6 @@ func TestRotatingATokenOfAnAdministratorNeedsAProof(t *testing.T) {
 func TestPendingFactorNeedsAProof(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.stopClock(t)
 	session := s.Session(t, s.WithPassword(t))
 	app := s.pending(t, session)
 	s.Exec(t, `UPDATE sessions SET proved_at = now() - interval '10 minutes'`)

@@ -24,22 +24,28 @@ type authenticator struct {
 	recovery []string
 }
 
-// stopClock keeps the clock of the database at the last full minute. However long a test takes, no step of 30 seconds
-// ends between the code that it reads from the app and the answer to it.
-func (s *stage) stopClock(tb testing.TB) {
+// stopClock keeps the clock of the database at so many seconds after the last full minute, if it goes. However long a
+// test takes, no step of 30 seconds ends between the code that it reads from the app and the answer to it.
+func (s *stage) stopClock(tb testing.TB, seconds float64) {
 	tb.Helper()
+	if s.clockStands {
+		return
+	}
+	s.clockStands = true
 	database := pgx.Identifier{coretest.One[string](tb, s.DB, `SELECT current_database()`)}.Sanitize()
-	present := coretest.One[string](tb, s.DB, `SELECT quote_literal(date_trunc('minute', now()))`)
+	present := coretest.One[string](tb, s.DB,
+		`SELECT quote_literal(date_trunc('minute', now()) + make_interval(secs => $1))`, seconds)
 	s.Exec(tb, `CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE
 		AS $$ SELECT timestamptz `+present+` $$`)
 	s.Exec(tb, `ALTER DATABASE `+database+` SET search_path = public, pg_catalog`)
 	s.DB.Pool.Reset() // New connections have the setting.
 }
 
-// code is what the app shows at the time of the database, or some steps of 30 seconds away from it. The tests of an app
-// go forward in steps, because each code counts once.
+// code is what the app shows at the time of the database, which it stops, or some steps of 30 seconds away from it. The
+// tests of an app go forward in steps, because each code counts once.
 func (s *stage) code(tb testing.TB, app authenticator, steps int) string {
 	tb.Helper()
+	s.stopClock(tb, 0)
 	now := coretest.One[time.Time](tb, s.DB, `SELECT now()`)
 	code, err := totp.GenerateCode(app.secret, now.Add(time.Duration(steps)*30*time.Second))
 	if err != nil {
@@ -48,9 +54,10 @@ func (s *stage) code(tb testing.TB, app authenticator, steps int) string {
 	return code
 }
 
-// pending begins to set up an authenticator app for the user of a session.
+// pending stops the clock and begins to set up an authenticator app for the user of a session.
 func (s *stage) pending(tb testing.TB, session string) authenticator {
 	tb.Helper()
+	s.stopClock(tb, 0)
 	const page = "/app/account/second-factor/"
 	s.Visit(tb, http.StatusSeeOther, fixture.Post(page, session, nil))
 	html := s.Visit(tb, http.StatusOK, fixture.Page(page, session))
@@ -116,7 +123,6 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("IsAskedForBehindThePassword", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		step := s.passed(t)
 		s.Visit(t, http.StatusOK, fixture.Page("/app/sign-in/code/", ""))
@@ -142,7 +148,6 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("AcceptsOneCodeOnceFromTwoAtOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		code := s.code(t, app, 0)
 		calls := []call{entering(s.passed(t), code), entering(s.passed(t), code), entering(s.passed(t), code)}
@@ -154,7 +159,6 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("TakesEachRecoveryCodeOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.stopClock(t)
 		session := s.Session(t, s.WithPassword(t))
 		app := s.enrolled(t, session)
 		typed := strings.ToUpper(strings.ReplaceAll(app.recovery[0], "-", " "))
@@ -172,7 +176,6 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("LimitsGuesses", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.stopClock(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		step := s.passed(t)
 		for range 5 {
@@ -200,7 +203,6 @@ func TestSecondFactor(t *testing.T) {
 	t.Run("IsRemovedByItsUserAndByAdministrators", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		s.stopClock(t)
 		id := s.WithPassword(t)
 		session := s.Session(t, id)
 		remove := map[string]func(){
@@ -237,7 +239,6 @@ func TestSecondFactor(t *testing.T) {
 func TestSecondFactorOutlivesThePassword(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.stopClock(t)
 	id := s.WithPassword(t)
 	s.enrolled(t, s.Session(t, id))
 	waiting := s.passed(t)
@@ -253,7 +254,6 @@ func TestSecondFactorOutlivesThePassword(t *testing.T) {
 func TestSecretsOfSecondFactors(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	s.stopClock(t)
 	id := s.WithPassword(t)
 	app := s.enrolled(t, s.Session(t, id))
 	if coretest.One[bool](t, s.DB, `SELECT position($1::bytea IN sealed) > 0 FROM second_factors`, []byte(app.secret)) {

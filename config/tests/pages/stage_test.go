@@ -17,9 +17,11 @@ type (
 // stage is the service with what the tests of this package do to it.
 type stage struct {
 	*fixture.Stage
+
+	clockStands bool
 }
 
 func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
 	tb.Helper()
-	return &stage{fixture.Setup(tb, change...)}
+	return &stage{Stage: fixture.Setup(tb, change...)}
 }
