@@ -18,7 +18,7 @@ import (
 // so that a million codes cannot be tried.
 func factorColumns() string {
 	return `sealed, confirmed_at IS NOT NULL, last_step, cardinality(recovery),
-		extract(epoch FROM now())::bigint,
+		floor(extract(epoch FROM now()))::bigint,
 		CASE WHEN failures >= ` + strconv.Itoa(freeFailures) + `
 			THEN greatest(0, extract(epoch FROM failed_at + interval '1 minute' - now()))::float8 ELSE 0 END`
 }

@@ -235,6 +235,14 @@ func TestSecondFactor(t *testing.T) {
 	})
 }
 
+// At the end of a step, the code of the step before is accepted as at its begin.
+func TestStepOfASecondFactorEndsAfterItsLastHalfSecond(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.stopClock(t, 29.6)
+	s.enrolled(t, s.Session(t, s.WithPassword(t)))
+}
+
 // A password link does not get anybody past the second factor.
 func TestSecondFactorOutlivesThePassword(t *testing.T) {
 	t.Parallel()
