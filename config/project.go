@@ -54,6 +54,8 @@ type Project struct {
 
 	staged *jobs.Signal
 	edge   users.Edge
+	// limits are the rate limits that count in this process.
+	limits []*ratelimit.Local
 
 	users       *users.App
 	validations *web.App
@@ -123,7 +125,6 @@ func NewProject(
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		tracer:     tracer,
-		edge:       edgeOf(settings),
 		prefetches: users.Prefetches{},
 		activity:   admin.NewActivity(), waiters: waiters,
 		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
@@ -141,7 +142,12 @@ func NewProject(
 	}
 	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
-	signIns := ratelimit.NewLocal("sign-ins", signInsPerSecond, signInBurst)
+	p.edge = users.Edge{
+		Requests:    p.withBurst("requests", settings.RequestsPerSecond),
+		OrgRequests: p.withBurst("organization-requests", settings.OrgRequestsPerSecond),
+		Trust:       settings.AccessTrust,
+	}
+	signIns := p.limit("sign-ins", signInsPerSecond, signInBurst)
 	if p.users, err = users.New(p.userService, guard, p.inspector, check, runs, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
@@ -161,7 +167,7 @@ func newValidations(p *Project, check *core.Validator) (*web.App, error) {
 	return web.New(web.Deps{
 		Runs: p.runService, Executor: p.executor, Waiters: p.waiters, Keys: p.inspector,
 		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: p.settings.Address(),
-		Callbacks: withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
+		Callbacks: p.withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
 		Proven: p.users.Proven,
 	})
 }
@@ -171,10 +177,10 @@ func newWorkflows(
 ) (*workflows.App, error) {
 	return workflows.New(workflows.Deps{
 		Service: p.workflowService, Usage: p.userService, Starter: starter, Waiters: p.waiters, Guard: guard,
-		Limiter: runLimiter(p.settings, p.redis, p.log), Validator: check,
+		Limiter: p.runLimiter(), Validator: check,
 		Limits: body.DefaultLimits(p.settings.MaxBodyBytes), Address: p.settings.Address(), RunPages: p.validations,
 		Prefetches: p.prefetches,
-		Samples:    execution.NewSamples(ratelimit.NewLocal("samples", samplesPerSecond, samplesBurst)),
+		Samples:    execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
 	})
 }
 
@@ -248,26 +254,34 @@ func newExecutor(
 	return executor, nil
 }
 
-func edgeOf(settings Settings) users.Edge {
-	return users.Edge{
-		Requests:    withBurst("requests", settings.RequestsPerSecond),
-		OrgRequests: withBurst("organization-requests", settings.OrgRequestsPerSecond),
-		Trust:       settings.AccessTrust,
-	}
-}
-
 // runLimiter counts in memory if the process has a Redis of its own, since no other process can start runs then.
 //
 //nolint:ireturn // There are two kinds.
-func runLimiter(settings Settings, client redis.UniversalClient, log *slog.Logger) start.RunLimiter {
-	if settings.RedisURL == "" {
-		return ratelimit.NewAlone("runs", settings.RunsPerMinute)
+func (p *Project) runLimiter() start.RunLimiter {
+	if p.settings.RedisURL == "" {
+		alone := ratelimit.NewAlone("runs", p.settings.RunsPerMinute)
+		p.limits = append(p.limits, alone.Local)
+		return alone
 	}
-	return ratelimit.NewShared(client, "runs", settings.RunsPerMinute, settings.RunsLimitTimeout, log)
+	return ratelimit.NewShared(p.redis, "runs", p.settings.RunsPerMinute, p.settings.RunsLimitTimeout, p.log)
 }
 
-func withBurst(name string, perSecond float64) *ratelimit.Local {
-	return ratelimit.NewLocal(name, perSecond, int(perSecond*requestBurst))
+func (p *Project) withBurst(name string, perSecond float64) *ratelimit.Local {
+	return p.limit(name, perSecond, int(perSecond*requestBurst))
+}
+
+func (p *Project) limit(name string, perSecond float64, burst int) *ratelimit.Local {
+	limit := ratelimit.NewLocal(name, perSecond, burst)
+	p.limits = append(p.limits, limit)
+	return limit
+}
+
+// StopLimits stops the time of the rate limits that count in this process, for tests. It must be called before the
+// project serves.
+func (p *Project) StopLimits() {
+	for _, limit := range p.limits {
+		limit.StopClock()
+	}
 }
 
 // operationNames are those of all apps.

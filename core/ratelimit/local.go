@@ -21,6 +21,7 @@ type Local struct {
 	// idle is how long an entry must be unused to be forgotten. By then its allowance is full again, so a new entry
 	// is the same.
 	idle time.Duration
+	now  func() time.Time
 
 	mu      sync.Mutex
 	entries map[uuid.UUID]*localEntry
@@ -34,7 +35,9 @@ type localEntry struct {
 
 // NewLocal makes a Local that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
 func NewLocal(name string, perSecond float64, burst int) *Local {
-	l := &Local{limit: rate.Limit(perSecond), burst: max(burst, 1), entries: map[uuid.UUID]*localEntry{}}
+	l := &Local{
+		limit: rate.Limit(perSecond), burst: max(burst, 1), now: time.Now, entries: map[uuid.UUID]*localEntry{},
+	}
 	if perSecond > 0 {
 		refill := l.timeFor(float64(l.burst))
 		l.idle = max(refill, minIdle)
@@ -48,7 +51,7 @@ func (l *Local) Allow(id uuid.UUID) core.Allowance {
 	if l.limit <= 0 {
 		return core.Allowance{}
 	}
-	now := time.Now()
+	now := l.now()
 	limiter := l.limiterOf(id, now)
 	reservation := limiter.ReserveN(now, 1)
 	wait := reservation.DelayFrom(now)
@@ -59,6 +62,13 @@ func (l *Local) Allow(id uuid.UUID) core.Allowance {
 	return core.Allowance{
 		Wait: wait, Policy: l.policy, Remaining: int(left), Reset: l.timeFor(float64(l.burst) - left),
 	}
+}
+
+// StopClock stops the time of the limit, for tests: what is used up stays used up, however slow the machine is. It must
+// be called before the limit is used.
+func (l *Local) StopClock() {
+	stopped := time.Now()
+	l.now = func() time.Time { return stopped }
 }
 
 // timeFor is how long it takes to be allowed so many uses again.
