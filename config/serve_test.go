@@ -40,11 +40,7 @@ func TestServeDemo(t *testing.T) {
 	t.Run("IsReadyWhenItSaysSo", func(t *testing.T) {
 		t.Parallel()
 		c := fixture.SetupConsole(t)
-		taken := listen(t)
-		address := taken.Addr().String()
-		if err := taken.Close(); err != nil {
-			t.Fatal(err)
-		}
+		address := dbtest.FreeAddress(t)
 		ctx, cancel := context.WithTimeout(t.Context(), fixture.Patience)
 		defer cancel()
 		out := &caller{address: address, stop: cancel}

@@ -3,7 +3,6 @@ package pages
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -370,11 +369,10 @@ func TestDeletedUser(t *testing.T) {
 // A provider that is away, or none at all, leaves the password.
 func TestOpenIDWithoutAProvider(t *testing.T) {
 	t.Parallel()
-	away := httptest.NewServer(http.NotFoundHandler())
-	away.Close()
 	s := setup(t, func(settings *config.Settings) {
 		settings.BaseURL = "http://validations.example"
-		settings.OIDCIssuer, settings.OIDCClientID, settings.OIDCClientSecret = away.URL, "id", "secret"
+		settings.OIDCIssuer = "http://" + coretest.FreeAddress(t)
+		settings.OIDCClientID, settings.OIDCClientSecret = "id", "secret"
 	})
 	s.WithPassword(t)
 	got := s.AnswerTo(t, fixture.Page("/app/sign-in/provider/", ""))
