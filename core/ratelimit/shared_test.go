@@ -1,7 +1,8 @@
-package ratelimit_test
+package ratelimit
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net"
 	"strings"
@@ -11,10 +12,10 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 )
 
 func TestShared(t *testing.T) {
@@ -29,11 +30,11 @@ func TestShared(t *testing.T) {
 			url := start(t)
 			org, log := uuid.New(), &bytes.Buffer{}
 			// Two processes count together.
-			limits := []*ratelimit.Shared{
-				ratelimit.NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
-				ratelimit.NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
+			limits := []*Shared{
+				NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
+				NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
 			}
-			n, wait := 0, time.Duration(0)
+			begun, n, wait := time.Now(), 0, time.Duration(0)
 			for i := range 20 {
 				allowance := limits[i%2].Allow(t.Context(), org)
 				if allowance.Allowed() {
@@ -45,8 +46,9 @@ func TestShared(t *testing.T) {
 					t.Errorf("policy = %+v, want %+v", policy, want)
 				}
 			}
-			if n != 10 {
-				t.Errorf("allowed = %d of 20, want 10", n)
+			// On a slow machine some come back meanwhile.
+			if most := 10 + int(time.Since(begun)/(6*time.Second)); n < 10 || n > most {
+				t.Errorf("allowed = %d of 20, want 10, and at most %d by now", n, most)
 			}
 			if wait <= 0 || wait > 6*time.Second {
 				t.Errorf("retry after %s, want at most the 6 s that one use takes", wait)
@@ -61,15 +63,7 @@ func TestShared(t *testing.T) {
 func TestSharedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(testing.TB) string{
-		"Refusing": func(tb testing.TB) string {
-			tb.Helper()
-			listener := listen(tb)
-			address := listener.Addr().String()
-			if err := listener.Close(); err != nil {
-				tb.Fatalf("close: %v", err)
-			}
-			return address
-		},
+		"Refusing": coretest.FreeAddress,
 		// Connections are made by the kernel, and nobody ever answers.
 		"Silent": func(tb testing.TB) string {
 			tb.Helper()
@@ -80,27 +74,25 @@ func TestSharedWithoutRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &bytes.Buffer{}
-			limit := ratelimit.NewShared(connect(t, "redis://"+address(t)), "runs", 1, 20*time.Millisecond, newLog(log))
-			began := time.Now()
-			const uses = 20
-			for range uses {
+			limit := NewShared(connect(t, "redis://"+address(t)), "runs", 1, 20*time.Millisecond, newLog(log))
+			limit.complaints = rate.NewLimiter(0, 1)
+			for range 20 {
 				if got := limit.Allow(t.Context(), uuid.Nil); got != (core.Allowance{}) {
 					t.Errorf("allowance = %+v, want the use allowed and nothing said: it fails open", got)
 				}
 			}
-			// Far above 20 ms for each, also on a busy machine, and far below any timeout of the client.
-			if took := time.Since(began); took > uses*time.Second {
-				t.Errorf("%d uses took %s, want about 20 ms each", uses, took)
-			}
 			if got := strings.Count(log.String(), "\n"); got != 1 {
 				t.Errorf("log lines = %d, want 1: %s", got, log)
+			}
+			if name == "Silent" && !strings.Contains(log.String(), context.DeadlineExceeded.Error()) {
+				t.Errorf("log = %s, want that the wait ended at the limit's own timeout", log)
 			}
 		})
 	}
 
 	t.Run("OffAtZero", func(t *testing.T) {
 		t.Parallel()
-		limit := ratelimit.NewShared(nil, "runs", 0, time.Minute, slog.New(slog.DiscardHandler))
+		limit := NewShared(nil, "runs", 0, time.Minute, slog.New(slog.DiscardHandler))
 		if !limit.Allow(t.Context(), uuid.New()).Allowed() {
 			t.Error("refused, want all allowed and Redis never asked")
 		}
