@@ -15,7 +15,7 @@ import (
 
 const (
 	// drainPatience is far above what anything here takes, so that only what hangs fails.
-	drainPatience = 30 * time.Second
+	drainPatience = 3 * time.Minute
 	// muchMore is far above what the buffers of a connection hold.
 	muchMore = 64 << 20
 )

@@ -67,7 +67,7 @@ func TestReadingTheStateTakesNoLock(t *testing.T) {
 	migrator := connect(t, address)
 	execute(t, migrator, fmt.Sprintf("SELECT pg_advisory_lock(%d)", lock.DefaultLockID))
 	// Whoever takes the lock waits for five minutes.
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	if states, err := migrations.Status(ctx, db); err != nil || len(states) == 0 {
 		t.Errorf("Status = %v, %v while another process migrates", states, err)

@@ -51,7 +51,7 @@ func TestCancel(t *testing.T) {
 	t.Run("ARunningEngineIsStopped", func(t *testing.T) {
 		t.Parallel()
 		cfg := testConfig()
-		cfg.Lease = 150 * time.Millisecond
+		cfg.Lease = 3 * time.Second
 		b := setup(t, cfg)
 		begun := make(chan struct{})
 		job := b.start(t, passing, func(ctx context.Context, doc engines.Document) (engines.Report, error) {

@@ -3,7 +3,6 @@ package execution
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,10 +38,7 @@ func (b *testBundle) end(tb testing.TB, body validations.RunBody) end {
 // A run ends in FAIL only if the document has errors. Errors of the service are shown as such.
 func TestEveryEndOfARun(t *testing.T) {
 	t.Parallel()
-	cfg := testConfig()
-	// The other steps have to be done in this time, also on a busy machine.
-	cfg.StepTimeout = 2 * time.Second
-	b := setup(t, cfg)
+	b := setup(t, testConfig())
 	const ours, theirs, late, stopped = "We could not check the document; it is not your fault",
 		"The document was checked and has errors", "The check took too long and was stopped",
 		"The run was canceled before the document was checked"
@@ -95,12 +91,12 @@ func TestEveryEndOfARun(t *testing.T) {
 			},
 		},
 		"StepTookTooLong": {
-			validations.Definition{},
+			validations.Definition{Steps: []validations.Step{{TimeoutSeconds: 1}}},
 			[]engine{blocked, passing},
 			"",
 			end{
 				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
-				`Step "Step" took longer than 2s.`, late,
+				`Step "Step" took longer than 1s.`, late,
 				"FAILED! SKIPPED",
 			},
 		},

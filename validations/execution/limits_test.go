@@ -77,10 +77,10 @@ func TestTimeLimits(t *testing.T) {
 		t.Parallel()
 		b := setup(t, testConfig())
 		// The first step has to be done in this time, also on a busy machine.
-		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 3}, passing, blocked, panicking)
+		job := b.startDefinition(t, validations.Definition{TimeoutSeconds: 10}, passing, blocked, panicking)
 		b.execute(t, job)
 		b.wantRun(t, job, timedOut(1), "0 PASSED")
-		if got, want := b.text(t, job), `The run took longer than 3s; it was at step "Step".`; got != want {
+		if got, want := b.text(t, job), `The run took longer than 10s; it was at step "Step".`; got != want {
 			t.Errorf("error = %q, want %q", got, want)
 		}
 	})
@@ -120,12 +120,11 @@ func TestAnEngineThatIgnoresItsDeadlineIsAbandoned(t *testing.T) {
 
 func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	t.Parallel()
-	cfg := testConfig()
-	// The good runs have to be done in this time, also on a busy machine.
-	cfg.StepTimeout = 2 * time.Second
-	b := setup(t, cfg)
+	b := setup(t, testConfig())
+	short := validations.Definition{Steps: []validations.Step{{TimeoutSeconds: 1}}}
 	poison := []jobs.Job{
-		b.start(t, panicking), b.start(t, deaf(t)), b.start(t, blocked), b.start(t, broken),
+		b.start(t, panicking), b.start(t, broken),
+		b.startDefinition(t, short, deaf(t)), b.startDefinition(t, short, blocked),
 		b.startDefinition(t, validations.Definition{Steps: []validations.Step{{
 			ID: "s", Name: "S", Type: "unheard",
 			Config: []byte("{}"),
@@ -199,26 +198,35 @@ func TestAMissingDocumentIsNoFailure(t *testing.T) {
 
 func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	t.Parallel()
+	const runsAtOnce = 4
 	cfg := testConfig()
-	cfg.StepTimeout = 3 * time.Second
 	b := setup(t, cfg)
 	b.executor.places = share.New(1, 0, 1)
+	free, err := b.executor.places.Take(t.Context(), b.orgID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var freed time.Time
 	var busy, most atomic.Int64
-	step := func(context.Context, engines.Document) (engines.Report, error) {
+	step := func(ctx context.Context, _ engines.Document) (engines.Report, error) {
 		most.Store(max(most.Load(), busy.Add(1)))
 		defer busy.Add(-1)
-		// Together they take longer than one of them may.
-		<-time.After(cfg.StepTimeout * 2 / 5)
+		if end, _ := ctx.Deadline(); end.Before(freed.Add(cfg.StepTimeout)) {
+			t.Errorf("a step may take until %s, want %s from %s on", end, cfg.StepTimeout, freed)
+		}
 		return engines.Report{}, nil
 	}
 	var runs sync.WaitGroup
 	var started []jobs.Job
-	for range 4 {
+	for range runsAtOnce {
 		started = append(started, b.start(t, step))
 	}
 	for _, job := range started {
 		runs.Go(func() { b.execute(t, job) })
 	}
+	coretest.Eventually(t, func() bool { return b.executor.places.Usage().Waiting == runsAtOnce })
+	freed = time.Now()
+	free()
 	runs.Wait()
 	if most.Load() != 1 {
 		t.Errorf("engines at once = %d, want 1", most.Load())
