@@ -62,12 +62,14 @@ func TestRunWait(t *testing.T) {
 	t.Run("OutlastsTheTimeForReadingTheRequest", func(t *testing.T) {
 		t.Parallel()
 		// On a busy machine it takes a while to read a request.
-		s := setup(t, func(settings *config.Settings) { settings.ReadTimeout = 2 * time.Second })
+		s := setup(t, func(settings *config.Settings) { settings.ReadTimeout = 10 * time.Second })
 		start := s.Start(t, "")
-		got := s.Must(t, http.StatusCreated, start.With("Prefer", "wait=3"))
-		fixture.WantHeader(t, got, map[string]string{"Preference-Applied": "wait=3"})
-		address := validations.RunAddress(fixture.Decoded[validations.RunBody](t, got).ID)
-		s.Must(t, http.StatusOK, start.To(address+"?wait=3").Get())
+		address := validations.RunAddress(s.Started(t, start).ID)
+		got := s.Together(t, []call{start.With("Prefer", "wait=11"), start.To(address + "?wait=11").Get()})
+		if got[0].Status != http.StatusCreated || got[1].Status != http.StatusOK {
+			t.Errorf("status = %d and %d, want 201 and 200", got[0].Status, got[1].Status)
+		}
+		fixture.WantHeader(t, got[0], map[string]string{"Preference-Applied": "wait=11"})
 	})
 
 	t.Run("RefusesWhatIsNoTime", func(t *testing.T) {
