@@ -45,7 +45,7 @@ func TestNewCalendarRefuses(t *testing.T) {
 
 func TestCalendarHasOneEffectPerTick(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	var runs atomic.Int64
 	// A year is a tick that no test outlasts, save around one midnight.
 	calendar := newCalendar(t, database, "@yearly", func(context.Context) (int64, error) {
@@ -71,7 +71,7 @@ func TestCalendarHasOneEffectPerTick(t *testing.T) {
 
 func TestCalendarGivesTheTickBackAfterAFailure(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	failure := errors.New("no disk")
 	ctx, cancel := context.WithCancel(t.Context())
 	runs := 0
@@ -105,7 +105,7 @@ func TestCalendarGivesTheTickBackAfterAFailure(t *testing.T) {
 
 func TestCalendarForgetsOldTicksButNotItsOwn(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	if _, err := database.Pool.Exec(t.Context(), `
 		INSERT INTO job_ticks (job, tick)
 		SELECT $1, now() - make_interval(days => day)

@@ -64,7 +64,7 @@ func follow(tb testing.TB, heart *tasks.Heartbeat, name string, n int, err error
 
 func TestHeartbeatReportsTheProcessAndItsLoops(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	heart := newHeartbeat(t, database)
 	heart.Follow(tasks.Loop{Name: "idle", Interval: time.Hour})
 	beat(t, heart)
@@ -93,7 +93,7 @@ func TestHeartbeatReportsTheProcessAndItsLoops(t *testing.T) {
 
 func TestHeartbeatKnowsWhoIsSilentAndWhatIsLate(t *testing.T) {
 	t.Parallel()
-	b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
+	b := &testBundle{db: coretest.OpenDatabase(t)}
 	killed, hung := newHeartbeat(t, b.db), newHeartbeat(t, b.db)
 	beat(t, killed)
 	b.exec(t, `UPDATE service_processes SET seen_at = now() - interval '10 minutes'`)
@@ -116,7 +116,7 @@ func TestHeartbeatKnowsWhoIsSilentAndWhatIsLate(t *testing.T) {
 
 func TestHeartbeatForgetsWhoWasKilledLongAgo(t *testing.T) {
 	t.Parallel()
-	b := &testBundle{db: openDatabase(t, coretest.DatabaseURL(t))}
+	b := &testBundle{db: coretest.OpenDatabase(t)}
 	killed := newHeartbeat(t, b.db)
 	killed.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
 	beat(t, killed)
@@ -130,7 +130,7 @@ func TestHeartbeatForgetsWhoWasKilledLongAgo(t *testing.T) {
 
 func TestHeartbeatDeletesItsRowsWhenItStops(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	heart := newHeartbeat(t, database)
 	heart.Follow(tasks.Loop{Name: "sweeper", Interval: time.Second})
 	ctx, stop := context.WithCancel(t.Context())
@@ -149,7 +149,7 @@ func TestHeartbeatDeletesItsRowsWhenItStops(t *testing.T) {
 
 func TestHeartbeatDoesNotMindADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
-	database := openDatabase(t, coretest.DatabaseURL(t))
+	database := coretest.OpenDatabase(t)
 	heart := newHeartbeat(t, database)
 	passed := make(chan struct{}, 1)
 	loop := heart.Follow(tasks.Loop{

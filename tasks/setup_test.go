@@ -68,7 +68,7 @@ func startInProcess(tb testing.TB) tasks.Redis {
 
 func setup(tb testing.TB, opt tasks.Redis) *testBundle {
 	tb.Helper()
-	b := &testBundle{db: openDatabase(tb, coretest.DatabaseURL(tb)), redis: opt, client: opt.Client()}
+	b := &testBundle{db: coretest.OpenDatabase(tb), redis: opt, client: opt.Client()}
 	tb.Cleanup(func() { _ = b.client.Close() })
 	b.inspector = asynq.NewInspectorFromRedisClient(b.client)
 	b.enqueuer = b.newEnqueuer(1000)
@@ -79,23 +79,6 @@ func setup(tb testing.TB, opt tasks.Redis) *testBundle {
 func (b *testBundle) newEnqueuer(slots int) *tasks.Enqueuer {
 	cfg := tasks.EnqueuerConfig{Slots: func() (int, error) { return slots, nil }, JobTimeout: time.Hour}
 	return tasks.NewEnqueuer(b.db, b.client, cfg, jobs.NewSignal(), discard())
-}
-
-func openDatabase(tb testing.TB, url string) *db.DB {
-	tb.Helper()
-	database, err := db.Open(tb.Context(), db.Config{
-		URL: url, MaxConns: 8, LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second,
-		IdleTimeout: 2 * patience, // What waits for a lock to be lost must not see it lost for this alone.
-	})
-	if err != nil {
-		tb.Fatalf("open database: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := database.Close(); err != nil {
-			tb.Errorf("close database: %v", err)
-		}
-	})
-	return database
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

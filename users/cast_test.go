@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -29,7 +28,7 @@ type testBundle struct {
 func setup(tb testing.TB) *testBundle {
 	tb.Helper()
 	// Some tests hold a lock until all others wait for it.
-	database := coretest.ConnectPatiently(tb, coretest.DatabaseURL(tb), time.Minute)
+	database := coretest.OpenDatabase(tb)
 	service, err := users.NewService(database, core.NewValidator(), users.Config{})
 	if err != nil {
 		tb.Fatalf("make the service: %v", err)

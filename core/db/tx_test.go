@@ -33,7 +33,7 @@ func ticks(tb testing.TB, database *db.DB, job string) int {
 
 func TestInTx(t *testing.T) {
 	t.Parallel()
-	database := coretest.OpenDatabase(t)
+	database := coretest.ConnectWithin(t, coretest.DatabaseURL(t), 2*time.Minute)
 
 	t.Run("CommitsAndReturnsTheResult", func(t *testing.T) {
 		t.Parallel()
@@ -125,8 +125,8 @@ func TestInTx(t *testing.T) {
 			err := tx.QueryRow(t.Context(), `
 				SELECT current_setting('lock_timeout'), current_setting('statement_timeout'),
 					current_setting('idle_in_transaction_session_timeout')`).Scan(&lock, &statement, &idle)
-			if lock != "2s" || statement != "10s" || idle != "10s" {
-				t.Errorf("limits = %s, %s, %s, want 2s, 10s, 10s", lock, statement, idle)
+			if lock != "2min" || statement != "10min" || idle != "10min" {
+				t.Errorf("limits = %s, %s, %s, want 2min, 10min, 10min", lock, statement, idle)
 			}
 			return 0, err
 		})

@@ -26,29 +26,12 @@ func countKeys(tb testing.TB, database *db.DB) int64 {
 	return n
 }
 
-func openForPurge(tb testing.TB) *db.DB {
-	tb.Helper()
-	database, err := db.Open(tb.Context(), db.Config{
-		URL: coretest.DatabaseURL(tb), MaxConns: 8,
-		LockTimeout: 2 * time.Second, StatementTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
-	})
-	if err != nil {
-		tb.Fatalf("open database: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := database.Close(); err != nil {
-			tb.Errorf("close database: %v", err)
-		}
-	})
-	return database
-}
-
 func TestPurge(t *testing.T) {
 	t.Parallel()
 
 	t.Run("DeletesExpiredFinishedKeysOnly", func(t *testing.T) {
 		t.Parallel()
-		database := openForPurge(t)
+		database := coretest.OpenDatabase(t)
 		insertKeys(t, database, 5, -time.Hour, true)
 		insertKeys(t, database, 4, -time.Hour, false)
 		insertKeys(t, database, 3, time.Hour, true)
@@ -63,7 +46,7 @@ func TestPurge(t *testing.T) {
 
 	t.Run("SharesManyKeysWithOtherPurges", func(t *testing.T) {
 		t.Parallel()
-		database := openForPurge(t)
+		database := coretest.OpenDatabase(t)
 		insertKeys(t, database, 10_000, -time.Hour, true)
 		// More than a batch of these comes first in the order of expiry.
 		insertKeys(t, database, 600, -24*time.Hour, false)
@@ -89,7 +72,7 @@ func TestPurge(t *testing.T) {
 
 	t.Run("SkipsLockedKeys", func(t *testing.T) {
 		t.Parallel()
-		database := openForPurge(t)
+		database := coretest.OpenDatabase(t)
 		insertKeys(t, database, 3, -time.Hour, true)
 		tx, err := database.Pool.Begin(t.Context())
 		if err != nil {
@@ -118,7 +101,7 @@ func TestPurge(t *testing.T) {
 
 	t.Run("EndsWithItsContext", func(t *testing.T) {
 		t.Parallel()
-		database := openForPurge(t)
+		database := coretest.OpenDatabase(t)
 		insertKeys(t, database, 1, -time.Hour, true)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

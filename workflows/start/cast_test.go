@@ -63,7 +63,7 @@ func setup(t *testing.T) bundle {
 	return bundle{
 		db: database, users: members, local: local,
 		starter: New(
-			database, Config{CommitTimeout: 20 * time.Second, EngineMemory: 64 << 20}, runs, guard, local, staged, nil,
+			database, Config{CommitTimeout: 3 * time.Minute, EngineMemory: 64 << 20}, runs, guard, local, staged, nil,
 			measured.Starts),
 	}
 }

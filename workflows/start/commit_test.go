@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -156,6 +157,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 func TestCommitHeldUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.starter.database = coretest.ConnectWithin(t, b.db.Pool.Config().ConnString(), time.Second)
 	stuck, free := b.tenant(t, 10), b.tenant(t, 10)
 	b.commit(t.Context(), stuck.start(t, "0", "a"), free.start(t, "0", "a"))
 	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
@@ -182,6 +184,7 @@ func TestCommitHeldUp(t *testing.T) {
 func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.starter.database = coretest.ConnectWithin(t, b.db.Pool.Config().ConnString(), time.Second)
 	const stuck = 12
 	var held []uuid.UUID
 	var first, second []*attempt

@@ -34,7 +34,7 @@ func gatherCrowd(t *testing.T) *crowd {
 	const processes, tenants = 3, 3 * crowdQuotas
 	c := &crowd{bundle: setup(t)}
 	for range processes {
-		database := coretest.ConnectPatiently(t, c.db.Pool.Config().ConnString(), time.Minute)
+		database := coretest.Connect(t, c.db.Pool.Config().ConnString())
 		s, cfg := c.starter, c.starter.cfg
 		cfg.CommitTimeout = time.Minute
 		c.processes = append(c.processes,

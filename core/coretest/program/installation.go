@@ -114,7 +114,7 @@ func newInstallation(tb testing.TB, database, queue string, settings []string) *
 	tb.Helper()
 	return &Installation{
 		Settings: append(Briskly("REDIS_URL="+queue), settings...),
-		DB:       coretest.ConnectPatiently(tb, database, Patience),
+		DB:       coretest.Connect(tb, database),
 		Redis:    queue,
 	}
 }

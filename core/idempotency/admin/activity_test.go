@@ -147,7 +147,7 @@ func TestActivityIsBounded(t *testing.T) {
 	t.Parallel()
 	const tracked = 100_000
 	// So many rows take long on a busy machine.
-	database := coretest.ConnectPatiently(t, coretest.DatabaseURL(t), time.Second)
+	database := coretest.ConnectWithin(t, coretest.DatabaseURL(t), time.Second)
 	activity := admin.NewActivity()
 	guard := idempotency.NewGuard(database, time.Hour, nil, activity, metrics.New("").Keys)
 	record := finishedRecord(uuid.New())
