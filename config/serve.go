@@ -63,12 +63,20 @@ const (
 	migrateOff = "off"
 )
 
-// open opens the database, and migrates it unless the operator does.
+// open opens the database, migrates it unless the operator does, and checks that it can be served with these settings.
 func (o serveOptions) open(ctx context.Context, settings Settings, log *slog.Logger) (*backend, error) {
+	open := openMigrated
 	if o.migrate == migrateOff {
-		return openCurrent(ctx, settings, log)
+		open = openCurrent
 	}
-	return openMigrated(ctx, settings, log)
+	b, err := open(ctx, settings, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSecretKey(ctx, b.db, settings); err != nil {
+		return nil, errors.Join(err, b.close(ctx))
+	}
+	return b, nil
 }
 
 func (p Program) serve(ctx context.Context, parts roles, o serveOptions) error {
@@ -173,9 +181,6 @@ func (p Program) serveOn(ctx context.Context, settings Settings, b *backend, par
 		return err
 	}
 	project.stopping = ctx.Done()
-	if err := checkSecretKey(ctx, b.db, settings); err != nil {
-		return err
-	}
 	// Under a limit of the processor time more threads would only use it up sooner, and the kernel would stop them all.
 	if cpus := runtime.GOMAXPROCS(0); parts.plays(roleWorker) && cpus == runtime.NumCPU() {
 		// The project has counted the CPUs before.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -35,6 +36,18 @@ func TestHangupIsIgnored(t *testing.T) {
 		if !strings.Contains(s.Stderr(), line) {
 			t.Errorf("the log has no %q:\n%s", line, s.Stderr())
 		}
+	}
+}
+
+// TestServeOutlivesLostConnections loses a connection at each check that follows the migrations.
+func TestServeOutlivesLostConnections(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	proxy := pgproxy.Start(t, i.DB.Pool.Config().ConnString())
+	proxy.CutAt("FROM signing_keys", "FROM second_factors")
+	program.Serve(t, append(i.Settings, "DATABASE_URL="+proxy.URL()))
+	if left := proxy.Uncut(); len(left) > 0 {
+		t.Errorf("statements that the start did not send = %v, want none", left)
 	}
 }
 

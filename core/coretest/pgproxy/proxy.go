@@ -1,9 +1,11 @@
 package pgproxy
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +54,7 @@ type Proxy struct {
 	mu       sync.Mutex
 	judge    Judge
 	sessions map[*session]struct{}
+	cuts     []string
 }
 
 // endpoint is where a server listens.
@@ -95,6 +98,29 @@ func (p *Proxy) RoundTrips() int64 { return p.trips.Load() }
 
 // Silence lets no request through any more, without a word, as a network does that has lost its way.
 func (p *Proxy) Silence() { p.silent.Store(true) }
+
+// CutAt ends the connection of the next request that has the text, instead of passing the request on.
+func (p *Proxy) CutAt(texts ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cuts = append(p.cuts, texts...)
+}
+
+// Uncut returns the texts of which no request has come yet.
+func (p *Proxy) Uncut() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.cuts)
+}
+
+// isCut reports whether a request is one at which its connection ends.
+func (p *Proxy) isCut(request []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := len(p.cuts)
+	p.cuts = slices.DeleteFunc(p.cuts, func(text string) bool { return bytes.Contains(request, []byte(text)) })
+	return len(p.cuts) < left
+}
 
 func (p *Proxy) decide(commit Commit) Fault {
 	p.mu.Lock()

@@ -94,6 +94,9 @@ func (s *session) relayRequests() error {
 
 // send sends what is pending, or does with it what the fault says that strikes here.
 func (s *session) send() error {
+	if s.proxy.isCut(s.pending.Bytes()) {
+		return errCut
+	}
 	if s.requests.asks {
 		s.mu.Lock()
 		s.asked++
