@@ -69,6 +69,15 @@ func clusterParent() string {
 // URL is the address of the server's maintenance database.
 func (c *Cluster) URL() string { return c.server.URL() }
 
+// Log returns what the server has logged.
+func (c *Cluster) Log() (string, error) {
+	text, err := os.ReadFile(filepath.Join(c.server.Dir(), "postgres.log"))
+	if err != nil {
+		return "", fmt.Errorf("read the log of the server: %w", err)
+	}
+	return string(text), nil
+}
+
 // MakeDir makes a folder that is removed with the server.
 func (c *Cluster) MakeDir(name string) (string, error) {
 	dir := filepath.Join(c.dir, name)

@@ -13,10 +13,7 @@ import (
 // isAlive reports whether an idle connection is still open, as far as this machine knows. It asks only the kernel, so
 // it is cheap enough for each use of a connection.
 func isAlive(conn net.Conn) bool {
-	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = encrypted.NetConn()
-	}
-	socket, ok := conn.(syscall.Conn)
+	socket, ok := socketOf(conn).(syscall.Conn)
 	if !ok {
 		return true
 	}

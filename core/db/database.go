@@ -85,11 +85,12 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		if cfg.Pooled {
 			return nil
 		}
-		return setPlanner(ctx, conn)
+		return setSession(ctx, conn)
 	}
 	pgxConfig.ConnConfig.Tracer = deadlines{limit: cfg.StatementTimeout + graceForServer}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: tcpUserTimeout, Control: setUserTimeout}
-	pgxConfig.ConnConfig.DialFunc = dialer.DialContext
+	pgxConfig.ConnConfig.DialFunc = onlyToConnect(dialer.DialContext)
+	pgxConfig.BeforeClose = hangUp
 	pool, err := pgxpool.NewWithConfig(ctx, pgxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("open the database pool: %w", err)

@@ -1,12 +1,5 @@
 package db
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
-)
-
 // The planner's settings of the product's sessions. A plan is kept by its session, and it may be made while a table is
 // empty: then reading the table costs nothing. So a table is read through its indexes, and in their order: a bitmap
 // loses the order, and sorts all rows of an organization to find the first
@@ -19,12 +12,3 @@ const (
 	plannerOfTransaction = `SELECT set_config('enable_seqscan', 'off', true),
 		set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)`
 )
-
-// setPlanner is a statement and no start-up parameter, because a transaction pooler refuses those that it does not
-// know. Behind one, each transaction sets its own.
-func setPlanner(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, plannerOfSession, pgx.QueryExecModeExec); err != nil {
-		return fmt.Errorf("set the planner: %w", err)
-	}
-	return nil
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
 )
 
 // beforeFailover is how many keys are answered before the primary dies, and afterFailover how many more have to be.
@@ -20,8 +21,8 @@ const restartStarts = 200
 // does, and promotes the standby. What was acknowledged is on the standby, and what was not is found out by sending
 // the requests again.
 func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // It measures.
-	pair := newPair(t)
-	i := program.InstallOn(t, pair.url(t), coretest.Redis(t), "DATABASE_URL="+pair.url(t))
+	pair := replication.StartPair(t)
+	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t))
 	servers := []string{program.Serve(t, i.Settings).URL(), program.Serve(t, i.Settings).URL()}
 	var turn atomic.Int64
 	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string {
@@ -30,8 +31,8 @@ func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // 
 	l.AwaitProgress(t, beforeFailover)
 	refused := l.Refused.Load()
 	begun := time.Now()
-	pair.kill(t)
-	pair.promote(t)
+	pair.KillPrimary(t)
+	pair.Promote(t)
 	promoted := time.Since(begun).Round(time.Millisecond)
 	l.AwaitProgress(t, afterFailover)
 	t.Logf("promoted in %s, requests refused for the moment since then %d", promoted, l.Refused.Load()-refused)
@@ -47,13 +48,13 @@ func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // 
 // dead. Nobody may notice.
 func TestServersOutliveARestart(t *testing.T) {
 	t.Parallel()
-	pair := newPair(t)
-	i := program.InstallOn(t, pair.url(t), coretest.Redis(t), "DATABASE_URL="+pair.url(t), "SV_ENQUEUE_INTERVAL=1h",
+	pair := replication.StartPair(t)
+	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t), "SV_ENQUEUE_INTERVAL=1h",
 		"SV_SWEEP_INTERVAL=1h", "SV_COMPLETE_INTERVAL=1h")
 	s := program.Serve(t, i.Settings, "--only", "web")
 	c := program.NewClient(t, i.Harbour.Tokens.Executor)
 	told := program.NewHistory()
 	crowd(t, c, s.URL(), told, "before", restartStarts)
-	pair.restart(t)
+	pair.Restart(t)
 	crowd(t, c, s.URL(), told, "after", restartStarts)
 }

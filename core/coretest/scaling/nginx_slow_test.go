@@ -90,14 +90,14 @@ func (n *nginx) place(tb testing.TB, name, text string) {
 // the former configuration have answered what they had.
 func (n *nginx) takeOut(tb testing.TB, s *program.Server) {
 	tb.Helper()
-	before := childrenOf(tb, n.PID())
+	before := program.ChildrenOf(tb, n.PID())
 	n.place(tb, "upstream.conf", n.upstream(tb, s))
 	if output, err := exec.Command(program.Find(tb, "nginx"), "-p", n.dir, "-c", filepath.Join(n.dir, "nginx.conf"),
 		"-e", "stderr", "-s", "reload").CombinedOutput(); err != nil {
 		tb.Fatalf("reload nginx: %v: %s", err, output)
 	}
 	program.Await(tb, "nginx has its new configuration", func() bool {
-		now := childrenOf(tb, n.PID())
+		now := program.ChildrenOf(tb, n.PID())
 		return len(now) > 0 && !slices.ContainsFunc(before, func(id int) bool { return slices.Contains(now, id) })
 	})
 }

@@ -1,6 +1,4 @@
-//go:build slow
-
-package scaling
+package program
 
 import (
 	"fmt"
@@ -10,8 +8,8 @@ import (
 	"testing"
 )
 
-// childrenOf lists the processes that a process has started.
-func childrenOf(tb testing.TB, parent int) []int {
+// ChildrenOf lists the processes that a process has started.
+func ChildrenOf(tb testing.TB, parent int) []int {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

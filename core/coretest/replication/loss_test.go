@@ -1,0 +1,157 @@
+package replication_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
+)
+
+// retries is how often a client asks again while the outcome of its request is unknown.
+const retries = 10
+
+// stage is an installation, a server of it, and what its clients were told.
+type stage struct {
+	*program.Installation
+
+	server        *program.Server
+	client, owner *program.Client
+	told          *program.History
+}
+
+// TestNothingIsAnsweredThatNoStandbyHas loses the only standby, lets it come back, loses it again and fails over to it
+// by force. What was answered 201 is there, what was not starts once, and no key is answered while no standby has it.
+func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
+	t.Parallel()
+	for _, loss := range replication.Losses() {
+		t.Run(loss.Name, func(t *testing.T) {
+			t.Parallel()
+			pair := replication.StartPair(t)
+			s := serve(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=2s", "SV_DB_STATEMENT_TIMEOUT=2s")
+			s.outlive(t, pair, loss)
+			s.failOver(t, pair, loss)
+		})
+	}
+}
+
+// outlive loses the standby for a while.
+func (s *stage) outlive(tb testing.TB, pair *replication.Pair, loss replication.Loss) {
+	tb.Helper()
+	s.insist(tb, "before")
+	pair.Lose(tb, loss)
+	s.wantUnanswered(tb, "during")
+	pair.TakeBack(tb, loss)
+	s.insist(tb, "before", "during", "beside during", "after")
+	s.create(tb, "during")
+	s.check(tb)
+}
+
+// failOver loses the standby and then the primary, and promotes the standby.
+func (s *stage) failOver(tb testing.TB, pair *replication.Pair, loss replication.Loss) {
+	tb.Helper()
+	s.insist(tb, "early")
+	pair.Lose(tb, loss)
+	s.wantUnanswered(tb, "late")
+	pair.KillPrimary(tb)
+	pair.TakeBack(tb, loss)
+	pair.Promote(tb)
+	s.insist(tb, "early", "late", "beside late", "last")
+	s.create(tb, "late")
+	s.check(tb)
+}
+
+// serve starts a server. The settings say how it reaches the database.
+func serve(tb testing.TB, pair *replication.Pair, settings ...string) *stage {
+	tb.Helper()
+	i := program.InstallOn(tb, pair.URL(tb), coretest.Redis(tb), "DATABASE_URL="+pair.URL(tb))
+	return &stage{
+		Installation: i, server: program.Serve(tb, append(i.Settings, settings...)), told: program.NewHistory(),
+		client: program.NewClient(tb, i.Harbour.Tokens.Executor), owner: program.NewClient(tb, i.Tiny.Tokens.Owner),
+	}
+}
+
+// insist sends starts until they are answered, in the same way as ever.
+func (s *stage) insist(tb testing.TB, keys ...string) {
+	tb.Helper()
+	for _, key := range keys {
+		program.Await(tb, "the start with key "+key+" is answered", func() bool {
+			a := s.client.Start(tb, s.server.URL(), program.Building(tb, key))
+			if !a.Created() {
+				wantUndecided(tb, a)
+				return false
+			}
+			if err := s.told.Note(key, a); err != nil {
+				tb.Error(err)
+			}
+			return true
+		})
+	}
+}
+
+// wantUnanswered demands that a start and another request with a key are told that their outcome is unknown, and then
+// nothing else, however often they ask.
+func (s *stage) wantUnanswered(tb testing.TB, key string) {
+	tb.Helper()
+	order := program.Building(tb, key)
+	program.Await(tb, "the commit of a start has run out of time", func() bool {
+		a := s.client.Start(tb, s.server.URL(), order)
+		wantUndecided(tb, a)
+		return a.Problem().Code == core.CodeOutcomeUnknown
+	})
+	wantUndecided(tb, s.client.Start(tb, s.server.URL(), program.Building(tb, "beside "+key)))
+	wantUndecided(tb, s.tryToCreate(tb, key))
+	for range retries {
+		wantUndecided(tb, s.client.Start(tb, s.server.URL(), order))
+		wantUndecided(tb, s.tryToCreate(tb, key))
+	}
+}
+
+func wantUndecided(tb testing.TB, a program.Answer) {
+	tb.Helper()
+	p := a.Problem()
+	if !p.Retryable || a.Status != http.StatusConflict && a.Status != http.StatusServiceUnavailable {
+		tb.Fatalf("answer = %d (replayed %t), want a retryable 409 or 503: %s", a.Status, a.Replayed(), a.Body)
+	}
+}
+
+// create creates a workflow under a key, in as many tries as it takes.
+func (s *stage) create(tb testing.TB, key string) {
+	tb.Helper()
+	program.Await(tb, "the workflow of key "+key+" is created", func() bool {
+		a := s.tryToCreate(tb, key)
+		if !a.Created() {
+			wantUndecided(tb, a)
+		}
+		return a.Created()
+	})
+}
+
+// tryToCreate sends a request that is one transaction under a key and no start.
+func (s *stage) tryToCreate(tb testing.TB, key string) program.Answer {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.server.URL()+"/api/workflows/",
+		strings.NewReader(`{"slug":"made-`+key+`","name":"Made","is_active":true,"definition":{`+
+			`"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",`+
+			`"config":{"schema":{"type":"object"}}}]}}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", key)
+	a, err := s.owner.Do(request)
+	if err != nil {
+		tb.Fatalf("create a workflow: %v", err)
+	}
+	return a
+}
+
+// check waits until every run is completed, and demands that each answer is true.
+func (s *stage) check(tb testing.TB) {
+	tb.Helper()
+	program.CheckAtRest(tb, s.DB)
+	s.told.Check(tb, s.DB, s.Harbour.ID)
+}

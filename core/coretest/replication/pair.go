@@ -1,0 +1,259 @@
+// Package replication runs a PostgreSQL and its synchronous standby, and takes either away as failures do. Nothing here
+// is part of the service.
+package replication
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/embedded"
+)
+
+// Pair is a PostgreSQL and its synchronous standby. They end with their test.
+type Pair struct {
+	primary, standby *embedded.Postgres
+	link             *link
+	dir              string
+}
+
+// StartPair returns when commits wait for the standby.
+func StartPair(tb testing.TB) *Pair {
+	tb.Helper()
+	p := &Pair{dir: openFolder(tb)}
+	p.primary = p.start(tb, "primary")
+	p.link = newLink(tb, filepath.Join(hostOf(tb, p.primary), ".s.PGSQL.5432"))
+	// A standby that has lost the primary looks for it again so often.
+	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'")
+	p.copyPrimary(tb)
+	p.standby = p.start(tb, "standby")
+	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	coretest.Prepare(tb, p.primary.URL(), "SELECT pg_reload_conf()")
+	p.awaitStandby(tb)
+	return p
+}
+
+// URL names both servers and asks for the one that can be written to.
+func (p *Pair) URL(tb testing.TB) string {
+	tb.Helper()
+	query := url.Values{
+		"host": {hostOf(tb, p.primary) + "," + hostOf(tb, p.standby)}, "port": {"5432,5432"}, "user": {"app"},
+		"sslmode": {"disable"}, "target_session_attrs": {"read-write"},
+	}
+	return "postgres:///app?" + query.Encode()
+}
+
+// PrimaryURL is the address of the first primary.
+func (p *Pair) PrimaryURL() string { return p.primary.URL() }
+
+// Loss is a way in which a standby is lost, and comes back.
+type Loss struct {
+	Name             string
+	strike, takeBack func(tb testing.TB, p *Pair)
+}
+
+// Losses are the ways to lose a standby.
+func Losses() []Loss {
+	return []Loss{
+		{
+			Name:   "Killed",
+			strike: func(tb testing.TB, p *Pair) { tb.Helper(); kill(tb, p.standby) },
+			takeBack: func(tb testing.TB, p *Pair) {
+				tb.Helper()
+				p.standby = p.again(tb, p.standby, "standby")
+			},
+		},
+		{
+			Name:     "Frozen",
+			strike:   func(tb testing.TB, p *Pair) { tb.Helper(); signal(tb, p.standby, syscall.SIGSTOP) },
+			takeBack: func(tb testing.TB, p *Pair) { tb.Helper(); signal(tb, p.standby, syscall.SIGCONT) },
+		},
+		{
+			Name:     "CutOff",
+			strike:   func(_ testing.TB, p *Pair) { p.link.cut() },
+			takeBack: func(_ testing.TB, p *Pair) { p.link.mend() },
+		},
+	}
+}
+
+// Lose loses the standby.
+func (p *Pair) Lose(tb testing.TB, loss Loss) {
+	tb.Helper()
+	loss.strike(tb, p)
+	if loss.Name == "Frozen" {
+		tb.Cleanup(func() { signal(tb, p.standby, syscall.SIGCONT) }) // Otherwise it could not be stopped.
+	}
+}
+
+// TakeBack ends the loss. The standby catches up by itself as long as the primary lives.
+func (p *Pair) TakeBack(tb testing.TB, loss Loss) {
+	tb.Helper()
+	loss.takeBack(tb, p)
+}
+
+// KillPrimary ends the primary and all its processes at once, as the loss of its machine does.
+func (p *Pair) KillPrimary(tb testing.TB) {
+	tb.Helper()
+	kill(tb, p.primary)
+}
+
+// Promote makes the standby the primary, whatever it lacks. It then waits for no standby of its own.
+func (p *Pair) Promote(tb testing.TB) {
+	tb.Helper()
+	coretest.Prepare(tb, p.standby.URL(), "SELECT pg_promote()")
+}
+
+// Restart ends the primary as an update does and starts it again.
+func (p *Pair) Restart(tb testing.TB) {
+	tb.Helper()
+	p.primary = p.again(tb, p.primary, "primary")
+	p.awaitStandby(tb)
+}
+
+// again starts a server anew, after its end.
+func (p *Pair) again(tb testing.TB, server *embedded.Postgres, name string) *embedded.Postgres {
+	tb.Helper()
+	if err := server.Stop(tb.Context()); err != nil {
+		tb.Fatalf("stop the %s: %v", name, err)
+	}
+	return p.start(tb, name)
+}
+
+// start starts the server of a folder, which has data already or is given some.
+func (p *Pair) start(tb testing.TB, name string) *embedded.Postgres {
+	tb.Helper()
+	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
+		Dir: filepath.Join(p.dir, name), BinDir: os.Getenv("PG_BIN_DIR"), Durable: true, MaxConnections: 100,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		tb.Fatalf("start the %s: %v", name, err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Errorf("stop the %s: %v", name, err)
+		}
+	})
+	return server
+}
+
+// copyPrimary makes the standby's data, which belong to the user of the primary's.
+func (p *Pair) copyPrimary(tb testing.TB) {
+	tb.Helper()
+	base := filepath.Join(p.dir, "standby")
+	if err := os.Mkdir(base, 0o755); err != nil {
+		tb.Fatalf("make a folder: %v", err)
+	}
+	data := filepath.Join(base, "data")
+	copying := exec.CommandContext(tb.Context(), filepath.Join(p.primary.BinDir(), "pg_basebackup"), "-h", "127.0.0.1",
+		"-p", p.link.port(tb), "-U", "app", "-D", data, "-R", "-C", "-S", "standby", "--checkpoint=fast")
+	if output, err := copying.CombinedOutput(); err != nil {
+		tb.Fatalf("copy the primary: %v: %s", err, output)
+	}
+	found, err := os.Stat(filepath.Join(p.primary.Dir(), "data"))
+	if err != nil {
+		tb.Fatalf("find the primary's user: %v", err)
+	}
+	owner, ok := found.Sys().(*syscall.Stat_t)
+	if !ok {
+		tb.Fatal("the primary's data have no owner")
+	}
+	err = filepath.WalkDir(base, func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	})
+	if err != nil {
+		tb.Fatalf("give the copy to the primary's user: %v", err)
+	}
+}
+
+// awaitStandby waits until commits wait for the standby and for nothing else.
+func (p *Pair) awaitStandby(tb testing.TB) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), p.primary.URL())
+	if err != nil {
+		tb.Fatalf("connect: %v", err)
+	}
+	defer conn.Close(tb.Context())
+	program.Await(tb, "the standby is synchronous", func() bool {
+		var synchronous bool
+		const query = "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')"
+		return conn.QueryRow(tb.Context(), query).Scan(&synchronous) == nil && synchronous
+	})
+}
+
+// kill ends a server with all its processes at once.
+func kill(tb testing.TB, server *embedded.Postgres) {
+	tb.Helper()
+	signal(tb, server, syscall.SIGKILL)
+	<-server.Done()
+}
+
+// signal sends a signal to all processes of a server, if it runs. The main process is stopped first, so that it starts
+// no others meanwhile.
+func signal(tb testing.TB, server *embedded.Postgres, sig syscall.Signal) {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(server.Dir(), "data", "postmaster.pid"))
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		tb.Fatalf("find the main process: %v", err)
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	id, err := strconv.Atoi(string(first))
+	if err != nil {
+		tb.Fatalf("find the main process: %v", err)
+	}
+	send := func(process int, sig syscall.Signal) {
+		if err := syscall.Kill(process, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			tb.Fatalf("send %s to process %d: %v", sig, process, err)
+		}
+	}
+	send(id, syscall.SIGSTOP)
+	for _, process := range append(program.ChildrenOf(tb, id), id) {
+		send(process, sig)
+	}
+}
+
+// openFolder returns a folder that the user who runs PostgreSQL for root can reach, which tb.TempDir does not.
+func openFolder(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "simplevalidations-pair-") //nolint:usetesting // its parent is closed to others
+	if err != nil {
+		tb.Fatalf("make folder: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Errorf("remove folder: %v", err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		tb.Fatalf("open folder: %v", err)
+	}
+	return dir
+}
+
+// hostOf returns the folder of a server's socket.
+func hostOf(tb testing.TB, server *embedded.Postgres) string {
+	tb.Helper()
+	config, err := pgx.ParseConfig(server.URL())
+	if err != nil {
+		tb.Fatalf("read the address of a server: %v", err)
+	}
+	return config.Host
+}
