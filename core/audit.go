@@ -22,10 +22,20 @@ type AuditRecord struct {
 
 // Audit adds the writing of the records to a batch.
 func Audit(batch *db.Batch, records ...AuditRecord) {
+	audit(batch, "", records)
+}
+
+// AuditGranted is Audit for those records whose targets the batch has granted (db.Granted).
+func AuditGranted(batch *db.Batch, records ...AuditRecord) {
+	audit(batch, ` WHERE r.target_id = ANY (`+db.Granted+`::text[])`, records)
+}
+
+func audit(batch *db.Batch, condition string, records []AuditRecord) {
 	batch.Queue(`
 		INSERT INTO audit_records (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[],
-			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])`,
+			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+			AS r (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)`+condition,
 		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.ID }),
 		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.OrgID }),
 		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.ActorID) }),

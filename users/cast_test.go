@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -72,48 +73,37 @@ func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
 	return secret
 }
 
-// grant is the decision on one run.
-type grant struct {
-	Granted bool
-	Usage   users.Usage
-	// Refused is set for an organization that is gone.
-	Refused error
-}
-
-// charge charges runs in a transaction of their own.
-func (b *testBundle) charge(tb testing.TB, demands ...uuid.UUID) []grant {
+// charge charges runs in a transaction of their own, and returns for each whether it was granted.
+func (b *testBundle) charge(tb testing.TB, orgs ...uuid.UUID) []bool {
 	tb.Helper()
-	grants, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]grant, error) {
-		return chargeIn(tb.Context(), tx, demands...)
+	if _, err := users.OpenCounters(tb.Context(), b.db, orgs); err != nil {
+		tb.Fatalf("open counters: %v", err)
+	}
+	granted, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]bool, error) {
+		return chargeIn(tb.Context(), tx, orgs...)
 	})
 	if err != nil {
 		tb.Fatalf("charge runs: %v", err)
 	}
-	return grants
+	return granted
 }
 
 // chargeIn charges runs in a transaction.
-func chargeIn(ctx context.Context, tx db.Tx, demands ...uuid.UUID) ([]grant, error) {
-	locking, batch := tx.NewBatch(), tx.NewBatch()
-	wanted := make([]users.Demand, len(demands))
-	for i, orgID := range demands {
-		wanted[i].OrgID = orgID
+func chargeIn(ctx context.Context, tx db.Tx, orgs ...uuid.UUID) ([]bool, error) {
+	runs := make([]uuid.UUID, len(orgs))
+	charges := make([]users.RunCharge, len(orgs))
+	for i, orgID := range orgs {
+		runs[i] = uuid.New()
+		charges[i] = users.RunCharge{RunID: runs[i], OrgID: orgID}
 	}
-	pending := users.QueueCounterLocks(locking, wanted)
-	if err := locking.Send(ctx); err != nil {
+	batch := tx.NewBatch()
+	db.Grant(batch, runs)
+	answered := users.QueueCharges(batch, charges)
+	if err := batch.Send(ctx); err != nil {
 		return nil, err
 	}
-	counters, err := pending.Counters()
-	if err != nil {
-		return nil, err
-	}
-	grants := make([]grant, len(demands))
-	for i, orgID := range demands {
-		g := &grants[i]
-		g.Usage, g.Granted, g.Refused = counters.ChargeRun(orgID)
-	}
-	counters.Write(batch)
-	return grants, batch.Send(ctx)
+	granted, err := answered.Get()
+	return db.Column(runs, func(id *uuid.UUID) bool { return slices.Contains(granted, *id) }), err
 }
 
 func (b *testBundle) exec(tb testing.TB, query string, args ...any) {

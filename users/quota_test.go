@@ -1,7 +1,6 @@
 package users_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,36 +18,27 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-// granted lists which demands were granted.
-func granted(grants []grant) []bool {
-	list := make([]bool, len(grants))
-	for i, grant := range grants {
-		list[i] = grant.Granted
-	}
-	return list
-}
-
 func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "new-month", 5)
-	set := make(chan error, 1)
+	opened := make(chan error, 1)
 	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
-		// The counter is opened with the old quota; the change must not slip in unseen.
-		if _, err := chargeIn(t.Context(), tx, org); err != nil {
+		// The counter must not be opened with the old quota while the operator sets a new one.
+		if _, err := tx.Exec(t.Context(), `UPDATE organizations SET run_quota = 9 WHERE id = $1`, org); err != nil {
 			return 0, err
 		}
 		go func() {
-			nine := int64(9)
-			set <- b.service.SetRunQuota(t.Context(), org, &nine)
+			_, err := users.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
+			opened <- err
 		}()
 		coretest.Eventually(t, func() bool {
 			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
-				WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0 || len(set) > 0
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0 || len(opened) > 0
 		})
 		return 0, nil
 	})
-	if err := errors.Join(err, <-set); err != nil {
+	if err := errors.Join(err, <-opened); err != nil {
 		t.Fatal(err)
 	}
 	if quota := one[int64](t, b, `SELECT quota FROM usage_counters WHERE org_id = $1`, org); quota != 9 {
@@ -56,24 +46,19 @@ func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 	}
 }
 
-func TestCounters(t *testing.T) {
+func TestCharges(t *testing.T) {
 	t.Parallel()
 
-	t.Run("GrantsInTheOrderOfTheDemands", func(t *testing.T) {
+	t.Run("WhereThereIsRoomForAll", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		two, none, free := b.org(t, "two", 2), b.org(t, "none", 0), b.org(t, "free", -1)
-		grants := b.charge(t, two, none, free, two, free, two, none, free)
-		want := []bool{true, false, true, true, true, false, false, true}
-		if diff := cmp.Diff(want, granted(grants)); diff != "" {
-			t.Errorf("grants (-want +got):\n%s", diff)
+		got := b.charge(t, two, none, free, two, free)
+		if diff := cmp.Diff([]bool{true, false, true, true, true}, got); diff != "" {
+			t.Errorf("granted (-want +got):\n%s", diff)
 		}
-		used := []int64{1, 0, 1, 2, 2, 2, 0, 3}
-		for i, grant := range grants {
-			if grant.Usage.Used != used[i] || grant.Usage.Metric != users.MetricRuns {
-				t.Errorf("usage %d = %d %s, want %d %s", i, grant.Usage.Used, grant.Usage.Metric, used[i],
-					users.MetricRuns)
-			}
+		if diff := cmp.Diff([]bool{false, true}, b.charge(t, two, free)); diff != "" {
+			t.Errorf("granted beyond the quota (-want +got):\n%s", diff)
 		}
 		for org, want := range map[uuid.UUID]int64{two: 2, none: 0, free: 3} {
 			if got := b.used(t, org); got != want {
@@ -82,28 +67,74 @@ func TestCounters(t *testing.T) {
 		}
 	})
 
-	t.Run("ChargesManyOrganizationsAtOnce", func(t *testing.T) {
+	t.Run("AllOfAnOrganizationOrNone", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		var demands []uuid.UUID
+		org := b.org(t, "org", 2)
+		if diff := cmp.Diff([]bool{false, false, false}, b.charge(t, org, org, org)); diff != "" {
+			t.Errorf("granted (-want +got):\n%s", diff)
+		}
+		if got := b.used(t, org); got != 0 {
+			t.Errorf("used = %d, want nothing", got)
+		}
+	})
+
+	t.Run("OfManyOrganizationsInThisMonthAlone", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		var orgs []uuid.UUID
 		want := make(map[uuid.UUID]int64)
 		for i := range 9 {
 			org := b.org(t, fmt.Sprintf("org-%d", i), -1)
 			want[org] = int64(1 + i%3)
-			demands = append(demands, slices.Repeat([]uuid.UUID{org}, 1+i%3)...)
+			orgs = append(orgs, slices.Repeat([]uuid.UUID{org}, 1+i%3)...)
 		}
-		b.charge(t, demands...)
+		b.charge(t, orgs...)
+		b.exec(t, `UPDATE usage_counters SET period_start = period_start - interval '1 month'`)
+		b.charge(t, orgs...)
 		for org, want := range want {
-			if got := b.used(t, org); got != want {
-				t.Errorf("used = %d, want %d", got, want)
+			for name, period := range map[string]string{"last": "< ", "this": "= "} {
+				if got := one[int64](t, b, `SELECT used FROM usage_counters WHERE org_id = $1 AND period_start `+period+
+					`date_trunc('month', now() AT TIME ZONE 'UTC')::date`, org); got != want {
+					t.Errorf("used in %s month = %d, want %d", name, got, want)
+				}
 			}
 		}
 	})
 
-	t.Run("ForgetsARolledBackCharge", func(t *testing.T) {
+	t.Run("NotWithoutACounter", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		org := b.org(t, "org", 1)
+		granted, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]bool, error) {
+			return chargeIn(t.Context(), tx, b.org(t, "org", 1), uuid.New())
+		})
+		if diff := cmp.Diff([]bool{false, false}, granted); diff != "" || err != nil {
+			t.Errorf("granted (-want +got):\n%s, %v", diff, err)
+		}
+	})
+
+	t.Run("OnlyWhatIsGranted", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", -1)
+		b.charge(t, org)
+		granted, err := db.InBatch(t.Context(), b.db, func(batch *db.Batch) *db.Future[[]uuid.UUID] {
+			db.Grant(batch, nil)
+			return users.QueueCharges(batch, []users.RunCharge{{RunID: uuid.New(), OrgID: org}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := granted.Get(); len(left) > 0 || err != nil || b.used(t, org) != 1 {
+			t.Errorf("granted = %v, %v with %d used, want nothing and 1", left, err, b.used(t, org))
+		}
+	})
+
+	t.Run("ForgottenWithTheirTransaction", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", 2)
+		b.charge(t, org)
 		refusal := errors.New("no")
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			if _, err := chargeIn(t.Context(), tx, org); err != nil {
@@ -114,79 +145,61 @@ func TestCounters(t *testing.T) {
 		if !errors.Is(err, refusal) {
 			t.Fatalf("InTx = %v, want the refusal", err)
 		}
-		if grants := b.charge(t, org); !grants[0].Granted {
+		if !b.charge(t, org)[0] {
 			t.Error("a charge that was rolled back counts")
 		}
 	})
 
-	t.Run("BeginsAnewEveryMonthWithTheQuotaOfThatTime", func(t *testing.T) {
+	t.Run("BeginAnewEveryMonthWithTheQuotaOfThatTime", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		org := b.org(t, "org", 1)
 		b.charge(t, org)
 		b.exec(t, `UPDATE usage_counters SET period_start = period_start - interval '1 month'`)
 		b.exec(t, `UPDATE organizations SET run_quota = 2`)
-		grants := b.charge(t, org, org, org)
-		if diff := cmp.Diff([]bool{true, true, false}, granted(grants)); diff != "" {
-			t.Errorf("grants of the new month (-want +got):\n%s", diff)
+		if got := []bool{b.charge(t, org)[0], b.charge(t, org)[0], b.charge(t, org)[0]}; !slices.Equal(got,
+			[]bool{true, true, false}) {
+			t.Errorf("granted in the new month = %v, want 2 of 3", got)
 		}
-		usage := grants[0].Usage
+		counters, err := users.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
+		if err != nil {
+			t.Fatal(err)
+		}
+		usage := counters[org]
 		month := one[time.Time](t, b, `SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date`)
-		if !usage.Period.Equal(month) {
-			t.Errorf("period = %s, want the month of the database's clock, %s", usage.Period, month)
-		}
-		if want := usage.Period.AddDate(0, 1, 0); !usage.ResetsAt().Equal(want) {
-			t.Errorf("ResetsAt = %s, want %s", usage.ResetsAt(), want)
-		}
-		if n := one[int64](t, b, `SELECT count(*) FROM usage_counters`); n != 2 {
-			t.Errorf("counters = %d, want one for each month", n)
+		if !usage.Period.Equal(month) || !usage.ResetsAt().Equal(month.AddDate(0, 1, 0)) || usage.Used != 2 {
+			t.Errorf("usage = %+v, want 2 of the month of the database's clock, %s", usage, month)
 		}
 	})
 
-	t.Run("RefusesUnknownOrganizationsAlone", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t)
-		org := b.org(t, "org", 1)
-		grants := b.charge(t, uuid.New(), org)
-		if grants[0].Granted || !core.HasCode(grants[0].Refused, core.CodeNotAuthenticated) {
-			t.Errorf("grant = %+v, want a refusal: there is no such organization", grants[0])
-		}
-		if got := b.used(t, org); got != 1 || !grants[1].Granted {
-			t.Errorf("used = %d with %+v, want that the other one is charged", got, grants[1])
-		}
-	})
-
-	t.Run("GrantsExactlyTheQuotaToManyAtOnce", func(t *testing.T) {
+	t.Run("GrantExactlyTheQuotaToManyAtOnce", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		const quota, attempts = 17, 50
 		org := b.org(t, "org", quota)
+		b.charge(t, org)
 		var count atomic.Int64
 		var clients sync.WaitGroup
 		for range attempts {
 			clients.Go(func() {
-				grants, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]grant, error) {
-					return chargeIn(t.Context(), tx, org)
-				})
-				if err != nil {
-					t.Errorf("charge: %v", err)
-				} else if grants[0].Granted {
+				if b.charge(t, org)[0] {
 					count.Add(1)
 				}
 			})
 		}
 		clients.Wait()
-		if got, used := count.Load(), b.used(t, org); got != quota || used != quota {
-			t.Errorf("granted = %d, used = %d, want %d", got, used, quota)
+		if got, used := count.Load(), b.used(t, org); got != quota-1 || used != quota {
+			t.Errorf("granted = %d, used = %d, want %d beside the first", got, used, quota-1)
 		}
 	})
 
-	t.Run("DoesNotDeadlockInOppositeOrders", func(t *testing.T) {
+	t.Run("DoNotDeadlockInOppositeOrders", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		orgs := []uuid.UUID{b.org(t, "a", -1), b.org(t, "b", -1), b.org(t, "c", -1)}
 		const rounds = 20
 		var clients sync.WaitGroup
+		var begun atomic.Int64
 		for i := range 6 {
 			demands := slices.Clone(orgs)
 			if i%2 == 1 {
@@ -194,7 +207,11 @@ func TestCounters(t *testing.T) {
 			}
 			clients.Go(func() {
 				for range rounds {
-					if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]grant, error) {
+					if _, err := users.OpenCounters(t.Context(), b.db, demands); err != nil {
+						t.Errorf("open: %v", err)
+					}
+					if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]bool, error) {
+						begun.Add(1)
 						return chargeIn(t.Context(), tx, demands...)
 					}); err != nil {
 						t.Errorf("charge: %v", err)
@@ -203,65 +220,15 @@ func TestCounters(t *testing.T) {
 			})
 		}
 		clients.Wait()
+		if got := begun.Load(); got != 6*rounds {
+			t.Errorf("transactions = %d, want %d, of which none is repeated", got, 6*rounds)
+		}
 		for _, org := range orgs {
 			if got := b.used(t, org); got != 6*rounds {
 				t.Errorf("used = %d, want %d", got, 6*rounds)
 			}
 		}
 	})
-}
-
-// At the first starts of a month one transaction opens a counter while another has begun to lock those that are open.
-func TestOpeningCountersDoesNotDeadlock(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	orgs := []uuid.UUID{b.org(t, "a", -1), b.org(t, "b", -1), b.org(t, "c", -1)}
-	slices.SortFunc(orgs, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	var begun atomic.Int64
-	var charging sync.WaitGroup
-	charge := func(demands ...uuid.UUID) {
-		charging.Go(func() {
-			if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]grant, error) {
-				begun.Add(1)
-				return chargeIn(t.Context(), tx, demands...)
-			}); err != nil {
-				t.Errorf("charge: %v", err)
-			}
-		})
-	}
-	awaitBlocked := func(want int) {
-		coretest.Eventually(t, func() bool {
-			return one[int](t, b, `SELECT count(*) FROM pg_stat_activity
-				WHERE wait_event_type = 'Lock' AND datname = current_database()`) == want
-		})
-	}
-	chargeFirst := func(org uuid.UUID, meanwhile func()) {
-		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
-			_, err := chargeIn(t.Context(), tx, org)
-			meanwhile()
-			return 0, err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	chargeFirst(orgs[1], func() {
-		chargeFirst(orgs[2], func() {
-			charge(orgs...) // Opens the first one, and waits for the second.
-			awaitBlocked(1)
-		})
-		charge(orgs[0], orgs[2]) // Finds the third one open, and the first one not.
-		awaitBlocked(2)
-	})
-	charging.Wait()
-	if got := begun.Load(); got != 2 {
-		t.Errorf("transactions = %d, want 2, of which none is repeated", got)
-	}
-	for i, want := range []int64{2, 2, 3} {
-		if got := b.used(t, orgs[i]); got != want {
-			t.Errorf("used = %d, want %d", got, want)
-		}
-	}
 }
 
 func (b *testBundle) used(tb testing.TB, org uuid.UUID) int64 {
@@ -307,9 +274,10 @@ func TestSetRunQuota(t *testing.T) {
 			if err := b.service.SetRunQuota(t.Context(), org, step.quota); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(step.want, granted(b.charge(t,
-				slices.Repeat([]uuid.UUID{org}, len(step.want))...))); diff != "" {
-				t.Errorf("grants (-want +got):\n%s", diff)
+			for i, want := range step.want {
+				if got := b.charge(t, org)[0]; got != want {
+					t.Errorf("run %d granted = %t, want %t", i, got, want)
+				}
 			}
 		}
 	})
@@ -326,12 +294,12 @@ func TestSetRunQuota(t *testing.T) {
 		if err != nil || usage.Used != 3 || usage.Quota == nil || *usage.Quota != 3 {
 			t.Errorf("usage = %+v, %v, want 3 of 3 in this month", usage, err)
 		}
-		if b.charge(t, org)[0].Granted {
+		if b.charge(t, org)[0] {
 			t.Error("a run beyond the lowered quota was granted")
 		}
 		b.exec(t, `UPDATE usage_counters SET period_start = period_start - interval '1 month'`)
-		if diff := cmp.Diff([]bool{true, false}, granted(b.charge(t, org, org))); diff != "" {
-			t.Errorf("grants of the next month (-want +got):\n%s", diff)
+		if !b.charge(t, org)[0] || b.charge(t, org)[0] {
+			t.Error("the next month does not grant the lowered quota")
 		}
 	})
 
@@ -358,7 +326,7 @@ func TestSetRunQuota(t *testing.T) {
 		if err := b.service.SetRunQuota(t.Context(), org, number(9)); err != nil {
 			t.Fatal(err)
 		}
-		if b.charge(t, other)[0].Granted {
+		if b.charge(t, other)[0] {
 			t.Error("the other organization's quota was raised")
 		}
 		coretest.WantRow(t, b.db, coretest.Row{"org_id": org.String(), "actor_id": "NULL", "detail": "9 runs a month"},

@@ -92,7 +92,7 @@ func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepa
 	if err != nil {
 		tb.Fatalf("prepare run: %v", err)
 	}
-	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
+	prepared.Run.UsageMetric = "runs"
 	return prepared
 }
 
@@ -101,7 +101,8 @@ func (b *bundle) create(tb testing.TB, prepared Prepared) (uuid.UUID, error) {
 	tb.Helper()
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		b.service.Create(batch, prepared)
+		Propose(batch, []Prepared{prepared})
+		b.service.Create(batch, []Prepared{prepared})
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	return prepared.Run.ID, err

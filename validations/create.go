@@ -3,6 +3,7 @@ package validations
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -127,27 +128,40 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	return prepared, nil
 }
 
-// Create adds the rows of prepared runs to a batch: submissions, which adopt their uploads, runs, and staged jobs. A
-// rerun has its submission already. A run that is held or born leased is not staged. Every run that is not held must
-// have been charged in the same transaction, with its usage metric and period set.
-func (s *Service) Create(batch *db.Batch, prepared ...Prepared) {
-	var fresh []Prepared
+// Propose adds the documents of prepared runs to a batch and grants the runs (db.Grant). Statements between Propose and
+// Create may take grants away. Documents are large, so they travel before everything that others may wait for. A rerun
+// has its document already.
+func Propose(batch *db.Batch, prepared []Prepared) {
+	if fresh := withDocument(prepared); len(fresh) > 0 {
+		queueSubmissions(batch, fresh)
+	}
+	db.Grant(batch, db.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }))
+}
+
+// Create adds the rows of those proposed runs to a batch that are still granted (db.Granted): runs, which adopt their
+// uploads, and staged jobs. The documents of the others are deleted. A run that is held or born leased is not staged.
+// Every run that is not held must have been charged in the same transaction.
+func (s *Service) Create(batch *db.Batch, prepared []Prepared) {
+	fresh := withDocument(prepared)
+	queueAdoptions(batch, fresh)
+	s.queueRuns(batch, prepared)
 	var staged []jobs.Job
 	for _, p := range prepared {
-		if !p.isRerun() {
-			fresh = append(fresh, p)
-		}
 		if !p.Held && p.Lease == 0 {
 			staged = append(staged, jobs.Job{
 				Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch,
 			})
 		}
 	}
-	if len(fresh) > 0 {
-		queueSubmissions(batch, fresh)
-	}
-	s.queueRuns(batch, prepared)
 	if len(staged) > 0 {
-		jobs.Stage(batch, staged...)
+		jobs.StageGranted(batch, staged...)
 	}
+	if len(fresh) > 0 {
+		dropDocuments(batch, fresh)
+	}
+}
+
+// withDocument returns the runs that bring their document with them.
+func withDocument(prepared []Prepared) []Prepared {
+	return slices.DeleteFunc(slices.Clone(prepared), func(p Prepared) bool { return p.isRerun() })
 }

@@ -74,18 +74,16 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
+	prepared.Run.UsageMetric = "runs"
 	_, err = db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-		locking, batch := tx.NewBatch(), tx.NewBatch()
-		documents := QueueDocumentLocks(locking, []Prepared{prepared})
-		if err := locking.Send(tb.Context()); err != nil {
+		batch := tx.NewBatch()
+		Propose(batch, []Prepared{prepared})
+		documents := QueueDocumentLocks(batch, []Prepared{prepared})
+		b.service.Create(batch, []Prepared{prepared})
+		if err := batch.Send(tb.Context()); err != nil {
 			return struct{}{}, err
 		}
-		if err := documents.Require(prepared.Run); err != nil {
-			return struct{}{}, err
-		}
-		b.service.Create(batch, prepared)
-		return struct{}{}, batch.Send(tb.Context())
+		return struct{}{}, documents.Require(prepared.Run)
 	})
 	return prepared.Run.ID, err
 }

@@ -12,7 +12,6 @@ import (
 )
 
 func queueSubmissions(batch *db.Batch, prepared []Prepared) {
-	queueAdoptions(batch, prepared)
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
 			content, upload_id, created_at)
@@ -41,19 +40,21 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 			created_by, created_at, rerun_of, state, attempts, started_at, lease_until, sweep_after, traceparent,
 			tracestate)
 		SELECT r.org_id, r.id, workflow_id, workflow_version, workflow_slug, definition_digest, submission_id, source,
-			usage_metric, usage_period, idempotency_key, idempotency_key_id, request_id, created_by, created_at,
-			rerun_of, CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
+			usage_metric, CASE WHEN usage_metric = '' THEN date '0001-01-01'
+				ELSE date_trunc('month', now() AT TIME ZONE 'UTC')::date END,
+			idempotency_key, idempotency_key_id, request_id, created_by, created_at, rerun_of, CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
 			CASE WHEN lease > 0 THEN at END, CASE WHEN lease > 0 THEN at + lease * interval '1 millisecond' END,
 			CASE WHEN usage_metric = '' THEN 'infinity'
 				WHEN lease > 0 THEN at + lease * interval '1 millisecond'
-				ELSE at + $18::bigint * interval '1 millisecond' END,
+				ELSE at + $17::bigint * interval '1 millisecond' END,
 			nullif(traceparent, ''), nullif(tracestate, '')
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bytea[], $7::uuid[], $8::text[],
-			$9::text[], $10::date[], $11::text[], $12::uuid[], $13::text[], $14::uuid[], $15::timestamptz[],
-			$16::uuid[], $17::bigint[], $19::text[], $20::text[]) AS r (org_id, id, workflow_id, workflow_version,
-			workflow_slug, definition_digest, submission_id, source, usage_metric, usage_period, idempotency_key,
+			$9::text[], $10::text[], $11::uuid[], $12::text[], $13::uuid[], $14::timestamptz[], $15::uuid[],
+			$16::bigint[], $18::text[], $19::text[]) AS r (org_id, id, workflow_id, workflow_version,
+			workflow_slug, definition_digest, submission_id, source, usage_metric, idempotency_key,
 			idempotency_key_id, request_id, created_by, created_at, rerun_of, lease, traceparent, tracestate),
-			clock_timestamp() AS at`,
+			clock_timestamp() AS at
+		WHERE r.id = ANY (`+db.Granted+`)`,
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
@@ -63,7 +64,6 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
 		db.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
-		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.UsagePeriod }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
@@ -89,18 +89,32 @@ func originColumn(prepared []Prepared, value func(*Prepared) string) []string {
 // queueAdoptions excludes the uploads of prepared runs from the sweep. An upload that was swept or adopted before is
 // refused by the constraints of submissions.
 func queueAdoptions(batch *db.Batch, prepared []Prepared) {
-	var orgs, uploads []uuid.UUID
+	var orgs, uploads, runs []uuid.UUID
 	for _, p := range prepared {
 		if p.Submission.UploadID != nil {
 			orgs, uploads = append(orgs, p.Submission.OrgID), append(uploads, *p.Submission.UploadID)
+			runs = append(runs, p.Run.ID)
 		}
 	}
 	if len(uploads) == 0 {
 		return
 	}
 	batch.Queue(`
-		UPDATE uploads AS u SET sweep_after = NULL FROM unnest($1::uuid[], $2::uuid[]) AS a (org_id, id)
-		WHERE u.org_id = ANY (ARRAY[a.org_id]) AND u.id BETWEEN a.id AND a.id`, orgs, uploads)
+		UPDATE uploads AS u SET sweep_after = NULL
+		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS a (org_id, id, run_id)
+		WHERE u.org_id = ANY (ARRAY[a.org_id]) AND u.id BETWEEN a.id AND a.id
+			AND a.run_id = ANY (`+db.Granted+`)`, orgs, uploads, runs)
+}
+
+// dropDocuments deletes the documents of prepared runs that are not granted.
+func dropDocuments(batch *db.Batch, prepared []Prepared) {
+	batch.Queue(`
+		DELETE FROM submissions AS s USING unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS d (org_id, id, run_id)
+		WHERE s.org_id = ANY (ARRAY[d.org_id]) AND s.id BETWEEN d.id AND d.id
+			AND d.run_id <> ALL (`+db.Granted+`)`,
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
 }
 
 // IsUploadGone reports whether a run was refused because its upload was swept before the run could adopt it.
@@ -114,18 +128,24 @@ type PendingDocuments struct {
 }
 
 // QueueDocumentLocks locks the documents of reruns against the purge until the transaction ends. From then on the purge
-// finds the new run, which needs the document.
+// finds the new run, which needs the document. A rerun whose document is gone is not granted any more (db.Granted).
 func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 	if len(reruns) == 0 {
 		return &PendingDocuments{kept: db.Known(map[uuid.UUID]bool{})}
 	}
 	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
-		SELECT s.id, s.content IS NOT NULL OR s.upload_id IS NOT NULL
-		FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
-		JOIN submissions AS s ON s.org_id = ANY (ARRAY[asked.org_id]) AND s.id BETWEEN asked.id AND asked.id
-		ORDER BY asked.org_id, asked.id FOR SHARE OF s`,
+		WITH kept AS MATERIALIZED (
+			SELECT s.id FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
+			JOIN submissions AS s ON s.org_id = ANY (ARRAY[asked.org_id]) AND s.id BETWEEN asked.id AND asked.id
+			WHERE s.content IS NOT NULL OR s.upload_id IS NOT NULL
+			ORDER BY asked.org_id, asked.id FOR SHARE OF s),
+		narrowed AS MATERIALIZED (SELECT `+db.GrantAllBut(`
+			SELECT r.run_id FROM unnest($2::uuid[], $3::uuid[]) AS r (id, run_id)
+			WHERE r.id NOT IN (SELECT id FROM kept)`)+`)
+		SELECT kept.id FROM narrowed LEFT JOIN kept ON true`,
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
-		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }))}
+		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
+		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))}
 }
 
 // Require returns document_gone if the purge has removed the run's document.
@@ -144,12 +164,13 @@ func (p *PendingDocuments) Require(run Run) error {
 func readKept(rows pgx.Rows) (map[uuid.UUID]bool, error) {
 	kept := make(map[uuid.UUID]bool)
 	for rows.Next() {
-		var id uuid.UUID
-		var there bool
-		if err := rows.Scan(&id, &there); err != nil {
+		var id *uuid.UUID
+		if err := rows.Scan(&id); err != nil {
 			return nil, fmt.Errorf("read whether a document is kept: %w", err)
 		}
-		kept[id] = there
+		if id != nil {
+			kept[*id] = true
+		}
 	}
 	return kept, rows.Err()
 }

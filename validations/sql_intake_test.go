@@ -91,7 +91,8 @@ func TestSweepUploads(t *testing.T) {
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			batch := tx.NewBatch()
-			b.service.Create(batch, prepared)
+			Propose(batch, []Prepared{prepared})
+			b.service.Create(batch, []Prepared{prepared})
 			err := batch.Send(t.Context())
 			b.sweepUploads(t, 0)
 			return struct{}{}, err

@@ -8,8 +8,8 @@
 //   - Reads collects the statements of a page or a list into one round trip.
 //   - InTx runs a transaction whose statements depend on each other's answers.
 //   - InPipeline is InTx in two round trips, for hot paths: what is known beforehand travels with BEGIN, what is
-//     written last travels with COMMIT. InBatch is InTx in one, and its statements can give it up
-//     (IsUnmet).
+//     written last travels with COMMIT. InBatch is InTx in one. Its later statements can be kept to what the earlier
+//     ones have granted (Granted).
 //   - InGormTx is InTx for transactions that also write models. GORM reads and writes single tables off the hot path
 //     (docs/adr/0008-gorm-and-pgx.md); it goes through database/sql, and nothing hot does.
 //

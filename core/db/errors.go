@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -26,13 +25,6 @@ func ViolatedConstraint(err error) string {
 func IsLockTimeout(err error) bool {
 	pgErr, ok := refusal(err)
 	return ok && pgErr.Code == "55P03"
-}
-
-// IsUnmet reports whether a statement has found a condition of its transaction unmet, so that nothing has happened.
-// Such a statement selects 1 / (condition)::int, because PostgreSQL has no expression of its own that fails.
-func IsUnmet(err error) bool {
-	pgErr, ok := refusal(err)
-	return ok && pgErr.Code == "22012"
 }
 
 // IsMemberFault reports whether one row of a bulk statement is at fault (classes 21, 22, 23 and 40), so
@@ -104,20 +96,6 @@ func IsContention(err error) bool {
 func isPlanChanged(err error) bool {
 	pgErr, ok := refusal(err)
 	return ok && pgErr.Code == "0A000" && strings.Contains(pgErr.Message, "cached plan")
-}
-
-// isConnectionLost reports whether a connection that was open ended under a statement. One that could not be opened
-// does not count: the next one could not either.
-func isConnectionLost(err error) bool {
-	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.Contains([]string{"57P01", "57P02"}, pgErr.Code)
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return false
-	}
-	return slices.ContainsFunc([]error{
-		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
-	}, func(lost error) bool { return errors.Is(err, lost) })
 }
 
 // refusal returns the error with which the database has certainly refused a statement or a commit. An error that leaves

@@ -63,8 +63,7 @@ func (tx GormTx) Gorm(ctx context.Context) *gorm.DB {
 }
 
 // InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure, deadlock, a plan
-// that a migration has changed), and when the connection is lost before COMMIT was sent, the whole is repeated, three
-// attempts in all. So fn may run more than once: it touches only tx and returns its result.
+// that a migration has changed), the whole is repeated, three attempts in all. So fn may run more than once: it touches only tx and returns its result.
 //
 // An error from COMMIT is ErrOutcomeUnknown unless the server says that it has rolled back. After an unknown outcome
 // nothing is repeated.
@@ -166,9 +165,11 @@ func repeat[T any](once func() (T, error)) (T, error) {
 	}
 }
 
-// isRepeatable reports whether a transaction has certainly left nothing behind and may succeed at once.
+// isRepeatable reports whether a transaction has certainly left nothing behind and may succeed at once. One whose
+// connection was lost may still hold its locks, as the server need not have noticed: its repetition would wait for
+// itself, or take itself for another request.
 func isRepeatable(err error) bool {
-	return IsContention(err) || isPlanChanged(err) || isConnectionLost(err) && !errors.Is(err, ErrOutcomeUnknown)
+	return IsContention(err) || isPlanChanged(err)
 }
 
 // inSession runs a transaction and rolls it back unless it was committed, also when the caller has gone or fn panics.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -47,17 +49,14 @@ func claimKeys(
 	ctx context.Context, database *db.DB, claims ...idempotency.Claim,
 ) ([]idempotency.ClaimResult, error) {
 	return db.InTx(ctx, database, func(tx db.Tx) ([]idempotency.ClaimResult, error) {
-		batch := tx.NewBatch()
-		pending := idempotency.QueueClaims(batch, claims)
-		if err := batch.Send(ctx); err != nil {
-			return nil, err
-		}
-		byID, err := pending.Results(ctx, tx)
 		results := make([]idempotency.ClaimResult, len(claims))
 		for i, claim := range claims {
-			results[i] = byID[claim.ID]
+			var err error
+			if results[i], err = idempotency.ClaimKey(ctx, tx, claim); err != nil {
+				return nil, err
+			}
 		}
-		return results, err
+		return results, nil
 	})
 }
 
@@ -162,25 +161,6 @@ func TestClaims(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, record); diff != "" {
 			t.Errorf("record (-want +got):\n%s", diff)
-		}
-	})
-
-	t.Run("WithdrawnKeyIsGone", func(t *testing.T) {
-		t.Parallel()
-		claim := newClaim(org, "withdrawn", "a")
-		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
-			if _, err := idempotency.ClaimKey(t.Context(), tx, claim); err != nil {
-				return 0, err
-			}
-			batch := tx.NewBatch()
-			idempotency.Withdraw(batch, claim)
-			return 0, batch.Send(t.Context())
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "withdrawn"); found || err != nil {
-			t.Errorf("lookup = %t, %v, want nothing", found, err)
 		}
 	})
 
@@ -301,57 +281,109 @@ func checkCode(t *testing.T, err error, want core.Code) {
 	}
 }
 
-// claimAtOnce claims keys in a transaction of one round trip that needs all of them.
-func claimAtOnce(ctx context.Context, database *db.DB, claims ...idempotency.Claim) (
-	map[uuid.UUID]idempotency.ClaimResult, error,
+// claimGranted claims keys in one batch, takes back what refuse names, and returns what was claimed and is granted.
+func claimGranted(t *testing.T, database *db.DB, refuse []uuid.UUID, claims ...idempotency.Claim) (
+	map[uuid.UUID]time.Time, []uuid.UUID,
 ) {
-	pending, err := db.InBatch(ctx, database, func(batch *db.Batch) *idempotency.PendingClaims {
-		return idempotency.QueueRequiredClaims(batch, claims)
+	t.Helper()
+	type answers struct {
+		claimed *db.Future[map[uuid.UUID]time.Time]
+		granted *db.Future[[]uuid.UUID]
+	}
+	answered, err := db.InBatch(t.Context(), database, func(batch *db.Batch) answers {
+		db.Grant(batch, db.Column(claims, func(c *idempotency.Claim) uuid.UUID { return c.Subject }))
+		claimed := idempotency.QueueClaims(batch, claims)
+		granted := db.QueueInto(batch, func(rows pgx.Rows) ([]uuid.UUID, error) {
+			return pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]uuid.UUID])
+		}, `SELECT `+db.GrantAllBut(`SELECT unnest($1::uuid[])`), refuse)
+		idempotency.QueueWithdrawals(batch, claims)
+		return answers{claimed: claimed, granted: granted}
 	})
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return pending.Claimed()
+	claimed, err := answered.claimed.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := answered.granted.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claimed, granted
 }
 
-func TestRequiredClaims(t *testing.T) {
+// newStart is newClaim with a subject.
+func newStart(org uuid.UUID, key, content string) idempotency.Claim {
+	claim := newClaim(org, key, content)
+	claim.Subject = uuid.New()
+	return claim
+}
+
+func TestGrantedClaims(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
 	org := uuid.New()
-
-	t.Run("AllAreClaimed", func(t *testing.T) {
-		t.Parallel()
-		claims := []idempotency.Claim{newClaim(org, "all-1", "a"), newClaim(org, "all-2", "a")}
-		results, err := claimAtOnce(t.Context(), database, claims...)
-		if err != nil || !results[claims[0].ID].Claimed || !results[claims[1].ID].Claimed {
-			t.Fatalf("results = %+v, %v, want both claimed", results, err)
+	find := func(t *testing.T, key string) (idempotency.Record, bool) {
+		t.Helper()
+		record, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, key)
+		if err != nil {
+			t.Fatal(err)
 		}
-		record, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "all-2")
-		if err != nil || !found || !record.ExpiresAt.Equal(results[claims[1].ID].ExpiresAt) {
-			t.Errorf("record = %+v, %v, want one that expires at %s", record, err, results[claims[1].ID].ExpiresAt)
+		return record, found
+	}
+
+	t.Run("AreKept", func(t *testing.T) {
+		t.Parallel()
+		first, second := newStart(org, "all-1", "a"), newStart(org, "all-2", "a")
+		claimed, granted := claimGranted(t, database, nil, first, second)
+		if len(claimed) != 2 || !slices.Equal(granted, []uuid.UUID{first.Subject, second.Subject}) {
+			t.Errorf("claimed = %v, granted = %v, want both", claimed, granted)
+		}
+		if record, found := find(t, "all-2"); !found || !record.ExpiresAt.Equal(claimed[second.ID]) {
+			t.Errorf("record = %+v, want one that expires at %s", record, claimed[second.ID])
 		}
 	})
 
-	t.Run("OrNone", func(t *testing.T) {
+	t.Run("LoseTheirGrantToAnotherRequest", func(t *testing.T) {
 		t.Parallel()
 		mustClaim(t, database, newClaim(org, "taken", "a"))
-		_, err := claimAtOnce(t.Context(), database, newClaim(org, "free", "a"), newClaim(org, "taken", "b"))
-		if !db.IsUnmet(err) {
-			t.Errorf("err = %v, want one of an unmet requirement", err)
+		free, taken := newStart(org, "free", "a"), newStart(org, "taken", "b")
+		claimed, granted := claimGranted(t, database, nil, free, taken)
+		if _, ok := claimed[taken.ID]; ok || len(claimed) != 1 || !slices.Equal(granted, []uuid.UUID{free.Subject}) {
+			t.Errorf("claimed = %v, granted = %v, want the free one", claimed, granted)
 		}
-		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "free"); found || err != nil {
-			t.Errorf("the free key: %t, %v, want none", found, err)
+		if record, found := find(t, "taken"); !found || record.RequestID != "request-a" {
+			t.Errorf("record = %+v, want that of the other request", record)
+		}
+		if claimed, granted := claimGranted(t, database, nil, newStart(org, "taken", "b")); len(claimed)+len(granted) > 0 {
+			t.Errorf("claimed = %v, granted = %v, want none", claimed, granted)
 		}
 	})
 
-	t.Run("AKeyWhoseClaimIsNotCommittedIsNotAwaited", func(t *testing.T) {
+	t.Run("AreWithdrawnWithTheirGrant", func(t *testing.T) {
+		t.Parallel()
+		kept, refused := newStart(org, "kept", "a"), newStart(org, "refused", "a")
+		claimed, granted := claimGranted(t, database, []uuid.UUID{refused.Subject}, kept, refused)
+		if len(claimed) != 2 || !slices.Equal(granted, []uuid.UUID{kept.Subject}) {
+			t.Errorf("claimed = %v, granted = %v, want two and one", claimed, granted)
+		}
+		if _, found := find(t, "refused"); found {
+			t.Error("a key without its grant is remembered")
+		}
+		if _, found := find(t, "kept"); !found {
+			t.Error("a granted key is gone")
+		}
+	})
+
+	t.Run("DoNotWaitForAnUncommittedRival", func(t *testing.T) {
 		t.Parallel()
 		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
 			if _, err := idempotency.ClaimKey(t.Context(), tx, newClaim(org, "open", "a")); err != nil {
 				return 0, err
 			}
-			if _, err := claimAtOnce(t.Context(), database, newClaim(org, "open", "a")); !db.IsUnmet(err) {
-				t.Errorf("err = %v, want one of an unmet requirement", err)
+			if claimed, _ := claimGranted(t, database, nil, newStart(org, "open", "a")); len(claimed) > 0 {
+				t.Errorf("claimed = %v, want none", claimed)
 			}
 			return 0, nil
 		})
@@ -360,13 +392,13 @@ func TestRequiredClaims(t *testing.T) {
 		}
 	})
 
-	t.Run("AnExpiredKeyIsTakenOver", func(t *testing.T) {
+	t.Run("TakeAnExpiredKeyOver", func(t *testing.T) {
 		t.Parallel()
-		mustClaim(t, database, newClaim(org, "expired", "a"))
-		expire(t, database, "expired")
-		claim := newClaim(org, "expired", "b")
-		if results, err := claimAtOnce(t.Context(), database, claim); err != nil || !results[claim.ID].Claimed {
-			t.Errorf("results = %+v, %v, want it claimed", results, err)
+		mustClaim(t, database, newClaim(org, "expired-start", "a"))
+		expire(t, database, "expired-start")
+		claim := newStart(org, "expired-start", "b")
+		if claimed, _ := claimGranted(t, database, nil, claim); len(claimed) != 1 {
+			t.Errorf("claimed = %v, want it claimed", claimed)
 		}
 	})
 }

@@ -61,121 +61,85 @@ const claimQuery = `
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
 	RETURNING k.id, k.expires_at`
 
-// PendingClaims are claims that were queued. Results is valid once the batch was sent.
-type PendingClaims struct {
-	claims []Claim
-	// claimed is when each claimed key expires, by the claim's id.
-	claimed *db.Future[map[uuid.UUID]time.Time]
-}
+// grantedClaimQuery is claimQuery that takes the grant from the subjects whose keys it could not claim. It has a row
+// also where it claims nothing.
+const grantedClaimQuery = `
+	WITH claimed AS (` + claimQuery + `),
+	narrowed AS MATERIALIZED (SELECT `
 
-// QueueClaims queues claims of keys. No two of them may name the same key.
-func QueueClaims(batch *db.Batch, claims []Claim) *PendingClaims {
+const claimedRows = `)
+	SELECT c.id, c.expires_at FROM narrowed LEFT JOIN claimed AS c ON true`
+
+// QueueClaims queues claims of keys whose subjects the batch has granted (db.Granted), and returns when each claimed
+// key expires, by the claim's id. The subjects of the others are not granted any more. No two claims may name the same
+// key.
+func QueueClaims(batch *db.Batch, claims []Claim) *db.Future[map[uuid.UUID]time.Time] {
 	if len(claims) == 0 {
-		return &PendingClaims{claimed: db.Known(map[uuid.UUID]time.Time{})}
+		return db.Known(map[uuid.UUID]time.Time{})
 	}
-	return &PendingClaims{
-		claims: claims, claimed: db.QueueInto(batch, readClaimed, claimQuery, claimColumns(claims)...),
-	}
+	return db.QueueInto(batch, readClaimed,
+		grantedClaimQuery+db.GrantAllBut(`SELECT lost.subject FROM unnest($1::uuid[], $19::uuid[]) AS lost (id, subject)
+			WHERE lost.id NOT IN (SELECT id FROM claimed)`)+claimedRows, claimColumns(claims)...)
 }
 
-// requiredClaimQuery is claimQuery that fails unless it claims every key. The branch behind UNION ALL has no row.
-const requiredClaimQuery = `WITH claimed AS (` + claimQuery + `)
-	SELECT id, expires_at FROM claimed
-	UNION ALL SELECT NULL, NULL WHERE 1 / ((SELECT count(*) FROM claimed) = $24::int)::int = 0`
-
-// QueueRequiredClaims is QueueClaims for a transaction that gives up, with an error that db.IsUnmet recognizes, unless
-// every key is claimed. So Results need not be asked whose key it is.
-func QueueRequiredClaims(batch *db.Batch, claims []Claim) *PendingClaims {
+// QueueWithdrawals queues the deletion of keys that the same transaction has claimed and whose subjects are not granted
+// any more, so that nothing is remembered of what did not happen.
+func QueueWithdrawals(batch *db.Batch, claims []Claim) {
 	if len(claims) == 0 {
-		return QueueClaims(batch, claims)
+		return
 	}
-	return &PendingClaims{claims: claims, claimed: db.QueueInto(
-		batch, readClaimed, requiredClaimQuery, append(claimColumns(claims), len(claims))...,
-	)}
+	batch.Queue(`DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+		SELECT k.ctid FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])
+			AS w (org_id, id, key, endpoint, subject)
+		CROSS JOIN LATERAL (SELECT ctid FROM idempotency_keys
+			WHERE org_id = w.org_id AND key = w.key AND endpoint = w.endpoint AND id = w.id LIMIT 1) AS k
+		WHERE w.subject <> ALL (`+db.Granted+`)))`,
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.Column(claims, func(c *Claim) string { return c.Key }),
+		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.Subject }))
 }
 
-// Claimed returns the result of each required claim by the claim's id.
-func (p *PendingClaims) Claimed() (map[uuid.UUID]ClaimResult, error) {
-	claimed, err := p.claimed.Get()
-	if err != nil {
-		return nil, err
-	}
-	results := make(map[uuid.UUID]ClaimResult, len(claimed))
-	for id, expiresAt := range claimed {
-		results[id] = ClaimResult{Claimed: true, ExpiresAt: expiresAt}
-	}
-	return results, nil
-}
-
-// Results returns the result of each claim by the claim's id. It reads the keys of other requests in a second
+// ClaimKey claims one key inside the transaction that does its work. It reads the key of another request in a second
 // statement, because the snapshot of the claim's statement may predate a rival's commit.
-func (p *PendingClaims) Results(ctx context.Context, tx db.Tx) (map[uuid.UUID]ClaimResult, error) {
-	claimed, err := p.claimed.Get()
-	if err != nil {
-		return nil, err
-	}
-	results := make(map[uuid.UUID]ClaimResult, len(p.claims))
-	var lost []Claim
-	for _, claim := range p.claims {
-		if expiresAt, ok := claimed[claim.ID]; ok {
-			results[claim.ID] = ClaimResult{Claimed: true, ExpiresAt: expiresAt}
-		} else {
-			lost = append(lost, claim)
-		}
-	}
-	if len(lost) == 0 {
-		return results, nil
-	}
-	existing, err := readExisting(ctx, tx, lost)
-	if err != nil {
-		return nil, err
-	}
-	for _, claim := range lost {
-		if record, ok := existing[claim.Identity()]; ok && !record.Absent() {
-			results[claim.ID] = ClaimResult{Existing: &record}
-		}
-	}
-	return results, nil
-}
-
-// ClaimKey claims one key inside the transaction that does its work. It runs two statements at most.
 func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
-	batch := tx.NewBatch()
-	pending := QueueClaims(batch, []Claim{claim})
-	if err := batch.Send(ctx); err != nil {
+	rows, err := tx.Query(ctx, claimQuery, claimColumns([]Claim{claim})...)
+	if err != nil {
+		return ClaimResult{}, fmt.Errorf("claim a key: %w", err)
+	}
+	claimed, err := readClaimed(rows)
+	if err != nil {
 		return ClaimResult{}, err
 	}
-	results, err := pending.Results(ctx, tx)
-	return results[claim.ID], err
+	if expiresAt, ok := claimed[claim.ID]; ok {
+		return ClaimResult{Claimed: true, ExpiresAt: expiresAt}, nil
+	}
+	existing, err := readExisting(ctx, tx, []Claim{claim})
+	if record, ok := existing[claim.Identity()]; ok && !record.Absent() {
+		return ClaimResult{Existing: &record}, err
+	}
+	return ClaimResult{}, err
 }
 
-// readClaimed reads what claimQuery returns: the claims that got their key. The others are missing.
+// readClaimed reads the claims that got their key. The others are missing.
 func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
+	defer rows.Close()
 	claimed := make(map[uuid.UUID]time.Time)
 	for rows.Next() {
-		var id uuid.UUID
-		var expiresAt time.Time
+		var id *uuid.UUID
+		var expiresAt *time.Time
 		if err := rows.Scan(&id, &expiresAt); err != nil {
 			return nil, fmt.Errorf("read a claimed key: %w", err)
 		}
-		claimed[id] = expiresAt
+		if id != nil {
+			claimed[*id] = *expiresAt
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("claim keys: %w", err)
 	}
 	return claimed, nil
-}
-
-// Withdraw deletes keys that the same transaction has claimed, for requests that were refused afterwards.
-func Withdraw(batch *db.Batch, claims ...Claim) {
-	batch.Queue(`DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-		SELECT k.ctid FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS w (org_id, id, key, endpoint)
-		CROSS JOIN LATERAL (SELECT ctid FROM idempotency_keys
-			WHERE org_id = w.org_id AND key = w.key AND endpoint = w.endpoint AND id = w.id LIMIT 1) AS k))`,
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
-		db.Column(claims, func(c *Claim) string { return c.Key }),
-		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 }
 
 // Identity identifies the key that is claimed.
@@ -195,10 +159,19 @@ func (c *Claim) LockNumber() int64 {
 	return int64(binary.BigEndian.Uint64(hash.Sum(nil))) //nolint:gosec // any bit pattern names a lock
 }
 
-// readExisting reads the records of keys that were not claimed. A key is missing while its holder's transaction is
-// open.
-func readExisting(ctx context.Context, tx db.Tx, claims []Claim) (map[Identity]Record, error) {
-	rows, err := tx.Query(ctx, `
+// ReadExisting returns the records of the keys that claims name, by what identifies them. A key is missing while its
+// holder's transaction is open.
+func ReadExisting(ctx context.Context, database *db.DB, claims []Claim) (map[Identity]Record, error) {
+	return readExisting(ctx, database.Pool, claims)
+}
+
+// querier is a transaction or a pool.
+type querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+func readExisting(ctx context.Context, in querier, claims []Claim) (map[Identity]Record, error) {
+	rows, err := in.Query(ctx, `
 		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
 		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys
 			WHERE org_id = asked.org AND key = asked.name AND endpoint = asked.operation LIMIT 1) AS k`,

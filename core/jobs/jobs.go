@@ -41,9 +41,19 @@ func (j Job) TaskID() string {
 
 // Stage adds the staging of jobs to a batch. Wake the Signal after the commit.
 func Stage(batch *db.Batch, jobs ...Job) {
+	stage(batch, "", jobs)
+}
+
+// StageGranted is Stage for those jobs whose subjects the batch has granted (db.Granted).
+func StageGranted(batch *db.Batch, jobs ...Job) {
+	stage(batch, ` WHERE j.subject_id = ANY (`+db.Granted+`)`, jobs)
+}
+
+func stage(batch *db.Batch, condition string, jobs []Job) {
 	batch.Queue(`
 		INSERT INTO staged_jobs (kind, org_id, subject_id, epoch)
-		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])`,
+		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])
+			AS j (kind, org_id, subject_id, epoch)`+condition,
 		db.Column(jobs, func(j *Job) string { return string(j.Kind) }),
 		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
 		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),

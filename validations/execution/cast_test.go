@@ -160,7 +160,8 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		b.runs.Create(batch, prepared)
+		validations.Propose(batch, []validations.Prepared{prepared})
+		b.runs.Create(batch, []validations.Prepared{prepared})
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	return jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
@@ -183,7 +184,7 @@ func (b *testBundle) prepare(ref validations.WorkflowRef, content validations.Co
 		RequestID: "r",
 		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, time.Now())
-	prepared.Run.UsageMetric, prepared.Run.UsagePeriod = "runs", time.Now()
+	prepared.Run.UsageMetric = "runs"
 	return prepared, err
 }
 

@@ -69,7 +69,8 @@ func (c localCast) insert(tb testing.TB, r localRun) {
 	r.Lease = r.place.Lease()
 	_, err := db.InTx(tb.Context(), c.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		c.runs.Create(batch, r.Prepared)
+		validations.Propose(batch, []validations.Prepared{r.Prepared})
+		c.runs.Create(batch, []validations.Prepared{r.Prepared})
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	if err != nil {

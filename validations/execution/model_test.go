@@ -102,7 +102,8 @@ func (w *runWorld) startRun(leased time.Duration) {
 	}
 	prepared.Lease = leased
 	_, err = db.InBatch(w.t.Context(), w.db, func(batch *db.Batch) struct{} {
-		w.runs.Create(batch, prepared)
+		validations.Propose(batch, []validations.Prepared{prepared})
+		w.runs.Create(batch, []validations.Prepared{prepared})
 		return struct{}{}
 	})
 	if err != nil {

@@ -35,10 +35,10 @@ type attempt struct {
 
 // outcome is what the transaction has decided about an attempt. It is valid once the batch was committed.
 type outcome struct {
+	// tried says that a commit was sent, and granted that it has started the run.
+	tried, granted bool
 	// claimed says whose the key is. An attempt without a key counts as claimed.
 	claimed idempotency.ClaimResult
-	// charged is the counter that the run was charged to; zero for a run that is held back.
-	charged users.Usage
 	// err is why nothing was started.
 	err error
 }
@@ -118,10 +118,10 @@ func (a *attempt) size() int { return len(a.run.Submission.Content) }
 // isStaged reports whether the attempt has staged its run.
 func (a *attempt) isStaged() bool { return a.goesOn() && a.place == nil }
 
-// goesOn reports whether the attempt has its key and nothing has refused it.
-func (a *attempt) goesOn() bool { return a.err == nil && a.claimed.Claimed }
+// goesOn reports whether the attempt's run was started, or reserved.
+func (a *attempt) goesOn() bool { return a.err == nil && a.granted }
 
-// refuse ends the attempt with an error. A key that it has claimed is withdrawn.
+// refuse ends the attempt with an error.
 func (a *attempt) refuse(err error) { a.err = err }
 
 // refuseQuota ends an attempt that the quota has no room for.

@@ -63,7 +63,8 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 	defer func() { s.metrics.Committed(len(batch), time.Since(began)) }()
 	for pending := batch; len(pending) > 0; {
 		firsts, duplicates := dedupByKey(pending)
-		s.commitDistinct(ctx, firsts, s.transact)
+		refused, others := s.spent.split(firsts)
+		s.commitDistinct(ctx, append(others, s.settle(ctx, refused)...), s.commit)
 		pending = nil
 		for _, d := range duplicates {
 			if !d.resolve() {
@@ -85,27 +86,40 @@ func places(tracer *tracing.Tracer, batch []*attempt) []tracing.Place {
 	return db.Column(batch, func(a **attempt) tracing.Place { return (*a).trace })
 }
 
-// commitDistinct commits attempts of different keys. When one row is at fault, or one organization's counter cannot be
-// locked in time, the others are committed without it.
+// commitDistinct decides attempts of different keys. When one row is at fault, or one organization's counter cannot be
+// locked in time, the others are committed without it. What is granted by a commit is never tried again.
 func (s *Starter) commitDistinct(
-	ctx context.Context, batch []*attempt, transact func(context.Context, []*attempt) error,
+	ctx context.Context, batch []*attempt, commit func(context.Context, []*attempt) error,
 ) {
-	err := transact(ctx, batch)
+	if len(batch) == 0 {
+		return
+	}
+	err := commit(ctx, batch)
 	switch {
 	case err == nil:
+		s.commitDistinct(ctx, s.settle(ctx, ungranted(batch)), commit)
 	case db.IsMemberFault(err) && len(batch) > 1:
 		for _, a := range batch {
-			s.commitDistinct(ctx, []*attempt{a}, transact)
+			s.commitDistinct(ctx, []*attempt{a}, commit)
 		}
 	case db.IsLockTimeout(err) && len(split(batch)) > 1:
 		for _, attempts := range split(batch) {
-			s.commitDistinct(ctx, attempts, s.transactApart)
+			s.commitDistinct(ctx, attempts, s.commitApart)
 		}
 	default:
+		if db.ViolatedConstraint(err) != "" {
+			// Its organization, which all rows refer to, may be gone.
+			batch = s.settle(ctx, batch)
+		}
 		for _, a := range batch {
 			a.refuse(commitError(err, a))
 		}
 	}
+}
+
+// ungranted returns the attempts that a commit has not granted.
+func ungranted(batch []*attempt) []*attempt {
+	return slices.DeleteFunc(slices.Clone(batch), func(a *attempt) bool { return a.granted })
 }
 
 // duplicate is an attempt whose key an earlier attempt of the same batch has.

@@ -39,7 +39,7 @@ type Starter struct {
 	overage *Overage
 	metrics *metrics.Starts
 	batches *coalesce.Batcher[*attempt, struct{}]
-	doubts  *doubts
+	spent   *spent
 }
 
 // New makes a Starter. A nil overage means that there is no billing service.
@@ -49,7 +49,7 @@ func New(
 ) *Starter {
 	s := &Starter{
 		database: database, cfg: cfg, runs: runs, guard: guard, local: local, staged: staged, overage: overage,
-		metrics: measured, doubts: newDoubts(),
+		metrics: measured, spent: newSpent(),
 	}
 	s.batches = coalesce.New(batchLimits(), (*attempt).size, s.commitBatch)
 	measured.Queue(s.batches.Waiting)
@@ -137,7 +137,7 @@ func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 		return s.startBeyondQuota(ctx, a)
 	case a.err != nil:
 		return Answer{}, a.err
-	case !a.claimed.Claimed:
+	case !a.granted:
 		return s.answerFromRival(ctx, a)
 	}
 	return Answer{

@@ -1,0 +1,92 @@
+package start
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+// settle decides attempts that no commit has granted: it answers those whose key another request has, and refuses those
+// that the quota has no room for, in the order of arrival. It returns the ones that are worth a commit: what stood
+// against them is gone, or they were not tried.
+func (s *Starter) settle(ctx context.Context, attempts []*attempt) []*attempt {
+	left, err := s.settleKeys(ctx, attempts)
+	if err == nil {
+		left, err = s.settleQuotas(ctx, left)
+	}
+	if err == nil {
+		return left
+	}
+	for _, a := range left {
+		a.refuse(commitError(err, a))
+	}
+	return nil
+}
+
+// settleKeys looks at the keys that are not claimed, in a snapshot that has seen what their holders have committed. An
+// attempt that could not claim a key without a row has met a request that is still in progress.
+func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
+	var unclaimed, left []*attempt
+	for _, a := range attempts {
+		if a.keyed && !a.claimed.Claimed {
+			unclaimed = append(unclaimed, a)
+		}
+	}
+	var existing map[idempotency.Identity]idempotency.Record
+	if len(unclaimed) > 0 {
+		var err error
+		if existing, err = idempotency.ReadExisting(ctx, s.database, claimsOf(unclaimed)); err != nil {
+			return attempts, err
+		}
+	}
+	for _, a := range attempts {
+		record, found := existing[a.claim.Identity()]
+		switch {
+		case a.err != nil:
+		case !a.keyed || a.claimed.Claimed, found && record.Absent(), !found && !a.tried:
+			left = append(left, a)
+		case found:
+			a.claimed.Existing = &record
+		}
+	}
+	return left, nil
+}
+
+// settleQuotas refuses what the quotas have no room for, and returns the others.
+func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
+	var orgs []uuid.UUID
+	for _, a := range attempts {
+		if !a.run.Held {
+			orgs = append(orgs, a.orgID())
+		}
+	}
+	if len(orgs) == 0 {
+		return attempts, nil
+	}
+	counters, err := users.OpenCounters(ctx, s.database, orgs)
+	if err != nil {
+		return attempts, fmt.Errorf("settle starts: %w", err)
+	}
+	s.spent.learn(counters)
+	taken := make(map[uuid.UUID]int64)
+	var left []*attempt
+	for _, a := range attempts {
+		usage, found := counters[a.orgID()]
+		switch {
+		case a.run.Held:
+			left = append(left, a)
+		case !found:
+			a.refuse(users.OrganizationGone())
+		case taken[a.orgID()] < usage.Room():
+			taken[a.orgID()]++
+			left = append(left, a)
+		default:
+			a.refuseQuota(usage)
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,144 @@
+package start
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users"
+)
+
+// observed is a bundle whose Starter reaches the database through a proxy, over one connection at a time.
+type observed struct {
+	bundle
+
+	proxy *pgproxy.Proxy
+	// full has no quota, few has one of 4; nothing keeps the others from starting.
+	full, few tenant
+	others    []tenant
+}
+
+func observe(t *testing.T) observed {
+	t.Helper()
+	o := observed{bundle: setup(t)}
+	o.proxy = pgproxy.Start(t, o.db.Pool.Config().ConnString())
+	o.starter.database = coretest.Connect(t, o.proxy.URL())
+	o.full, o.few = o.tenant(t, 0), o.tenant(t, 4)
+	for range 6 {
+		o.others = append(o.others, o.tenant(t, 100))
+	}
+	// The first starts of a month open the counters, and the connection prepares each statement that it has not seen.
+	o.commit(t.Context(), append(o.each(t, "first"), o.few.start(t, "first", "a"), o.full.start(t, "first", "a"))...)
+	o.commit(t.Context(), o.others[0].start(t, "first", "b"))
+	return o
+}
+
+// each prepares a start of each of the others.
+func (o observed) each(t *testing.T, key string) []*attempt {
+	t.Helper()
+	return db.Column(o.others, func(tn *tenant) *attempt { return tn.start(t, key, "a") })
+}
+
+// trips commits a batch, checks its outcomes, and returns how many round trips it has taken.
+func (o observed) trips(t *testing.T, batch []*attempt, outcomes ...string) int64 {
+	t.Helper()
+	before := o.proxy.RoundTrips()
+	o.commit(t.Context(), batch...)
+	took := o.proxy.RoundTrips() - before
+	o.checkOutcomes(t, batch, outcomes...)
+	return took
+}
+
+// What is granted costs one round trip, whatever shares its batch.
+func TestGrantedStartsTakeOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	for name, batch := range map[string][]*attempt{
+		"alone":                    {o.others[0].start(t, "a", "a")},
+		"without a key":            {o.others[0].start(t, "", "a")},
+		"of several organizations": o.each(t, "b"),
+	} {
+		if got := o.trips(t, batch, slices.Repeat([]string{"created"}, len(batch))...); got != 1 {
+			t.Errorf("starts %s took %d round trips, want 1", name, got)
+		}
+	}
+}
+
+// A start whose quota is used up is refused by two reads, before its document is sent.
+func TestSpentQuotasAreReadFirst(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	if got := o.trips(t, []*attempt{o.full.start(t, "a", "a")}, "quota_exceeded"); got != 2 {
+		t.Errorf("a refusal took %d round trips, want 2", got)
+	}
+	more := int64(10)
+	if err := o.users.SetRunQuota(t.Context(), o.full.principal.OrgID, &more); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.trips(t, []*attempt{o.full.start(t, "b", "a")}, "created"); got != 3 {
+		t.Errorf("the first start with a new quota took %d round trips, want 3", got)
+	}
+	if got := o.trips(t, []*attempt{o.full.start(t, "c", "a")}, "created"); got != 1 {
+		t.Errorf("the second start with a new quota took %d round trips, want 1", got)
+	}
+}
+
+// A request whose key was answered gets that answer, although its quota is used up.
+func TestSpentQuotasReplay(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	batch := []*attempt{o.few.start(t, "1", "a"), o.few.start(t, "2", "a"), o.few.start(t, "3", "a")}
+	o.trips(t, append(batch, o.few.start(t, "4", "a")), "created", "created", "created", "quota_exceeded")
+	o.trips(t, []*attempt{
+		o.few.start(t, "2", "a"), o.few.start(t, "2", "b"), o.few.start(t, "5", "a"),
+	}, "replayed", "idempotency_key_reused", "quota_exceeded")
+	o.checkCounts(t, o.few, all(4))
+}
+
+// A key that another start has leaves nothing behind of the start that lost it, and harms no other.
+func TestTakenKeysLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	tn := o.others[1]
+	o.trips(t, []*attempt{tn.start(t, "a", "a")}, "created")
+	o.trips(t, []*attempt{tn.start(t, "a", "a")}, "replayed")
+	o.trips(t, []*attempt{tn.start(t, "a", "b"), tn.start(t, "b", "b")}, "idempotency_key_reused", "created")
+	o.checkCounts(t, tn, all(3))
+}
+
+// While a key is held, its copies neither wait for the counter that its holder has locked, nor write anything.
+func TestCopiesDoNotWaitForTheCounter(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	tn := o.others[2]
+	first := tn.start(t, "held", "a")
+	if _, err := db.InTx(t.Context(), o.db, func(tx db.Tx) (int, error) {
+		batch := tx.NewBatch()
+		o.starter.queue(batch, []*attempt{first})
+		if err := batch.Send(t.Context()); err != nil {
+			return 0, err
+		}
+		o.trips(t, []*attempt{tn.start(t, "held", "a")}, "idempotency_key_in_progress")
+		return 0, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.trips(t, []*attempt{tn.start(t, "held", "a")}, "replayed")
+	o.checkCounts(t, tn, all(2))
+}
+
+func TestSpentIsBounded(t *testing.T) {
+	t.Parallel()
+	known, none := newSpent(), int64(0)
+	for range maxSpent + 1 {
+		id := uuid.New()
+		known.learn(map[uuid.UUID]users.Usage{id: {OrgID: id, Quota: &none}})
+	}
+	if got := len(known.orgs); got == 0 || got > maxSpent {
+		t.Errorf("%d organizations are remembered, want 1 to %d", got, maxSpent)
+	}
+}
