@@ -5,6 +5,7 @@ package guides
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -40,6 +41,7 @@ func TestDeployment(t *testing.T) {
 		"6432", ports[0], "8001", ports[1], "8002", ports[2], "8080", ports[3],
 	)
 	sh, known := o.shell(t), newTranscript()
+	sh.execute(t, "exec 2> complaints")
 	commands := 0
 	for _, b := range ofLanguage(blocksOf(t, "docs/guides/deployment.md"), "console") {
 		b.code = here.Replace(b.code)
@@ -51,6 +53,9 @@ func TestDeployment(t *testing.T) {
 				t.Fatalf("%s: status %s of $ %s%v", b, status, c.typed, err)
 			}
 		}
+	}
+	if complaints := sh.execute(t, "grep ^nginx: complaints"); complaints != "" {
+		t.Errorf("nginx complains: %s", complaints)
 	}
 	if commands < 40 {
 		t.Errorf("commands = %d, want those of the whole page", commands)
@@ -128,9 +133,7 @@ func (o *operator) startPostgres(tb testing.TB, password, settings string) strin
 	if output, err := initialize.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, output)
 	}
-	if err := os.WriteFile(filepath.Join(data, "postgresql.auto.conf"), []byte(settings), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	appendTo(tb, filepath.Join(data, "postgresql.conf"), settings)
 	address := coretest.FreeAddress(tb)
 	var log bytes.Buffer
 	server := o.command(filepath.Join(o.bin, "postgres"), "-D", data, "-c", "listen_addresses=127.0.0.1",
@@ -142,6 +145,18 @@ func (o *operator) startPostgres(tb testing.TB, password, settings string) strin
 		return err == nil && conn.Close() == nil
 	})
 	return address
+}
+
+func appendTo(tb testing.TB, path, text string) {
+	tb.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, err = file.WriteString(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // start starts a command, which gets a signal at the test's end.
@@ -189,8 +204,6 @@ func (o *operator) placeRelease(tb testing.TB, version string) {
 func (o *operator) shell(tb testing.TB) *shell {
 	tb.Helper()
 	cmd := o.command("bash", "--noprofile", "--norc", "-s")
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -213,7 +226,6 @@ func (o *operator) shell(tb testing.TB) *shell {
 		}
 		_ = cmd.Wait() // It was killed.
 		if tb.Failed() {
-			tb.Logf("on standard error:\n%s", &complaints)
 			o.showLogs(tb)
 		}
 	})
@@ -223,6 +235,7 @@ func (o *operator) shell(tb testing.TB) *shell {
 func (o *operator) showLogs(tb testing.TB) {
 	tb.Helper()
 	logs, _ := filepath.Glob(filepath.Join(o.home, "*.log"))
+	logs = append(logs, filepath.Join(o.home, "complaints"))
 	more, _ := filepath.Glob(filepath.Join(o.home, "*", "*log"))
 	for _, name := range slices.Concat(logs, more) {
 		if text, err := os.ReadFile(name); err == nil {

@@ -32,9 +32,11 @@ func TestRecoveryToAPointInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.place(t, "simplevalidations", string(content))
+	// The drill does not share the settings that are those of the installation.
 	address := o.startPostgres(t, password, program.Deployed(t, "backup/postgresql.conf",
 		"/usr/local/lib/simplevalidations/archive-wal", filepath.Join(o.home, "archive-wal"),
-		"/var/backups/simplevalidations/wal", archive))
+		"/var/backups/simplevalidations/wal", archive)+
+		"\nport = 24432\nmax_connections = 150\nlogging_collector = on\n")
 	at := func(database string) string {
 		return (&url.URL{
 			Scheme: "postgres", Host: address, User: url.UserPassword("postgres", password), Path: "/" + database,
@@ -73,8 +75,11 @@ func TestRecoveryToAPointInTime(t *testing.T) {
 
 	const used = `SELECT 'used ' || sum(used) FROM usage_counters` +
 		` UNION ALL SELECT 'keys ' || count(*) FROM idempotency_keys`
-	said := o.must(t, []string{"TMPDIR=" + o.folder(t, "tmp"), "DRILL_COMMAND=psql -Atc \"" + used + "\""},
-		"./restore-drill", backup, archive, point, log)
+	environ := []string{
+		"TMPDIR=" + o.folder(t, "tmp"), "DRILL_COMMAND=psql -Atc \"" + used + "\"", "PGHOSTADDR=127.0.0.1",
+		"SV_SECRET_KEY_FILE=/nowhere/secret-key", "REDIS_URL_FILE=/nowhere/redis-url",
+	}
+	said := o.must(t, environ, "./restore-drill", backup, archive, point, log)
 	for _, want := range []string{
 		"restored to 2", "\n10 runs, the last of ", " applied, 0 pending\n", "\nused 10\nkeys 10\n",
 	} {
@@ -95,6 +100,21 @@ func TestRecoveryToAPointInTime(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(o.home, "tmp")); err != nil || len(left) > 0 {
 		t.Errorf("the drill leaves %v, %v", left, err)
 	}
+
+	t.Run("DrillTakesTheTimeThatItPrints", func(t *testing.T) {
+		_, reached, _ := strings.Cut(said, "restored to ")
+		reached, _, _ = strings.Cut(reached, "\n")
+		if again := o.must(t, environ, "./restore-drill", backup, archive, reached); !strings.Contains(again, " runs, ") {
+			t.Errorf("the drill to %s says\n%s", reached, again)
+		}
+	})
+	t.Run("DrillEndsWhereItCannotReadTheResult", func(t *testing.T) {
+		cmd := o.command("./restore-drill", backup, archive, "latest")
+		cmd.Env = append(cmd.Env, "PATH="+o.home+":"+o.path, "DRILL_USER=stranger")
+		if output, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(output), "stranger") {
+			t.Errorf("the drill as a user who is not there: %v\n%s", err, output)
+		}
+	})
 
 	// A segment of the same name and other content is not replaced.
 	other := o.place(t, "other-segment", "other")
