@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -53,6 +54,8 @@ func (e examination) checks(ctx context.Context) []remote.Check {
 		{remote.Check{ID: "SV114", Name: "settings"}, false, e.advice},
 		{remote.Check{ID: "SV115", Name: "durability"}, e.db == nil, e.durability},
 		{remote.Check{ID: "SV116", Name: "secret key"}, e.db == nil, e.secretKey},
+		{remote.Check{ID: "SV117", Name: "mail"}, e.settings.SMTPAddress == "", e.mail},
+		{remote.Check{ID: "SV118", Name: "traces"}, e.settings.OTLPEndpoint == "", e.traces},
 	}
 	found := make([]remote.Check, len(all))
 	var group sync.WaitGroup
@@ -219,6 +222,26 @@ func (e examination) secretKey(ctx context.Context) finding {
 			"run simplevalidations secrets rotate before you remove the older key from SV_SECRET_KEY")
 	}
 	return fine("all secrets are encrypted under the first key")
+}
+
+// mail checks whether the mail server accepts a connection and, where one is set, the user.
+func (e examination) mail(ctx context.Context) finding {
+	sender, err := newSender(e.settings)
+	if err == nil {
+		err = sender.Check(ctx)
+	}
+	if err != nil {
+		return broken(err.Error(), "correct the SV_SMTP_ settings, or start the server; until then mail waits")
+	}
+	return fine("the mail server answers")
+}
+
+// traces checks whether the receiver of traces takes one.
+func (e examination) traces(ctx context.Context) finding {
+	if err := tracing.Check(ctx, e.settings.OTLPEndpoint); err != nil {
+		return warning(err.Error(), "correct SV_OTLP_ENDPOINT, or start the receiver; until then traces are lost")
+	}
+	return fine("the receiver takes traces")
 }
 
 // durability checks the settings of PostgreSQL without which acknowledged runs can be lost.

@@ -15,7 +15,7 @@ import (
 func withHint(err error) error {
 	pgErr, isRefused := errors.AsType[*pgconn.PgError](err)
 	_, isUnreached := errors.AsType[*pgconn.ConnectError](err)
-	if isRefused && hintOfCode(pgErr.Code) == "" || !isRefused && !isUnreached {
+	if isRefused && hintOf(pgErr) == "" || !isRefused && !isUnreached {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, databaseHint(err))
@@ -27,7 +27,7 @@ func databaseHint(err error) string {
 		return "change the settings as it says"
 	}
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return cmp.Or(hintOfCode(pgErr.Code), "look at the log of the server")
+		return cmp.Or(hintOf(pgErr), "look at the log of the server")
 	}
 	switch {
 	case errors.Is(err, db.ErrReadOnly):
@@ -46,9 +46,11 @@ const (
 	hintFull     = "free space on the disk of the server"
 )
 
-// hintOfCode says what to do about an error of the server, or nothing.
-func hintOfCode(code string) string {
-	switch {
+// hintOf says what to do about an error of the server, or nothing.
+func hintOf(refusal *pgconn.PgError) string {
+	switch code := refusal.Code; {
+	case code == "08P01": // PgBouncer has no other code.
+		return hintOfPooler(refusal.Message)
 	case strings.HasPrefix(code, "28"):
 		return "correct the user or the password in DATABASE_URL, or pg_hba.conf of the server"
 	case code == "3D000":
@@ -67,6 +69,17 @@ func hintOfCode(code string) string {
 		return "run simplevalidations migrate up"
 	default:
 		return ""
+	}
+}
+
+func hintOfPooler(message string) string {
+	switch {
+	case strings.Contains(message, "authentication failed"):
+		return "correct the user or the password in DATABASE_URL, or in the auth_file of PgBouncer"
+	case strings.Contains(message, "no such database"):
+		return "correct the name of the database in DATABASE_URL, or add it to PgBouncer"
+	default:
+		return "look at the log of PgBouncer"
 	}
 }
 

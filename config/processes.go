@@ -87,9 +87,9 @@ func living(processes []tasks.ProcessState) []tasks.ProcessState {
 }
 
 // gone returns the silent processes that no other one has replaced: a successor has the same parts and was started
-// after the last heartbeat. Each living process is the successor of one at most.
+// after the last heartbeat. Each process is the successor of one at most, also one that is silent itself by now.
 func gone(processes []tasks.ProcessState) []tasks.ProcessState {
-	successors := living(processes)
+	successors := slices.Clone(processes)
 	left := slices.DeleteFunc(slices.Clone(processes), func(p tasks.ProcessState) bool { return p.SilentFor == 0 })
 	slices.SortStableFunc(left, func(a, b tasks.ProcessState) int { return b.SeenAt.Compare(a.SeenAt) })
 	return slices.DeleteFunc(left, func(silent tasks.ProcessState) bool {

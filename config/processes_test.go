@@ -23,6 +23,7 @@ func TestProcessesAreGoneUntilTheyAreReplaced(t *testing.T) {
 	newWeb, newWorker := process("web-3", "web", time.Hour, 0), process("worker-3", "worker", time.Hour, 0)
 	deadWeb := process("web-2", "web", 5*time.Hour, 2*time.Hour)
 	deadWorker := process("worker-2", "worker", 5*time.Hour, 2*time.Hour)
+	restartedWeb := process("web-2", "web", 110*time.Minute, 90*time.Minute)
 	earlierWeb := process("web-0", "web", 5*time.Hour, 3*time.Hour)
 	for name, c := range map[string]struct{ processes, want []tasks.ProcessState }{
 		"NoneOfTheLiving":       {[]tasks.ProcessState{oldWeb, oldWorker}, nil},
@@ -31,6 +32,10 @@ func TestProcessesAreGoneUntilTheyAreReplaced(t *testing.T) {
 		"WhereAnotherPartIsNew": {[]tasks.ProcessState{newWorker, deadWeb}, []tasks.ProcessState{deadWeb}},
 		"WhereOneReplacesTwo": {
 			[]tasks.ProcessState{newWeb, deadWeb, earlierWeb}, []tasks.ProcessState{earlierWeb},
+		},
+		"NotTheReplacedOfTheReplaced": {[]tasks.ProcessState{newWeb, restartedWeb, deadWeb}, nil},
+		"WhereTheReplacedIsGone": {
+			[]tasks.ProcessState{oldWeb, restartedWeb, deadWeb}, []tasks.ProcessState{restartedWeb},
 		},
 		"OfEachPartSeparately": {
 			[]tasks.ProcessState{newWeb, deadWeb, deadWorker}, []tasks.ProcessState{deadWorker},

@@ -216,12 +216,8 @@ func newUsers(
 	}
 	cfg := users.Config{Keys: keys, Staged: staged, Address: settings.Address()}
 	if settings.SMTPAddress != "" {
-		cfg.Mail, err = mail.New(mail.Config{
-			Address: settings.SMTPAddress, Encryption: settings.SMTPEncryption, From: settings.MailFrom,
-			User: settings.SMTPUser, Password: string(settings.SMTPPassword),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("set up mail: %w", err)
+		if cfg.Mail, err = newSender(settings); err != nil {
+			return nil, err
 		}
 	}
 	if settings.OIDCIssuer != "" {
@@ -231,6 +227,17 @@ func newUsers(
 		})
 	}
 	return users.NewService(database, check, cfg)
+}
+
+func newSender(settings Settings) (*mail.Sender, error) {
+	sender, err := mail.New(mail.Config{
+		Address: settings.SMTPAddress, Encryption: settings.SMTPEncryption, From: settings.MailFrom,
+		User: settings.SMTPUser, Password: string(settings.SMTPPassword),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up mail: %w", err)
+	}
+	return sender, nil
 }
 
 func newExecutor(

@@ -97,6 +97,21 @@ func (s *Sender) Send(ctx context.Context, message Message) error {
 	return nil
 }
 
+// Check connects to the server as Send does, and sends nothing.
+func (s *Sender) Check(ctx context.Context) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return fmt.Errorf("connect to the mail server: %w", err)
+	}
+	if err := client.Close(); err != nil {
+		return fmt.Errorf("leave the mail server: %w", err)
+	}
+	return nil
+}
+
 func (s *Sender) client() (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithTimeout(timeout),

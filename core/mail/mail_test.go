@@ -115,6 +115,11 @@ func serve(tb testing.TB, encryption string, refusal error) *server {
 
 func (s *server) send(tb testing.TB, change func(*mail.Config), message mail.Message) error {
 	tb.Helper()
+	return s.sender(tb, change).Send(tb.Context(), message)
+}
+
+func (s *server) sender(tb testing.TB, change func(*mail.Config)) *mail.Sender {
+	tb.Helper()
 	cfg := mail.Config{
 		Address: s.address, Encryption: mail.StartTLS, User: "user", Password: "password",
 		From: "Validations <from@b.example>", Roots: s.roots,
@@ -124,7 +129,7 @@ func (s *server) send(tb testing.TB, change func(*mail.Config), message mail.Mes
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return sender.Send(tb.Context(), message)
+	return sender
 }
 
 func TestSend(t *testing.T) {
@@ -205,6 +210,17 @@ func TestSendFails(t *testing.T) {
 			default:
 			}
 		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s := serve(t, mail.StartTLS, nil)
+	if err := s.sender(t, func(*mail.Config) {}).Check(t.Context()); err != nil {
+		t.Errorf("check a server that answers: %v", err)
+	}
+	if err := s.sender(t, func(cfg *mail.Config) { cfg.Password = "wrong" }).Check(t.Context()); err == nil {
+		t.Error("a wrong password passes")
 	}
 }
 

@@ -6,6 +6,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -41,10 +43,9 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 	if endpoint == "" {
 		return nil, nil //nolint:nilnil // a nil Tracer is off
 	}
-	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath)+tracesPath))
+	exporter, err := newExporter(ctx, endpoint)
 	if err != nil {
-		return nil, fmt.Errorf("make the exporter of traces: %w", err)
+		return nil, err
 	}
 	described, err := resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(
 		attribute.String("service.name", "simplevalidations"), attribute.String("service.version", version),
@@ -57,6 +58,30 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 	}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))
 	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(version))}, nil
+}
+
+func newExporter(ctx context.Context, endpoint string) (*otlptrace.Exporter, error) {
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath)+tracesPath))
+	if err != nil {
+		return nil, fmt.Errorf("make the exporter of traces: %w", err)
+	}
+	return exporter, nil
+}
+
+// Check sends the endpoint a trace of one span, as a Tracer would, and returns why it was not accepted.
+func Check(ctx context.Context, endpoint string) error {
+	exporter, err := newExporter(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	_, span := provider.Tracer(scope).Start(ctx, "check")
+	span.End()
+	if err := errors.Join(provider.ForceFlush(ctx), provider.Shutdown(ctx)); err != nil {
+		return fmt.Errorf("send a trace: %w", err)
+	}
+	return nil
 }
 
 // On reports whether anything is traced.

@@ -120,6 +120,20 @@ func TestEndpointWithItsPath(t *testing.T) {
 	}
 }
 
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{http.StatusOK: "", http.StatusUnauthorized: "401"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(server.Close)
+		err := tracing.Check(t.Context(), server.URL)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("a receiver that answers %d: %v, want %q", status, err, want)
+		}
+	}
+}
+
 // BenchmarkRequest makes the spans of a request whose run is executed elsewhere.
 func BenchmarkRequest(b *testing.B) {
 	server := httptest.NewServer(http.NotFoundHandler())

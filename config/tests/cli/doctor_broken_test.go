@@ -113,6 +113,23 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{"SV_WORKRES=8"}
 			}, 0, []string{"SV114  warning", "SV_WORKRES is not a setting"},
 		},
+		"MailServerThatIsDown": {
+			func(testing.TB) []string {
+				return []string{
+					"SV_SMTP_ADDRESS=127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL=" + address,
+				}
+			}, 3, []string{"SV117  error", "connection refused", "correct the SV_SMTP_ settings"},
+		},
+		"ReceiverOfTracesThatIsDown": {
+			func(testing.TB) []string {
+				return []string{"SV_OTLP_ENDPOINT=http://127.0.0.1:1"}
+			}, 0, []string{"SV118  warning", "connection refused", "correct SV_OTLP_ENDPOINT"},
+		},
+		"ReceiverOfSomethingElse": {
+			func(testing.TB) []string {
+				return []string{"SV_OTLP_ENDPOINT=" + address}
+			}, 0, []string{"SV118  warning", "404"},
+		},
 		"DatabaseThatForgets": {
 			func(tb testing.TB) []string {
 				tb.Helper()

@@ -54,6 +54,8 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 		{ID: "SV114", Name: "settings"},
 		{ID: "SV115", Name: "durability"},
 		{ID: "SV116", Name: "secret key"},
+		{ID: "SV117", Name: "mail"},
+		{ID: "SV118", Name: "traces"},
 	} {
 		fixture.Shows(t, html, `<a href="`+check.Address()+`">`+check.ID+`</a> `+check.Name)
 		if heading := "### " + check.ID + " " + check.Name + "\n"; !strings.Contains(string(guide), heading) {
