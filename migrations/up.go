@@ -48,9 +48,14 @@ func Apply(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) ([]st
 		return nil, err
 	}
 	var applied []string
+	began := time.Now()
 	for {
 		switch name, err := applyNext(ctx, db, provider, log); {
 		case errors.Is(err, goose.ErrNoNextVersion):
+			if len(applied) > 0 {
+				log.InfoContext(ctx, "applied migrations", "count", len(applied), "last", applied[len(applied)-1],
+					"ms", time.Since(began).Milliseconds())
+			}
 			return applied, nil
 		case err != nil:
 			return applied, fmt.Errorf("migrate: %w", err)
@@ -67,7 +72,7 @@ func applyNext(ctx context.Context, db *sql.DB, provider *goose.Provider, log *s
 	for rest := minRest; ; rest = min(2*rest, maxRest) {
 		applied, err := provider.UpByOne(ctx)
 		if err == nil {
-			log.InfoContext(ctx, "applied a migration", "name", applied.Source.Path,
+			log.DebugContext(ctx, "applied a migration", "name", applied.Source.Path,
 				"ms", applied.Duration.Milliseconds())
 			return applied.Source.Path, nil
 		}

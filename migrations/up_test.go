@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -92,6 +93,25 @@ func TestApplyOutOfOrder(t *testing.T) {
 	}
 	if _, err := db.ExecContext(t.Context(), "SELECT late FROM organizations"); err != nil {
 		t.Errorf("the migration has not been applied: %v", err)
+	}
+}
+
+// An empty database takes all migrations, which a newcomer wants to read in one line.
+func TestUpLogsOneLine(t *testing.T) {
+	t.Parallel()
+	db := open(t, coretest.EmptyDatabaseURL(t), nil)
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	applied, err := migrations.Up(t.Context(), db, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := migrations.Up(t.Context(), db, log); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := text.String(), fmt.Sprintf("count=%d last=", len(applied)); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, want) {
+		t.Errorf("logged %s, want one line with %s", got, want)
 	}
 }
 
