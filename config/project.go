@@ -100,6 +100,14 @@ const (
 	samplesBurst     = 30
 )
 
+const (
+	// completeMaxAttempts is how often an abandoned key is tried before it is a dead letter.
+	completeMaxAttempts = 20
+	// orgShare is the part of the validators' places and memory that one organization gets while another one waits.
+	// With half of it the others together always find as much as the busiest has.
+	orgShare = 0.5
+)
+
 // NewProject installs the apps of the version.
 func NewProject(
 	ctx context.Context, settings Settings, version string, database *db.DB, client redis.UniversalClient,
@@ -127,7 +135,7 @@ func NewProject(
 		tracer:     tracer,
 		prefetches: users.Prefetches{},
 		activity:   admin.NewActivity(), waiters: waiters,
-		inspector:  admin.NewInspector(database, settings.CompleteMaxAttempts, operationNames()),
+		inspector:  admin.NewInspector(database, completeMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = newUsers(settings, database, staged, check); err != nil {
@@ -141,7 +149,7 @@ func NewProject(
 		CommitTimeout: settings.CommitTimeout, EngineMemory: settings.EngineMemory, Tracer: tracer,
 	}
 	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
-	p.completer = idempotency.NewCompleter(engine, settings.CompleteMaxAttempts, starter.Flow())
+	p.completer = idempotency.NewCompleter(engine, completeMaxAttempts, starter.Flow())
 	p.edge = users.Edge{
 		Requests:    p.withBurst("requests", settings.RequestsPerSecond),
 		OrgRequests: p.withBurst("organization-requests", settings.OrgRequestsPerSecond),
@@ -251,7 +259,7 @@ func newExecutor(
 	executor, err := execution.New(database, execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
-		OrgShare: settings.OrgShare,
+		OrgShare: orgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 		Keys:     keys, Tracer: tracer,
 	}, runs, staged, waiters, measured.Runs, log)

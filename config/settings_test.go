@@ -48,7 +48,7 @@ func TestLoadSettings(t *testing.T) {
 		"SV_RUN_LEASE=30":                     `SV_RUN_LEASE is "30", but must be a time like 500ms, 30s or 24h`,
 		"SV_WORKERS=many":                     `SV_WORKERS is "many", but must be a whole number without a unit`,
 		"SV_ENGINE_MEMORY=1GiB":               `SV_ENGINE_MEMORY is "1GiB", but must be a whole number without a unit`,
-		"SV_ORG_SHARE=half":                   `SV_ORG_SHARE is "half", but must be a number like 100 or 0.5`,
+		"SV_CALLBACKS_PER_SECOND=few":         `SV_CALLBACKS_PER_SECOND is "few", but must be a number like 100 or 0.5`,
 		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
 		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
 		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",
@@ -174,6 +174,11 @@ func TestSettingsPrint(t *testing.T) {
 	}
 }
 
+// settingRow matches a row of the table of settings: the name, the default and the meaning.
+func settingRow() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.*?) \\| (.+) \\|$")
+}
+
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, ok := docs.Page("guides/configuration")
@@ -181,8 +186,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 		t.Fatal("there is no page on configuration")
 	}
 	var documented []settingValue
-	row := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.*?) \\| (.+) \\|$")
-	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
+	for _, match := range settingRow().FindAllStringSubmatch(string(page), -1) {
 		documented = append(documented, settingValue{name: match[1], fallback: strings.Trim(match[2], "` ")})
 	}
 	for _, setting := range describe(Settings{}) {
