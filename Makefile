@@ -93,6 +93,7 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
 	cd config/peers/river && go vet .
+	cd config/release && $(CURDIR)/$(LINT) run
 
 .PHONY: fmt
 fmt: $(LINT) ## format the code and sort its imports
@@ -105,7 +106,15 @@ build: ## build bin/simplevalidations, one static file
 # A version that is no tag, such as VERSION=1.2.3-rc1, can be built from any commit.
 .PHONY: release
 release: ## build the release into build/release: archives, OCI image, bills of materials, checksums
-	go run ./config/release -version '$(VERSION)' -out build/release
+	go run -C config/release . -version '$(VERSION)'
+
+.PHONY: test-release
+test-release: ## run the tests of the release, which is a module of its own
+	cd config/release && go test -vet=off '-ldflags=-s -w' .
+
+ifeq ($(PKG),./...)
+test test-all: test-release
+endif
 
 .PHONY: settle
 settle: ## record the migrations as they are now, which is part of a release: from then on they never change

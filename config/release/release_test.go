@@ -23,10 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const (
-	testVersion = "0.9.0-test"
-	moduleRoot  = "../.."
-)
+const testVersion = "0.9.0-test"
 
 // built is a release for this machine's platform, which the tests of the package look at.
 var built string

@@ -179,7 +179,7 @@ func (o *operator) placeRelease(tb testing.TB, version string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	build := exec.CommandContext(tb.Context(), "go", "run", "./config/release", "-version", version, "-time",
+	build := exec.CommandContext(tb.Context(), "go", "run", "-C", "config/release", ".", "-version", version, "-time",
 		"1700000000", "-platforms", runtime.GOOS+"/"+runtime.GOARCH, "-out", out)
 	build.Dir = root
 	if output, err := build.CombinedOutput(); err != nil {
