@@ -94,7 +94,7 @@ func gone(processes []tasks.ProcessState) []tasks.ProcessState {
 	slices.SortStableFunc(left, func(a, b tasks.ProcessState) int { return b.SeenAt.Compare(a.SeenAt) })
 	return slices.DeleteFunc(left, func(silent tasks.ProcessState) bool {
 		at := slices.IndexFunc(successors, func(p tasks.ProcessState) bool {
-			return p.StartedAt.After(silent.SeenAt) && slices.Equal(p.Parts, silent.Parts)
+			return p.ID != silent.ID && p.StartedAt.After(silent.SeenAt) && slices.Equal(p.Parts, silent.Parts)
 		})
 		if at >= 0 {
 			successors = slices.Delete(successors, at, at+1)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -15,7 +16,7 @@ func TestProcessesAreGoneUntilTheyAreReplaced(t *testing.T) {
 	now := time.Now()
 	process := func(host, part string, started, silent time.Duration) tasks.ProcessState {
 		return tasks.ProcessState{
-			Process:   tasks.Process{Host: host, Parts: []string{part}},
+			ID: uuid.New(), Process: tasks.Process{Host: host, Parts: []string{part}},
 			StartedAt: now.Add(-started), SeenAt: now.Add(-silent), SilentFor: silent,
 		}
 	}
