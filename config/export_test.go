@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/labstack/echo/v4"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -87,3 +88,6 @@ func PurgeTenants(ctx context.Context, database *db.DB) (int64, error) {
 
 // HeadroomWithin is what the served process keeps free of garbage collections under a limit of its memory.
 func HeadroomWithin(limit int64) int64 { return headroomWithin(limit) }
+
+// KnownParameters is the middleware that refuses parameters that are not in the OpenAPI document.
+func KnownParameters(next echo.HandlerFunc) echo.HandlerFunc { return knownParameters(next) }

@@ -52,6 +52,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		core.WellFormed,
 		authenticated(idempotency.EchoKey),
 		authenticated(project.users.Authenticate(project.edge, project.prefetches)),
+		authenticated(knownParameters),
 		visited(project.users.Visit(project.edge.Trust)),
 	)
 	registerHealth(e, project)

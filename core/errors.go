@@ -50,7 +50,11 @@ func (f FieldError) Name() string {
 
 // sentence says it without the rest of the problem around it.
 func (f FieldError) sentence() string {
-	return strings.TrimPrefix(f.Pointer, "/") + f.Parameter + " " + f.Detail + "."
+	text := strings.TrimPrefix(f.Pointer, "/") + f.Parameter + " " + f.Detail
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // NewError makes an error for the client. The detail says what was wrong and what to do about it.

@@ -92,11 +92,14 @@ func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
 
 // ownInvitations is GET /api/invitations/: the caller's own invitations, of all organizations.
 func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
-	found, err := a.service.invitationsOf(c.Request().Context(), principal.UserID)
+	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(i Invitation) uuid.UUID { return i.ID },
+		func(ctx context.Context, cursor core.Cursor) ([]Invitation, error) {
+			return a.service.invitationsOf(ctx, principal.UserID, cursor)
+		})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(core.Page[Invitation]{Results: found}, renderInvitation))
+	return c.JSON(http.StatusOK, core.MapPage(page, renderInvitation))
 }
 
 // acceptInvitation is POST /api/invitations/{id}/accept/. Repeating it changes nothing.

@@ -44,7 +44,7 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	if err != nil {
 		return err
 	}
-	invitations, err := a.service.invitationsOf(c.Request().Context(), visitor.UserID)
+	invitations, err := a.service.invitationsOf(c.Request().Context(), visitor.UserID, core.Cursor{Size: core.MaxPageSize})
 	if err != nil {
 		return err
 	}

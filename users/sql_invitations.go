@@ -21,8 +21,6 @@ const (
 	invitationColumns = ` i.id, i.email, i.name, i.role, i.created_at, i.expires_at, ` + validInvitation + `,
 		o.id, o.slug, o.name `
 	fromInvitations = ` FROM invitations AS i JOIN organizations AS o ON o.id = i.org_id `
-	// maxInvitations bounds the list of a person's own invitations.
-	maxInvitations = 100
 )
 
 // invitations reads one page of the organization's open invitations, the newest first, and one row more.
@@ -33,11 +31,12 @@ func (s *Service) invitations(ctx context.Context, orgID uuid.UUID, cursor core.
 		orgID, from, cursor.Size+1)
 }
 
-// invitationsOf lists what the user may accept without a link, the newest first.
-func (s *Service) invitationsOf(ctx context.Context, userID uuid.UUID) ([]Invitation, error) {
+// invitationsOf lists what the user may accept without a link.
+func (s *Service) invitationsOf(ctx context.Context, userID uuid.UUID, cursor core.Cursor) ([]Invitation, error) {
+	comparison, order, from := cursor.Window()
 	return s.queryInvitations(ctx, `SELECT`+invitationColumns+fromInvitations+`
 		WHERE i.email = (SELECT email FROM users WHERE id = $1 AND address_confirmed) AND `+validInvitation+`
-		ORDER BY i.id DESC LIMIT $2`, userID, maxInvitations)
+		AND i.id `+comparison+` $2 ORDER BY i.id `+order+` LIMIT $3`, userID, from, cursor.Size+1)
 }
 
 func (s *Service) queryInvitations(ctx context.Context, query string, args ...any) ([]Invitation, error) {

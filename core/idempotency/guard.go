@@ -3,8 +3,6 @@ package idempotency
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -156,7 +154,7 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 	}
 }
 
-// misnamedKey returns the wrong name under which the request probably carries a key, or "". Such a client believes that
+// misnamedKey returns the wrong header in which the request probably carries a key, or "". Such a client believes that
 // its retries are safe.
 func misnamedKey(r *http.Request) string {
 	for _, name := range []string{"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key"} {
@@ -164,19 +162,7 @@ func misnamedKey(r *http.Request) string {
 			return name
 		}
 	}
-	query := r.URL.Query()
-	misnamed := slices.IndexFunc(keyParameters, func(name string) bool { return hasParameter(query, name) })
-	if misnamed < 0 {
-		return ""
-	}
-	return "?" + keyParameters[misnamed] + "="
-}
-
-// keyParameters are the names by which clients put a key into the query by mistake.
-var keyParameters = []string{"idempotency_key", "idempotency-key", "Idempotency-Key", "idempotencyKey"}
-
-func hasParameter(query url.Values, name string) bool {
-	return query.Get(name) != ""
+	return ""
 }
 
 // keyRequired refuses a request without a key. It names the misnamed one, because its client believes to have sent it.

@@ -44,7 +44,8 @@ func TestGuardRecords(t *testing.T) {
 	checkCode(t, err, core.CodeKeyReused)
 	checkCode(t, guard.InFlight(uuid.New()), core.CodeKeyInProgress)
 
-	misnamed := httptest.NewRequest(http.MethodPost, "/?idempotency_key=k", http.NoBody)
+	misnamed := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+	misnamed.Header.Set("X-Idempotency-Key", "k")
 	misnamed = misnamed.WithContext(core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New()}))
 	c := echo.New().NewContext(misnamed, httptest.NewRecorder())
 	if err := guard.KeyOptional(func(echo.Context) error { return nil })(c); err != nil {

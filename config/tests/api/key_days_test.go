@@ -50,7 +50,7 @@ func TestDaysOfKeys(t *testing.T) {
 		s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
 		s.Must(t, http.StatusCreated, s.Start(t, "").With("X-Idempotency-Key", "k"))
 		s.Exec(t, `UPDATE organizations SET key_required = true`)
-		s.Refused(t, core.CodeKeyRequired, s.Start(t, "").To("/api/workflows/building/start/?idempotency_key=k"))
+		s.Refused(t, core.CodeKeyRequired, s.Start(t, "").With("Idempotency_Key", "k"))
 		s.Refused(t, core.CodeKeyRequired, s.Start(t, ""))
 		s.Flush(t)
 		s.Must(t, http.StatusCreated, s.Start(t, "k"))
