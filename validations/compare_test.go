@@ -20,10 +20,10 @@ func TestCompareFindings(t *testing.T) {
 	}
 	older := []ComparedFinding{
 		finding("a", "kwh", "is no number", 5), finding("a", "kwh", "is no number", 6),
-		finding("a", "", "duplicate of line 16", 17), finding("b", "kwh", "is no number", 9),
+		finding("a", "", "duplicate of row 15", 17), finding("b", "kwh", "is no number", 9),
 	}
 	newer := []ComparedFinding{
-		finding("a", "kwh", "is no number", 50), finding("a", "", "duplicate of line 61", 62),
+		finding("a", "kwh", "is no number", 50), finding("a", "", "duplicate of row 60", 62),
 		finding("a", "kwh", "is too large", 6),
 	}
 	for _, tt := range []struct {

@@ -140,8 +140,8 @@ func (r *run) checkKeys() {
 		switch {
 		case !whole:
 		case missing < 0:
-			r.checkDuplicate(r.keys[i], key.columns[0], key.code, func(line int) string {
-				return fmt.Sprintf("duplicate of line %d (%s)", line, key.names)
+			r.checkDuplicate(r.keys[i], key.columns[0], key.code, func(row int) string {
+				return fmt.Sprintf("duplicate of row %d (%s)", row, key.names)
 			})
 		case key.complete:
 			r.findValue(missing, r.cells[missing], key.code, func(c *column, _ cell) string {
@@ -176,7 +176,7 @@ func (r *run) checkReferences() {
 		}
 		if missing, whole := r.keyOf(key.target); whole && missing < 0 {
 			delete(state.open, string(r.key))
-			if _, remembered := state.targets.first(r.key, r.records.at()); !remembered {
+			if _, remembered := state.targets.first(r.key, r.row); !remembered {
 				r.stopReferences(state, key)
 				continue
 			}

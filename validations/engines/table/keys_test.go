@@ -18,8 +18,8 @@ func TestKeysOfTables(t *testing.T) {
 		"UniqueKeys": {
 			`"uniqueKeys": ["id", ["parent", "site"]]`, "1,a,x\n1,a,y\n2,a,x\n",
 			[]brief{
-				{"csv.unique_key", "id", 3, 1, 2, "duplicate of line 2 (id)"},
-				{"csv.unique_key", "parent", 4, 3, 3, "duplicate of line 2 (parent, site)"},
+				{"csv.unique_key", "id", 3, 1, 2, "duplicate of row 1 (id)"},
+				{"csv.unique_key", "parent", 4, 3, 3, "duplicate of row 1 (parent, site)"},
 			},
 		},
 		"UniqueKeysWithoutAValue": {`"uniqueKeys": [["parent", "site"]]`, "1,,x\n2,,x\n", []brief{}},

@@ -113,7 +113,7 @@ func TestParquet(t *testing.T) {
 		got := run(t, checks, parquetOf(t, narrow{"a", &kwh}, narrow{"b", nil}, narrow{"a", &kwh}), mediatype.Parquet)
 		same(t, briefs(got), []brief{
 			{"csv.required", "kwh", 0, 0, 2, "kwh is missing"},
-			{"csv.unique", "id", 0, 0, 3, `id "a" is a duplicate of line 1`},
+			{"csv.unique", "id", 0, 0, 3, `id "a" is a duplicate of row 1`},
 		})
 		if excerpt := got.Findings[0].Excerpt; excerpt != "b\t" {
 			t.Errorf("excerpt = %q, want the row", excerpt)

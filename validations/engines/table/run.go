@@ -283,24 +283,24 @@ func (r *run) checkCell(i int, f field) {
 	r.aggregates[i].add(value)
 	if r.unique[i] != nil {
 		r.key = column.appendKey(r.key[:0], value)
-		r.checkDuplicate(r.unique[i], i, "csv.unique", func(line int) string {
-			return fmt.Sprintf("%s %s is a duplicate of line %d", column.name, engine.Quote(text), line)
+		r.checkDuplicate(r.unique[i], i, "csv.unique", func(row int) string {
+			return fmt.Sprintf("%s %s is a duplicate of row %d", column.name, engine.Quote(text), row)
 		})
 	}
 }
 
-// checkDuplicate looks the key up; the message is made for the line of the first one.
-func (r *run) checkDuplicate(s *seen, i int, code string, message func(line int) string) {
+// checkDuplicate looks the key up; the message is made for the row of the first one.
+func (r *run) checkDuplicate(s *seen, i int, code string, message func(row int) string) {
 	name := r.engine.columns[i].name
-	line, remembered := s.first(r.key, r.records.at())
+	row, remembered := s.first(r.key, r.row)
 	switch {
 	case !remembered:
 		limited := "duplicates were detected only up to here: the memory for them is used up"
 		r.find(name, r.starts[i], engine.Finding{Code: "csv.limit.unique", Message: limited})
-	case line > 0:
+	case row > 0:
 		f := engine.Finding{Code: code}
 		if !r.full(code, name) {
-			f.Message = message(line)
+			f.Message = message(row)
 		}
 		r.find(name, r.starts[i], f)
 	}

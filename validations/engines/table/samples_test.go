@@ -38,7 +38,7 @@ func TestSampleTables(t *testing.T) {
 			{"csv.minimum", "kwh", 9, 31, 8, "kwh -12.5 is less than 0"},
 			{"csv.pattern", "meter_id", 12, 1, 11, `meter_id "MTR-77" does not match ^MTR-[0-9]{4}$`},
 			{"csv.enum", "quality", 14, 37, 13, `quality "X" is not one of A, E, M`},
-			{"csv.primary_key", "meter_id", 17, 1, 16, "duplicate of line 16 (meter_id, read_at)"},
+			{"csv.primary_key", "meter_id", 17, 1, 16, "duplicate of row 15 (meter_id, read_at)"},
 			{"csv.type.datetime", "read_at", 20, 10, 19, `read_at "2026-02-30T06:00:00Z" is not a valid date-time`},
 			{"csv.row.field_count", "", 22, 1, 21, "row has 4 fields, header has 5"},
 			{

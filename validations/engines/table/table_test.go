@@ -176,14 +176,14 @@ func TestTableUniqueness(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindTable, oneColumn("number", `"unique": true`))
 		report := run(t, engine, []byte("n,v\na,1\nb,\nc,1.0\nd,\n"), "text/csv")
-		same(t, []brief{{"csv.unique", "v", 4, 3, 3, `v "1.0" is a duplicate of line 2`}}, briefs(report))
+		same(t, []brief{{"csv.unique", "v", 4, 3, 3, `v "1.0" is a duplicate of row 1`}}, briefs(report))
 	})
 
 	t.Run("RepeatsTheValueAsItIs", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindTable, oneColumn("string", `"unique": true`))
 		report := run(t, engine, []byte("n,v\na,5%d\nb,5%d\n"), "text/csv")
-		same(t, []brief{{"csv.unique", "v", 3, 3, 2, `v "5%d" is a duplicate of line 2`}}, briefs(report))
+		same(t, []brief{{"csv.unique", "v", 3, 3, 2, `v "5%d" is a duplicate of row 1`}}, briefs(report))
 	})
 
 	t.Run("KeyMustBeComplete", func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestTableUniqueness(t *testing.T) {
 		report := run(t, engine, []byte("n\na\n\"\"\na\n"), "text/csv")
 		same(t, []brief{
 			{"csv.primary_key", "n", 3, 1, 2, "n is part of the primary key and is missing"},
-			{"csv.primary_key", "n", 4, 1, 3, "duplicate of line 2 (n)"},
+			{"csv.primary_key", "n", 4, 1, 3, "duplicate of row 1 (n)"},
 		}, briefs(report))
 	})
 

@@ -19,7 +19,7 @@ type uniqueness struct {
 	left int64
 }
 
-// seen holds the values of one column or key, and the line on which each stood first. Values are known by hashes of 64
+// seen holds the values of one column or key, and the row in which each stood first. Values are known by hashes of 64
 // bits with a secret seed: a false duplicate among a million values has a chance of one in thirty million.
 type seen struct {
 	shared *uniqueness
@@ -31,7 +31,7 @@ type seen struct {
 // shard is a hash table with linear probing. A hash of 0 is a free slot.
 type shard struct {
 	hashes []uint64
-	lines  []uint32
+	rows   []uint32
 	used   int
 }
 
@@ -59,9 +59,9 @@ func (s *seen) has(key []byte) bool {
 	return len(target.hashes) > 0 && target.hashes[target.find(hash)] == hash
 }
 
-// first returns the line of the same value before, 0 where there was none. It answers false once, for the value at
+// first returns the row of the same value before, 0 where there was none. It answers false once, for the value at
 // which the memory is spent.
-func (s *seen) first(key []byte, line int) (int, bool) {
+func (s *seen) first(key []byte, row int) (int, bool) {
 	if s.stopped {
 		return 0, true
 	}
@@ -73,11 +73,11 @@ func (s *seen) first(key []byte, line int) (int, bool) {
 	}
 	slot := target.find(hash)
 	if target.hashes[slot] == hash {
-		return int(target.lines[slot]), true
+		return int(target.rows[slot]), true
 	}
 	target.used++
 	target.hashes[slot] = hash
-	target.lines[slot] = uint32(line) //nolint:gosec // tables have far fewer lines
+	target.rows[slot] = uint32(row) //nolint:gosec // tables have far fewer rows
 	return 0, true
 }
 
@@ -88,11 +88,11 @@ func (s *seen) grow(target *shard) bool {
 		return false
 	}
 	old := *target
-	*target = shard{hashes: make([]uint64, size), lines: make([]uint32, size), used: old.used}
+	*target = shard{hashes: make([]uint64, size), rows: make([]uint32, size), used: old.used}
 	for i, hash := range old.hashes {
 		if hash != 0 {
 			slot := target.find(hash)
-			target.hashes[slot], target.lines[slot] = hash, old.lines[i]
+			target.hashes[slot], target.rows[slot] = hash, old.rows[i]
 		}
 	}
 	return true

@@ -61,7 +61,7 @@ func TestWorkbook(t *testing.T) {
 	}
 	report := run(t, step(t, fields), workbook(t, rows, nil), mediatype.XLSX)
 	same(t, []brief{
-		{"csv.unique", "id", 4, 1, 3, `id "A" is a duplicate of line 2`},
+		{"csv.unique", "id", 4, 1, 3, `id "A" is a duplicate of row 1`},
 		{"csv.type.date", "day", 4, 3, 3, `day "2026-03-01T06:30:00" is not a valid date`},
 		{"csv.type.number", "kwh", 4, 4, 3, `kwh "n/a" is not a number`},
 		{"csv.type.integer", "count", 4, 5, 3, `count "3.5" is not an integer`},
