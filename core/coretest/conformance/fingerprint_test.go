@@ -75,7 +75,6 @@ func (s *site) testSameRequests(t *testing.T) {
 			table.form(t, "one", file, name, part{name: "metadata", content: `{ "b": 2, "a": 1 }`}),
 		},
 		{"WithoutTheSlash", raw, raw.to(strings.TrimSuffix(raw.path, "/"))},
-		{"UnknownParameters", raw, raw.to(raw.path + "?utm_source=x")},
 		{"TracingHeaders", raw, raw.with("Traceparent", "00-1").with("User-Agent", "other").with("X-Request-Id", "x")},
 		{"AnotherRequestID", raw.with("Request-Id", "one"), raw.with("Request-Id", "two")},
 		{"Preferences", raw, raw.with("Prefer", "respond-async")},
