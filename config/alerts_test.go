@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // Each alert has time series with which it fires and clears; promtool (.ci/setup promtool) evaluates them.

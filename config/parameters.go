@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/labstack/echo/v4"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"

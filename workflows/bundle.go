@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -76,17 +76,12 @@ func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, ki
 }
 
 func writeDocument(document *yaml.Node) ([]byte, error) {
-	var file bytes.Buffer
-	encoder := yaml.NewEncoder(&file)
-	encoder.SetIndent(yamlIndent)
-	if err := errors.Join(encoder.Encode(document), encoder.Close()); err != nil {
-		return nil, fmt.Errorf("write a workflow file: %w", err)
-	}
-	if file.Len() > maxDefinitionBytes {
+	file, err := writeNode(document)
+	if err == nil && len(file) > maxDefinitionBytes {
 		return nil, fmt.Errorf("with all schemas in it the workflow file has %d bytes, at most %d are allowed",
-			file.Len(), maxDefinitionBytes)
+			len(file), maxDefinitionBytes)
 	}
-	return file.Bytes(), nil
+	return file, err
 }
 
 // bundleJSON puts the schemas of a json_schema step into its configuration.

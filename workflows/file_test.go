@@ -164,7 +164,7 @@ func TestParseFileFaults(t *testing.T) {
 			nil,
 		},
 		"Empty":     {"", []place{{"", "yaml.malformed", 1, 1}}},
-		"Malformed": {head + "steps: [\n", []place{{"", "yaml.malformed", 6, 0}}},
+		"Malformed": {head + "steps: [\n", []place{{"", "yaml.malformed", 6, 1}}},
 		"NotAnObject": {
 			"- a\n", []place{{"", "schema.type", 1, 1}},
 		},

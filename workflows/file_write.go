@@ -3,14 +3,13 @@ package workflows
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -38,16 +37,20 @@ func (f File) annotated(schemaAddress string, comments map[string]string) ([]byt
 		return nil, fmt.Errorf("write a workflow file: %w", err)
 	}
 	annotate(root, "", comments)
-	var file bytes.Buffer
-	if schemaAddress != "" {
-		file.WriteString("# yaml-language-server: $schema=" + schemaAddress + "\n")
+	file, err := writeNode(root)
+	if err != nil || schemaAddress == "" {
+		return file, err
 	}
-	encoder := yaml.NewEncoder(&file)
-	encoder.SetIndent(yamlIndent)
-	if err := errors.Join(encoder.Encode(root), encoder.Close()); err != nil {
+	return append([]byte("# yaml-language-server: $schema="+schemaAddress+"\n"), file...), nil
+}
+
+// writeNode writes a file whose lines are not wrapped.
+func writeNode(root *yaml.Node) ([]byte, error) {
+	file, err := yaml.Dump(root, yaml.WithV3Defaults(), yaml.WithIndent(yamlIndent), yaml.WithLineWidth(-1))
+	if err != nil {
 		return nil, fmt.Errorf("write a workflow file: %w", err)
 	}
-	return file.Bytes(), nil
+	return file, nil
 }
 
 // annotate puts comments on the values below a node. A comment is one line, whatever the values are that it quotes.

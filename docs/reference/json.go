@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // lineWidth is how long a list or an object may be to stand on one line.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // reader looks things up in the document. It keeps the first error, after which what it finds does not count.

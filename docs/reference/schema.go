@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // field describes a value by its schema. Inside of itself a type is only named: inside holds those around the value.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 const actionFolder = repository + "/.github/actions/validate"

@@ -83,15 +83,15 @@ func TestHostileTrees(t *testing.T) {
 		},
 		{
 			"YAMLFlow", "a: 1\nb: [1\nc: }", "application/yaml",
-			brief{"yaml.malformed", "", 2, 0, 0, "not valid YAML: did not find expected ',' or ']'"},
+			brief{"yaml.malformed", "", 3, 2, 0, "not valid YAML: did not find expected ',' or ']'"},
 		},
 		{
 			"YAMLIndent", "a: 1\n b: 2\n", "application/yaml",
-			brief{"yaml.malformed", "", 2, 0, 0, "not valid YAML: mapping values are not allowed in this context"},
+			brief{"yaml.malformed", "", 2, 3, 0, "not valid YAML: mapping values are not allowed in this context"},
 		},
 		{
 			"YAMLAnchor", "a: 1\nb: *x", "application/yaml",
-			brief{"yaml.malformed", "", 0, 0, 0, "not valid YAML: unknown anchor 'x' referenced"},
+			brief{"yaml.malformed", "", 2, 4, 0, "not valid YAML: unknown anchor 'x' referenced"},
 		},
 		{
 			"YAMLInvalidUTF8", "a: 1\nb: \xff", "application/yaml",

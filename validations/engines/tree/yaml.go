@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -96,31 +95,16 @@ func tooManyValues(limits engine.Limits) string {
 	return fmt.Sprintf("the document has more than %d values, aliases included", limits.MaxValues)
 }
 
-// faultLine is the place in the text of the parser's errors.
-var faultLine = regexp.MustCompile(`line (\d+): `)
-
-// yamlFault takes the line from the parser's text, which is the only place where it is given.
 func yamlFault(err error) *engine.ReadError {
 	if errors.Is(err, io.EOF) {
 		return &engine.ReadError{Code: "yaml.malformed", Message: "the document is empty"}
 	}
-	fault := &engine.ReadError{Code: "yaml.malformed", At: engine.Position{Line: 1}}
-	detail := strings.TrimPrefix(err.Error(), "yaml: ")
-	if found := faultLine.FindStringSubmatch(detail); found != nil {
-		detail = strings.Replace(detail, found[0], "", 1)
-		if line, err := strconv.Atoi(found[1]); err == nil {
-			fault.At.Line = line
-		}
-		// For these the parser gives the line before the one it means.
-		if strings.HasPrefix(detail, "did not find expected") {
-			fault.At.Line++
-		}
+	at, detail := engine.Position{Line: 1}, err.Error()
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
+		at, detail = engine.Position{Line: load.Mark.Line, Column: load.Mark.Column}, load.Message
 	}
-	if strings.HasPrefix(detail, "unknown anchor") {
-		fault.At = engine.Position{Line: engine.LineUnknown}
-	}
-	fault.Message = "not valid YAML: " + engine.ClipTo(detail, 2*engine.MaxQuoted)
-	return fault
+	message := "not valid YAML: " + engine.ClipTo(detail, 2*engine.MaxQuoted)
+	return &engine.ReadError{Code: "yaml.malformed", Message: message, At: at}
 }
 
 func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {

@@ -3,7 +3,7 @@ package tree
 import (
 	"bytes"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )

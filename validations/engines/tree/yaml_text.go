@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
