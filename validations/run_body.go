@@ -2,6 +2,7 @@ package validations
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,7 +204,7 @@ func friendlyError(run Run) string {
 	case ResultFail:
 		return "The document was checked and has errors. Fix them and start a new run."
 	case ResultTimedOut:
-		return "The check took too long and was stopped. Try a smaller document."
+		return "The check took too long and was stopped. Start a new run, or try a smaller document."
 	case ResultError:
 		return "We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
 	case ResultCanceled:
@@ -220,26 +221,35 @@ func (s *Service) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, i
 }
 
 // ForExistingClient returns the run as the /api/v1/ routes show it. Their client prints only the path and the message
-// of a finding, so the path includes the rows of a table.
+// of a finding, so the path includes the rows of a table, or the place of what has no path. Of a run without a verdict
+// it prints only the advice, so the reason stands before it.
 func (b RunBody) ForExistingClient() RunBody {
+	b.UserFriendlyError = strings.TrimSpace(b.Error + " " + b.UserFriendlyError)
 	b.Steps = slices.Clone(b.Steps)
 	for i := range b.Steps {
 		issues := slices.Clone(b.Steps[i].Issues)
 		for j := range issues {
-			issues[j].Path = issues[j].pathWithRows()
+			issues[j].Path = issues[j].place()
 		}
 		b.Steps[i].Issues = issues
 	}
 	return b
 }
 
-// pathWithRows returns the path with the rows of a table before the column: "row 5, kwh".
-func (b IssueBody) pathWithRows() string {
+// place returns the path with the rows of a table before the column: "row 5, kwh". For a finding with neither, such as
+// a syntax error, it is "line 1, column 22".
+func (b IssueBody) place() string {
 	rows := b.rowWords()
-	if rows == "" || b.Path == "" {
+	switch {
+	case rows != "" && b.Path != "":
+		return rows + ", " + b.Path
+	case rows != "" || b.Path != "" || b.Line < 1:
 		return rows + b.Path
+	case b.Column < 1:
+		return "line " + strconv.Itoa(b.Line)
+	default:
+		return fmt.Sprintf("line %d, column %d", b.Line, b.Column)
 	}
-	return rows + ", " + b.Path
 }
 
 func (b IssueBody) rowWords() string {

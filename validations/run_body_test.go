@@ -2,7 +2,7 @@ package validations
 
 import "testing"
 
-func TestExistingClientSeesRows(t *testing.T) {
+func TestExistingClientSeesPlaces(t *testing.T) {
 	t.Parallel()
 	for want, issue := range map[string]IssueBody{
 		"":                          {},
@@ -14,6 +14,9 @@ func TestExistingClientSeesRows(t *testing.T) {
 		"rows 101, 102, kwh":        {Row: 101, SampleRows: []int{101, 102}, Path: "kwh"},
 		"rows 3, 4 and more, kwh":   {Row: 3, SampleRows: []int{3, 4}, Path: "kwh", Truncated: true},
 		"row 1234567, kwh, in full": {Row: 1234567, Path: "kwh, in full"},
+		"line 1, column 22":         {Line: 1, Column: 22},
+		"line 2":                    {Line: 2},
+		"row 6":                     {Row: 6, Line: 7, Column: 1},
 	} {
 		run := RunBody{Steps: []StepBody{{Issues: []IssueBody{{}, issue}}}}
 		if got := run.ForExistingClient().Steps[0].Issues[1].Path; got != want {
@@ -21,6 +24,19 @@ func TestExistingClientSeesRows(t *testing.T) {
 		}
 		if run.Steps[0].Issues[1].Path != issue.Path {
 			t.Errorf("the run itself has the path %q now, want %q", run.Steps[0].Issues[1].Path, issue.Path)
+		}
+	}
+}
+
+func TestExistingClientSeesReasons(t *testing.T) {
+	t.Parallel()
+	for want, run := range map[string]RunBody{
+		"":                                 {},
+		"The document has errors.":         {UserFriendlyError: "The document has errors."},
+		"The service answered 500. Retry.": {Error: "The service answered 500.", UserFriendlyError: "Retry."},
+	} {
+		if got := run.ForExistingClient().UserFriendlyError; got != want {
+			t.Errorf("text = %q, want %q", got, want)
 		}
 	}
 }
