@@ -110,7 +110,7 @@ func registerFiles(e *echo.Echo, mediaTypes map[string]string) error {
 func registerSchema(e *echo.Echo) {
 	convert := sync.OnceValues(openAPIAsJSON)
 	e.GET("/api/schema/", func(c echo.Context) error {
-		c.Response().Header().Set(echo.HeaderVary, echo.HeaderAccept)
+		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
 		accept := c.Request().Header.Get(echo.HeaderAccept)
 		if !strings.Contains(accept, echo.MIMEApplicationJSON) || strings.Contains(accept, yamlType) {
 			return serveStatic(yamlType, docs.OpenAPI())(c)
@@ -144,8 +144,7 @@ func serveStatic(mediaType string, body []byte) echo.HandlerFunc {
 		header.Set(echo.HeaderContentSecurityPolicy, docsPolicy)
 		header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 		header.Set(echo.HeaderCacheControl, "no-cache")
-		header.Set("ETag", tag)
-		if core.HasVersion(c.Request(), tag) {
+		if core.NotModified(c, tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 		return c.Blob(http.StatusOK, mediaType, body)

@@ -235,6 +235,10 @@ func closeAfterChunks(next http.Handler) http.Handler {
 func ServeWeb(
 	ctx context.Context, listener net.Listener, handler http.Handler, settings Settings, log *slog.Logger,
 ) error {
+	handler, err := compressed(handler)
+	if err != nil {
+		return err
+	}
 	server := &http.Server{
 		Handler: closeAfterChunks(
 			rollWriteDeadline(settings.WriteTimeout, drainRefused(ctx, drainLimitsOf(settings), handler))),

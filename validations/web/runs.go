@@ -132,14 +132,12 @@ func answerRun(c echo.Context, body validations.RunBody) error {
 	if err != nil {
 		return fmt.Errorf("render run %s: %w", body.ID, err)
 	}
-	tag := core.ETag(text)
 	header := c.Response().Header()
-	header.Set("ETag", tag)
 	header.Set(echo.HeaderCacheControl, "private, no-cache")
 	if body.State != validations.StateCompleted {
 		header.Set(echo.HeaderRetryAfter, retryAfter)
 	}
-	if core.HasVersion(c.Request(), tag) {
+	if core.NotModified(c, core.ETag(text)) {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return c.JSONBlob(http.StatusOK, text)
