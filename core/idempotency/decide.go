@@ -3,6 +3,8 @@ package idempotency
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -48,8 +50,14 @@ func InProgress(lockTTL time.Duration) *core.Error {
 // reused refuses a key that was used for another request. The first request's id helps to find it; its content stays
 // hidden, because another client of the organization may have sent it.
 func reused(differs []string, originalRequestID string) *core.Error {
-	err := core.NewError(core.CodeKeyReused,
-		"Idempotency key has already been used with a different request body.")
+	with := "a different request body"
+	if !slices.Contains(differs, "content") {
+		with = strings.NewReplacer(
+			"workflow", "another workflow or version", "run", "another run", "target", "another target",
+			"options", "other options (file name, name, short description or metadata)",
+		).Replace(strings.Join(differs, " and "))
+	}
+	err := core.NewError(core.CodeKeyReused, "Idempotency key has already been used with "+with+".")
 	err.Differs = differs
 	err.OriginalRequestID = originalRequestID
 	return err

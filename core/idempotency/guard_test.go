@@ -71,3 +71,25 @@ func TestGuardNamesTheTargetOfTheOperation(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusalSaysWhatDiffers(t *testing.T) {
+	t.Parallel()
+	first := request()
+	record := idempotency.Record{Fingerprint: first.Fingerprint()}
+	for want, change := range map[string]func(*idempotency.Request){
+		"a different request body":    func(r *idempotency.Request) { r.MediaType = "other/type" },
+		"another workflow or version": func(r *idempotency.Request) { r.Version, r.VersionGiven = "7", true },
+		"another workflow or version and other options (file name, name, short description or metadata)": func(
+			r *idempotency.Request,
+		) {
+			r.Target, r.Options = "other", []idempotency.Option{{Name: "name", Value: "other"}}
+		},
+	} {
+		again := request()
+		change(&again)
+		err := core.AsError(record.Decide(again.Fingerprint(), "workflow"))
+		if want := "Idempotency key has already been used with " + want + "."; err.Detail != want {
+			t.Errorf("detail = %q, want %q", err.Detail, want)
+		}
+	}
+}
