@@ -24,8 +24,8 @@ func OpenRecords(source io.Reader, config json.RawMessage, document Document) (*
 func IsCSV(document Document) bool { return table.IsCSV(document) }
 
 // TableEncoding is the encoding in which a table step with the configuration reads a document.
-func TableEncoding(config json.RawMessage, content io.ReaderAt) (string, error) {
-	return table.Encoding(config, content)
+func TableEncoding(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
+	return table.Encoding(config, content, mediaType)
 }
 
 // Decode turns a text of the named encoding into UTF-8. It returns the source itself for an encoding that is not known.

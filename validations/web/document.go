@@ -74,7 +74,8 @@ func (a *App) openDocument(ctx context.Context, orgID, id uuid.UUID) (shownDocum
 		return shownDocument{}, err
 	}
 	shown.config = tableConfig(shown.definition)
-	if shown.encoding, err = engines.TableEncoding(shown.config, shown.Content); err != nil {
+	shown.encoding, err = engines.TableEncoding(shown.config, shown.Content, shown.MediaType)
+	if err != nil {
 		return shownDocument{}, err
 	}
 	if shown.kind, err = shown.findKind(); err != nil {

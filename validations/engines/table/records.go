@@ -31,8 +31,8 @@ func IsCSV(doc engine.Document) bool { return formatOf(doc) == formatCSV }
 
 // Encoding is the encoding of a table that a step with this configuration checks. A configuration that cannot be read
 // is taken for an empty one.
-func Encoding(config json.RawMessage, content io.ReaderAt) (string, error) {
-	return (&Engine{dialect: readLoosely(config).Dialect}).encoding(content)
+func Encoding(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
+	return (&Engine{dialect: readLoosely(config).Dialect}).encoding(content, mediaType)
 }
 
 // OpenRecords reads a table from a source in UTF-8. The document says which dialect the configuration means.

@@ -137,7 +137,7 @@ func closeSource(records source) {
 
 //nolint:ireturn // as open
 func (e *Engine) openCSV(doc engine.Document, content *io.SectionReader) (source, error) {
-	encoding, err := e.encoding(content)
+	encoding, err := e.encoding(content, doc.MediaType)
 	if err != nil {
 		return nil, err
 	}

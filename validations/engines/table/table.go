@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -136,10 +137,16 @@ func wholeRead(records source, content *io.SectionReader) error {
 	return nil
 }
 
-// encoding is the dialect's, else UTF-16 where the file has its byte order mark, as spreadsheets write "Unicode text".
-func (e *Engine) encoding(content io.ReaderAt) (string, error) {
+// encoding is the dialect's, else the charset of the media type, else UTF-16 where the file has its byte order mark, as
+// spreadsheets write "Unicode text".
+func (e *Engine) encoding(content io.ReaderAt, mediaType string) (string, error) {
 	if e.dialect.Encoding != "" {
 		return e.dialect.Encoding, nil
+	}
+	if _, parameters, err := mime.ParseMediaType(mediaType); err == nil {
+		if _, known := engine.DecoderFor(parameters["charset"]); known && parameters["charset"] != "" {
+			return parameters["charset"], nil
+		}
 	}
 	var mark [2]byte
 	if _, err := content.ReadAt(mark[:], 0); err != nil && !errors.Is(err, io.EOF) {

@@ -282,6 +282,14 @@ func TestTableDialects(t *testing.T) {
 			[]brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}},
 		},
 		{
+			"Charset", `{}`, "a,b\n\xe9\xe9,z\n", "text/csv; charset=iso-8859-1",
+			[]brief{{"csv.type.integer", "b", 2, 4, 1, `b "z" is not an integer`}},
+		},
+		{
+			"EncodingBeforeCharset", `{"encoding": "utf-8"}`, "a,b\n\xc3\xa9,z\n", "text/csv; charset=iso-8859-1",
+			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "z" is not an integer`}},
+		},
+		{
 			"UTF16", `{}`, "\xff\xfea\x00\t\x00b\x00\n\x00\xe9\x00\t\x00z\x00\n\x00", "text/tab-separated-values",
 			[]brief{{"csv.type.integer", "b", 2, 3, 1, `b "z" is not an integer`}},
 		},

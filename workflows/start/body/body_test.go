@@ -156,6 +156,10 @@ func TestReadStartBodyRefusesMediaTypes(t *testing.T) {
 		"contradicting charsets": rawRequest("text/csv; charset=utf-8; charset=latin1", "a"),
 		"too long":               rawRequest("text/"+strings.Repeat("a", 300), "a"),
 		"two headers":            twoTypes,
+		"table in charset":       rawRequest("text/csv; charset=shift_jis", "a"),
+		"JSON in charset":        rawRequest("application/json; charset=iso-8859-1", `{"a":1}`),
+		"YAML in charset":        rawRequest("application/x-yaml; charset=utf-16", "a"),
+		"text in charset":        rawRequest("text/x-other; charset=iso-8859-1", "a"),
 		"file part":              multipartRequest(t, "b", part{name: "file", contentType: "csv", content: "a"}),
 		"text part": multipartRequest(t, "b",
 			part{name: "file", content: "a"}, part{name: "content_type", content: "csv"}),
@@ -185,17 +189,18 @@ func TestReadStartBodyRefusesMediaTypes(t *testing.T) {
 func TestReadStartBodyNormalizesMediaTypes(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		"Application/JSON;Charset=UTF-8":           "application/json",
-		`text/xml; charset="utf-8"`:                "text/xml",
-		"text/plain; charset=US-ASCII":             "text/plain",
-		"text/plain; charset=utf8":                 "text/plain",
-		"text/plain; charset=ISO-8859-1":           "text/plain; charset=iso-8859-1",
-		"text/csv ; b=2;\tA=One ;":                 "text/csv; a=One; b=2",
-		`text/csv; delimiter=";"`:                  `text/csv; delimiter=";"`,
-		" text/csv ":                               "text/csv",
-		"application/x-www-form-urlencoded":        "application/x-www-form-urlencoded",
-		"multipart/mixed; boundary=x":              "multipart/mixed; boundary=x",
-		"application/vnd.api+json;charset=\"x y\"": `application/vnd.api+json; charset="x y"`,
+		"Application/JSON;Charset=UTF-8":          "application/json",
+		`text/xml; charset="utf-8"`:               "text/xml",
+		"text/plain; charset=US-ASCII":            "text/plain",
+		"text/plain; charset=utf8":                "text/plain",
+		"text/plain; charset=ISO-8859-1":          "text/plain; charset=iso-8859-1",
+		"text/csv ; b=2;\tA=One ;":                "text/csv; a=One; b=2",
+		`text/csv; delimiter=";"`:                 `text/csv; delimiter=";"`,
+		" text/csv ":                              "text/csv",
+		"application/x-www-form-urlencoded":       "application/x-www-form-urlencoded",
+		"multipart/mixed; boundary=x":             "multipart/mixed; boundary=x",
+		"application/vnd.api+zip;charset=\"x y\"": `application/vnd.api+zip; charset="x y"`,
+		"application/xml; charset=ISO-8859-1":     "application/xml; charset=iso-8859-1",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

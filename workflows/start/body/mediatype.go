@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -40,6 +41,11 @@ func parseMediaType(value string, at core.FieldError) (declaredType, error) {
 		switch parameters["charset"] {
 		case "utf-8", "utf8", "us-ascii":
 			delete(parameters, "charset")
+		default:
+			if !isDecoded(essence, parameters["charset"]) {
+				return declaredType{}, unsupported(at, "This charset is not read. Send UTF-8, or a table of text in "+
+					"utf-16, iso-8859-1 or windows-1252.")
+			}
 		}
 	}
 	text := mime.FormatMediaType(essence, parameters)
@@ -47,6 +53,20 @@ func parseMediaType(value string, at core.FieldError) (declaredType, error) {
 		return declaredType{}, unsupported(at, "The media type is too long or has a parameter that cannot be written.")
 	}
 	return declaredType{text: text, essence: essence, boundary: parameters["boundary"]}, nil
+}
+
+// isDecoded reports whether a document of the type may be in the charset. Tables are decoded, XML says its encoding
+// itself, and what is not a text is none of this service's business.
+func isDecoded(essence, charset string) bool {
+	switch {
+	case essence == mediatype.CSV, essence == mediatype.TSV, essence == mediatype.Text:
+		return slices.Contains([]string{"utf-16", "utf16", "iso-8859-1", "latin1", "windows-1252", "cp1252"}, charset)
+	case mediatype.Canonical(essence) == mediatype.XML, strings.HasSuffix(essence, "+xml"):
+		return true
+	default:
+		isYAML := mediatype.Canonical(essence) == mediatype.YAML
+		return !isYAML && !mediatype.IsJSON(essence) && !strings.HasPrefix(essence, "text/")
+	}
 }
 
 // requestMediaType reads the Content-Type.
