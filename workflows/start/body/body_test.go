@@ -222,6 +222,9 @@ func TestReadStartBodyCleansFilenames(t *testing.T) {
 		"/tmp\\x/m.csv":         "m.csv",
 		"UTF-8''na%C3%AFve.csv": "na\u00efve.csv",
 		"UTF-8''..%2Fm.csv":     "m.csv",
+		"utf-8'en'a.csv":        "a.csv",
+		"r%C3%A9%22.csv":        "r%C3%A9%22.csv",
+		"it's 'mine'.csv":       "it's 'mine'.csv",
 		"50%.csv":               "50%.csv",
 		"..csv":                 "..csv",
 		longest:                 longest,
@@ -240,6 +243,18 @@ func TestReadStartBodyCleansFilenames(t *testing.T) {
 		r := multipartRequest(t, "b", part{name: "file", filename: "../a/m.csv", content: "x"})
 		if got := readBody(t, r).Filename; got != "m.csv" {
 			t.Errorf("file name = %q, want m.csv", got)
+		}
+	})
+	t.Run("AsBrowsersWriteThem", func(t *testing.T) {
+		t.Parallel()
+		for written, want := range map[string]string{
+			`quo%22te;semi 50%25.csv`:              `quo"te;semi 50%25.csv`,
+			`a.csv"; filename*="UTF-8''b%2522.csv`: "b%22.csv",
+		} {
+			r := multipartRequest(t, "b", part{name: "file", filename: written, content: "x"})
+			if got := readBody(t, r).Filename; got != want {
+				t.Errorf("file name of %s = %q, want %q", written, got, want)
+			}
 		}
 	})
 }

@@ -91,7 +91,11 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	}
 	switch name {
 	case "file":
-		return f.addFile(ctx, part, parameters["filename"])
+		filename, err := partFilename(part.Header.Get("Content-Disposition"), parameters["filename"])
+		if err != nil {
+			return err
+		}
+		return f.addFile(ctx, part, filename)
 	case "name", "filename", "content_type", "metadata", "short_description":
 		return f.addText(part, name)
 	default:

@@ -51,6 +51,7 @@ func TestReadStartBodyRefusesRaw(t *testing.T) {
 		{"no document", rawRequest("text/csv", ""), ""},
 		{"no document and no type", rawRequest("", ""), ""},
 		{"two file names", twoNames, ":X-Filename"},
+		{"Latin-1", namedRequest("ISO-8859-1''gr%FC.csv"), ":X-Filename"},
 		{"line break", namedRequest("a\r\nb"), ":X-Filename"},
 		{"NUL", namedRequest("a\x00"), ":X-Filename"},
 		{"escape", namedRequest("a\x1b[2J"), ":X-Filename"},
@@ -207,6 +208,8 @@ func TestReadStartBodyRefusesMultipart(t *testing.T) {
 		{"long file name", named(long[:256]), "/file"},
 		{"encoded line break in the file name", raw("--b\r\nContent-Disposition: form-data; name=\"file\"; " +
 			"filename*=utf-8''a%0D%0Ab\r\n\r\nx\r\n--b--\r\n"), "/file"},
+		{"file name in Latin-1", raw("--b\r\nContent-Disposition: form-data; name=\"file\"; " +
+			"filename*=ISO-8859-1''gr%FC.csv\r\n\r\nx\r\n--b--\r\n"), "/file"},
 		{"folder as file name", with(part{name: "filename", content: "a/"}), "/filename"},
 	})
 }

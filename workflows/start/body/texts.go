@@ -49,8 +49,10 @@ func checkText(at core.FieldError, what, text string, maxLength int, allowed str
 	return nil
 }
 
-// headerFilename reads the optional X-Filename: UTF-8 as it is, or behind its charset and
-// percent-encoded as RFC 8187 has it, for clients that can only send ASCII.
+const otherCharset = "The file name is in another charset. Send it in UTF-8."
+
+// headerFilename reads the optional X-Filename: UTF-8 as it is, or behind its charset and percent-encoded as RFC 8187
+// has it, for clients that can only send ASCII. That is the rule for the file name of a form's part, too.
 func headerFilename(header http.Header) (string, error) {
 	at := core.FieldError{Parameter: filenameHeader}
 	lines := header.Values(filenameHeader)
@@ -58,15 +60,34 @@ func headerFilename(header http.Header) (string, error) {
 		return "", invalid(at, "The request has several X-Filename headers. Send one.")
 	}
 	value := header.Get(filenameHeader)
-	const prefix = "UTF-8''"
-	if len(value) >= len(prefix) && strings.EqualFold(value[:len(prefix)], prefix) {
-		decoded, err := url.PathUnescape(value[len(prefix):])
-		if err != nil {
-			return "", invalid(at, "The percent-encoding of the file name is invalid.")
+	const charsetLanguageName = 3
+	if extended := strings.SplitN(value, "'", charsetLanguageName); len(extended) == charsetLanguageName {
+		switch strings.ToUpper(extended[0]) {
+		case "UTF-8":
+			decoded, err := url.PathUnescape(extended[2])
+			if err != nil {
+				return "", invalid(at, "The percent-encoding of the file name is invalid.")
+			}
+			value = decoded
+		case "ISO-8859-1":
+			return "", invalid(at, otherCharset)
 		}
-		value = decoded
 	}
 	return cleanFilename(at, value)
+}
+
+// partFilename returns the file name of a form's part. Browsers write a quotation mark in filename as %22 and leave
+// every other percent sign as it is; filename* was decoded with the header, if it is in UTF-8.
+func partFilename(disposition, filename string) (string, error) {
+	extended := strings.Contains(strings.ToLower(disposition), "filename*")
+	switch {
+	case extended && filename == "":
+		return "", invalid(memberAt("file"), otherCharset)
+	case extended:
+		return filename, nil
+	default:
+		return strings.ReplaceAll(filename, "%22", `"`), nil
+	}
 }
 
 // cleanFilename keeps the last element of a path, be it of Unix or of Windows.
