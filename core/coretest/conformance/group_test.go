@@ -92,7 +92,7 @@ func keyed(c call, n int, name string) []call {
 }
 
 // TestGroup has requests of all kinds answered from one commit, each as if it had come alone.
-func TestGroup(t *testing.T) {
+func TestCrowdInGroups(t *testing.T) {
 	t.Parallel()
 	s := open(t, program.ForCrowds)
 	partly, exhausted := s.organization(t, "partly", "--runs", "3"), s.organization(t, "exhausted", "--runs", "0")
@@ -172,8 +172,8 @@ func (s *site) wantGranted(tb testing.TB, replies []reply) int {
 	return granted
 }
 
-// TestGroupWithAFaultyMember has a database that refuses the document of one start, and with it the whole commit.
-func TestGroupWithAFaultyMember(t *testing.T) {
+// TestCrowdWithAFaultyMember has a database that refuses the document of one start, and with it the whole commit.
+func TestCrowdWithAFaultyMember(t *testing.T) {
 	t.Parallel()
 	s := open(t, program.ForCrowds)
 	s.statement(t, `ALTER TABLE submissions ADD CONSTRAINT faultless CHECK (filename <> 'faulty') NOT VALID`)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestThroughPgBouncer runs the other tests again with a PgBouncer between the servers and the database. The thousand
-// races of TestOneKeyAtOnce are left out, since the contract has some of each kind.
+// races of TestCrowdWithOneKey are left out, since the contract has some of each kind.
 func TestThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(program.PoolerVariable) != "" {

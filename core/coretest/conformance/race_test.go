@@ -18,7 +18,7 @@ import (
 // racers is how many requests are sent with one key at once, which is more than both servers have connections.
 const racers = 64
 
-func TestOneKeyAtOnce(t *testing.T) {
+func TestCrowdWithOneKey(t *testing.T) {
 	t.Parallel()
 	s := open(t, "SV_RUN_SWEEP_AFTER=5m", "SV_RUN_LEASE=1m", "SV_DB_MAX_CONNS=20")
 	firsts := map[string]reply{}
@@ -53,7 +53,7 @@ func (s *site) wantOneEffect(tb testing.TB, key string, first reply) {
 	}
 }
 
-func TestQuotaAtOnce(t *testing.T) {
+func TestCrowdWithAQuota(t *testing.T) {
 	t.Parallel()
 	const quota, starts = 3, 50
 	s := open(t)
