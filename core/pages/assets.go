@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 	"github.com/tdewolff/minify/v2"
@@ -37,37 +38,28 @@ type asset struct {
 	// address holds a digest of the file, so that a browser may keep it for ever.
 	address   string
 	mediaType string
-	body      []byte
-	// packed is the body compressed with gzip.
-	packed []byte
+	// body is the file, and packed the file compressed with gzip. Each is made when a browser first asks for it.
+	body, packed func() ([]byte, error)
 }
 
 func newAssets() (assets, error) {
-	names, err := fs.Glob(static, "static/*")
-	if err != nil {
-		return nil, fmt.Errorf("list the assets: %w", err)
-	}
 	found := assets{}
 	if err := found.addFonts(); err != nil {
 		return nil, err
 	}
-	minifier := minify.New()
-	minifier.AddFunc(".css", css.Minify)
-	minifier.AddFunc(".js", js.Minify)
+	names, err := fs.Glob(static, "static/*")
+	if err != nil {
+		return nil, fmt.Errorf("list the assets: %w", err)
+	}
 	for _, file := range names {
-		body, err := fs.ReadFile(static, file)
+		source, err := fs.ReadFile(static, file)
 		if err != nil {
 			return nil, fmt.Errorf("read asset: %w", err)
 		}
-		if body, err = minifier.Bytes(path.Ext(file), body); err != nil && !errors.Is(err, minify.ErrNotExist) {
-			return nil, fmt.Errorf("minify %s: %w", file, err)
-		}
 		name, ending := path.Base(file), path.Ext(file)
-		digest := sha256.Sum256(body)
-		found[name] = asset{
-			address:   assetsRoot + strings.TrimSuffix(name, ending) + "." + hex.EncodeToString(digest[:6]) + ending,
-			mediaType: mediaTypeOf(ending), body: body,
-		}
+		digest := sha256.Sum256(source)
+		address := assetsRoot + strings.TrimSuffix(name, ending) + "." + hex.EncodeToString(digest[:6]) + ending
+		found[name] = newAsset(address, ending, func() ([]byte, error) { return minified(ending, source) })
 	}
 	return found, nil
 }
@@ -78,14 +70,35 @@ func (a assets) addFonts() error {
 		return fmt.Errorf("list the fonts: %w", err)
 	}
 	for _, file := range files {
-		body, err := fs.ReadFile(fonts, file)
-		if err != nil {
-			return fmt.Errorf("read font: %w", err)
-		}
 		name := path.Base(file)
-		a[name] = asset{address: assetsRoot + name, mediaType: mediaTypeOf(path.Ext(name)), body: body}
+		a[name] = newAsset(assetsRoot+name, path.Ext(name), func() ([]byte, error) { return fs.ReadFile(fonts, file) })
 	}
 	return nil
+}
+
+func newAsset(address, ending string, read func() ([]byte, error)) asset {
+	body := sync.OnceValues(read)
+	return asset{
+		address: address, mediaType: mediaTypeOf(ending), body: body,
+		packed: sync.OnceValues(func() ([]byte, error) {
+			text, err := body()
+			if err != nil {
+				return nil, err
+			}
+			return pack(text)
+		}),
+	}
+}
+
+func minified(ending string, source []byte) ([]byte, error) {
+	minifier := minify.New()
+	minifier.AddFunc(".css", css.Minify)
+	minifier.AddFunc(".js", js.Minify)
+	body, err := minifier.Bytes(ending, source)
+	if err != nil && !errors.Is(err, minify.ErrNotExist) {
+		return nil, fmt.Errorf("minify a file of type %s: %w", ending, err)
+	}
+	return body, nil
 }
 
 func mediaTypeOf(ending string) string {
@@ -110,9 +123,6 @@ func Register(e *echo.Echo) error {
 		return err
 	}
 	for _, file := range found {
-		if file.packed, err = pack(file.body); err != nil {
-			return err
-		}
 		e.GET(file.address, file.serve)
 	}
 	e.POST(Root+"theme/", setTheme)
@@ -137,13 +147,19 @@ func pack(body []byte) ([]byte, error) {
 }
 
 func (a asset) serve(c echo.Context) error {
+	read, encoding := a.body, ""
+	if strings.Contains(c.Request().Header.Get(echo.HeaderAcceptEncoding), "gzip") {
+		read, encoding = a.packed, "gzip"
+	}
+	body, err := read()
+	if err != nil {
+		return err
+	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	header.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
-	body := a.body
-	if strings.Contains(c.Request().Header.Get(echo.HeaderAcceptEncoding), "gzip") {
-		header.Set(echo.HeaderContentEncoding, "gzip")
-		body = a.packed
+	if encoding != "" {
+		header.Set(echo.HeaderContentEncoding, encoding)
 	}
 	return c.Blob(http.StatusOK, a.mediaType, body)
 }
