@@ -47,7 +47,6 @@ func scenarios() []scenario {
 		{"quota", "organizations over their quota beside others", (*course).measureQuota},
 		{"wait", "runs that are waited for", (*course).measureWait},
 		{"queue", "runs through the queue", (*course).measureQueue},
-		{partOthers, "the same starts in Ruby and in Django", (*course).measureOthers},
 		{"memory", "memory under load and of large documents", (*course).measureMemory},
 		{"purge", "purging expired keys beside starts", (*course).measurePurge},
 		{"growth", "growing tables", (*course).measureGrowth},

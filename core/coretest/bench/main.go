@@ -41,10 +41,8 @@ type options struct {
 	rounds   int
 	duration time.Duration
 	// only names the scenarios that are run; empty are all.
-	only []string
-	// profiles is the folder for profiles, or empty.
-	profiles string
-	scale    scale
+	only  []string
+	scale scale
 }
 
 // scale is how large the measurements are that take long.
@@ -62,14 +60,8 @@ type scale struct {
 	idle  time.Duration
 }
 
-// partOthers has to be named, as it needs the interpreters of other languages.
-const partOthers = "others"
-
 func (o options) wants(scenario string) bool {
-	if len(o.only) == 0 {
-		return scenario != partOthers
-	}
-	return slices.Contains(o.only, scenario)
+	return len(o.only) == 0 || slices.Contains(o.only, scenario)
 }
 
 func shortOptions() options {
@@ -130,7 +122,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Func("rounds", "how often each measurement is repeated (default 3, and 1 behind the part rates)",
 		numbersInto(&rounds, maxRounds))
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
-	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all but "+partOthers+")",
+	flags.Func("only", "some of "+strings.Join(scenarioNames(), ",")+" (default all)",
 		func(text string) error {
 			names, err := parseScenarios(text)
 			opts.only = names
@@ -138,7 +130,6 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		})
 	flags.Func("keys", "numbers of keys to grow to; the first is compared with (default 10000,100000)",
 		numbersInto(&keys, maxKeys))
-	flags.StringVar(&opts.profiles, "profiles", "", "folder for profiles of starts and replays (default none)")
 	flags.BoolFunc("full", "3 rounds of 5s, up to 5,000,000 keys where the disk has room for them, more than an hour",
 		func(string) error {
 			opts.rounds, opts.duration, opts.scale = full.rounds, full.duration, full.scale
@@ -208,9 +199,6 @@ func bench(ctx context.Context, opts options, stdout io.Writer, show *progress) 
 		return err
 	}
 	found, err := measureAll(ctx, opts, w, show)
-	if err == nil && opts.profiles != "" {
-		err = writeProfiles(ctx, opts.profiles, w, show)
-	}
 	machine := w.describe(ctx)
 	show.say("stopping the servers and removing their data")
 	err = errors.Join(err, w.stop(ctx))

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		var page strings.Builder
 		args := []string{
 			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2", "-only",
-			"verdicts,young,river,backlog,idle,rates,replays,requestlog,quota,wait,queue,others",
+			"verdicts,young,river,backlog,idle,rates,replays,requestlog,quota,wait,queue",
 		}
 		if got := run(t.Context(), args, &page, t.Output()); got != 0 {
 			t.Fatalf("exit code = %d, want 0", got)

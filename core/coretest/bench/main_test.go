@@ -31,11 +31,10 @@ func TestParseOptions(t *testing.T) {
 		"Chosen": {
 			args: []string{
 				"-dir", "/elsewhere", "-rounds", "7", "-duration", "4s", "-clients", "1, 16", "-only", "rates,purge",
-				"-profiles", "kept",
 			},
 			want: options{
 				dir: "/elsewhere", clients: []int{1, 16}, rounds: 7, duration: 4 * time.Second,
-				only: []string{"rates", "purge"}, profiles: "kept", scale: seven,
+				only: []string{"rates", "purge"}, scale: seven,
 			},
 		},
 	} {

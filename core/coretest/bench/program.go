@@ -19,9 +19,9 @@ import (
 const (
 	// peerFolder, below the root of the module, has the programs and the tables that they share.
 	peerFolder = "config/peers"
-	// otherSchema is where their tables are, apart from those of the service.
-	otherSchema = "others"
-	dropOthers  = "DROP SCHEMA IF EXISTS " + otherSchema + " CASCADE;"
+	// peerSchema is where their tables are, apart from those of the service.
+	peerSchema = "peers"
+	dropPeers  = "DROP SCHEMA IF EXISTS " + peerSchema + " CASCADE;"
 	// earlierKeys are those that each organization has used before.
 	earlierKeys = 10
 )
@@ -35,12 +35,12 @@ type program struct {
 }
 
 // startProgram makes the tables anew and starts the program. Its files and its log go to the folder.
-func startProgram(ctx context.Context, o other, databaseURL, dir string) (*program, error) {
+func startProgram(ctx context.Context, o peer, databaseURL, dir string) (*program, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("read the address of PostgreSQL: %w", err)
 	}
-	config.RuntimeParams["search_path"] = otherSchema
+	config.RuntimeParams["search_path"] = peerSchema
 	tenants, err := newTenants()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func startProgram(ctx context.Context, o other, databaseURL, dir string) (*progr
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	p := &program{db: db, tenants: tenants}
-	if err := seedOther(ctx, db); err != nil {
+	if err := seedPeer(ctx, db); err != nil {
 		return nil, errors.Join(err, p.stop(ctx))
 	}
 	if err := p.serve(ctx, o, config, dir); err != nil {
@@ -59,7 +59,7 @@ func startProgram(ctx context.Context, o other, databaseURL, dir string) (*progr
 	return p, nil
 }
 
-func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, dir string) error {
+func (p *program) serve(ctx context.Context, o peer, config *pgx.ConnConfig, dir string) error {
 	home, err := o.install(ctx, dir)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, di
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "ADDRESS="+p.address, "PGHOST="+config.Host,
 		"PGPORT="+strconv.Itoa(int(config.Port)), "PGUSER="+config.User, "PGPASSWORD="+config.Password,
-		"PGDATABASE="+config.Database, "PGOPTIONS=-c search_path="+otherSchema)
+		"PGDATABASE="+config.Database, "PGOPTIONS=-c search_path="+peerSchema)
 	cmd.Env = append(cmd.Env, o.variables...)
 	if p.server, err = startProcess(cmd, filepath.Join(dir, o.folder+".log")); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *program) serve(ctx context.Context, o other, config *pgx.ConnConfig, di
 }
 
 // install puts the program in a folder of its own, where it may write, and returns the folder.
-func (o other) install(ctx context.Context, dir string) (string, error) {
+func (o peer) install(ctx context.Context, dir string) (string, error) {
 	source, err := o.source()
 	if err != nil {
 		return "", err
@@ -113,12 +113,12 @@ func (p *program) stop(ctx context.Context) error {
 	if p.server != nil {
 		failures = append(failures, p.server.stop())
 	}
-	_, err := p.db.Exec(ctx, dropOthers)
+	_, err := p.db.Exec(ctx, dropPeers)
 	return errors.Join(append(failures, err, p.db.Close(ctx))...)
 }
 
-// seedOther makes the tables and fills them with the organizations that the service has as well.
-func seedOther(ctx context.Context, db *pgx.Conn) error {
+// seedPeer makes the tables and fills them with the organizations that the service has as well.
+func seedPeer(ctx context.Context, db *pgx.Conn) error {
 	root, err := coretest.Root()
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func seedOther(ctx context.Context, db *pgx.Conn) error {
 		return err
 	}
 	// A benchmark that was killed may have left its tables.
-	if _, err := db.Exec(ctx, dropOthers+"CREATE SCHEMA "+otherSchema+";"+string(tables)); err != nil {
+	if _, err := db.Exec(ctx, dropPeers+"CREATE SCHEMA "+peerSchema+";"+string(tables)); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
 	}
 	batch := &pgx.Batch{}

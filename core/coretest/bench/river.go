@@ -7,8 +7,8 @@ import (
 )
 
 // river is the service that a Go user would build on River.
-func river() other {
-	return other{
+func river() peer {
+	return peer{
 		name: "River", folder: "river", build: []string{"go", "build"}, command: []string{"./river"},
 		probe: []string{"go", "mod", "download"}, remedy: "needs the modules of " + peerFolder + "/river",
 	}
@@ -18,7 +18,7 @@ func river() other {
 func (c *course) measureRiver(ctx context.Context) ([]goal, error) {
 	o := river()
 	verdict := goal{
-		what:  fmt.Sprintf("%s, %d clients, %s, to River's", workVerdicts, otherClients, systemEmbedded),
+		what:  fmt.Sprintf("%s, %d clients, %s, to River's", workVerdicts, peerClients, systemEmbedded),
 		bound: atLeast(1.5, unitTimes),
 	}
 	missing, err := o.missing(ctx)
@@ -29,7 +29,7 @@ func (c *course) measureRiver(ctx context.Context) ([]goal, error) {
 		verdict.note = missing
 		return []goal{verdict}, nil
 	}
-	starts, err := c.measureOther(ctx, o)
+	starts, err := c.measurePeer(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("starts: %w", err)
 	}
@@ -43,7 +43,7 @@ func (c *course) measureRiver(ctx context.Context) ([]goal, error) {
 }
 
 // verdictsBeside lets the program and the service on its embedded Redis execute their runs, in turn.
-func (c *course) verdictsBeside(ctx context.Context, o other) ([]pair, error) {
+func (c *course) verdictsBeside(ctx context.Context, o peer) ([]pair, error) {
 	o.variables = []string{"WORKERS=1"}
 	p, err := startProgram(ctx, o, c.world.postgres.URL(), c.world.dir)
 	if err != nil {

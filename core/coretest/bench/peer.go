@@ -10,10 +10,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-const otherClients = 32
+const peerClients = 32
 
-// other is a program that starts runs as it is customary with its language or its library.
-type other struct {
+// peer is a program that starts runs as it is customary with its library.
+type peer struct {
 	name string
 	// folder, in peerFolder, has the program.
 	folder string
@@ -26,28 +26,8 @@ type other struct {
 	remedy string
 }
 
-// others run by the interpreters of Debian, which find its packages also where others are installed beside them.
-func others() []other {
-	const python, ruby = "/usr/bin/python3", "/usr/bin/ruby"
-	return []other{
-		{
-			name: "Ruby", folder: "ruby",
-			command: []string{ruby, "--yjit", "/usr/bin/puma", "--config", "puma.rb"},
-			probe:   []string{ruby, "--yjit", "-e", "%w[pg puma sequel sequel_pg sinatra].each { |name| gem name }"},
-			remedy:  "needs the Debian packages puma, ruby-sinatra, ruby-sequel, ruby-sequel-pg",
-		},
-		{
-			name: "Django", folder: "django",
-			command: []string{python, "-m", "gunicorn", "app:application"},
-			probe:   []string{python, "-c", "import django, gunicorn, psycopg2, rest_framework"},
-			remedy: "needs the Debian packages gunicorn, python3-django, python3-djangorestframework, " +
-				"python3-psycopg2",
-		},
-	}
-}
-
 // missing says what to do before the program can run; it is empty where nothing is missing.
-func (o other) missing(ctx context.Context) (string, error) {
+func (o peer) missing(ctx context.Context) (string, error) {
 	source, err := o.source()
 	if err != nil {
 		return "", err
@@ -61,41 +41,13 @@ func (o other) missing(ctx context.Context) (string, error) {
 }
 
 // source is the folder of the program in the checkout.
-func (o other) source() (string, error) {
+func (o peer) source() (string, error) {
 	root, err := coretest.Root()
 	return filepath.Join(root, peerFolder, o.folder), err
 }
 
-// measureOthers compares starts with those of programs in other languages, on the same server.
-func (c *course) measureOthers(ctx context.Context) ([]goal, error) {
-	var goals []goal
-	for _, o := range others() {
-		missing, err := o.missing(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if missing != "" {
-			goals = append(goals, o.goal(nil, missing))
-			continue
-		}
-		pairs, err := c.measureOther(ctx, o)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.name, err)
-		}
-		goals = append(goals, o.goal(pairs, o.note(pairs)))
-	}
-	return goals, nil
-}
-
-func (o other) goal(pairs []pair, note string) goal {
-	return goal{
-		what:  fmt.Sprintf("%s, %d clients, to the same in %s", workMany, otherClients, o.name),
-		bound: atLeast(15, unitTimes), values: valuesOf(pairs, pair.ratio), note: note,
-	}
-}
-
 // note tells the rates, and the processor time that a start takes.
-func (o other) note(pairs []pair) string {
+func (o peer) note(pairs []pair) string {
 	median := func(value func(pair) float64) float64 { return spreadOfPairs(pairs, value).median }
 	return fmt.Sprintf("%s a second with %.0f µs of PostgreSQL and %.0f µs of the service each, "+
 		"%s %s with %.0f µs and %.0f µs",
@@ -107,7 +59,7 @@ func (o other) note(pairs []pair) string {
 		median(func(p pair) float64 { return each(p.yardstick, p.yardstick.cpu.service) }))
 }
 
-func (c *course) measureOther(ctx context.Context, o other) ([]pair, error) {
+func (c *course) measurePeer(ctx context.Context, o peer) ([]pair, error) {
 	c.show.say("starting the program in " + o.name)
 	p, err := startProgram(ctx, o, c.world.postgres.URL(), c.world.dir)
 	if err != nil {
@@ -145,7 +97,7 @@ func (c *course) compete(ctx context.Context, peer, service system, what work) (
 		c.show.plan(len(pairs) * len(contest.sides(0, &pair{})))
 		for round := range pairs {
 			var err error
-			if pairs[round], err = contest.measure(ctx, round, row{what: what, clients: otherClients}); err != nil {
+			if pairs[round], err = contest.measure(ctx, round, row{what: what, clients: peerClients}); err != nil {
 				return err
 			}
 		}

@@ -10,35 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-func TestOtherPrograms(t *testing.T) {
+func TestRiver(t *testing.T) {
 	t.Parallel()
-
-	for _, o := range append(others(), river()) {
-		t.Run(o.name, func(t *testing.T) {
-			t.Parallel()
-			p := startedProgram(t, o)
-			// Each organization starts a run and sends its request once more, which is answered with the same bytes.
-			if _, err := prime(t.Context(), p.address, p.tenants); err != nil {
-				t.Fatalf("start and replay: %v", err)
-			}
-			expectRefusals(t, p)
-			if err := check(t.Context(), p.db, p.tenants); err != nil {
-				t.Errorf("check rows: %v", err)
-			}
-		})
-	}
-}
-
-func startedProgram(t *testing.T, o other) *program {
-	t.Helper()
-	missing, err := o.missing(t.Context())
-	if err != nil {
-		t.Fatalf("look for packages: %v", err)
-	}
-	if missing != "" {
-		t.Skip(missing)
-	}
-	p, err := startProgram(t.Context(), o, coretest.DatabaseURL(t), t.TempDir())
+	p, err := startProgram(t.Context(), river(), coretest.DatabaseURL(t), t.TempDir())
 	if err != nil {
 		t.Fatalf("start program: %v", err)
 	}
@@ -47,7 +21,14 @@ func startedProgram(t *testing.T, o other) *program {
 			t.Errorf("stop program: %v", err)
 		}
 	})
-	return p
+	// Each organization starts a run and sends its request once more, which is answered with the same bytes.
+	if _, err := prime(t.Context(), p.address, p.tenants); err != nil {
+		t.Fatalf("start and replay: %v", err)
+	}
+	expectRefusals(t, p)
+	if err := check(t.Context(), p.db, p.tenants); err != nil {
+		t.Errorf("check rows: %v", err)
+	}
 }
 
 // expectRefusals sends requests that start nothing.

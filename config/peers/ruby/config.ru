@@ -1,5 +1,0 @@
-# frozen_string_literal: true
-
-require_relative "app"
-
-run API
