@@ -27,25 +27,6 @@ func (s *stage) keyed(tb testing.TB, slug string) map[string]call {
 	}
 }
 
-func TestOperationsDoNotShareKeys(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	answers := make(map[string]answer)
-	calls := s.keyed(t, "apart")
-	for endpoint, c := range calls {
-		answers[endpoint] = s.Must(t, http.StatusCreated, c.With("Idempotency-Key", "shared"))
-		fixture.WantHeader(t, answers[endpoint], map[string]string{"Idempotent-Replayed": ""})
-	}
-	for endpoint, c := range calls {
-		fixture.WantReplay(t, answers[endpoint], s.Do(t, c.With("Idempotency-Key", "shared")))
-	}
-	got := coretest.One[string](t, s.DB, `SELECT string_agg(endpoint, ' ' ORDER BY endpoint)
-		FROM idempotency_keys WHERE key = 'shared'`)
-	if want := "run_rerun workflow_create workflow_start workflow_version"; got != want {
-		t.Errorf("endpoints of the key = %s, want %s", got, want)
-	}
-}
-
 func TestOrganizationsDoNotShareKeys(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -95,19 +76,6 @@ func TestKeysCanBeRequired(t *testing.T) {
 	})
 }
 
-func TestRequiringKeysKeepsReplays(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	first := s.Must(t, http.StatusCreated, s.Start(t, "before"))
-	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{Required: true})
-	fixture.WantReplay(t, first, s.Do(t, s.Start(t, "before")))
-	before := s.RowCounts(t)
-	s.Refused(t, core.CodeKeyRequired, s.Start(t, ""))
-	s.wantRows(t, before)
-	s.setKeyPolicy(t, s.Harbour.ID, users.KeyPolicy{})
-	s.Must(t, http.StatusCreated, s.Start(t, ""))
-}
-
 func TestMisnamedKeysAreNoticed(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -124,24 +92,6 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 		}
 	})
 
-	t.Run("UnderEveryName", func(t *testing.T) {
-		t.Parallel()
-		for _, name := range []string{
-			"X-Idempotency-Key", "Idempotency_Key", "X-Idempotency-Token", "Idempotence-Key",
-		} {
-			c := calls["workflow_start"]
-			c = c.With(name, "k")
-			got := s.Must(t, http.StatusCreated, c)
-			fixture.WantHeader(t, got, map[string]string{
-				"Idempotency-Warning": name + " is not recognized; send Idempotency-Key",
-			})
-			again := s.Must(t, http.StatusCreated, c)
-			if again.Header.Get("Location") == got.Header.Get("Location") {
-				t.Errorf("%s protects, want a warning that it does not", name)
-			}
-		}
-	})
-
 	t.Run("AlsoInARefusal", func(t *testing.T) {
 		t.Parallel()
 		got := s.Do(t, s.Start(t, "").WithBody("text/csv", "").With("Idempotence-Key", "k"))
@@ -155,14 +105,6 @@ func TestMisnamedKeysAreNoticed(t *testing.T) {
 func TestWellNamedKeysGetNoWarning(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-
-	t.Run("BesideAMisnamedOne", func(t *testing.T) {
-		t.Parallel()
-		c := s.Start(t, "right").With("X-Idempotency-Key", "wrong")
-		first := s.Must(t, http.StatusCreated, c)
-		fixture.WantHeader(t, first, map[string]string{"Idempotency-Warning": "", "Idempotency-Key": "right"})
-		fixture.WantReplay(t, first, s.Do(t, c))
-	})
 
 	t.Run("AndNeitherDoesNone", func(t *testing.T) {
 		t.Parallel()
