@@ -141,11 +141,11 @@ func isByTheWay(commit string) bool {
 // strikeAt runs the cases of one boundary, which is the nth of all.
 func strikeAt(t *testing.T, f flow, nth int, where at) {
 	t.Helper()
-	for i, struck := range faultsOf(f.part, where) {
-		finishers := finishersOf(f)
-		if !exhaustive {
-			finishers = chosen(nth, i, finishers)
-		}
+	strikes, finishers := faultsOf(f.part, where), finishersOf(f)
+	if !exhaustive {
+		strikes, finishers = oneOf(strikes, nth), oneOf(finishers, nth)
+	}
+	for _, struck := range strikes {
 		for _, who := range finishers {
 			t.Run(string(struck)+"/"+string(who), func(t *testing.T) {
 				t.Parallel()
@@ -163,16 +163,5 @@ func strikeAt(t *testing.T, f flow, nth int, where at) {
 	}
 }
 
-// pace is how many faults of a boundary there are to one that is tried where not all are: each boundary has at least
-// one.
-const pace = 7
-
-// chosen gives one fault in so many one finisher, and begins with another fault and finisher at each boundary, so that
-// all have their turn.
-func chosen(boundary, fault int, finishers []finisher) []finisher {
-	if (boundary+fault)%pace != 0 {
-		return nil
-	}
-	turn := (boundary + fault/pace) % len(finishers)
-	return finishers[turn : turn+1]
-}
+// oneOf takes turns: each boundary has another fault and another finisher than the one before it.
+func oneOf[T any](all []T, nth int) []T { return all[nth%len(all):][:1] }
