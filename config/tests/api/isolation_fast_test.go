@@ -3,4 +3,4 @@
 package api
 
 // isolationRequests is how many requests are looked at for traces of others.
-const isolationRequests = 8_000
+const isolationRequests = 1_500

@@ -18,9 +18,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
-// A server lives until it has answered between leastLife and mostLife keys.
-const leastLife, mostLife = 5, 60
-
 // TestServersKilledUnderLoad has clients turn from server to server, so that they send a request again to one while
 // the database still commits what the other was killed at.
 func TestServersKilledUnderLoad(t *testing.T) {

@@ -11,4 +11,8 @@ const (
 	takeovers     = 5
 	// importKills bounds the tables at which an import is killed.
 	importKills = 100
+	// deletionKills bounds those at which a deletion is killed.
+	deletionKills = 100
+	// A server lives until it has answered between leastLife and mostLife keys.
+	leastLife, mostLife = 5, 60
 )
