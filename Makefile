@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LINT_VERSION := v2.15.0
-LINT := bin/golangci-lint-$(LINT_VERSION)
+LINT := $(shell go env GOPATH)/lint/$(LINT_VERSION)/golangci-lint
 
 # PKG=./users/... narrows a target to some packages.
 PKG ?= ./...
@@ -142,8 +142,8 @@ setup: $(LINT) ## install what the tests and the linter need
 clean: ## remove what was built, and keep .data
 	rm -rf bin build
 
-# The linter is built here, apart from the module, so that its requirements never become those of the service.
+# Neither npm nor Debian has the linter. It is built once for all checkouts, apart from the module, so that its
+# requirements never become those of the service.
 $(LINT):
-	GOBIN=$(CURDIR)/bin GOFLAGS=-buildvcs=false \
+	GOBIN=$(@D) GOFLAGS=-buildvcs=false \
 		go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
-	mv bin/golangci-lint $@
