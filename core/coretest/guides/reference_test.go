@@ -2,6 +2,7 @@ package guides
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +61,9 @@ func TestSamplesOfTheReference(t *testing.T) {
 
 func readSamples(t *testing.T, document *reference.Document) {
 	t.Helper()
-	module := map[string][]byte{"go.mod": []byte("module samples\n\ngo 1.26\n")}
+	module := map[string][]byte{
+		"go.mod": []byte("module samples\n\ngo 1.26\n"), "main.go": []byte("package main\n\nfunc main() {}\n"),
+	}
 	for _, o := range document.Operations() {
 		for _, sample := range o.Samples() {
 			t.Run(sampleName(o, sample), func(t *testing.T) {
@@ -70,8 +73,9 @@ func readSamples(t *testing.T, document *reference.Document) {
 					checkShell(t, b)
 				case "python":
 					checkPython(t, b)
-				case "go": // One go vet reads all of them.
-					module[filepath.Join(o.Slug, "main.go")] = []byte(sample.Code)
+				case "go": // One go vet reads all of them, as functions of one program.
+					code := strings.Replace(sample.Code, "func main()", fmt.Sprintf("func sample%d()", len(module)), 1)
+					module[o.Slug+".go"] = []byte(code)
 				case "ts": // The compiler has read it.
 				default:
 					t.Errorf("language = %q, want one that is checked", sample.Language)
@@ -80,15 +84,7 @@ func readSamples(t *testing.T, document *reference.Document) {
 		}
 	}
 	dir := t.TempDir()
-	for name, text := range module {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFiles(t, dir, module)
 	vet := exec.CommandContext(t.Context(), "go", "vet", "./...")
 	vet.Dir = dir
 	read(t, vet, "")
